@@ -1,0 +1,1 @@
+"""Near-misses: claims built to fool, each proved false or unknown."""

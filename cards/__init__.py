@@ -1,0 +1,1 @@
+"""Context cards: the record, the generator that proves each label, the leakage audit."""

@@ -1,0 +1,1 @@
+"""The face of Epoché: public names and the command line."""

@@ -1,0 +1,1 @@
+"""Systems, the runner that holds them to the cards, and the metrics of abstention."""

@@ -1,0 +1,75 @@
+"""The console: one place where stages print, show progress, and turn errors into exit codes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
+from typing import Any, NoReturn, TypeVar
+
+from kg.base.errors import INTERRUPTED, EpocheError
+
+Item = TypeVar("Item")
+
+
+def say(text: str) -> None:
+    """Prints a line for the user on standard output."""
+    print(text, flush=True)
+
+
+def warn(text: str) -> None:
+    """Prints a line that deserves attention on standard error."""
+    print(f"warning: {' '.join(text.split())}", file=sys.stderr, flush=True)
+
+
+def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> Iterator[Item]:
+    """Passes ``items`` through, showing rate and time left on a terminal after a moment.
+
+    On anything that is not a terminal (a pipe, a log, CI) it stays silent, so that outputs of
+    scripts do not depend on how fast they ran.
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield from bar.track(items, total=total)
+
+
+def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
+    """Wraps a command-line entry so that it always ends in a trustworthy exit code.
+
+    ``EpocheError`` → its one line on standard error and its own code; Ctrl-C or SIGTERM → 130 or
+    143 after files have been closed; anything else keeps its traceback (it is a bug).
+    """
+
+    def entry(*args: Any, **kwargs: Any) -> NoReturn:
+        def terminate(signum: int, _frame: FrameType | None) -> NoReturn:
+            raise SystemExit(128 + signum)
+
+        signal.signal(signal.SIGTERM, terminate)
+        try:
+            action(*args, **kwargs)
+        except EpocheError as error:
+            print(f"error: {error.one_line()}", file=sys.stderr)
+            raise SystemExit(error.exit_code) from None
+        except KeyboardInterrupt:
+            print("interrupted: what was finished is saved", file=sys.stderr)
+            raise SystemExit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # The reader went away (`epoche … | head`): not our failure, and stdout is unusable.
+            sys.stderr.close()
+            raise SystemExit(0) from None
+        raise SystemExit(0)
+
+    return entry

@@ -1,0 +1,135 @@
+"""Errors a user can act on: what is wrong, where, what to do, and an exit code scripts can trust.
+
+Every failure that a user can cause is one of these classes. The command line prints
+``error: WHAT (WHERE). HINT`` on one line and exits with ``exit_code``; the table of codes is in
+``docs/errors.md`` and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+
+class EpocheError(Exception):
+    """Base of all errors that a user can act on.
+
+    Args:
+        what: what is wrong, in one clause.
+        where: the file, line, IRI or flag it is wrong in; may be empty.
+        hint: what to do about it; may be empty.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
+        super().__init__(self.one_line())
+
+    def one_line(self) -> str:
+        """The whole message on one line, whatever the text it quotes contains."""
+        text = self.what
+        if self.where:
+            text += f" ({self.where})"
+        if self.hint:
+            text += f". {self.hint}"
+        return " ".join(text.split())
+
+
+class MissingFileError(EpocheError):
+    """A file named by the user is not there or cannot be read."""
+
+    exit_code = 3
+
+
+class GraphSyntaxError(EpocheError):
+    """A graph file does not parse; ``where`` holds path, line and column."""
+
+    exit_code = 4
+
+
+class EmptyGraphError(EpocheError):
+    """A graph file parses to no triples."""
+
+    exit_code = 5
+
+
+class UnknownPredicateError(EpocheError):
+    """The predicate asked for does not occur in the graph; the hint names the nearest."""
+
+    exit_code = 6
+
+
+class MissingShapesError(EpocheError):
+    """No SHACL shapes were given or found, so nothing could ever be contradictory."""
+
+    exit_code = 7
+
+
+class ShapesError(EpocheError):
+    """The shapes do not parse, are ill-formed, or name terms SHACL does not know."""
+
+    exit_code = 8
+
+
+class InvalidGraphError(EpocheError):
+    """The graph violates its own shapes before any claim is added."""
+
+    exit_code = 9
+
+
+class DomainError(EpocheError):
+    """``domain.toml`` is missing, malformed or has a template that does not render."""
+
+    exit_code = 10
+
+
+class QuotaError(EpocheError):
+    """``--strict`` was asked for and a card quota could not be reached."""
+
+    exit_code = 11
+
+
+class RecordError(EpocheError):
+    """A card or result file holds a line that is not a valid record (or is torn)."""
+
+    exit_code = 12
+
+
+class DuplicateIdError(EpocheError):
+    """The same id occurs twice in a file whose ids must be unique."""
+
+    exit_code = 13
+
+
+class CardSetMismatchError(EpocheError):
+    """Results (or files to be compared) belong to different card sets."""
+
+    exit_code = 14
+
+
+class WriteError(EpocheError):
+    """Writing failed (disk full, no permission); what was written before is intact."""
+
+    exit_code = 15
+
+
+class SystemNotFoundError(EpocheError):
+    """``--system`` names neither a registered system nor an importable ``module:Class``."""
+
+    exit_code = 16
+
+
+class AuditFailedError(EpocheError):
+    """``epoche audit --max-leak`` was exceeded: labels can be read off the surface."""
+
+    exit_code = 17
+
+
+class MissingExtraError(EpocheError):
+    """An optional dependency is needed for what was asked."""
+
+    exit_code = 18
+
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C (128 + SIGINT), as shells expect."""

@@ -1,0 +1,86 @@
+"""Claims, verdicts and proofs: what is asked of the licence oracle and what it answers.
+
+Terms are written as *term text* in every record: an IRI as it is, a blank node as ``_:b0``, a
+literal in N-Triples form (``"5"^^<http://www.w3.org/2001/XMLSchema#integer>``). The three never
+collide: an IRI starts neither with a quotation mark nor with ``_:``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Label = Literal["E", "C", "U"]
+"""Entailed, contradictory, unknown."""
+
+Gold = Literal["YES", "NO", "UNKNOWN"]
+
+GOLD_OF_LABEL: dict[Label, Gold] = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
+
+Regime = Literal["none", "rdfs", "owl-rl"]
+"""Entailment regimes, by their W3C names (OWL 2 RL/RDF rules for ``owl-rl``)."""
+
+
+class Claim(msgspec.Struct, frozen=True, order=True):
+    """One triple that someone may assert, in term text."""
+
+    subj: str
+    pred: str
+    obj: str
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One rule application of a derivation: ``premises`` ⊢ ``conclusion`` by ``rule``."""
+
+    rule: str
+    """Rule name as in the OWL 2 RL/RDF tables (``prp-inv1``, ``prp-spo1``, ``cax-sco`` …)."""
+    premises: tuple[Claim, ...]
+    conclusion: Claim
+
+
+class Violation(msgspec.Struct, frozen=True, order=True):
+    """One ``sh:ValidationResult`` of severity ``sh:Violation``, in term text."""
+
+    shape: str
+    """``sh:sourceShape``; a blank one is named by the nearest IRI above it, then its path."""
+    component: str
+    """Local name of ``sh:sourceConstraintComponent``, e.g. ``MaxCountConstraintComponent``."""
+    focus_node: str
+    path: str = ""
+    """``sh:resultPath`` as a SPARQL property path; empty for node shapes."""
+    value: str = ""
+    """``sh:value``; empty when the result has none (as for counts)."""
+    message: str = ""
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """Why a verdict holds.
+
+    * E ``asserted``: ``steps`` is empty, ``premises`` holds the triple itself.
+    * E ``derived``: ``steps`` in order, each premise asserted or concluded before; ``premises``
+      are the asserted triples it rests on.
+    * C ``denied``: ``premises`` are the triples of the negative property assertion.
+    * C ``violation``: ``violations`` are those that G ∪ {claim} has and G alone has not; never
+      empty; sorted; the first is the one to show.
+    * U ``unproved``: ``checked`` lists the (shape, focus node) pairs evaluated; ``violations``
+      are new results that were *not* held against the claim, and ``reason`` says why (they rest
+      on absence, or no unique names are assumed).
+    """
+
+    kind: Literal["asserted", "derived", "denied", "violation", "unproved"]
+    engine: Literal["index", "incremental", "retargeted-pyshacl", "pyshacl"]
+    """Who decided: the index alone, the compiled shapes, or a pySHACL fallback."""
+    premises: tuple[Claim, ...] = ()
+    steps: tuple[Step, ...] = ()
+    violations: tuple[Violation, ...] = ()
+    checked: tuple[tuple[str, str], ...] = ()
+    reason: str = ""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The licence oracle's answer to one claim."""
+
+    claim: Claim
+    label: Label
+    proof: Proof

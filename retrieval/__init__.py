@@ -1,0 +1,1 @@
+"""Retrievers over passages, and the passages a graph is put into."""
