@@ -1,0 +1,113 @@
+# Epoché: `make all` sets up .venv, runs the main job and prints where the report is; `make help` lists the rest.
+#
+# Every variable is a flag of the stage it names, so a new domain is one line:
+#   make all DOMAIN=mayors
+#   make all KG=my.ttl SHAPES=my.shacl.ttl PRED=http://example.org/mayor PRED_LABEL=mayor NUM=50
+
+PYTHON     ?= python3
+DOMAIN     ?= rivers
+KG         ?=
+SHAPES     ?=
+PRED       ?=
+PRED_LABEL ?=
+NUM        ?= 200
+NUM_NEAR   ?= $(NUM)
+SEED       ?= 12345
+# Results of another domain (or graph) never land among those of rivers.
+OUT        ?= results$(if $(KG),/$(basename $(notdir $(firstword $(KG)))),$(if $(filter-out rivers,$(DOMAIN)),/$(notdir $(DOMAIN:/=))))
+SYSTEMS    ?= kg graph_rag rag controls
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+EPOCHE := $(BIN)/python -m epoche
+
+# Quoted once, here: a graph path or predicate may hold spaces and `#`.
+source_flags = $(if $(KG),--kg '$(KG)' $(if $(SHAPES),--shapes '$(SHAPES)'),--domain '$(DOMAIN)')
+pred_flags   = $(if $(PRED),--pred '$(PRED)') $(if $(PRED_LABEL),--pred-label '$(PRED_LABEL)')
+card_files   = $$(for f in context_cards near_miss_cards; do [ -f "$(OUT)/$$f.jsonl" ] && printf -- '--cards %s ' "$(OUT)/$$f.jsonl"; done)
+result_files = $$(for f in $(OUT)/*_results.jsonl; do printf -- '--results %s ' "$$f"; done)
+
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: all setup setup-dev cards near-miss eval eval-kg eval-graph-rag eval-rag eval-controls metrics report \
+        compare audit inspect lint test coverage bench clean clean-results help
+.DEFAULT_GOAL := help
+
+all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
+	@echo "report: $(OUT)/report.html"
+
+# -- set-up --------------------------------------------------------------------------------------
+
+# uv when it is there (seconds), pip otherwise; the constraints pin what the tests ran with.
+install = if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '$(1)'; \
+          else $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'; fi
+
+$(VENV)/.core: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: Epoché needs Python >= 3.11; this is $$($(PYTHON) --version). Say which with PYTHON=python3.12" >&2; exit 2; }
+	@echo "setting up $(VENV) (once; under a minute)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(call install,.)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	@echo "adding the test tools to $(VENV) (once)"
+	@$(call install,.[dev])
+	@touch $@
+
+setup: $(VENV)/.core ## Make .venv with the core dependencies
+setup-dev: $(VENV)/.dev ## Make .venv with the test tools as well
+
+# -- the main way --------------------------------------------------------------------------------
+
+cards: setup ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= SEED= OUT=]
+	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
+
+near-miss: setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]
+	@$(EPOCHE) near-miss $(source_flags) $(pred_flags) --num $(NUM_NEAR) --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
+
+eval: $(addprefix eval-,$(subst _,-,$(SYSTEMS))) ## Every system of SYSTEMS= over the cards
+
+eval-%: setup
+	@$(EPOCHE) eval $(card_files) $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)_results.jsonl'
+
+metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
+	@$(EPOCHE) metrics $(card_files) $(result_files) --seed $(SEED) --out '$(OUT)/metrics.json'
+
+report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
+	@$(EPOCHE) report $(card_files) $(result_files) $(source_flags) --metrics '$(OUT)/metrics.json' --out '$(OUT)/report.html'
+
+compare: setup ## Paired differences between the systems, with intervals, exact tests and Holm
+	@$(EPOCHE) compare $(card_files) $(result_files) --seed $(SEED) --out '$(OUT)/comparison.json'
+
+audit: setup ## Can a baseline without the graph read the labels off the surface?
+	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED)
+
+inspect: setup ## What is in a graph: predicates, homonyms, constraint coverage, violations
+	@$(EPOCHE) kg inspect $(source_flags)
+
+# -- for developers ------------------------------------------------------------------------------
+
+lint: setup-dev ## ruff and mypy, strict
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+test: setup-dev ## All tests, warnings as errors, coverage of lines and branches >= 90 %
+	@$(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile --cov --cov-report=term:skip-covered $(PYTEST_FLAGS)
+
+bench: setup-dev ## The benchmarks behind every speed claim in docs/benchmarks.md
+	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+clean: ## Remove caches and build files; results and .venv stay
+	@rm -rf build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+	@echo "kept: results/ (make clean-results YES=1 deletes them) and $(VENV)/"
+
+clean-results: ## Delete what runs wrote, when told YES=1
+	@[ "$(YES)" = 1 ] || { echo "error: this deletes everything in results/. Say: make clean-results YES=1" >&2; exit 2; }
+	@find results -mindepth 1 -not -name .gitkeep -delete
+
+help: ## This list
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls   one system"
+	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= PYTHON="

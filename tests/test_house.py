@@ -1,0 +1,171 @@
+"""The house itself: what may import what, what files may be called, what they must not contain."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kg.base import errors
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("kg", "cards", "adversarial", "retrieval", "eval", "reporting", "epoche")
+MAY_IMPORT = {
+    "kg": {"kg"},
+    "cards": {"kg", "cards"},
+    "adversarial": {"kg", "cards", "adversarial"},
+    "retrieval": {"kg", "retrieval"},
+    "eval": {"kg", "cards", "adversarial", "retrieval", "eval"},
+    "reporting": {"kg", "cards", "eval", "reporting"},
+    "epoche": set(ROOMS),
+}
+
+
+def tracked_files() -> list[Path]:
+    """Files of the checkout that git tracks or would track."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / line for line in listing.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+def modules(room: str) -> list[Path]:
+    return sorted((ROOT / room).rglob("*.py"))
+
+
+def imports_of(path: Path) -> set[str]:
+    """Dotted names a file imports anywhere, functions included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_run_one_way(room: str) -> None:
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(room)
+        for name in imports_of(path)
+        if (top := name.split(".")[0]) in ROOMS and top not in MAY_IMPORT[room]
+    }
+    assert not wrong
+
+
+def test_no_import_cycles_between_modules() -> None:
+    names = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for room in ROOMS
+        for path in modules(room)
+    }
+
+    def module_level(path: Path) -> set[str]:
+        tree = ast.parse(path.read_text("utf-8"))
+        found: set[str] = set()
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module)
+                found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        return {name for name in found if name in names}
+
+    edges = {name: module_level(path) - {name} for name, path in names.items()}
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, f"cycle: {' -> '.join((*trail, name))}"
+        if name not in done:
+            for other in sorted(edges[name]):
+                visit(other, (*trail, name))
+            done.add(name)
+
+    for name in sorted(edges):
+        visit(name, ())
+
+
+def test_no_module_bears_a_standard_library_name() -> None:
+    # `python eval/x.py` puts eval/ first on sys.path, where such a file would shadow the library.
+    shadows = [
+        str(path.relative_to(ROOT))
+        for room in ROOMS
+        for path in modules(room)
+        if path.stem != "__init__" and path.stem in sys.stdlib_module_names
+    ]
+    assert not shadows
+
+
+def test_every_package_is_documented_and_typed() -> None:
+    for room in ROOMS:
+        assert (ROOT / room / "py.typed").is_file()
+        assert ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text("utf-8")))
+
+
+def test_files_hold_one_concept() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for room in ROOMS
+        for path in modules(room)
+        if (lines := path.read_text("utf-8").count("\n")) > 420
+    }
+    assert not long
+
+
+def test_nothing_names_a_registry_or_a_machine() -> None:
+    forbidden = re.compile(
+        r"(pypi\.org|pythonhosted|registry\.npmjs|deb\.debian|--index-url|--extra-index-url)"
+        rf"|{re.escape(str(ROOT))}/|/home/[a-z]+/|/root/"
+    )
+    hits = [
+        f"{path.relative_to(ROOT)}: {match.group(0)}"
+        for path in tracked_files()
+        if path.suffix in {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".json", ".html", ""}
+        and path != Path(__file__)
+        and (match := forbidden.search(path.read_text("utf-8", errors="replace")))
+    ]
+    assert not hits
+
+
+def error_classes() -> list[type[errors.EpocheError]]:
+    return [
+        value
+        for value in vars(errors).values()
+        if isinstance(value, type) and issubclass(value, errors.EpocheError)
+    ]
+
+
+def test_exit_codes_are_distinct_and_documented() -> None:
+    codes = [cls.exit_code for cls in error_classes()]
+    assert len(codes) == len(set(codes))
+    table = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    for cls in error_classes():
+        assert re.search(rf"^\| {cls.exit_code} \|.*`{cls.__name__}`", table, re.MULTILINE), cls
+
+
+def test_readme_make_commands_exist() -> None:
+    goals = set(re.findall(r"^([a-z%][a-z-]*%?):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    used = set(re.findall(r"^make ([a-z-]+)", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert used >= {"all", "test"}
+    assert {name for name in used if name not in goals and not name.startswith("eval-")} == set()
+
+
+def test_dependencies_have_a_reason_in_the_readme() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for requirement in project["dependencies"]:
+        name = re.split(r"[\[<>=!~ ]", requirement)[0]
+        assert f"| {name} |" in readme, f"{name} has no row in the README's dependency table"
