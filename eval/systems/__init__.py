@@ -1,0 +1,1 @@
+"""Systems under test that ship with Epoché: one module each, registered by name."""
