@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -47,12 +49,14 @@ def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> I
 
 
 def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
-    """Wraps a command-line entry so that it always ends in a trustworthy exit code.
+    """Wraps a command so that it always ends in a trustworthy exit code.
 
     ``EpocheError`` → its one line on standard error and its own code; Ctrl-C or SIGTERM → 130 or
-    143 after files have been closed; anything else keeps its traceback (it is a bug).
+    143 after files have been closed; anything else keeps its traceback (it is a bug). The wrapper
+    keeps the signature, so typer reads flags and help from ``action`` itself.
     """
 
+    @functools.wraps(action)
     def entry(*args: Any, **kwargs: Any) -> NoReturn:
         def terminate(signum: int, _frame: FrameType | None) -> NoReturn:
             raise SystemExit(128 + signum)
@@ -60,6 +64,7 @@ def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
         signal.signal(signal.SIGTERM, terminate)
         try:
             action(*args, **kwargs)
+            sys.stdout.flush()
         except EpocheError as error:
             print(f"error: {error.one_line()}", file=sys.stderr)
             raise SystemExit(error.exit_code) from None
@@ -67,9 +72,20 @@ def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
             print("interrupted: what was finished is saved", file=sys.stderr)
             raise SystemExit(INTERRUPTED) from None
         except BrokenPipeError:
-            # The reader went away (`epoche … | head`): not our failure, and stdout is unusable.
-            sys.stderr.close()
+            # The reader went away (`epoche … | head`): not our failure. Python flushes stdout once
+            # more at exit, which must not fail a second time.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(0) from None
         raise SystemExit(0)
 
     return entry
+
+
+def run_script(action: Callable[..., Any]) -> NoReturn:
+    """Runs one stage as a script: the same flags, help and exit codes as ``epoche STAGE``."""
+    import typer
+
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.command()(guarded(action))
+    app()
+    raise SystemExit(0)
