@@ -16,14 +16,28 @@ HIDDEN = "[hidden]"
 """What stands in place of a secret."""
 
 _SECRET_WORDS = frozenset(
-    "key apikey token secret password passwd passphrase pwd credential credentials "
-    "authorization bearer".split()
+    [
+        "key",
+        "apikey",
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "passphrase",
+        "pwd",
+        "credential",
+        "credentials",
+        "authorization",
+        "bearer",
+    ]
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 _QUOTED_SECRETS = (
     # Keys of the usual providers (sk-…, hf_…, ghp_…, AKIA…), wherever they stand.
-    re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_\-]{8,}|\b(?:hf|ghp|gho|ghs|glpat)[_-]\w{8,}|\bAKIA\w{12,}"),
+    re.compile(
+        r"\b(?:sk|pk|rk)-[A-Za-z0-9_\-]{8,}|\b(?:hf|ghp|gho|ghs|glpat)[_-]\w{8,}|\bAKIA\w{12,}"
+    ),
     # `Authorization: Bearer x`, `api_key=x`, `"password": "x"`, and user:password@ in an address.
     re.compile(r"(?<=[Bb]earer )\S{4,}"),
     re.compile(

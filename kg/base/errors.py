@@ -131,5 +131,11 @@ class MissingExtraError(EpocheError):
     exit_code = 18
 
 
+class SettingError(EpocheError):
+    """A setting (``--set key=value``) is unknown, unreadable or a secret."""
+
+    exit_code = 19
+
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""
