@@ -121,12 +121,19 @@ def write_jsonl_atomic(path: Path | str, rows: Iterable[Any]) -> int:
     return count
 
 
-def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields ``(line number, object)`` for each non-blank line of a JSON-lines file.
+def iter_decoded_lines(
+    path: Path | str, what: str, decode: Callable[[bytes], Record]
+) -> Iterator[tuple[int, Record]]:
+    """Yields ``(line number, decode(line))`` for each non-blank line of a JSON-lines file.
+
+    Args:
+        path: the file.
+        what: what the file holds, for messages ("result file", "card").
+        decode: turns one line's bytes into a record; may raise ``msgspec.DecodeError``.
 
     Raises:
         MissingFileError: no such file.
-        RecordError: a line is torn, too long, not JSON, or not an object.
+        RecordError: a line is torn, too long, not JSON, or not such a record.
     """
     path = require_file(path, what)
     with path.open("rb") as handle:
@@ -139,7 +146,9 @@ def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str
             if not line.strip():
                 continue
             try:
-                row = msgspec.json.decode(line)
+                row = decode(line)
+            except msgspec.ValidationError as error:
+                raise RecordError(f"not a valid {what}: {error}", where=where) from error
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 torn = not line.endswith(b"\n")
                 raise RecordError(
@@ -149,9 +158,20 @@ def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str
                     if torn
                     else "Each line must be one JSON object.",
                 ) from error
-            if not isinstance(row, dict):
-                raise RecordError("not a JSON object", where=where)
             yield number, row
+
+
+def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yields ``(line number, object)`` for each non-blank line of a JSON-lines file.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: a line is torn, too long, not JSON, or not an object.
+    """
+    for number, row in iter_decoded_lines(path, what, msgspec.json.decode):
+        if not isinstance(row, dict):
+            raise RecordError("not a JSON object", where=f"{path}:{number}")
+        yield number, row
 
 
 def iter_records(
