@@ -44,8 +44,8 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     """The system as it was asked for (``kg``, ``controls``, ``mypkg.mod:Class``)."""
     systems: tuple[str, ...]
     """Names in the ``system`` field of the rows; more than one for ``controls``."""
-    oracle: bool = False
-    """Whether the system was handed the claims themselves (the declared exemption)."""
+    oracles: tuple[str, ...] = ()
+    """Those of ``systems`` that were handed the claims themselves (the declared exemption)."""
     params: dict[str, Any] = {}
     """``system.params()``; keyed by system name where there are several."""
     model: str | None = None

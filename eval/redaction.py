@@ -16,20 +16,8 @@ HIDDEN = "[hidden]"
 """What stands in place of a secret."""
 
 _SECRET_WORDS = frozenset(
-    [
-        "key",
-        "apikey",
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "passphrase",
-        "pwd",
-        "credential",
-        "credentials",
-        "authorization",
-        "bearer",
-    ]
+    {"key", "apikey", "token", "secret", "password", "passwd", "passphrase", "pwd"}
+    | {"credential", "credentials", "authorization", "bearer"}
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 

@@ -1,0 +1,154 @@
+"""Asks a system and makes a well-formed row of whatever comes back.
+
+A system under test is other people's code: it may raise, return the wrong type, a confidence of
+NaN, or a text no JSON can hold. None of that ends a run or passes for an abstention: a failure is
+``ERROR``, an unreadable reply ``INVALID``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from numbers import Real
+from typing import Any
+
+import msgspec
+
+from cards.card import Card
+from eval.redaction import hide_secrets
+from eval.registry import AnySystem
+from eval.result import PREDS, Answer, Pred, Result, Usage
+from eval.system import ClaimOracle
+
+MAX_ERROR_CHARS = 500
+MAX_RAW_CHARS = 100_000
+"""Longer replies are cut in the row: a runaway generation must not fill the disk."""
+
+_PLAIN: dict[str, Pred] = {"YES": "YES", "NO": "NO", "UNKNOWN": "UNKNOWN"}
+
+
+def ask(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
+    """Asks one system one card.
+
+    The system is handed ``card.view`` and nothing else; a ``ClaimOracle`` is handed the claim.
+
+    Args:
+        system: the system under test.
+        card: the card; only its view (or claim) leaves this function.
+        name: the system's name as it was when the run started.
+        card_set: hex hash of the card set; its first 12 digits go into the row.
+
+    Returns:
+        The row, whatever the system did short of ending the process.
+    """
+    started = time.perf_counter()
+    try:
+        reply: object = (
+            system.answer_claim(card.claim)
+            if isinstance(system, ClaimOracle)
+            else system.answer(card.view)
+        )
+        seconds = time.perf_counter() - started
+        answer, note = read_answer(reply)
+    except Exception as error:  # every failure of a system is a row, never the end of the run
+        seconds = time.perf_counter() - started
+        answer, note = Answer(pred="ERROR", error=describe_error(error)), ""
+    return Result(
+        id=card.id,
+        system=name,
+        gold=card.gold,
+        label=card.label,
+        pred=answer.pred,
+        passed=answer.pred == card.gold,
+        confidence=answer.confidence,
+        raw=answer.raw,
+        # Local systems keep null: their files are then identical from run to run.
+        latency_s=round(seconds, 4) if getattr(system, "remote", False) is True else None,
+        usage=answer.usage,
+        error=answer.error,
+        kind=card.kind,
+        cluster=card.cluster,
+        difficulty=card.difficulty,
+        cards=card_set[:12],
+        extra={"note": note} if note else {},
+    )
+
+
+def read_answer(reply: object) -> tuple[Answer, str]:
+    """Reads what a system returned.
+
+    Returns:
+        The answer with every field of its declared type, and a note on what was put right.
+    """
+    if isinstance(reply, str):
+        plain = _PLAIN.get(reply.strip().strip("\"'.!").upper())
+        if plain is None:
+            return Answer(pred="INVALID", raw=_clean(reply)), "the reply is not YES, NO or UNKNOWN"
+        return Answer(pred=plain, raw=_clean(reply)), ""
+    if not isinstance(reply, Answer):
+        kind = type(reply).__name__
+        return Answer(pred="INVALID", raw=_clean(_shown(reply))), f"the system returned a {kind}"
+    notes: list[str] = []
+    pred: Pred = reply.pred
+    if pred not in PREDS:
+        notes.append(f"pred {_shown(pred)[:40]} is none of {', '.join(PREDS)}")
+        pred = "INVALID"
+    error = reply.error
+    if error is not None:
+        error = _cut(hide_secrets(_clean(_shown(error))), MAX_ERROR_CHARS)
+    return (
+        Answer(
+            pred=pred,
+            confidence=_confidence(reply.confidence, notes),
+            raw=_clean(_shown(reply.raw)),
+            usage=_usage(reply.usage, notes),
+            error=error,
+        ),
+        "; ".join(notes),
+    )
+
+
+def describe_error(error: BaseException) -> str:
+    """An exception as one capped line without secrets."""
+    text = " ".join(_clean(_shown(error)).split())
+    name = type(error).__name__
+    return _cut(hide_secrets(f"{name}: {text}" if text else name), MAX_ERROR_CHARS)
+
+
+def _confidence(value: object, notes: list[str]) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if math.isfinite(number) and 0.0 <= number <= 1.0:
+            return number
+    notes.append(f"confidence {_shown(value)[:40]} is no number in [0, 1]")
+    return None
+
+
+def _usage(value: object, notes: list[str]) -> Usage | None:
+    if value is None:
+        return None
+    try:
+        return msgspec.convert(msgspec.to_builtins(value), Usage)
+    except (msgspec.ValidationError, TypeError, ValueError):
+        notes.append("usage is not a Usage")
+        return None
+
+
+def _shown(value: Any) -> str:
+    """``str(value)``, also for objects whose ``__str__`` raises."""
+    try:
+        return str(value)
+    except Exception:  # hostile or broken __str__
+        return f"<{type(value).__name__} that cannot be shown>"
+
+
+def _clean(text: str) -> str:
+    """A text that JSON can hold (lone surrogates written out), cut to a bounded length."""
+    text = _cut(text, MAX_RAW_CHARS)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}… [cut, {len(text)} characters]"
