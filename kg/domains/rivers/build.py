@@ -1,0 +1,238 @@
+"""Writes ``rivers.ttl`` from the source tables: ``python -m kg.domains.rivers.build [--check]``.
+
+The tables hold what is known; the graph holds what it *says*. A share of every column is withheld,
+so that there are claims the graph cannot decide. What is withheld is drawn by a hash of the
+river's id, never by how well known the river is: nothing about a name tells whether the graph
+knows its mouth. Nothing that entails a withheld mouth is written either: no inverse, no
+``drainsInto``. (A river system does not entail a mouth: dozens of rivers share one.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import Counter
+from pathlib import Path
+
+from kg.base.console import guarded, say
+from kg.base.errors import DomainError
+from kg.base.files import write_text_atomic
+from kg.domains.rivers.checks import problems
+from kg.domains.rivers.tables import FOLDER, River, TableError, Tables, read_tables, slug
+
+SALT = "epoche rivers 1"
+
+WITHHELD = {
+    "flowsInto": 0.36,
+    "hasSource": 0.30,
+    "traverses": 0.15,
+    "partOfSystem": 0.45,
+    "length": 0.30,
+    "discharge": 0.30,
+    "sourceElevation": 0.30,
+    "mouthElevation": 0.30,
+}
+"""Share of each property that the graph does not state (of ``traverses``: of each country)."""
+
+STATED_AS_INFLOW = 0.25
+"""Share of the stated river mouths written from the other end, as ``hasTributary``."""
+
+DENIED_GRANDPARENT = 0.30
+"""Share of tributaries of which the graph says that they do *not* flow into the next river on."""
+
+
+def draw(*key: str) -> float:
+    """A number in [0, 1) that depends on nothing but ``key``."""
+    digest = hashlib.sha256("|".join((SALT, *key)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def stated(prop: str, *key: str) -> bool:
+    """Whether the graph states property ``prop`` of the thing that ``key`` names."""
+    return draw(prop, *key) >= WITHHELD[prop]
+
+
+def mouth_elevation(river: River, tables: Tables) -> int | None:
+    """Elevation of the mouth in metres: the table's, else that of the sea or lake it reaches."""
+    if river.mouth_m is not None:
+        return river.mouth_m
+    water = tables.waterbodies.get(river.mouth)
+    if water is None:
+        return None
+    return 0 if water.kind == "Sea" else water.elevation_m
+
+
+def trunk(river: River, tables: Tables) -> River:
+    """The main river of the system ``river`` belongs to, through lakes that have an outlet."""
+    seen: set[str] = set()
+    while river.label not in seen:
+        seen.add(river.label)
+        water = tables.waterbodies.get(river.mouth)
+        following = tables.rivers.get(water.outlet if water else river.mouth)
+        if following is None:
+            break
+        river = following
+    return river
+
+
+def turtle(tables: Tables) -> str:
+    """The whole graph as Turtle text."""
+    members = Counter(trunk(river, tables).label for river in tables.rivers.values())
+    blocks = [
+        (FOLDER / "ontology.ttl").read_text(encoding="utf-8"),
+        "# Everything below is written by build.py from the CSV tables; edit those.\n",
+    ]
+    for country in sorted(tables.countries.values(), key=lambda c: slug(c.label)):
+        blocks.append(_block(slug(country.label), "Country", country.label, country.alt, []))
+    for water in sorted(tables.waterbodies.values(), key=lambda w: slug(w.label)):
+        alt = (*water.alt, *_short(water.label))
+        blocks.append(_block(slug(water.label), water.kind, water.label, alt, []))
+    for place in sorted({r.source for r in tables.rivers.values()} - {""} - set(tables.waterbodies)):
+        label = place.removeprefix("the ")
+        kind = "Place" if label == place else "NaturalFeature"
+        blocks.append(_block(_place(place), kind, label, (), []))
+    for label in sorted(members):
+        if members[label] > 1:
+            name = f"{_bare(label)} river system{label[len(_bare(label)):]}".replace(
+                " River river system", " River system"
+            )
+            blocks.append(_block(_system(label), "RiverSystem", name, (), []))
+    for river in sorted(tables.rivers.values(), key=lambda r: r.id):
+        alt = (*river.alt, *_variants(river.label))
+        blocks.append(_block(river.id, "River", river.label, alt, _facts(river, tables, members)))
+        blocks.extend(_denials(river, tables))
+    return "\n".join(blocks)
+
+
+def _facts(river: River, tables: Tables, members: Counter[str]) -> list[tuple[str, str]]:
+    facts: list[tuple[str, str]] = []
+    if stated("flowsInto", river.id):
+        if not _from_other_end(river, tables):
+            facts.append(("wm:flowsInto", f":{slug(river.mouth)}"))
+    if river.source and stated("hasSource", river.id):
+        lake = river.source in tables.waterbodies
+        facts.append(("wm:hasSource", f":{slug(river.source) if lake else _place(river.source)}"))
+    facts.extend(
+        ("wm:traverses", f":{slug(tables.countries[code].label)}")
+        for code in river.countries
+        if stated("traverses", river.id, code)
+    )
+    main = trunk(river, tables).label
+    # The main river always belongs to its own system, or the chain axiom would have no start.
+    if members[main] > 1 and (main == river.label or stated("partOfSystem", river.id)):
+        facts.append(("wm:partOfSystem", f":{_system(main)}"))
+    measures = (
+        ("length", river.length_km, "integer"),
+        ("discharge", river.discharge_m3s, "decimal"),
+        ("sourceElevation", river.source_m, "integer"),
+        ("mouthElevation", mouth_elevation(river, tables), "integer"),
+    )
+    facts.extend(
+        (f"wm:{prop}", f'"{value}"^^xsd:{datatype}')
+        for prop, value, datatype in measures
+        if value is not None and stated(prop, river.id)
+    )
+    inflows = sorted(
+        other.id
+        for other in tables.rivers.values()
+        if other.mouth == river.label
+        and stated("flowsInto", other.id)
+        and _from_other_end(other, tables)
+    )
+    facts.extend(("wm:hasTributary", f":{inflow}") for inflow in inflows)
+    return facts
+
+
+def _from_other_end(river: River, tables: Tables) -> bool:
+    return river.mouth in tables.rivers and draw("inflow", river.id) < STATED_AS_INFLOW
+
+
+def _denials(river: River, tables: Tables) -> list[str]:
+    denied = [("traverses", slug(tables.countries[code].label)) for code in river.not_in]
+    denied += [("flowsInto", slug(label)) for label in river.not_into]
+    following = tables.rivers.get(river.mouth)
+    if following is not None and draw("denied", river.id) < DENIED_GRANDPARENT:
+        denied.append(("flowsInto", slug(following.mouth)))
+    return [
+        f":not-{river.id}-{prop.lower()}-{target} a owl:NegativePropertyAssertion ;\n"
+        f"    owl:sourceIndividual :{river.id} ; owl:assertionProperty wm:{prop} ;\n"
+        f"    owl:targetIndividual :{target} .\n"
+        for prop, target in dict.fromkeys(denied)
+    ]
+
+
+def _block(
+    name: str, kind: str, label: str, alt: tuple[str, ...], facts: list[tuple[str, str]]
+) -> str:
+    lines = [f":{name} a wm:{kind}", f"rdfs:label {_literal(label)}@en"]
+    lines += [f"skos:altLabel {_literal(other)}" for other in dict.fromkeys(alt) if other != label]
+    lines += [f"{prop} {value}" for prop, value in facts]
+    return " ;\n    ".join(lines) + " .\n"
+
+
+def _variants(label: str) -> tuple[str, ...]:
+    """Other ways a river's name is said: with and without "River", and without the qualifier."""
+    bare = _bare(label)
+    if bare.endswith(" River"):
+        short = bare.removesuffix(" River")
+        names: tuple[str, ...] = (bare, short)
+    elif bare.startswith("River "):
+        short = bare.removeprefix("River ")
+        names = (bare, short, f"{short} River")
+    elif " " in bare:
+        names = (bare,)
+    else:
+        names = (bare, f"{bare} River", f"River {bare}")
+    return names
+
+
+def _short(label: str) -> tuple[str, ...]:
+    return (_bare(label),)
+
+
+def _bare(label: str) -> str:
+    return label.split(" (", 1)[0]
+
+
+def _place(text: str) -> str:
+    return f"place-{slug(text.removeprefix('the '))}"
+
+
+def _system(label: str) -> str:
+    return f"{slug(label)}-system"
+
+
+def _literal(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def main(*, check: bool = False, folder: Path = FOLDER) -> None:
+    """Checks the tables, then writes ``rivers.ttl`` or, with ``check``, compares it.
+
+    Raises:
+        DomainError: a table is wrong, or the committed graph is not what the tables give.
+    """
+    try:
+        tables = read_tables(folder)
+    except TableError as error:
+        raise DomainError(str(error), where=str(folder)) from error
+    found = problems(tables)
+    if found:
+        for problem in found:
+            say(problem)
+        raise DomainError(f"{len(found)} problems in the tables", where=str(folder))
+    text = turtle(tables)
+    target = folder / "rivers.ttl"
+    if not check:
+        write_text_atomic(target, text)
+        say(f"wrote {target.name}: {len(tables.rivers)} rivers")
+    elif not target.is_file() or target.read_text(encoding="utf-8") != text:
+        raise DomainError(
+            "rivers.ttl is not what the tables give",
+            where=str(target),
+            hint="Run python -m kg.domains.rivers.build.",
+        )
+
+
+if __name__ == "__main__":
+    guarded(lambda: main(check="--check" in sys.argv[1:]))()

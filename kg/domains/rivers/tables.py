@@ -1,0 +1,170 @@
+"""The source tables of the rivers domain, read into records.
+
+Three CSV files stand beside this module. Lists inside a cell are separated by ``;``, an empty cell
+means "not stated because not sure", and things are named by their labels, so that a row can be
+read and checked without looking anything up:
+
+* ``rivers.csv``: label, alt, mouth, source, countries (codes, in order downstream), length_km,
+  discharge_m3s, source_m, mouth_m, not_in (codes of countries the river does not flow through),
+  not_into (bodies of water it does not flow into).
+* ``waterbodies.csv``: label, alt, class, elevation_m, outlet (the river that leaves a lake).
+* ``countries.csv``: code, label, alt, continent.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import unicodedata
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+
+FOLDER = Path(__file__).parent
+
+
+class Country(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``countries.csv``."""
+
+    code: str
+    label: str
+    alt: tuple[str, ...]
+    continent: str
+
+
+class WaterBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``waterbodies.csv``: anything a river can reach that is not a river."""
+
+    label: str
+    alt: tuple[str, ...]
+    kind: str
+    """Class of the vocabulary: ``Lake``, ``Sea`` or ``Wetland``."""
+    elevation_m: int | None
+    outlet: str
+
+
+class River(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``rivers.csv``; ``None`` and ``""`` mean that the table does not say."""
+
+    line: int
+    label: str
+    alt: tuple[str, ...]
+    mouth: str
+    source: str
+    countries: tuple[str, ...]
+    length_km: int | None
+    discharge_m3s: Decimal | None
+    source_m: int | None
+    mouth_m: int | None
+    not_in: tuple[str, ...]
+    not_into: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """Local name of its IRI."""
+        return slug(self.label)
+
+
+class Tables(msgspec.Struct, frozen=True, kw_only=True):
+    """All three tables, by label (countries by code), in file order."""
+
+    countries: dict[str, Country]
+    waterbodies: dict[str, WaterBody]
+    rivers: dict[str, River]
+
+
+class TableError(ValueError):
+    """A table cannot be read; the message names file and line."""
+
+
+def slug(label: str) -> str:
+    """An ASCII local name for a label: ``"Río Negro (Uruguay)"`` → ``"rio-negro-uruguay"``."""
+    spelled = label.replace("ø", "o").replace("Ø", "O").replace("ł", "l").replace("ß", "ss")
+    plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower().replace("'", "")).strip("-")
+
+
+def read_tables(folder: Path = FOLDER) -> Tables:
+    """Reads the three files.
+
+    Raises:
+        TableError: a line has the wrong number of cells, a bad number, or a label used before.
+    """
+    countries = {
+        cells["code"]: Country(
+            code=cells["code"],
+            label=cells["label"],
+            alt=_list(cells["alt"]),
+            continent=cells["continent"],
+        )
+        for _line, cells in _rows(folder / "countries.csv", key="code")
+    }
+    waterbodies = {
+        cells["label"]: WaterBody(
+            label=cells["label"],
+            alt=_list(cells["alt"]),
+            kind=cells["class"],
+            elevation_m=_integer(cells["elevation_m"], f"waterbodies.csv:{line}"),
+            outlet=cells["outlet"],
+        )
+        for line, cells in _rows(folder / "waterbodies.csv", key="label")
+    }
+    rivers = {
+        cells["label"]: _river(line, cells)
+        for line, cells in _rows(folder / "rivers.csv", key="label")
+    }
+    return Tables(countries=countries, waterbodies=waterbodies, rivers=rivers)
+
+
+def _river(line: int, cells: dict[str, str]) -> River:
+    where = f"rivers.csv:{line}"
+    discharge = cells["discharge_m3s"]
+    if discharge and not re.fullmatch(r"\d+(\.\d+)?", discharge):
+        raise TableError(f"{where}: {discharge!r} is not a number")
+    return River(
+        line=line,
+        label=cells["label"],
+        alt=_list(cells["alt"]),
+        mouth=cells["mouth"],
+        source=cells["source"],
+        countries=_list(cells["countries"]),
+        length_km=_integer(cells["length_km"], where),
+        discharge_m3s=Decimal(discharge) if discharge else None,
+        source_m=_integer(cells["source_m"], where),
+        mouth_m=_integer(cells["mouth_m"], where),
+        not_in=_list(cells["not_in"]),
+        not_into=_list(cells["not_into"]),
+    )
+
+
+def _rows(path: Path, key: str) -> list[tuple[int, dict[str, str]]]:
+    rows: list[tuple[int, dict[str, str]]] = []
+    seen: dict[str, int] = {}
+    with path.open(encoding="utf-8", newline="") as handle:
+        reader = csv.reader(handle, strict=True)
+        header = next(reader)
+        for cells in reader:
+            where = f"{path.name}:{reader.line_num}"
+            if len(cells) != len(header):
+                raise TableError(f"{where}: {len(cells)} cells, {len(header)} wanted")
+            row = dict(zip(header, cells, strict=True))
+            if any(cell != cell.strip() for cell in cells) or not row[key]:
+                raise TableError(f"{where}: empty {key} or space around a cell")
+            if row[key] in seen:
+                raise TableError(f"{where}: {row[key]!r} stands in line {seen[row[key]]} already")
+            seen[row[key]] = reader.line_num
+            rows.append((reader.line_num, row))
+    return rows
+
+
+def _list(cell: str) -> tuple[str, ...]:
+    return tuple(cell.split(";")) if cell else ()
+
+
+def _integer(cell: str, where: str) -> int | None:
+    if not cell:
+        return None
+    if not re.fullmatch(r"-?\d+", cell):
+        raise TableError(f"{where}: {cell!r} is not a whole number")
+    return int(cell)
