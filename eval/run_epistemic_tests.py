@@ -1,0 +1,89 @@
+"""Asks a system all cards of a file: ``epoche eval``, or this file as a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg.base.console import run_script, say, warn
+
+
+def main(
+    cards: Annotated[Path, typer.Option(help="Card file (JSONL) to ask.")],
+    system: Annotated[
+        str, typer.Option(help="A registered system (kg, rag, controls …) or mypkg.mod:Class.")
+    ],
+    out: Annotated[Path, typer.Option(help="Result file (JSONL); its manifest goes beside it.")],
+    kg_path: Annotated[
+        list[Path] | None,
+        typer.Option("--kg-path", "--kg", help="Graph file for systems that use one; repeatable."),
+    ] = None,
+    shapes: Annotated[
+        list[Path] | None, typer.Option(help="SHACL file for systems that use one; repeatable.")
+    ] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of systems that choose at random.")] = 12345,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask only the first so many cards.")
+    ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite/--resume",
+            help="Replace what --out holds, instead of taking up a run that was cut off.",
+        ),
+    ] = False,
+    retry_errors: Annotated[
+        bool, typer.Option("--retry-errors", help="Ask again what ended in ERROR.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the system; repeatable."),
+    ] = None,
+) -> None:
+    """Asks a system the cards and writes one result line per answer.
+
+    A run that was cut off goes on where it stopped when the same command is given again.
+    """
+    from eval.registry import make_systems
+    from eval.runner import run
+    from eval.settings import parse_settings
+    from eval.system import SystemOptions
+    from kg.base.files import require_file
+
+    require_file(cards, "card file")
+    options = SystemOptions(
+        domain=domain,
+        graph=tuple(kg_path or ()),
+        shapes=tuple(shapes or ()),
+        seed=seed,
+        settings=parse_settings(settings or ()),
+    )
+    done = run(
+        cards,
+        make_systems(system, options),
+        out,
+        asked_as=system,
+        seed=seed,
+        domain=domain,
+        limit=limit,
+        overwrite=overwrite,
+        retry_errors=retry_errors,
+    )
+    counts = done.manifest.counts
+    shown = ", ".join(f"{pred} {count}" for pred, count in counts.items() if count)
+    kept = f" ({done.kept} were there already)" if done.kept else ""
+    say(f"{system}: {done.asked} answers{kept} → {out}   [{shown}]")
+    if failed := counts["ERROR"]:
+        warn(
+            f"{failed} of {sum(counts.values())} rows are ERROR (see their `error`); "
+            "--retry-errors asks them again"
+        )
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,50 @@
+"""BM25 over passages, by bm25s (Lù 2024, arXiv:2407.03618)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from retrieval.protocol import Passage
+from retrieval.ranking import Ranked, unique_ids
+from retrieval.tokens import content_words
+
+
+class BM25(Ranked):
+    """Okapi BM25 in Lucene's variant, whose idf is never negative.
+
+    Args:
+        passages: the corpus.
+        k1: term-frequency saturation.
+        b: length normalisation, 0 to 1.
+
+    Raises:
+        DuplicateIdError: two passages bear one id.
+    """
+
+    name = "bm25"
+
+    def __init__(self, passages: Sequence[Passage], *, k1: float = 1.5, b: float = 0.75) -> None:
+        self.ids = unique_ids(passages)
+        self._k1, self._b = k1, b
+        self._index: Any = None
+        tokens = [content_words(passage.text) for passage in passages]
+        self._vocabulary = {token for line in tokens for token in line}
+        if self._vocabulary:
+            import bm25s  # type: ignore[import-untyped]  # the library ships no types
+
+            self._index = bm25s.BM25(k1=k1, b=b, method="lucene")
+            self._index.index(tokens, show_progress=False)
+
+    def params(self) -> dict[str, object]:
+        """What decides the scores."""
+        return {"name": self.name, "k1": self._k1, "b": self._b, "variant": "lucene"}
+
+    def get_scores(
+        self, query: str, pool_size: int, chunks: Collection[str] | None = None
+    ) -> dict[str, float]:
+        """As the protocol says; passages that share no word with the query are absent."""
+        known = [word for word in content_words(query) if word in self._vocabulary]
+        if not known:
+            return {}
+        return self.best(self._index.get_scores(known), pool_size, chunks, above=0.0)

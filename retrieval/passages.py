@@ -1,0 +1,81 @@
+"""A graph put in words, as the corpus that text retrieval works on.
+
+Two ways to cut it: ``fact``, one sentence a passage, and ``subject``, all that the graph states
+of one subject in one passage, as an encyclopedia would. Only what is *stated* is written down:
+nothing is inferred and no constraint is mentioned, because a document collection holds neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from kg.claims import Claim
+from retrieval.protocol import Passage
+
+if TYPE_CHECKING:
+    from kg.graph import Graph
+    from kg.verbalise import Verbaliser
+
+Grouping = Literal["fact", "subject"]
+
+_OWL = "http://www.w3.org/2002/07/owl#"
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_SHACL = "http://www.w3.org/ns/shacl#"
+_VOCABULARIES = (_OWL, _RDF, _RDFS, _SKOS, _SHACL)
+"""Triples of these say how the graph is built or labelled, not what is the case."""
+
+
+def passages_of(graph: Graph, words: Verbaliser, grouping: Grouping = "fact") -> list[Passage]:
+    """The passages of a graph, in its own order.
+
+    Args:
+        graph: what is stated.
+        words: puts each claim in a sentence.
+        grouping: one sentence a passage, or one subject a passage.
+
+    Returns:
+        Passages with ids ``f000001`` … (facts) or the subject's term text.
+    """
+    sentences = _sentences(graph, words)
+    if grouping == "fact":
+        return [
+            Passage(f"f{number:06d}", text) for number, (_, text) in enumerate(sentences, start=1)
+        ]
+    grouped: dict[str, list[str]] = {}
+    for subj, text in sentences:
+        grouped.setdefault(subj, []).append(text)
+    return [Passage(subj, " ".join(texts)) for subj, texts in grouped.items()]
+
+
+def _sentences(graph: Graph, words: Verbaliser) -> Iterator[tuple[str, str]]:
+    """(subject, sentence) for each stated fact, then for each denied one."""
+    for claim in graph.claims():
+        if _states_a_fact(claim):
+            yield claim.subj, words.fact(claim)
+    for claim in _denied(graph):
+        yield claim.subj, words.denied(claim)
+
+
+def _states_a_fact(claim: Claim) -> bool:
+    if claim.pred in (_OWL + "sameAs", _OWL + "differentFrom"):
+        return True
+    if claim.pred == _RDF + "type":
+        # "The Rhine is a river", but not "River is a class".
+        return not claim.obj.startswith(_VOCABULARIES)
+    return not claim.pred.startswith(_VOCABULARIES)
+
+
+def _denied(graph: Graph) -> Iterator[Claim]:
+    """The claims that negative property assertions deny, in the graph's order."""
+    parts = [
+        {claim.subj: claim.obj for claim in graph.claims(_OWL + name)}
+        for name in ("sourceIndividual", "assertionProperty", "targetIndividual", "targetValue")
+    ]
+    subjects, predicates, individuals, values = parts
+    for node, subj in subjects.items():
+        pred, obj = predicates.get(node), individuals.get(node, values.get(node))
+        if pred is not None and obj is not None:
+            yield Claim(subj, pred, obj)

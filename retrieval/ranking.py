@@ -1,0 +1,83 @@
+"""What retrievers have in common: from one score per passage to the best ones, ties settled."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kg.base.errors import DuplicateIdError
+from retrieval.protocol import Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class Ranked(ABC):
+    """A retriever that can score every passage of its corpus at once.
+
+    Attributes:
+        ids: passage ids in corpus order.
+    """
+
+    name: str
+    ids: list[str]
+
+    @abstractmethod
+    def get_scores(
+        self, query: str, pool_size: int, chunks: Collection[str] | None = None
+    ) -> dict[str, float]:
+        """As the protocol says."""
+
+    def search(self, query: str, k: int) -> list[tuple[str, float]]:
+        """As the protocol says."""
+        return list(self.get_scores(query, k).items())
+
+    def best(
+        self,
+        scores: npt.NDArray[np.floating[Any]],
+        pool_size: int,
+        chunks: Collection[str] | None,
+        *,
+        above: float | None = None,
+    ) -> dict[str, float]:
+        """The ``pool_size`` best of ``scores``, equal ones in corpus order.
+
+        Args:
+            scores: shape (passages,).
+            pool_size: at most so many.
+            chunks: ids to choose from; all when omitted.
+            above: scores must be greater than this.
+        """
+        import numpy as np
+
+        order = np.argsort(-scores, kind="stable")
+        allowed = None if chunks is None else frozenset(chunks)
+        found: dict[str, float] = {}
+        for place in order.tolist():
+            score = float(scores[place])
+            if len(found) >= pool_size or (above is not None and score <= above):
+                break
+            if allowed is None or self.ids[place] in allowed:
+                found[self.ids[place]] = score
+        return found
+
+
+def unique_ids(passages: Sequence[Passage]) -> list[str]:
+    """The ids in order.
+
+    Raises:
+        DuplicateIdError: two passages bear one id.
+    """
+    ids = [passage.id for passage in passages]
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        for passage_id in ids:
+            if passage_id in seen:
+                raise DuplicateIdError(
+                    f"passage id {passage_id!r} occurs twice",
+                    hint="Ids must be unique within a corpus.",
+                )
+            seen.add(passage_id)
+    return ids
