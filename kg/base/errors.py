@@ -137,5 +137,17 @@ class SettingError(EpocheError):
     exit_code = 19
 
 
+class GraphFormatError(EpocheError):
+    """A graph file's extension names no format that can be read."""
+
+    exit_code = 20
+
+
+class GraphTooLargeError(EpocheError):
+    """A graph file is larger, once unpacked, than ``max_bytes`` allows."""
+
+    exit_code = 21
+
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""

@@ -1,0 +1,305 @@
+"""The triple index: small integers for terms, one dictionary per predicate, look-ups in 0.1 µs.
+
+Terms are interned once in a ``TermTable`` that any number of indexes share. An index holds per
+predicate a row ``subject → objects``; the reverse row ``object → subjects`` is made the first
+time someone asks for it, because most predicates (labels, lengths) are never asked backwards.
+A cell is a bare ``int`` while it holds one value, a list up to ``LIST_LIMIT`` values, and a
+dictionary (an ordered set) above: one million triples fit in about 300 MB.
+
+Iteration is in insertion order, so nothing depends on ``PYTHONHASHSEED``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TypeAlias
+
+Triple: TypeAlias = tuple[int, int, int]
+"""(subject, predicate, object) as term ids."""
+
+Cell: TypeAlias = int | list[int] | dict[int, None]
+Row: TypeAlias = dict[int, Cell]
+
+LIST_LIMIT = 8
+"""A cell with more values becomes a dictionary, whose membership test does not grow."""
+
+
+class TermTable:
+    """Term text ↔ id, ids dense from 0 in order of first use. Grows only."""
+
+    __slots__ = ("ids", "texts")
+
+    def __init__(self) -> None:
+        self.ids: dict[str, int] = {}
+        self.texts: list[str] = []
+
+    def intern(self, text: str) -> int:
+        """The id of ``text``, given now if it has none."""
+        term = self.ids.get(text)
+        if term is None:
+            term = self.ids[text] = len(self.texts)
+            self.texts.append(text)
+        return term
+
+    def get(self, text: str) -> int | None:
+        """The id of ``text``, or None where no index has ever held it."""
+        return self.ids.get(text)
+
+    def text(self, term: int) -> str:
+        """The text of an id."""
+        return self.texts[term]
+
+    def is_literal(self, term: int) -> bool:
+        """Whether the term is a literal."""
+        return self.texts[term][:1] == '"'
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class Index:
+    """A set of triples over a ``TermTable``.
+
+    ``objects`` and ``subjects`` return live views: copy them (``list(...)``) before changing the
+    index while iterating. ``add`` and ``discard`` undo each other exactly, up to the order of
+    values within one cell.
+    """
+
+    __slots__ = ("_forward", "_reverse", "_shared", "_size", "terms")
+
+    def __init__(self, terms: TermTable | None = None) -> None:
+        self.terms = TermTable() if terms is None else terms
+        self._forward: dict[int, Row] = {}
+        self._reverse: dict[int, Row] = {}
+        # Predicates whose rows belong to the index this one was forked from (copy on write).
+        self._shared: set[int] = set()
+        self._size = 0
+
+    def scratch(self) -> Index:
+        """An empty index over the same terms, for a card's own facts. Costs under 1 µs."""
+        return Index(self.terms)
+
+    def fork(self) -> Index:
+        """A copy that shares each predicate's row with this index until one of them changes it.
+
+        The original must not be changed while forks of it are in use: they would see the change.
+        """
+        copy = Index(self.terms)
+        copy._forward = dict(self._forward)
+        copy._reverse = dict(self._reverse)
+        copy._shared = set(self._forward)
+        copy._size = self._size
+        return copy
+
+    # Look-ups
+
+    def has(self, s: int, p: int, o: int) -> bool:
+        """Whether the triple is in the index."""
+        row = self._forward.get(p)
+        if row is None:
+            return False
+        cell = row.get(s)
+        if cell is None:
+            return False
+        return cell == o if cell.__class__ is int else o in cell  # type: ignore[operator]  # not int here
+
+    def objects(self, s: int, p: int) -> Collection[int]:
+        """Objects of ``s p ?``, in insertion order."""
+        row = self._forward.get(p)
+        if row is None:
+            return ()
+        cell = row.get(s)
+        if cell is None:
+            return ()
+        return (cell,) if cell.__class__ is int else cell  # type: ignore[return-value]  # as above
+
+    def subjects(self, p: int, o: int) -> Collection[int]:
+        """Subjects of ``? p o``, in a deterministic order."""
+        row = self._reverse.get(p)
+        if row is None:
+            row = self._build_reverse(p)
+            if row is None:
+                return ()
+        cell = row.get(o)
+        if cell is None:
+            return ()
+        return (cell,) if cell.__class__ is int else cell  # type: ignore[return-value]  # as above
+
+    def pairs(self, p: int) -> Iterator[tuple[int, int]]:
+        """All (subject, object) of a predicate."""
+        for s, cell in self._forward.get(p, {}).items():
+            if isinstance(cell, int):
+                yield s, cell
+            else:
+                for o in cell:
+                    yield s, o
+
+    def predicates(self) -> list[int]:
+        """Predicates that occur, in order of first use."""
+        return list(self._forward)
+
+    def predicates_of(self, s: int) -> Iterator[int]:
+        """Predicates that ``s`` is subject of."""
+        return (p for p, row in self._forward.items() if s in row)
+
+    def out_edges(self, s: int) -> Iterator[tuple[int, int]]:
+        """All (predicate, object) of a subject."""
+        for p, row in self._forward.items():
+            cell = row.get(s)
+            if cell is None:
+                continue
+            if isinstance(cell, int):
+                yield p, cell
+            else:
+                for o in cell:
+                    yield p, o
+
+    def in_edges(self, o: int) -> Iterator[tuple[int, int]]:
+        """All (predicate, subject) of an object."""
+        for p in self._forward:
+            for s in self.subjects(p, o):
+                yield p, s
+
+    def subjects_of(self, p: int) -> Collection[int]:
+        """Distinct subjects of a predicate."""
+        return self._forward.get(p, {}).keys()
+
+    def count(self, p: int) -> int:
+        """Number of triples with predicate ``p``."""
+        cells = self._forward.get(p, {}).values()
+        return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
+
+    def triples(self) -> Iterator[Triple]:
+        """All triples, predicate by predicate."""
+        for p in self._forward:
+            for s, o in self.pairs(p):
+                yield s, p, o
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __contains__(self, triple: Triple) -> bool:
+        return self.has(*triple)
+
+    # Changes
+
+    def add(self, s: int, p: int, o: int) -> bool:
+        """Adds a triple; returns False where it already was there."""
+        if p in self._shared:
+            if self.has(s, p, o):
+                return False
+            self._unshare(p)
+        row = self._forward.get(p)
+        if row is None:
+            row = self._forward[p] = {}
+        if not add_to_row(row, s, o):
+            return False
+        reverse = self._reverse.get(p)
+        if reverse is not None:
+            add_to_row(reverse, o, s)
+        self._size += 1
+        return True
+
+    def discard(self, s: int, p: int, o: int) -> bool:
+        """Removes a triple; returns False where it was not there."""
+        if not self.has(s, p, o):
+            return False
+        if p in self._shared:
+            self._unshare(p)
+        row = self._forward[p]
+        _discard_from_row(row, s, o)
+        reverse = self._reverse.get(p)
+        if reverse is not None:
+            _discard_from_row(reverse, o, s)
+        if not row:
+            del self._forward[p]
+            self._reverse.pop(p, None)
+        self._size -= 1
+        return True
+
+    def update(self, triples: Iterable[Triple]) -> None:
+        """Adds many triples."""
+        for s, p, o in triples:
+            self.add(s, p, o)
+
+    def rows_for_loading(self) -> dict[int, Row]:
+        """The forward rows themselves, for a loader that fills them in bulk.
+
+        Whoever uses it must call ``finish_loading`` with the number of triples added.
+        """
+        for p in sorted(self._shared):
+            self._unshare(p)
+        self._reverse.clear()
+        return self._forward
+
+    def finish_loading(self, added: int) -> None:
+        """Ends a bulk load begun with ``rows_for_loading``."""
+        self._size += added
+        for p in [p for p, row in self._forward.items() if not row]:
+            del self._forward[p]
+
+    # Inside
+
+    def _build_reverse(self, p: int) -> Row | None:
+        forward = self._forward.get(p)
+        if forward is None:
+            return None
+        reverse: Row = {}
+        for s, cell in forward.items():
+            if isinstance(cell, int):
+                add_to_row(reverse, cell, s)
+            else:
+                for o in cell:
+                    add_to_row(reverse, o, s)
+        self._reverse[p] = reverse
+        return reverse
+
+    def _unshare(self, p: int) -> None:
+        self._shared.discard(p)
+        self._forward[p] = _copy_row(self._forward[p])
+        reverse = self._reverse.get(p)
+        if reverse is not None:
+            self._reverse[p] = _copy_row(reverse)
+
+
+def add_to_row(row: Row, key: int, value: int) -> bool:
+    """Adds ``value`` to the cell at ``key``; False where it is there already."""
+    cell = row.get(key)
+    if cell is None:
+        row[key] = value
+        return True
+    if isinstance(cell, int):
+        if cell == value:
+            return False
+        row[key] = [cell, value]
+        return True
+    if value in cell:
+        return False
+    if isinstance(cell, dict):
+        cell[value] = None
+    elif len(cell) < LIST_LIMIT:
+        cell.append(value)
+    else:
+        grown = dict.fromkeys(cell)
+        grown[value] = None
+        row[key] = grown
+    return True
+
+
+def _discard_from_row(row: Row, key: int, value: int) -> None:
+    cell = row[key]
+    if isinstance(cell, int):
+        del row[key]
+    elif len(cell) == 2:
+        # Back to a bare int, so that undoing an addition leaves the cell as it was.
+        row[key] = next(other for other in cell if other != value)
+    elif isinstance(cell, dict):
+        del cell[value]
+        if len(cell) <= LIST_LIMIT:
+            row[key] = list(cell)
+    else:
+        cell.remove(value)
+
+
+def _copy_row(row: Row) -> Row:
+    return {key: cell if isinstance(cell, int) else cell.copy() for key, cell in row.items()}

@@ -1,0 +1,165 @@
+"""Term text: how IRIs, blank nodes and literals are written in every record, and read back.
+
+An IRI stands as it is, a blank node as ``_:b0``, a literal in N-Triples form. ``xsd:string`` is
+never written (``"x"``, not ``"x"^^xsd:string``) and language tags are lower-case, so that one
+RDF term has one text. The escapes are those of pyoxigraph, whose output is used as it comes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rdflib.term import Identifier
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+OWL = "http://www.w3.org/2002/07/owl#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+
+XSD_STRING = XSD + "string"
+RDF_LANG_STRING = RDF + "langString"
+RDF_TYPE = RDF + "type"
+
+_ESCAPES = {
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+_MUST_ESCAPE = re.compile(r'[\x00-\x1f"\\\x7f]')
+_UNESCAPES = {value[1]: key for key, value in _ESCAPES.items()} | {"'": "'"}
+_ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_LITERAL = re.compile(
+    r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*(?:--[A-Za-z]+)?)|\^\^<([^>]*)>)?',
+    re.DOTALL,
+)
+_BAD_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_DOUBLED_SCHEME = re.compile(r"https?:.*\bhttps?(?:[:_]|%3a)/?/", re.IGNORECASE)
+
+
+class LiteralParts(NamedTuple):
+    """A literal taken apart."""
+
+    lexical: str
+    datatype: str
+    """Datatype IRI; ``xsd:string`` for plain, ``rdf:langString`` for language-tagged literals."""
+    language: str
+    """Lower-case language tag, or empty."""
+
+
+def is_literal(text: str) -> bool:
+    """Whether term text is a literal."""
+    return text.startswith('"')
+
+
+def is_blank(text: str) -> bool:
+    """Whether term text is a blank node."""
+    return text.startswith("_:")
+
+
+def is_iri(text: str) -> bool:
+    """Whether term text is an IRI (well-formed or not)."""
+    return not text.startswith(('"', "_:"))
+
+
+def literal_text(lexical: str, datatype: str = "", language: str = "") -> str:
+    """Writes a literal as term text; ``language`` wins over ``datatype``."""
+    quoted = f'"{_MUST_ESCAPE.sub(_escape, lexical)}"'
+    if language:
+        return f"{quoted}@{language.lower()}"
+    if datatype and datatype != XSD_STRING:
+        return f"{quoted}^^<{datatype}>"
+    return quoted
+
+
+def parse_literal(text: str) -> LiteralParts:
+    """Takes a literal's term text apart.
+
+    Raises:
+        ValueError: ``text`` is not a literal in N-Triples form.
+    """
+    match = _LITERAL.fullmatch(text)
+    if match is None:
+        raise ValueError(f"not a literal in N-Triples form: {text[:200]!r}")
+    body, language, datatype = match.groups()
+    lexical = _ESCAPED.sub(_unescape, body) if "\\" in body else body
+    if language:
+        return LiteralParts(lexical, RDF_LANG_STRING, language.lower())
+    return LiteralParts(lexical, datatype or XSD_STRING, "")
+
+
+def ntriples_term(text: str) -> str:
+    """Term text as it stands in an N-Triples line (IRIs in angle brackets)."""
+    return f"<{text}>" if is_iri(text) else text
+
+
+def is_malformed_iri(text: str) -> bool:
+    """Whether an IRI breaks RFC 3987 or carries a second ``http://`` swallowed as a name.
+
+    The second kind (``http://dbpedia.org/resource/http_//dbpedia.org/…``) is legal syntax, but
+    always the trace of an exporter that mistook an IRI for a name.
+    """
+    return (
+        _BAD_IN_IRI.search(text) is not None
+        or _SCHEME.match(text) is None
+        or _DOUBLED_SCHEME.match(text) is not None
+    )
+
+
+def to_rdflib(text: str) -> Identifier:
+    """Term text as an rdflib term, lexical form kept and ``xsd:string`` dropped.
+
+    Raises:
+        ValueError: a literal that is not in N-Triples form.
+    """
+    from rdflib import BNode, Literal, URIRef
+
+    if is_blank(text):
+        return BNode(text[2:])
+    if not is_literal(text):
+        return URIRef(text)
+    lexical, datatype, language = parse_literal(text)
+    if language:
+        # rdflib knows no base direction (`en--ltr`), so only the language survives there.
+        return Literal(lexical, lang=language.split("--")[0])
+    if datatype == XSD_STRING:
+        return Literal(lexical)
+    return Literal(lexical, datatype=URIRef(datatype), normalize=False)
+
+
+def from_rdflib(term: Identifier) -> str:
+    """An rdflib term as term text.
+
+    Raises:
+        TypeError: neither IRI, blank node nor literal.
+    """
+    from rdflib import BNode, Literal, URIRef
+
+    if isinstance(term, Literal):
+        return literal_text(str(term), str(term.datatype or ""), term.language or "")
+    if isinstance(term, BNode):
+        return f"_:{term}"
+    if isinstance(term, URIRef):
+        return str(term)
+    raise TypeError(f"not an RDF term: {term!r}")
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    return _ESCAPES.get(char) or f"\\u{ord(char):04X}"
+
+
+def _unescape(match: re.Match[str]) -> str:
+    short, long, single = match.groups()
+    code = short or long
+    if code:
+        number = int(code, 16)
+        return chr(number) if number < 0x110000 else match.group()
+    return _UNESCAPES.get(single, match.group())

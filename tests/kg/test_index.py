@@ -1,0 +1,94 @@
+"""The index against a plain set of triples, under any sequence of changes."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from kg.index import LIST_LIMIT, Index, TermTable
+
+SMALL = st.integers(0, 3)
+TRIPLES = st.tuples(SMALL, st.integers(0, 2), st.integers(0, 14))
+CHANGES = st.lists(st.tuples(st.sampled_from(["add", "discard", "reverse", "fork"]), TRIPLES))
+
+
+def check_same(index: Index, model: dict[tuple[int, int, int], None]) -> None:
+    assert len(index) == len(model)
+    assert sorted(index.triples()) == sorted(model)
+    assert set(index.predicates()) == {p for _, p, _ in model}
+    for s in range(4):
+        assert sorted(index.out_edges(s)) == sorted((p, o) for a, p, o in model if a == s)
+        assert set(index.predicates_of(s)) == {p for a, p, _ in model if a == s}
+    for o in range(15):
+        assert sorted(index.in_edges(o)) == sorted((p, s) for s, p, b in model if b == o)
+    for p in range(3):
+        assert index.count(p) == sum(q == p for _, q, _ in model)
+        assert sorted(index.pairs(p)) == sorted((s, o) for s, q, o in model if q == p)
+        assert set(index.subjects_of(p)) == {s for s, q, _ in model if q == p}
+        for s in range(4):
+            assert sorted(index.objects(s, p)) == sorted(o for a, q, o in model if (a, q) == (s, p))
+            for o in range(15):
+                assert index.has(s, p, o) == ((s, p, o) in model)
+
+
+@settings(deadline=None, max_examples=150)
+@given(CHANGES)
+def test_index_is_a_set_of_triples(changes):
+    index, model = Index(), {}
+    forks = []
+    for what, triple in changes:
+        if what == "add":
+            assert index.add(*triple) == (triple not in model)
+            model[triple] = None
+        elif what == "discard":
+            assert index.discard(*triple) == (triple in model)
+            model.pop(triple, None)
+        elif what == "reverse":
+            index.subjects(triple[1], triple[2])
+        else:
+            # Work goes on in the fork; what it was forked from must keep its content.
+            forks.append((index, dict(model)))
+            index = index.fork()
+    check_same(index, model)
+    for frozen, content in forks:
+        check_same(frozen, content)
+
+
+def test_undo_restores_content_across_cell_kinds():
+    index = Index()
+    for o in range(LIST_LIMIT):
+        index.add(0, 1, o)
+    before = list(index.triples())
+    index.subjects(1, 0)
+    for o in range(100, 104):
+        assert index.add(0, 1, o)
+    for o in range(100, 104):
+        assert index.discard(0, 1, o)
+    assert list(index.triples()) == before
+    assert list(index.subjects(1, 100)) == []
+    assert list(index.subjects(1, 0)) == [0]
+
+
+def test_order_is_insertion_order():
+    index = Index()
+    for o in (9, 3, 7, 1):
+        index.add(0, 5, o)
+    index.add(2, 4, 3)
+    assert list(index.objects(0, 5)) == [9, 3, 7, 1]
+    assert index.predicates() == [5, 4]
+    assert list(index.in_edges(3)) == [(5, 0), (4, 2)]
+
+
+def test_scratch_shares_terms_and_nothing_else():
+    terms = TermTable()
+    index = Index(terms)
+    a = terms.intern("http://e/a")
+    index.add(a, a, a)
+    scratch = index.scratch()
+    assert scratch.terms is terms
+    assert len(scratch) == 0
+    assert terms.get("http://e/a") == a
+    assert terms.get("http://e/b") is None
+    assert terms.text(a) == "http://e/a"
+    assert not terms.is_literal(a)
+    assert terms.is_literal(terms.intern('"x"'))
