@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import msgspec
 
 from kg.base.errors import DomainError
 from kg.claims import Claim, Regime
-from kg.templates import compile_template
+from kg.templates import Render, compile_template
 
 SHIPPED = Path(__file__).parent / "domains"
 
@@ -293,7 +293,7 @@ def _domain(table: _DomainTable, file: Path) -> Domain:
     )
 
 
-def _rule(rule: _RuleTable, iri: Any) -> Rule:
+def _rule(rule: _RuleTable, iri: Callable[[str, str], str]) -> Rule:
     key = f"rule {rule.id!r}"
     return Rule(
         id=rule.id,
@@ -304,7 +304,7 @@ def _rule(rule: _RuleTable, iri: Any) -> Rule:
     )
 
 
-def compile_naming(source: str, where: str) -> Any:
+def compile_naming(source: str, where: str) -> Render:
     """Compiles a naming template; see ``kg.templates.compile_template``."""
     return compile_template(source, {"label": "Sample", "iri": "https://example.org/Sample"}, where)
 
@@ -312,9 +312,9 @@ def compile_naming(source: str, where: str) -> Any:
 class CompiledWords(msgspec.Struct, frozen=True):
     """A predicate's templates, ready to render with ``subj``, ``obj`` and ``unit``."""
 
-    fact: Any
-    denied: Any
-    questions: tuple[Any, ...]
+    fact: Render
+    denied: Render
+    questions: tuple[Render, ...]
 
 
 def compile_words(words: PredicateWords, where: str) -> CompiledWords:

@@ -6,9 +6,8 @@ import re
 from datetime import date, datetime
 
 from kg.plain_text import plain, words_of
+from kg.terms import XSD, parse_literal
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
-LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 _INTEGERS = frozenset(
     XSD + name
     for name in words_of(
@@ -17,35 +16,11 @@ _INTEGERS = frozenset(
     )
 )
 NUMERIC = _INTEGERS | {XSD + "decimal", XSD + "double", XSD + "float"}
-_ESCAPE = re.compile(r"\\(?:([tbnrf\"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
-_PLAIN_ESCAPES = dict(zip("tbnrf\"'\\", "\t\b\n\r\f\"'\\", strict=True))
 # Not strftime: its names change with the process's locale.
 _MONTHS = words_of(
     "January February March April May June July August September October November December"
 )
 _NUMBER = re.compile(r"([+-]?)(\d+)((?:\.\d+)?)((?:[eE][+-]?\d+)?)")
-
-
-def parse_literal(term: str) -> tuple[str, str, str]:
-    """Takes literal term text apart.
-
-    Returns:
-        ``(lexical form, datatype IRI, language)``; the language is empty where there is none.
-
-    Raises:
-        ValueError: ``term`` is not a literal in N-Triples form.
-    """
-    end = term.rfind('"')
-    if not term.startswith('"') or end == 0:
-        raise ValueError(f"not a literal: {term[:80]!r}")
-    lexical, tail = term[1:end], term[end + 1 :]
-    if "\\" in lexical:
-        lexical = _ESCAPE.sub(_unescape, lexical)
-    if tail.startswith("@"):
-        return lexical, LANG_STRING, tail[1:]
-    if tail.startswith("^^<") and tail.endswith(">"):
-        return lexical, tail[3:-1], ""
-    return lexical, XSD + "string", ""
 
 
 def number(term: str) -> float | None:
@@ -105,11 +80,3 @@ def format_number(text: str) -> str:
 
 def _day(day: date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
-
-
-def _unescape(match: re.Match[str]) -> str:
-    simple, short, long = match.groups()
-    if simple:
-        return _PLAIN_ESCAPES[simple]
-    code = int(short or long, 16)
-    return chr(code) if code < 0x110000 else "\ufffd"

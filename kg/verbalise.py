@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kg.claims import Claim
+from kg.claims import Claim, Verdict, Violation
 from kg.domain import (
-    WELL_KNOWN_PREFIXES,
     CompiledWords,
     Domain,
     PredicateWords,
@@ -15,10 +14,13 @@ from kg.domain import (
     compile_naming,
     compile_words,
 )
-from kg.literals import NUMERIC, format_literal, parse_literal
+from kg.literals import NUMERIC, format_literal
 from kg.phrasing import default_words, split_name
 from kg.plain_text import NAME_LIMIT, plain, sentence
+from kg.proof_words import proof_paragraph, violation_sentence
+from kg.rules import RuleBook
 from kg.templates import Render
+from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
@@ -26,25 +28,22 @@ if TYPE_CHECKING:
     from kg.labels import Labels
     from kg.shapes import Shapes
 
-RDF_TYPE = WELL_KNOWN_PREFIXES["rdf"] + "type"
-_OWL = WELL_KNOWN_PREFIXES["owl"]
-_RDFS = WELL_KNOWN_PREFIXES["rdfs"]
 
 # Words for the vocabulary every graph shares; a domain may override them.
 _SHARED_WORDS = {
-    _OWL + "sameAs": PredicateWords(
+    OWL + "sameAs": PredicateWords(
         label="the same as",
         fact="{{ subj }} is the same as {{ obj }}.",
         denied="{{ subj }} is not the same as {{ obj }}.",
         questions=("Is {{ subj }} the same as {{ obj }}?",),
     ),
-    _OWL + "differentFrom": PredicateWords(
+    OWL + "differentFrom": PredicateWords(
         label="different from",
         fact="{{ subj }} is different from {{ obj }}.",
         denied="{{ subj }} is not different from {{ obj }}.",
         questions=("Is {{ subj }} different from {{ obj }}?",),
     ),
-    _RDFS + "subClassOf": PredicateWords(
+    RDFS + "subClassOf": PredicateWords(
         label="subclass",
         fact="Every {{ subj }} is {{ obj | an }}.",
         denied="Not every {{ subj }} is {{ obj | an }}.",
@@ -100,7 +99,7 @@ class Verbaliser:
         self._names: dict[str, str] = {}
         self._words: dict[str, PredicateWords] = {}
         self._compiled: dict[str, CompiledWords] = {}
-        self._rules: dict[str, list[Rule]] = {}
+        self.rulebook = RuleBook(self)
 
     def with_label(self, pred: str, label: str) -> Verbaliser:
         """The same words, but ``pred`` is called ``label``.
@@ -177,7 +176,7 @@ class Verbaliser:
         node, rdf_type = terms.get(iri), terms.get(RDF_TYPE)
         if node is None:
             return True
-        if self.index.count(node) > 0:
+        if next(iter(self.index.pairs(node)), None) is not None:
             return True
         return rdf_type is not None and bool(self.index.subjects(rdf_type, node))
 
@@ -205,7 +204,7 @@ class Verbaliser:
         """The strict superclasses of ``cls`` (``cls`` itself when classes include each other)."""
         if cls not in self._ancestors:
             terms = self.index.terms
-            sub_class = terms.get(_RDFS + "subClassOf")
+            sub_class = terms.get(RDFS + "subClassOf")
             found: dict[int, None] = {}
             start = terms.get(cls)
             queue = [] if start is None or sub_class is None else [start]
@@ -246,15 +245,30 @@ class Verbaliser:
             self._words[pred] = found or self._default_words(pred)
         return self._words[pred]
 
-    def rules(self, pred: str) -> list[Rule]:
-        """The rules that matter for a predicate: the domain's own, else put together from shapes.
+    def clause(self, pred: str, subj: str, obj: str) -> str:
+        """The statement about any two names, without capital and full stop, for inside sentences.
 
-        A domain that writes rules for a predicate decides for it alone; nothing is added.
+        ``clause(flowsInto, "X", "Y")`` → "X flows into Y".
         """
-        if pred not in self._rules:
-            own = [rule for rule in self.domain.rules if pred in rule.predicates]
-            self._rules[pred] = own
-        return self._rules[pred]
+        text = self._sentences(pred).fact(subj=subj, obj=obj, unit=plain(self.words_of(pred).unit))
+        return text.removesuffix(".")
+
+    def clause_of(self, claim: Claim) -> str:
+        """The claim as a clause: "the Rhine flows into the North Sea"."""
+        variables = self._variables(claim)
+        return self._sentences(claim.pred).fact(**variables).removesuffix(".")
+
+    def rules(self, pred: str) -> list[Rule]:
+        """The rules that matter for a predicate; see ``RuleBook.rules``."""
+        return self.rulebook.rules(pred)
+
+    def proof(self, verdict: Verdict) -> str:
+        """Why a verdict holds, as one readable paragraph."""
+        return proof_paragraph(self, verdict)
+
+    def violation(self, violation: Violation) -> str:
+        """One validation result as sentences: the rule, and what breaks it."""
+        return violation_sentence(self, violation)
 
     def _default_words(self, pred: str) -> PredicateWords:
         terms = self.index.terms
@@ -269,7 +283,7 @@ class Verbaliser:
         """Whether axioms or shapes allow a subject at most one value."""
         terms = self.index.terms
         node, rdf_type = terms.get(pred), terms.get(RDF_TYPE)
-        functional = terms.get(_OWL + "FunctionalProperty")
+        functional = terms.get(OWL + "FunctionalProperty")
         if (
             node is not None
             and rdf_type is not None
@@ -296,12 +310,15 @@ class Verbaliser:
         subj, obj = self.name(claim.subj), self.name(claim.obj, claim.pred)
         if claim.pred == RDF_TYPE:
             obj = self.class_noun(claim.obj)
-        elif claim.pred == _RDFS + "subClassOf":
+        elif claim.pred == RDFS + "subClassOf":
             subj, obj = self.class_noun(claim.subj), self.class_noun(claim.obj)
         return {"subj": subj, "obj": obj, "unit": plain(self.words_of(claim.pred).unit)}
 
     def _literal(self, term: str, pred: str) -> str:
-        lexical, datatype, _language = parse_literal(term)
+        try:
+            lexical, datatype, _language = parse_literal(term)
+        except ValueError:
+            return plain(term)
         unit = plain(self.words_of(pred).unit) if pred else ""
         years = bool(pred) and "year" in self.label(pred).lower().split()
         text = format_literal(lexical, datatype, thousands=not years)
