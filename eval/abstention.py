@@ -99,11 +99,18 @@ class Metric:
     denominator: Floats
     higher_is_better: bool | None
 
-    @property
-    def fixed_denominator(self) -> bool:
-        """Whether the cards alone decide the denominator: a plain proportion of cards."""
-        per_label = self.denominator.reshape(len(LABELS), len(PREDS))
-        return bool(np.all(per_label == per_label[:, :1]))
+    def is_proportion(self, counts: Floats) -> bool:
+        """Whether the cards alone decide the denominator here, so that Wilson applies.
+
+        True when the denominator holds all cards of its labels, whatever was answered, and also
+        when it leaves out only unreadable replies and there are none.
+        """
+        table = counts.reshape(len(LABELS), len(PREDS))
+        weights = self.denominator.reshape(table.shape)
+        first = len(PREDS) - len(UNREADABLE)
+        readable = bool(np.all(weights[:, :first] == weights[:, :1]))
+        left_out = (weights[:, :1] > 0) & (weights[:, first:] == 0)
+        return readable and not bool((table[:, first:] * left_out).any())
 
     @property
     def about_replies(self) -> bool:

@@ -10,6 +10,7 @@ Sources: Wilson, JASA 1927; Efron & Tibshirani, "An Introduction to the Bootstra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -53,6 +54,11 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[f
     low = 0.0 if successes == 0 else max(0.0, float(centre - spread))
     high = 1.0 if successes == trials else min(1.0, float(centre + spread))
     return low, high
+
+
+def tidy(number: float) -> float:
+    """``number`` to 12 significant digits: the last bits of a sum differ between processors."""
+    return float(f"{number:.12g}")
 
 
 def normal_quantile(probability: float) -> float:
@@ -111,6 +117,32 @@ class Resampled:
         """Sums over all clusters, shape (columns,)."""
         total: Floats = self.per_cluster.sum(axis=0)
         return total
+
+
+def resample_blocks(
+    blocks: Sequence[Floats], resamples: int = RESAMPLES, seed: int = SEED
+) -> list[Resampled]:
+    """Resamples several blocks of columns over the same clusters by the same draws.
+
+    Args:
+        blocks: counts per cluster, shape (clusters, columns) each.
+        resamples: number of resamples.
+        seed: of the stream of draws.
+
+    Returns:
+        One per block.
+    """
+    used = [np.flatnonzero(block.any(axis=0)) for block in blocks]
+    columns = [block[:, keep] for block, keep in zip(blocks, used, strict=True)]
+    sums = resampled_sums(np.concatenate(columns, axis=1), resamples, seed) if blocks else None
+    out, start = [], 0
+    for block, keep in zip(blocks, used, strict=True):
+        own = np.zeros((resamples, block.shape[1]))
+        if sums is not None:
+            own[:, keep] = sums[:, start : start + keep.size]
+        start += keep.size
+        out.append(Resampled(block, own))
+    return out
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,14 @@ IntervalMethod = Literal[
     "bootstrap-percentile",
     "wilson-edge",
     "newcombe-paired",
+    "newcombe",
     "none",
 ]
 """How ``low`` and ``high`` came about.
 
-``wilson-edge`` and ``newcombe-paired`` stand in where every resample gives the same value, so
-that the bootstrap would claim certainty; ``none`` means there is no interval (null value, or a
-control, which is not a sample)."""
+``wilson-edge`` and, for differences, the two ``newcombe`` ones stand in where every resample
+gives the same value, so that the bootstrap would claim certainty; ``none`` means that there is no
+interval (null value, or a control, which is not a sample)."""
 
 Table = dict[str, dict[str, Number]]
 """Label (E, C, U) → prediction (YES, NO, UNKNOWN, INVALID, ERROR) → number of cards.

@@ -155,6 +155,13 @@ class _Reader:
                 where=f"{path}:{number}",
                 hint="These results belong to different card sets; give only one set.",
             )
+        # A file from elsewhere may have come first, without what ours knows of the card.
+        if row.kind and not self.kinds[card]:
+            self.kinds[card] = row.kind
+        if row.difficulty and not self.difficulties[card]:
+            self.difficulties[card] = row.difficulty
+        if row.cluster and self.clusters[card].startswith("\0"):
+            self.clusters[card] = row.cluster
 
     def _answer(self, name: str, card: int, row: _Row, path: Path, number: int) -> None:
         if row.cards and not (isinstance(row.pred, str) and row.pred in PRED_CODE):
@@ -207,7 +214,7 @@ def read_observations(
             raw.extend(bytes([_MISSING]) * (count - len(raw)))
             preds[name] = np.frombuffer(bytes(raw), dtype=np.uint8).astype(np.int16).astype(np.int8)
     kept, notes = _shared_cards(order, preds, reader.first_in, common=common)
-    sources, oracles, manifest_notes = _with_manifests(sources, files)
+    sources, oracles, manifest_notes = _with_manifests(sources, files, renames)
     return _arrange(reader, order, kept, preds, sources, oracles, [*notes, *manifest_notes])
 
 
@@ -271,9 +278,10 @@ def _arrange(
     notes: list[str],
 ) -> Observations:
     """Sorts cards by id and clusters by name, so that the order of rows cannot matter."""
-    chosen = np.array(sorted(np.flatnonzero(kept), key=lambda card: order[card]), dtype=np.int64)
-    ids = tuple(order[card] for card in chosen)
-    names = [reader.clusters[card] for card in chosen]
+    by_id = sorted(np.flatnonzero(kept).tolist(), key=order.__getitem__)
+    chosen = np.array(by_id, dtype=np.int64)
+    ids = tuple(order[card] for card in by_id)
+    names = [reader.clusters[card] for card in by_id]
     number_of = {name: number for number, name in enumerate(sorted(set(names)))}
     labels = np.frombuffer(bytes(reader.labels), dtype=np.int8)[chosen]
     golds = np.frombuffer(bytes(reader.golds), dtype=np.int8)[chosen]
@@ -295,8 +303,8 @@ def _arrange(
         ids=ids,
         labels=labels,
         golds=golds,
-        kinds=tuple(reader.kinds[card] for card in chosen),
-        difficulties=tuple(reader.difficulties[card] for card in chosen),
+        kinds=tuple(reader.kinds[card] for card in by_id),
+        difficulties=tuple(reader.difficulties[card] for card in by_id),
         clusters=np.array([number_of[name] for name in names], dtype=np.int64),
         preds={name: codes[chosen] for name, codes in preds.items()},
         oracles=frozenset(oracles),
@@ -326,18 +334,20 @@ def _renames(files: Sequence[Path]) -> dict[Path, str]:
 
 
 def _with_manifests(
-    sources: Sequence[Source], files: Sequence[Path]
+    sources: Sequence[Source], files: Sequence[Path], renames: dict[Path, str]
 ) -> tuple[list[Source], list[str], list[str]]:
-    """Sources with the manifests beside them, the declared oracles, and notes on unfinished runs."""
-    out, oracles, notes = [], [], []
+    """Sources with the manifests beside them, declared oracles, and notes on unfinished runs."""
+    out: list[Source] = []
+    oracles: list[str] = []
+    notes: list[str] = []
     for source, path in zip(sources, files, strict=True):
         beside = manifest_path(path)
         if not beside.is_file():
             out.append(source)
             continue
         manifest = read_manifest(beside)
-        if manifest.oracle:
-            oracles += source.systems
+        suffix = renames.get(path, "")
+        oracles += [name + suffix for name in manifest.oracles]
         if manifest.status != "complete":
             notes.append(f"The run of {', '.join(source.systems)} is not complete.")
         out.append(msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest)))

@@ -1,0 +1,215 @@
+"""Every pair of systems on the same cards: who is better by what, and can the data tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from msgspec.structs import astuple, replace
+
+from eval.abstention import BESIDE, HEADLINE, Metric, metrics
+from eval.intervals import Distribution, Floats, tidy, wilson
+from eval.metrics_record import Discordant, IntervalMethod, PairedComparison
+from eval.paired import (
+    ALPHA,
+    bootstrap_p,
+    discordance,
+    holm,
+    mcnemar_exact,
+    minimum_detectable_effect,
+    newcombe_paired,
+    right_cards,
+    square_and_add,
+)
+from eval.samples import Samples
+from eval.signature import Signature
+
+Interval = tuple[float, float]
+
+COMPARED = (*HEADLINE, *BESIDE)
+
+
+def compare_systems(
+    samples: Samples, *, signature: Signature, baseline: str | None = None
+) -> tuple[PairedComparison, ...]:
+    """Compares all pairs of systems, or each with a baseline, on every headline metric.
+
+    Holm's family is the pairs compared on one metric under one policy.
+
+    Args:
+        samples: the systems on shared draws.
+        signature: what the numbers are signed with; metric and policy are filled in.
+        baseline: a system to hold all others against; ``None`` for all pairs.
+
+    Returns:
+        By policy, metric, then pair.
+
+    Raises:
+        ValueError: no such baseline.
+    """
+    systems = list(samples.observations.preds)
+    pairs = list(combinations(systems, 2))
+    if baseline is not None:
+        systems.remove(baseline)
+        pairs = [(system, baseline) for system in systems]
+    out: list[PairedComparison] = []
+    for policy in samples.plan.policies:
+        signed = replace(signature, policy=policy)
+        wanted = metrics(COMPARED, policy)
+        alone = {
+            name: samples.distribution(wanted, policy, name) for name in samples.observations.preds
+        }
+        spreads = [_spreads(alone[a], alone[b], samples.plan.confidence) for a, b in pairs]
+        for column, metric in enumerate(wanted):
+            family = [
+                _compare(samples, metric, pair, spread[column], signed)
+                for pair, spread in zip(pairs, spreads, strict=True)
+            ]
+            out.extend(_judged(family, metric.higher_is_better))
+    return tuple(out)
+
+
+def _compare(
+    samples: Samples, metric: Metric, pair: tuple[str, str], spread: _Spread, signature: Signature
+) -> PairedComparison:
+    """One pair on one metric; Holm and the verdict come later."""
+    a, b = pair
+    counts = samples.counts(metric.policy, a), samples.counts(metric.policy, b)
+    value_a, value_b = metric.value(counts[0]), metric.value(counts[1])
+    compared = PairedComparison(
+        a=a,
+        b=b,
+        policy=metric.policy,
+        metric=metric.name,
+        value_a=value_a,
+        value_b=value_b,
+        difference=None,
+        n_cards=samples.n_cards,
+        n_clusters=samples.n_clusters,
+        signature=str(signature.of(metric.name)),
+    )
+    if value_a is None or value_b is None:
+        return compared
+    discordant = None
+    if metric.is_proportion(counts[0]) and metric.is_proportion(counts[1]):
+        discordant = discordance(*(_right(samples, metric, name) for name in pair))
+    method, interval = spread.interval
+    if interval is None:
+        method, interval = _at_the_edge(
+            (value_a, spread.supports[0]), (value_b, spread.supports[1]), discordant, samples
+        )
+    effect = minimum_detectable_effect(
+        spread.standard_error, None if discordant is None else sum(astuple(discordant))
+    )
+    test: Literal["mcnemar-exact", "cluster-bootstrap", "none"] = "none"
+    p = None
+    if discordant is not None:
+        test, p = "mcnemar-exact", mcnemar_exact(discordant.only_a, discordant.only_b)
+    elif spread.interval[1] is not None:
+        test, p = "cluster-bootstrap", spread.p
+    return replace(
+        compared,
+        difference=tidy(value_a - value_b),
+        low=tidy(interval[0]),
+        high=tidy(interval[1]),
+        method=method,
+        test=test,
+        p=None if p is None else tidy(p),
+        discordant=discordant,
+        minimum_detectable_effect=None if effect is None else tidy(effect),
+    )
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """What the paired bootstrap says of one pair on one metric.
+
+    Attributes:
+        interval: BCa, or percentile where BCa is undefined, or nothing where no resample of the
+            difference differs from another.
+        p: of no difference, by resampling.
+        standard_error: of the difference; nan where unknown.
+        supports: clusters that take part in each system's denominator.
+    """
+
+    interval: tuple[IntervalMethod, Interval | None]
+    p: float
+    standard_error: float
+    supports: tuple[float, float]
+
+
+def _spreads(a: Distribution, b: Distribution, confidence: float) -> list[_Spread]:
+    """The paired bootstrap of one pair, by metric."""
+    difference = a - b
+    percentile, bca = difference.intervals(confidence)
+    errors, p, still = difference.standard_errors(), bootstrap_p(difference), difference.degenerate
+    out = []
+    for column in range(still.size):
+        method: IntervalMethod = "bootstrap-bca"
+        low, high = bca[:, column].tolist()
+        if math.isnan(low) or math.isnan(high):
+            method = "bootstrap-percentile"
+            low, high = percentile[:, column].tolist()
+        out.append(
+            _Spread(
+                interval=("none", None) if still[column] else (method, (low, high)),
+                p=float(p[column]),
+                standard_error=float(errors[column]),
+                supports=(float(a.support[column]), float(b.support[column])),
+            )
+        )
+    return out
+
+
+def _right(samples: Samples, metric: Metric, system: str) -> Floats:
+    return right_cards(
+        samples.labels(metric.policy), samples.preds(system), metric.numerator, metric.denominator
+    )
+
+
+def _at_the_edge(
+    a: tuple[float, float],
+    b: tuple[float, float],
+    discordant: Discordant | None,
+    samples: Samples,
+) -> tuple[IntervalMethod, Interval]:
+    """Interval of a difference that no resample varies: scores instead of false certainty.
+
+    Args:
+        a: the first system's value, and the clusters behind it.
+        b: the second's.
+        discordant: for metrics that are a yes or no per card.
+        samples: for the confidence aimed at.
+    """
+    confidence = samples.plan.confidence
+    if discordant is not None:
+        return "newcombe-paired", newcombe_paired(discordant, confidence)
+    first, second = (
+        (value, wilson(value * support, support, confidence)) for value, support in (a, b)
+    )
+    return "newcombe", square_and_add(first, second)
+
+
+def _judged(family: Sequence[PairedComparison], better_is: bool | None) -> list[PairedComparison]:
+    """The same comparisons with Holm over them all, and a verdict on each.
+
+    The data tell two systems apart only where the adjusted test and the interval of the cluster
+    bootstrap agree: McNemar counts cards as independent, the bootstrap does not.
+    """
+    out = []
+    for one, adjusted in zip(family, holm([one.p for one in family]), strict=True):
+        better = None
+        if (
+            better_is is not None
+            and one.difference is not None
+            and (one.low is not None and one.high is not None)
+            and adjusted is not None
+            and adjusted < ALPHA
+            and (one.low > 0 or one.high < 0)
+        ):
+            better = one.a if (one.difference > 0) == better_is else one.b
+        out.append(replace(one, p_holm=None if adjusted is None else tidy(adjusted), better=better))
+    return out

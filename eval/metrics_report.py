@@ -1,0 +1,365 @@
+"""From observations to the full report: tables, metrics, intervals, bounds, controls, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.abstention import (
+    HEADLINE,
+    METRICS,
+    REPLY_RATES,
+    SYSTEM_METRICS,
+    Metric,
+    metrics,
+    outcome_counts,
+    won_by_controls,
+)
+from eval.compare import compare_systems
+from eval.intervals import FEW_CLUSTERS, Distribution, Floats, tidy, wilson
+from eval.metrics_record import (
+    GroupReport,
+    IntervalMethod,
+    MetricsReport,
+    MetricValue,
+    PolicyName,
+    PolicyReport,
+    SystemReport,
+)
+from eval.observations import FAITHFULNESS, Observations
+from eval.outcomes import (
+    LABELS,
+    Codes,
+    as_number,
+    cards_per_label,
+    control_counts,
+    count_cells,
+    table_of,
+)
+from eval.samples import Plan, Samples
+from eval.signature import Signature, package_version
+from kg.claims import Label
+
+COMPARED_AT_MOST = 8
+"""With more systems than this, all pairs are left to `epoche compare`, which takes a baseline."""
+
+_GROUP_METRICS = (
+    *("CVRR", "FAR-NE", "LA", "coverage", "accuracy"),
+    *("false_denial_rate", "abstention_recall", *REPLY_RATES),
+)
+"""What means something for cards of one label or kind; AP needs several labels."""
+
+_MUCH_WIDER = 1.25
+_OFTEN_UNDEFINED = 0.05
+
+
+def measure(observations: Observations, plan: Plan | None = None) -> MetricsReport:
+    """Computes the whole report.
+
+    Args:
+        observations: what ``read_observations`` gave.
+        plan: policies, resamples, seed and confidence.
+
+    Returns:
+        The record written to ``metrics.json``; equal input gives an equal record.
+    """
+    plan = plan or Plan()
+    samples = Samples(observations, plan)
+    base = Signature(
+        metric="",
+        cards=observations.cards,
+        policy="",
+        resamples=plan.resamples,
+        seed=plan.seed,
+        version=package_version(),
+        confidence=plan.confidence,
+    )
+    policies: dict[str, PolicyReport] = {
+        policy: _policy_report(samples, policy, msgspec.structs.replace(base, policy=policy))
+        for policy in plan.policies
+    }
+    few = 2 <= len(observations.preds) <= COMPARED_AT_MOST
+    comparisons = compare_systems(samples, signature=base) if few else ()
+    labels = samples.labels(plan.policies[0])
+    return MetricsReport(
+        version=base.version,
+        cards=observations.cards,
+        n_cards=samples.n_cards,
+        n_clusters=samples.n_clusters,
+        n_faithfulness=len(observations.ids) - samples.n_cards,
+        label_counts={label: int((labels == code).sum()) for code, label in enumerate(LABELS)},
+        confidence=plan.confidence,
+        resamples=plan.resamples,
+        seed=plan.seed,
+        policies=policies,
+        comparisons=comparisons,
+        notes=tuple(_notes(observations, samples, policies)),
+        sources=observations.sources,
+    )
+
+
+def metric_value(
+    metric: Metric,
+    counts: Floats,
+    signature: Signature,
+    distribution: Distribution | None = None,
+    column: int = 0,
+    *,
+    interval: bool = True,
+) -> MetricValue:
+    """One metric with bounds and every interval that can be had.
+
+    Args:
+        metric: what to compute.
+        counts: cell counts.
+        signature: of this computation; its metric is filled in.
+        distribution: bootstrap of several metrics, or ``None`` for Wilson alone.
+        column: this metric's column in ``distribution``.
+        interval: ``False`` for a control, whose cells are no sample.
+    """
+    top, bottom = metric.parts(counts)
+    value = metric.value(counts)
+    worst, best = metric.bounds(counts)
+    found: dict[str, tuple[float, float]] = {}
+    chosen: IntervalMethod = "none"
+    if value is not None and interval:
+        found, chosen = _intervals(
+            metric.is_proportion(counts), top, bottom, signature.confidence, distribution, column
+        )
+    low, high = found.get(chosen, (None, None))
+    return MetricValue(
+        value=value,
+        low=low,
+        high=high,
+        method=chosen,
+        numerator=as_number(top),
+        denominator=as_number(bottom),
+        worst=worst,
+        best=best,
+        higher_is_better=metric.higher_is_better,
+        signature=str(signature.of(metric.name, group=signature.group)),
+        intervals=found,
+    )
+
+
+def _intervals(
+    proportion: bool,
+    top: float,
+    bottom: float,
+    confidence: float,
+    distribution: Distribution | None,
+    column: int,
+) -> tuple[dict[str, tuple[float, float]], IntervalMethod]:
+    """All intervals by method, and the one to show: see ``docs/metrics.md``."""
+    found: dict[str, tuple[float, float]] = {}
+    if proportion or distribution is None:
+        found["wilson"] = _pair(wilson(top, bottom, confidence))
+    if distribution is not None and not distribution.degenerate[column]:
+        percentile, bca = distribution.intervals(confidence)
+        found["bootstrap-percentile"] = _pair((percentile[0, column], percentile[1, column]))
+        if not np.isnan(bca[:, column]).any():
+            found["bootstrap-bca"] = _pair((bca[0, column], bca[1, column]))
+    elif distribution is not None and not proportion:
+        # No resample differs: the clusters that take part are all the evidence there is.
+        clusters = float(distribution.support[column])
+        found["wilson-edge"] = _pair(wilson(top / bottom * clusters, clusters, confidence))
+    order: tuple[IntervalMethod, ...] = (
+        *("wilson", "wilson-edge", "bootstrap-bca", "bootstrap-percentile"),
+    )
+    return found, next(method for method in order if method in found)
+
+
+def _pair(interval: tuple[float, float]) -> tuple[float, float]:
+    return tidy(interval[0]), tidy(interval[1])
+
+
+def _policy_report(samples: Samples, policy: PolicyName, base: Signature) -> PolicyReport:
+    """All systems and the controls under one policy."""
+    systems = {
+        name: _system_report(samples, policy, name, base) for name in samples.observations.preds
+    }
+    cards = cards_per_label(count_cells(samples.labels(policy), np.zeros(samples.n_cards, np.int8)))
+    controls = control_counts(cards)
+    return PolicyReport(
+        systems=systems,
+        controls={
+            name: SystemReport(
+                n_cards=samples.n_cards,
+                n_clusters=samples.n_clusters,
+                table=table_of(counts),
+                counts=outcome_counts(counts, policy),
+                metrics={
+                    metric.name: metric_value(metric, counts, base, interval=False)
+                    for metric in metrics(SYSTEM_METRICS, policy)
+                },
+            )
+            for name, counts in controls.items()
+        },
+        won_by_controls=won_by_controls(
+            {name: samples.counts(policy, name) for name in systems}, controls, policy
+        ),
+    )
+
+
+def _system_report(
+    samples: Samples, policy: PolicyName, system: str, base: Signature
+) -> SystemReport:
+    seen = samples.observations
+    counts = samples.counts(policy, system)
+    labels, preds = samples.labels(policy), samples.preds(system)
+    all_labels = seen.golds if policy == "published" else seen.labels
+    groups = _Groups(policy, base)
+    headline = seen.headline
+    kinds = np.array(seen.kinds, dtype=object)
+    every = seen.preds[system]
+    return SystemReport(
+        n_cards=samples.n_cards,
+        n_clusters=samples.n_clusters,
+        table=table_of(counts),
+        counts=outcome_counts(counts, policy),
+        metrics=_bootstrapped(samples, policy, system, base),
+        per_label={
+            label: groups.of(f"label:{label}", labels, preds, seen.clusters[headline], chosen)
+            for code, label in enumerate(LABELS)
+            if (chosen := labels == code).any()
+        },
+        per_kind={
+            kind: groups.of(f"kind:{kind}", all_labels, every, seen.clusters, chosen)
+            for kind, chosen in _by_kind(kinds, all_labels)
+            if kind not in FAITHFULNESS
+        },
+        per_difficulty={
+            name: GroupReport(
+                n_cards=int((part := samples.resampled(policy, system, name)).totals.sum()),
+                n_clusters=int(part.per_cluster.any(axis=1).sum()),
+                table=table_of(part.totals),
+                metrics=_bootstrapped(samples, policy, system, base, name),
+            )
+            for name in samples.difficulties
+        },
+        faithfulness={
+            kind: groups.of(f"kind:{kind}", all_labels, every, seen.clusters, chosen)
+            for kind, chosen in _by_kind(kinds, all_labels)
+            if kind in FAITHFULNESS
+        },
+        oracle=system in seen.oracles,
+    )
+
+
+def _bootstrapped(
+    samples: Samples, policy: PolicyName, system: str, base: Signature, difficulty: str = ""
+) -> dict[str, MetricValue]:
+    """All metrics over the headline cards, or those of one difficulty, with the bootstrap."""
+    wanted = metrics(SYSTEM_METRICS, policy)
+    counts = samples.counts(policy, system, difficulty)
+    distribution = samples.distribution(wanted, policy, system, difficulty)
+    group = f"difficulty:{difficulty}" if difficulty else ""
+    signature = base.of("", group=group)
+    return {
+        metric.name: metric_value(metric, counts, signature, distribution, column)
+        for column, metric in enumerate(wanted)
+    }
+
+
+class _Groups:
+    """Reports on cards of one label or kind, where every metric is a proportion of cards."""
+
+    def __init__(self, policy: PolicyName, base: Signature) -> None:
+        self.wanted = metrics(_GROUP_METRICS, policy)
+        self.base = base
+
+    def of(
+        self,
+        group: str,
+        labels: Codes,
+        preds: Codes,
+        clusters: NDArray[np.int64],
+        chosen: NDArray[np.bool_],
+    ) -> GroupReport:
+        """The chosen cards' table, and the metrics that are defined on their labels."""
+        counts = count_cells(labels[chosen], preds[chosen])
+        present = cards_per_label(counts)
+        held: tuple[Label, ...] = tuple(label for label in LABELS if present[label])
+        signature = self.base.of("", group=group)
+        return GroupReport(
+            n_cards=int(chosen.sum()),
+            n_clusters=int(np.unique(clusters[chosen]).size),
+            table=table_of(counts, labels=held),
+            metrics={
+                metric.name: metric_value(metric, counts, signature)
+                for metric in self.wanted
+                if metric.parts(counts)[1] > 0
+            },
+        )
+
+
+def _by_kind(kinds: NDArray[np.object_], labels: Codes) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Each named kind with its cards, in the order of labels and then names."""
+    named = sorted({str(kind) for kind in kinds} - {""})
+    masks = {kind: np.asarray(kinds == kind, dtype=np.bool_) for kind in named}
+    for kind in sorted(named, key=lambda kind: (int(labels[masks[kind]].min()), kind)):
+        yield kind, masks[kind]
+
+
+def _notes(
+    observations: Observations, samples: Samples, policies: Mapping[str, PolicyReport]
+) -> Iterator[str]:
+    """What a reader of the numbers must know, in plain sentences."""
+    yield from observations.notes
+    apart = len(observations.ids) - samples.n_cards
+    if apart:
+        yield f"{apart} context-faithfulness cards are reported apart and enter no headline number."
+    if not samples.n_cards:
+        yield "There are no headline cards, so every headline metric is null."
+        return
+    if samples.n_clusters < FEW_CLUSTERS:
+        yield (
+            f"Only {samples.n_clusters} clusters: bootstrap intervals are too narrow below "
+            f"{FEW_CLUSTERS}."
+        )
+    if len(observations.preds) > COMPARED_AT_MOST:
+        yield (
+            f"{len(observations.preds)} systems: pairs are not compared here; use "
+            "`epoche compare --baseline`."
+        )
+    for name in sorted(observations.oracles & set(observations.preds)):
+        yield f"{name} is a declared oracle: it was handed the claims, not only the cards."
+    for policy, report in policies.items():
+        for name, system in report.systems.items():
+            yield from _system_notes(policy, name, system, first=policy == next(iter(policies)))
+
+
+def _system_notes(policy: str, name: str, system: SystemReport, *, first: bool) -> Iterator[str]:
+    unread = {pred: system.counts.get(pred, 0) for pred in ("INVALID", "ERROR")}
+    if first and any(unread.values()):
+        parts = " and ".join(f"{number} {pred}" for pred, number in unread.items() if number)
+        yield f"{name} has {parts} replies: read its metrics with their worst and best bounds."
+    if policy == "published" and unread["INVALID"] + unread["ERROR"]:
+        yield f"Policy published counts the INVALID and ERROR replies of {name} as answers."
+    wide = [metric for metric in METRICS if _clusters_matter(system.metrics[metric])]
+    if wide:
+        yield (
+            f"Cards of one cluster go together for {name} ({policy}: {', '.join(wide)}): Wilson "
+            "is too narrow there; prefer the cluster bootstrap among the intervals."
+        )
+
+
+def _clusters_matter(value: MetricValue) -> bool:
+    """Whether the cluster bootstrap is much wider than the Wilson interval shown."""
+    resampled = value.intervals.get("bootstrap-percentile")
+    if value.method != "wilson" or value.low is None or value.high is None or resampled is None:
+        return False
+    return resampled[1] - resampled[0] > _MUCH_WIDER * (value.high - value.low)
+
+
+def headline_rows(
+    report: PolicyReport, names: Sequence[str] = HEADLINE
+) -> list[tuple[str, list[MetricValue]]]:
+    """Systems, then controls, each with its values of ``names``: the rows of a table."""
+    everyone = {**report.systems, **report.controls}
+    return [
+        (name, [system.metrics[metric] for metric in names]) for name, system in everyone.items()
+    ]
