@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from cards.card import Card
+from cards.card import Card, CardView
 from eval.redaction import hide_secrets
 from eval.registry import AnySystem
 from eval.result import PREDS, Answer, Pred, Result, Usage
@@ -46,7 +46,8 @@ def ask(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
         reply: object = (
             system.answer_claim(card.claim)
             if isinstance(system, ClaimOracle)
-            else system.answer(card.view)
+            # A copy down to the strings, so that not even object identity leads back to the card.
+            else system.answer(msgspec.json.decode(msgspec.json.encode(card.view), type=CardView))
         )
         seconds = time.perf_counter() - started
         answer, note = read_answer(reply)

@@ -45,7 +45,8 @@ class Journal:
         self.preds: dict[Key, Pred] = {}
         self._order = order
         self._card_set = card_set
-        self._end = 0
+        self._end: int | None = None
+        """Where the last whole row ends; unknown until the file was read, empty or cleared."""
         with write_errors_named(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and not path.is_file():
@@ -57,6 +58,8 @@ class Journal:
         except BaseException:
             os.close(self._descriptor)
             raise
+        if os.fstat(self._descriptor).st_size == 0:
+            self._end = 0
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +88,7 @@ class Journal:
             RecordError: a whole line is no result, or answers none of this run's questions.
             DuplicateIdError: two rows answer the same question.
         """
-        number = 0
+        end = 0
         with self.path.open("rb") as handle:
             for number, line in enumerate(handle, start=1):
                 if not line.endswith(b"\n"):
@@ -99,26 +102,33 @@ class Journal:
                         hint="Remove one of the two lines, or start again with --overwrite.",
                     )
                 self.preds[key] = result.pred
-                self._end += len(line)
+                end += len(line)
         with write_errors_named(self.path):
-            os.ftruncate(self._descriptor, self._end)
+            os.ftruncate(self._descriptor, end)
+        self._end = end
 
     def append(self, result: Result) -> None:
         """Adds one row; it is with the operating system when this returns.
 
         Raises:
             WriteError: disk full; the rows before it are intact and no half row is left.
-            RuntimeError: the key is already answered (a bug of the caller).
+            RuntimeError: the key is already answered, or the file was never read (bugs of the
+                caller that would damage it).
         """
         key = (result.system, result.id)
-        if key in self.preds:
-            raise RuntimeError(f"{key} answered twice in one run")
+        if key in self.preds or self._end is None:
+            raise RuntimeError(f"cannot append {key}: answered already, or the file is unread")
         line = memoryview(to_json_bytes(result_to_json(result)) + b"\n")
         with write_errors_named(self.path):
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             done = 0
-            while done < len(line):
-                done += os.write(self._descriptor, line[done:])
+            try:
+                while done < len(line):
+                    done += os.write(self._descriptor, line[done:])
+            except BaseException:  # a full disk, or Ctrl-C between two parts of a line
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._descriptor, self._end)
+                raise
         self._end += len(line)
         self.preds[key] = result.pred
 
@@ -145,7 +155,7 @@ class Journal:
     def close(self) -> None:
         """Cuts off a half-written row, hands everything to the disk and unlocks the file."""
         with contextlib.suppress(OSError):  # closing must not hide the error that led here
-            if os.fstat(self._descriptor).st_size > self._end:
+            if self._end is not None and os.fstat(self._descriptor).st_size > self._end:
                 os.ftruncate(self._descriptor, self._end)
             os.fsync(self._descriptor)
         for descriptor in self._locks:

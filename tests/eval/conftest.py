@@ -1,0 +1,42 @@
+"""Small hand-made card sets, so that tests of the runner need no graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cards.card import Card, write_cards
+from kg.claims import GOLD_OF_LABEL, Claim, Label
+
+LABELS: tuple[Label, ...] = ("E", "C", "U")
+
+
+def make_card(number: int) -> Card:
+    """One card with a fact that a spy could recognise, and hidden fields that it must not see."""
+    label = LABELS[number % 3]
+    return Card(
+        id=f"id{number:05d}",
+        facts=(f"The river {number} is a river.", f"Brook {number} flows into Lake {number}."),
+        rules=("A river flows into at most one body of water.",),
+        question=f"Does Brook {number} flow into Lake {number}?",
+        gold=GOLD_OF_LABEL[label],
+        label=label,
+        claim=Claim(f"urn:hidden:s{number}", "urn:hidden:p", f"urn:hidden:o{number}"),
+        kind=f"hiddenkind{number % 4}",
+        cluster=f"urn:hidden:s{number}",
+        difficulty="easy",
+    )
+
+
+@pytest.fixture
+def card_file(tmp_path: Path) -> Callable[[int], Path]:
+    """Writes a card file of so many cards and returns its path."""
+
+    def write(count: int, name: str = "cards.jsonl") -> Path:
+        path = tmp_path / name
+        write_cards(path, map(make_card, range(count)))
+        return path
+
+    return write

@@ -1,0 +1,249 @@
+"""The command itself, killed and starved in every way: real processes, real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eval.manifest import read_manifest
+
+CardFile = Callable[..., Path]
+ROOT = Path(__file__).parents[2]
+
+ADAPTER = """
+import os, time
+
+class Slow:
+    name = "slow"
+    def params(self):
+        return {"pause": 0.002}
+    def answer(self, card):
+        time.sleep(float(os.environ.get("PAUSE", "0")))
+        return ("YES", "NO", "UNKNOWN")[len(card.question) % 3]
+
+class Leaky(Slow):
+    name = "leaky"
+    def answer(self, card):
+        raise RuntimeError("401 for key " + os.environ["MY_API_KEY"])
+"""
+
+
+def command(cards: Path, out: Path, *more: str, system: str = "slowly:Slow") -> list[str]:
+    start = [sys.executable, "-m", "eval.run_epistemic_tests", "--cards", str(cards)]
+    return [*start, "--system", system, "--out", str(out), *more]
+
+
+def call(arguments: list[str], folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments,
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "slowly.py").write_text(ADAPTER)
+    return tmp_path
+
+
+def wait_for_bytes(process: subprocess.Popen[bytes], path: Path, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while not path.exists() or path.stat().st_size < count:
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def test_killed_five_times_it_ends_in_the_bytes_of_an_uninterrupted_run(
+    folder: Path, card_file: CardFile
+) -> None:
+    cards, out, calm = card_file(400), folder / "killed.jsonl", folder / "calm.jsonl"
+    assert call(command(cards, calm), folder).returncode == 0
+    whole = calm.read_bytes()
+    dice = random.Random(11)
+    env = {**os.environ, "PAUSE": "0.002"}
+    for kill in range(5):
+        before = out.stat().st_size if out.exists() else 0
+        with subprocess.Popen(command(cards, out), cwd=folder, env=env) as process:
+            wait_for_bytes(process, out, before + dice.randrange(1, len(whole) // 8))
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        assert read_manifest(folder / "killed.manifest.json").status == "running"
+        assert whole.startswith(out.read_bytes()), kill
+        if kill % 2:
+            # A kernel that stops inside a write leaves this.
+            with out.open("ab") as handle:
+                handle.write(whole[out.stat().st_size :][: dice.randrange(1, 100)])
+    done = call(command(cards, out), folder)
+    assert done.returncode == 0, done.stderr
+    assert "were there already" in done.stdout
+    assert out.read_bytes() == whole
+    manifest = read_manifest(folder / "killed.manifest.json")
+    assert (manifest.status, manifest.resumed) == ("complete", 5)
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
+)
+def test_a_signal_saves_the_finished_rows(
+    folder: Path, card_file: CardFile, sent: signal.Signals, code: int
+) -> None:
+    cards, out = card_file(400), folder / "r.jsonl"
+    env = {**os.environ, "PAUSE": "0.005"}
+    with subprocess.Popen(
+        command(cards, out), cwd=folder, env=env, stderr=subprocess.PIPE
+    ) as process:
+        wait_for_bytes(process, out, 1000)
+        process.send_signal(sent)
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    assert process.returncode == code
+    assert "Traceback" not in said
+    manifest = read_manifest(folder / "r.manifest.json")
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert manifest.status == "interrupted"
+    assert 0 < len(rows) == sum(manifest.counts.values()) < 400
+    assert call(command(cards, out), folder).returncode == 0
+    assert read_manifest(folder / "r.manifest.json").counts != manifest.counts
+
+
+def test_a_full_disk_is_an_error_and_the_rest_can_follow(folder: Path, card_file: CardFile) -> None:
+    cards, out = card_file(100), folder / "r.jsonl"
+    # Python ignores SIGXFSZ, so a file-size limit fails a write half way exactly as a full disk.
+    starved = (
+        "import resource, runpy, sys;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000));"
+        "sys.argv = sys.argv[1:];"
+        "runpy.run_module('eval.run_epistemic_tests', run_name='__main__', alter_sys=False)"
+    )
+    arguments = [sys.executable, "-c", starved, *command(cards, out)[2:]]
+    failed = call(arguments, folder)
+    assert failed.returncode == 15, failed.stderr
+    assert re.fullmatch(r"error: cannot write: .*r\.jsonl.*\n", failed.stderr)
+    rows = out.read_bytes()
+    assert rows.endswith(b"\n"), "no half row stays"
+    assert 4000 < len(rows) <= 5000
+    assert read_manifest(folder / "r.manifest.json").status == "failed"
+    assert call(command(cards, out), folder).returncode == 0
+    assert call(command(cards, folder / "calm.jsonl"), folder).returncode == 0
+    assert out.read_bytes() == (folder / "calm.jsonl").read_bytes()
+    assert out.read_bytes().startswith(rows)
+
+
+def test_a_really_full_device_is_a_write_error(folder: Path, card_file: CardFile) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    from eval.journal import Journal
+    from eval.result import Result
+    from kg.base.errors import WriteError
+
+    row = Result(id="a", system="s", gold="YES", label="E", pred="YES", passed=True)
+    out = folder / "r.jsonl"
+    with Journal(out, {("s", "a"): 0}, "") as journal:
+        full = os.open("/dev/full", os.O_RDWR)
+        kept = os.dup(journal._descriptor)
+        os.dup2(full, journal._descriptor)
+        with pytest.raises(WriteError, match="No space left"):
+            journal.append(row)
+        assert journal.preds == {}
+        os.dup2(kept, journal._descriptor)
+        os.close(full)
+        os.close(kept)
+        journal.append(row)
+    assert out.read_bytes().count(b"\n") == 1
+
+
+def test_secrets_in_exceptions_are_hidden(folder: Path, card_file: CardFile) -> None:
+    out = folder / "r.jsonl"
+    done = call(
+        command(card_file(4), out, system="slowly:Leaky"), folder, MY_API_KEY="swordfish-42"
+    )
+    assert done.returncode == 0
+    assert "4 of 4 rows are ERROR" in done.stderr
+    for path in (out, folder / "r.manifest.json"):
+        assert "swordfish" not in path.read_text()
+    assert (
+        json.loads(out.read_text().splitlines()[0])["error"] == "RuntimeError: 401 for key [hidden]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (["--set", "api_key=swordfish"], 19, "API_KEY"),
+        (["--set", "top_k"], 19, "key=value"),
+        (["--limit", "0"], 2, "--limit"),
+        (["--system", "kgg"], 16, "Nearest first: kg,"),
+        (["--system", "nowhere.at:All"], 16, "cannot be imported"),
+        (["--system", "slowly:Fast"], 16, "It has: Slow, Leaky"),
+        (["--system", "always-yes", "--set", "top_k=3"], 19, "It has none"),
+        (["--cards", "absent.jsonl"], 3, "absent.jsonl"),
+    ],
+)
+def test_bad_flags_say_what_to_do(
+    folder: Path, card_file: CardFile, more: list[str], code: int, said: str
+) -> None:
+    out = folder / "r.jsonl"
+    failed = call([*command(card_file(2), out), *more], folder)
+    assert failed.returncode == code, failed.stderr
+    assert said in failed.stderr
+    assert "swordfish" not in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert not out.exists()
+
+
+def test_it_runs_as_a_script_by_path_with_the_same_flags(folder: Path, card_file: CardFile) -> None:
+    arguments = command(card_file(3), folder / "r.jsonl", system="controls")
+    script = [sys.executable, str(ROOT / "eval" / "run_epistemic_tests.py"), *arguments[3:]]
+    done = call(script, folder)
+    assert done.returncode == 0, done.stderr
+    assert "controls: 12 answers" in done.stdout
+    assert done.stderr == ""
+    shown = call([*script[:2], "--help"], folder, COLUMNS="200").stdout
+    for flag in ("--cards", "--system", "--out", "--kg-path", "--kg", "--resume", "--set"):
+        assert flag in shown
+
+
+def test_a_terminal_sees_progress_and_a_pipe_does_not(folder: Path, card_file: CardFile) -> None:
+    arguments = command(card_file(300), folder / "r.jsonl")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        arguments,
+        cwd=folder,
+        env={**os.environ, "PAUSE": "0.004", "TERM": "xterm", "COLUMNS": "120"},
+        stderr=theirs,
+        stdout=subprocess.PIPE,
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # Linux says so when the other side is closed
+                break
+            if not part:
+                break
+            seen += part
+        process.wait(timeout=30)
+    os.close(ours)
+    assert process.returncode == 0
+    assert re.search(rb"\d+/300", seen)
+    assert re.search(rb"0:00:0\d", seen), "time left"
+    quiet = call([*arguments, "--overwrite"], folder)
+    assert quiet.stderr == ""
