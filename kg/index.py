@@ -27,9 +27,11 @@ LIST_LIMIT = 8
 class TermTable:
     """Term text ↔ id, ids dense from 0 in order of first use. Grows only."""
 
-    __slots__ = ("ids", "texts")
+    __slots__ = ("attached", "ids", "texts")
 
     def __init__(self) -> None:
+        self.attached: dict[str, object] = {}
+        """What others made once for this table (such as the ids of the OWL vocabulary)."""
         self.ids: dict[str, int] = {}
         self.texts: list[str] = []
 

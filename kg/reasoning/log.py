@@ -1,0 +1,77 @@
+"""The order of inference: which triple was inferred when, by which rule.
+
+Five small integers a triple (subject, predicate, object, rule, witness) are enough to rebuild its
+premises on demand: 20 bytes where a stored proof would take a kilobyte. Premises always stand
+before their conclusions, so any derivation read off the log is well-founded.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kg.index import Triple
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_WIDTH = 5
+_SMALL = 20_000
+"""Up to this many entries a dictionary finds a triple's place; above, sorted arrays do."""
+
+
+class InferenceLog:
+    """An append-only list of inferred triples, searchable by triple."""
+
+    __slots__ = ("_arrays", "_places", "append", "entries")
+
+    def __init__(self) -> None:
+        self.entries = array("i")
+        self.append = self.entries.extend
+        """``append((s, p, o, rule, witness))``."""
+        self._places: dict[Triple, int] = {}
+        self._arrays: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.entries) // _WIDTH
+
+    def triples(self, end: int) -> Iterator[Triple]:
+        """The first ``end`` triples in order."""
+        entries = self.entries
+        for at in range(0, end * _WIDTH, _WIDTH):
+            yield entries[at], entries[at + 1], entries[at + 2]
+
+    def at(self, place: int) -> tuple[int, int, int, int, int]:
+        """The entry at a place."""
+        s, p, o, rule, witness = self.entries[place * _WIDTH : (place + 1) * _WIDTH]
+        return s, p, o, rule, witness
+
+    def place(self, triple: Triple) -> int | None:
+        """Where a triple was inferred, or None where it was not.
+
+        The search structure is made on first use; ask only once the run is over.
+        """
+        if len(self) > _SMALL:
+            return self._place_among_many(triple)
+        if not self._places:
+            self._places = {found: place for place, found in enumerate(self.triples(len(self)))}
+        return self._places.get(triple)
+
+    def _place_among_many(self, triple: Triple) -> int | None:
+        import numpy as np
+
+        s, p, o = triple
+        if p not in self._arrays:
+            table = np.array(self.entries, dtype=np.int64).reshape(-1, _WIDTH)
+            places = np.flatnonzero(table[:, 1] == p)
+            keys = (table[places, 0] << 32) | table[places, 2]
+            order = np.argsort(keys, kind="stable")
+            self._arrays[p] = keys[order], places[order]
+        keys, places = self._arrays[p]
+        key = (s << 32) | o
+        at = int(np.searchsorted(keys, key))
+        if at == len(keys) or keys[at] != key:
+            return None
+        return int(places[at])

@@ -1,0 +1,214 @@
+"""One run to the fixpoint: applies compiled axioms to the triples of an index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kg.index import Index, Triple
+from kg.reasoning.log import InferenceLog
+
+if TYPE_CHECKING:
+    from kg.reasoning.axioms import Axioms
+    from kg.reasoning.rules import Rule
+    from kg.reasoning.vocabulary import Vocabulary
+
+EXTRA = -1
+"""Rule number of a triple whose rule name and premises are written out in ``Run.extras``."""
+EQ_SYM, EQ_TRANS, EQ_REP_S, EQ_REP_P, EQ_REP_O = -2, -3, -4, -5, -6
+EQUALITY_NAMES = {
+    EQ_SYM: "eq-sym",
+    EQ_TRANS: "eq-trans",
+    EQ_REP_S: "eq-rep-s",
+    EQ_REP_P: "eq-rep-p",
+    EQ_REP_O: "eq-rep-o",
+}
+
+
+class Run:
+    """Applies compiled axioms to a base index until nothing new follows.
+
+    Attributes:
+        base: the asserted triples; never changed.
+        index: asserted and inferred triples.
+        log: the inferred ones in order.
+    """
+
+    __slots__ = (
+        "_extras",
+        "_hot",
+        "_rules",
+        "_same_seen",
+        "_schema_classes",
+        "_schema_predicates",
+        "_todo",
+        "_trivial",
+        "_vocabulary",
+        "base",
+        "index",
+        "is_literal",
+        "log",
+        "same",
+        "schema_grew",
+    )
+
+    def __init__(self, base: Index, vocabulary: Vocabulary) -> None:
+        self.base = base
+        self.index = base.fork()
+        self.schema_grew = False
+        self._vocabulary = vocabulary
+        self.log = InferenceLog()
+        self.same = vocabulary.SAME
+        self.is_literal = base.terms.is_literal
+        self._extras: list[tuple[str, tuple[Triple, ...]]] = []
+        self._rules: list[Rule] = []
+        self._todo: list[Triple] = []
+        self._hot: frozenset[int] = frozenset()
+        self._same_seen = False
+        self._trivial = vocabulary.trivial_if_reflexive
+        self._schema_predicates: frozenset[int] = frozenset()
+        self._schema_classes: frozenset[int] = frozenset()
+
+    @property
+    def rule_count(self) -> int:
+        """Rules installed so far; the number of the next one."""
+        return len(self._rules)
+
+    # Inference
+
+    def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
+        """Adds a conclusion unless it is known or trivially reflexive; rules call this."""
+        if s == o and p in self._trivial:
+            return
+        if not self.index.add(s, p, o):
+            return
+        self.log.append((s, p, o, rule, witness))
+        if p in self._hot or self._same_seen:
+            self._todo.append((s, p, o))
+        vocabulary = self._vocabulary
+        if p == vocabulary.TYPE:
+            if o in self._schema_classes:
+                self.schema_grew = True
+        elif p in self._schema_predicates:
+            self.schema_grew = True
+
+    def emit_with(
+        self, triple: Triple, name: str, premises: tuple[Triple, ...], *, trivial: bool = False
+    ) -> None:
+        """Adds a conclusion whose premises do not follow from rule and witness alone."""
+        s, p, o = triple
+        if trivial:
+            # A reflexive axiom that another rule rests on: known, so that its proof is whole.
+            if self.index.add(s, p, o):
+                self.log.append((s, p, o, EXTRA, len(self._extras)))
+                self._extras.append((name, premises))
+            return
+        before = len(self.log)
+        self.emit(s, p, o, EXTRA, len(self._extras))
+        if len(self.log) != before:
+            self._extras.append((name, premises))
+
+    def apply(self, axioms: Axioms) -> None:
+        """Runs one set of compiled axioms to its fixpoint over all triples known so far.
+
+        Sets ``schema_grew`` where the result holds axioms that were not compiled yet.
+        """
+        vocabulary = self._vocabulary
+        kind, same = vocabulary.TYPE, vocabulary.SAME
+        self._schema_predicates = vocabulary.schema_predicates[axioms.regime]
+        self._schema_classes = vocabulary.schema_classes[axioms.regime]
+        equality = axioms.regime == "owl-rl"
+        known = len(self.log)
+        self._rules += axioms.rules
+        by_predicate, by_class = axioms.by_predicate, axioms.by_class
+        self._hot = frozenset(by_predicate) | {kind} | ({same} if equality else frozenset())
+        for triple, name, premises, trivial in axioms.derived:
+            self.emit_with(triple, name, premises, trivial=trivial)
+        self.schema_grew = False
+        for triple, rule in axioms.initial:
+            self.emit(*triple, rule.number)
+        base = self.base
+        # The base is never changed, so it can be walked while conclusions go into the fork.
+        if equality and base.count(same):
+            self._same_seen = True
+            for x, y in base.pairs(same):
+                self._equal(x, y)
+        for p, rules in by_predicate.items():
+            for s, o in base.pairs(p):
+                for rule in rules:
+                    rule.on_pair(self, s, p, o)
+            self._drain(axioms, equality)
+        if by_class:
+            for x, c in base.pairs(kind):
+                for rule in by_class.get(c, ()):
+                    rule.on_type(self, x)
+        self._todo += self.log.triples(known)
+        self._drain(axioms, equality)
+
+    def _drain(self, axioms: Axioms, equality: bool) -> None:
+        by_predicate, by_class = axioms.by_predicate, axioms.by_class
+        kind, same = self._vocabulary.TYPE, self._vocabulary.SAME
+        # Batch by batch, so that the shortest derivation of a triple is found first.
+        while self._todo:
+            batch, self._todo = self._todo, []
+            for s, p, o in batch:
+                for rule in by_predicate.get(p, ()):
+                    rule.on_pair(self, s, p, o)
+                if p == kind:
+                    for rule in by_class.get(o, ()):
+                        rule.on_type(self, s)
+                if equality:
+                    if p == same:
+                        self._same_seen = True
+                        self._equal(s, o)
+                    if self._same_seen:
+                        self._replace(s, p, o)
+
+    def _equal(self, x: int, y: int) -> None:
+        """All that follows from a new ``x owl:sameAs y``."""
+        same, index, is_literal = self.same, self.index, self.is_literal
+        if not is_literal(y):
+            self.emit(y, same, x, EQ_SYM)
+            for z in list(index.objects(y, same)):
+                self.emit(x, same, z, EQ_TRANS, y)
+            for p, o in list(index.out_edges(x)):
+                self.emit(y, p, o, EQ_REP_S, x)
+        for p, s in list(index.in_edges(x)):
+            self.emit(s, p, y, EQ_REP_O, x)
+        if self._is_iri(y):
+            for s, o in list(index.pairs(x)):
+                self.emit(s, y, o, EQ_REP_P, x)
+
+    def _replace(self, s: int, p: int, o: int) -> None:
+        """All that follows for a new triple from equalities known before."""
+        same, index, is_literal = self.same, self.index, self.is_literal
+        for other in list(index.objects(s, same)):
+            if not is_literal(other):
+                self.emit(other, p, o, EQ_REP_S, s)
+        for other in list(index.objects(o, same)):
+            self.emit(s, p, other, EQ_REP_O, o)
+        for other in list(index.objects(p, same)):
+            if self._is_iri(other):
+                self.emit(s, other, o, EQ_REP_P, p)
+
+    def _is_iri(self, term: int) -> bool:
+        return not self.index.terms.text(term).startswith(('"', "_:"))
+
+    # Proofs
+
+    def justification(self, place: int) -> tuple[str, tuple[Triple, ...]]:
+        """Rule name and premises of the triple inferred at ``place``."""
+        s, p, o, number, witness = self.log.at(place)
+        if number >= 0:
+            rule = self._rules[number]
+            return rule.name, (*rule.axioms, *rule.data_premises(s, p, o, witness))
+        if number == EXTRA:
+            return self._extras[witness]
+        same = self.same
+        premises: dict[int, tuple[Triple, ...]] = {
+            EQ_SYM: ((o, same, s),),
+            EQ_TRANS: ((s, same, witness), (witness, same, o)),
+            EQ_REP_S: ((witness, same, s), (witness, p, o)),
+            EQ_REP_P: ((witness, same, p), (s, witness, o)),
+            EQ_REP_O: ((witness, same, o), (s, p, witness)),
+        }
+        return EQUALITY_NAMES[number], premises[number]
