@@ -37,7 +37,7 @@ def passages_of(graph: Graph, words: Verbaliser, grouping: Grouping = "fact") ->
         grouping: one sentence a passage, or one subject a passage.
 
     Returns:
-        Passages with ids ``f000001`` … (facts) or the subject's term text.
+        Passages with ids ``f000001`` … (facts) or the subject's term text; one sentence a line.
     """
     sentences = _sentences(graph, words)
     if grouping == "fact":
@@ -47,7 +47,7 @@ def passages_of(graph: Graph, words: Verbaliser, grouping: Grouping = "fact") ->
     grouped: dict[str, list[str]] = {}
     for subj, text in sentences:
         grouped.setdefault(subj, []).append(text)
-    return [Passage(subj, " ".join(texts)) for subj, texts in grouped.items()]
+    return [Passage(subj, "\n".join(texts)) for subj, texts in grouped.items()]
 
 
 def _sentences(graph: Graph, words: Verbaliser) -> Iterator[tuple[str, str]]:

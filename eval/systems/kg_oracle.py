@@ -39,7 +39,7 @@ class KgOracle:
 @register("kg")
 def create(options: SystemOptions) -> KgOracle:
     """Declared oracle: licenses the card's claim against graph and shapes, with proof."""
+    Settings(options.settings, "kg").refuse_others()
     from kg.knowledge import KnowledgeBase
 
-    Settings(options.settings, "kg").refuse_others()
     return KgOracle(KnowledgeBase.shared(options.domain, options.graph, options.shapes))

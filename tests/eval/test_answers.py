@@ -1,0 +1,228 @@
+"""Whatever a system returns becomes one well-formed row, and nothing hidden ever reaches it."""
+
+from __future__ import annotations
+
+import gc
+import math
+from decimal import Decimal
+from types import FunctionType, ModuleType
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from cards.card import Card, CardView
+from eval.answers import MAX_ERROR_CHARS, MAX_RAW_CHARS, ask, read_answer
+from eval.result import Answer, Usage, result_from_json, result_to_json
+from kg.base.files import to_json_bytes
+from kg.claims import Claim, Proof
+
+
+def secret_card() -> Card:
+    return Card(
+        id="HIDDEN-id",
+        facts=("The Aa flows into the Bb.", "The Aa is a river."),
+        rules=("A river has one mouth.",),
+        question="Does the Aa flow into the Cc?",
+        gold="NO",
+        label="C",
+        claim=Claim("urn:HIDDEN:s", "urn:HIDDEN:p", "urn:HIDDEN:o"),
+        kind="HIDDEN-kind",
+        cluster="urn:HIDDEN:s",
+        proof=Proof(kind="denied", engine="index", reason="HIDDEN-proof"),
+        meta={"HIDDEN-meta": 1},
+        extra={"HIDDEN-extra": 1},
+    )
+
+
+class Returns:
+    name = "returns"
+
+    def __init__(self, reply: Any) -> None:
+        self.reply = reply
+
+    def params(self) -> dict[str, Any]:
+        return {}
+
+    def answer(self, card: CardView) -> Any:
+        if isinstance(self.reply, BaseException):
+            raise self.reply
+        return self.reply
+
+
+def row_for(reply: Any) -> Any:
+    row = ask(Returns(reply), secret_card(), name="returns", card_set="0123456789abcdef")
+    # Whatever it was, it survives being written and read.
+    assert result_from_json(msgspec.json.decode(to_json_bytes(result_to_json(row)))) == row
+    return row
+
+
+class Spy(Returns):
+    def __init__(self) -> None:
+        super().__init__("YES")
+        self.seen: list[CardView] = []
+
+    def answer(self, card: CardView) -> Any:
+        self.seen.append(card)
+        return "YES"
+
+
+def reachable(start: object) -> list[object]:
+    """Every object that can be got at from ``start`` as data, in both directions of reference.
+
+    Types, modules and functions are not followed: through them all of the process is reachable
+    from anywhere, for any object of any library.
+    """
+    found: dict[int, object] = {id(start): start}
+    queue = [start]
+    while queue:
+        here = queue.pop()
+        names = [name for name in dir(here) if not name.startswith("__")]
+        beyond = [getattr(here, name, None) for name in names]
+        for other in [*gc.get_referents(here), *beyond]:
+            if isinstance(other, type | ModuleType | FunctionType) or callable(other):
+                continue
+            if id(other) not in found:
+                found[id(other)] = other
+                queue.append(other)
+    return list(found.values())
+
+
+def test_nothing_hidden_can_be_reached_from_what_a_system_is_given() -> None:
+    card, spy = secret_card(), Spy()
+    ask(spy, card, name="spy", card_set="0" * 64)
+    (view,) = spy.seen
+    assert (view.facts, view.rules, view.question) == (card.facts, card.rules, card.question)
+    assert set(CardView.__struct_fields__) == {"facts", "rules", "question"}
+    assert not hasattr(view, "__dict__")
+    objects = reachable(view)
+    assert len(objects) > 3
+    for found in objects:
+        assert not isinstance(found, Card | Claim | Proof)
+        assert "HIDDEN" not in repr(found)
+        assert found not in ("NO", "C", "denied")
+    hidden = {id(part) for part in reachable(card) if isinstance(part, str | tuple) and part}
+    ours = {id(part) for part in objects if isinstance(part, str | tuple) and part}
+    assert not hidden & ours, "not even the strings are the card's own objects"
+    owners = [
+        type(owner).__name__ for part in (view.facts, view) for owner in gc.get_referrers(part)
+    ]
+    assert "Card" not in owners
+
+
+@pytest.mark.parametrize(
+    ("reply", "pred"),
+    [
+        ("YES", "YES"),
+        (" no.\n", "NO"),
+        ('"Unknown"', "UNKNOWN"),
+        ("I do not know", "INVALID"),
+        ("I cannot determine that. No.", "INVALID"),
+        ("The answer is not YES", "INVALID"),
+        ("YES NO", "INVALID"),
+        ("", "INVALID"),
+        ("ERROR", "INVALID"),
+        (None, "INVALID"),
+        (["YES"], "INVALID"),
+        (True, "INVALID"),
+        (("YES", 0.5), "INVALID"),
+        (Answer(pred="MAYBE"), "INVALID"),  # type: ignore[arg-type]  # what a system might do
+        (Answer(pred=["YES"]), "INVALID"),  # type: ignore[arg-type]
+        (Answer(pred="ERROR", error="timeout"), "ERROR"),
+        (Answer(pred="UNKNOWN", raw="no link"), "UNKNOWN"),
+        (ValueError("x"), "ERROR"),
+        (RecursionError(), "ERROR"),
+        (StopIteration(), "ERROR"),
+    ],
+)
+def test_what_a_reply_counts_as(reply: Any, pred: str) -> None:
+    row = row_for(reply)
+    assert row.pred == pred
+    assert row.passed == (pred == "NO")
+    assert (row.error is not None) == (pred == "ERROR")
+
+
+@pytest.mark.parametrize(
+    ("given_confidence", "kept"),
+    [
+        (0.25, 0.25),
+        (1, 1.0),
+        (np.float32(0.5), 0.5),
+        (None, None),
+        (math.nan, None),
+        (math.inf, None),
+        (-0.1, None),
+        (1.0001, None),
+        (True, None),
+        ("0.9", None),
+        (Decimal("0.5"), None),
+        ([0.5], None),
+    ],
+)
+def test_confidence_is_a_probability_or_null(given_confidence: Any, kept: float | None) -> None:
+    row = row_for(Answer(pred="YES", confidence=given_confidence))
+    assert (row.pred, row.confidence) == ("YES", kept)
+    assert ("confidence" in row.extra.get("note", "")) == (
+        kept is None and given_confidence is not None
+    )
+
+
+def test_other_fields_are_put_right_or_noted() -> None:
+    assert row_for(Answer(pred="NO", raw=17)).raw == "17"  # type: ignore[arg-type]
+    assert row_for(Answer(pred="NO", raw="\ud800x")).raw == "\\ud800x"
+    assert row_for(Answer(pred="NO", usage=Usage(prompt_tokens=3))).usage.prompt_tokens == 3
+    noted = row_for(Answer(pred="NO", usage={"prompt_tokens": "many"}))  # type: ignore[arg-type]
+    assert noted.usage is None
+    assert "usage" in noted.extra["note"]
+    long = row_for("x" * (MAX_RAW_CHARS + 5))
+    assert len(long.raw) < MAX_RAW_CHARS + 60
+    assert "cut" in long.raw
+
+
+def test_an_exception_is_one_capped_line_even_if_it_cannot_be_shown() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    assert "cannot be shown" in row_for(MuteError()).error
+    text = row_for(ValueError("a\nb" + "z" * 5_000)).error
+    assert text.startswith("ValueError: a b")
+    assert len(text) < MAX_ERROR_CHARS + 40
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(1)])
+def test_stopping_is_not_an_answer(stop: BaseException) -> None:
+    with pytest.raises(type(stop)):
+        row_for(stop)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(reply=anything, pred=anything, confidence=anything, raw=anything, usage=anything)
+@settings(deadline=None, max_examples=150)
+def test_no_reply_whatever_ends_the_run(
+    reply: Any, pred: Any, confidence: Any, raw: Any, usage: Any
+) -> None:
+    row_for(reply)
+    row = row_for(Answer(pred=pred, confidence=confidence, raw=raw, usage=usage, error=raw))
+    assert row.confidence is None or 0 <= row.confidence <= 1
+
+
+def test_plain_texts_keep_what_was_said() -> None:
+    answer, note = read_answer("Yes!")
+    assert (answer.pred, answer.raw, note) == ("YES", "Yes!", "")
+
+
+def test_a_card_that_cannot_be_copied_is_an_error_row() -> None:
+    broken = replace(secret_card(), question="\ud800")
+    row = ask(Returns("YES"), broken, name="returns", card_set="0" * 64)
+    assert row.pred == "ERROR"

@@ -1,0 +1,169 @@
+"""Systems by name: ours, other packages', and any class the user points at."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cards.card import CardView
+from eval import registry
+from eval.registry import make_systems, register, system_names
+from eval.system import SystemOptions
+from kg.base.errors import SettingError, SystemNotFoundError
+
+OPTIONS = SystemOptions()
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module in the current folder, as a user's adapter is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    name = f"adapter_{abs(hash(str(tmp_path)))}"
+    (tmp_path / f"{name}.py").write_text(
+        """
+class Plain:
+    name = "plain"
+    def params(self): return {}
+    def answer(self, card): return "YES"
+
+class Wants(Plain):
+    def __init__(self, options): self.name = f"wants-{options.seed}"
+
+class Creates(Plain):
+    @classmethod
+    def create(cls, options):
+        made = cls(); made.name = "created"; return made
+
+class Optional(Plain):
+    def __init__(self, options=None): self.name = "without" if options is None else "with"
+
+class Nameless(Plain):
+    name = ""
+
+class Half:
+    name = "half"
+    def answer(self, card): return "YES"
+
+def several(options): return [Plain(), Wants(options)]
+def twins(): return [Plain(), Plain()]
+def nothing(): return []
+def breaks(): raise ZeroDivisionError("the user's own bug")
+number = 3
+"""
+    )
+    return name
+
+
+def names(name: str) -> list[str]:
+    return [system.name for system in make_systems(name, OPTIONS)]
+
+
+def test_ours_are_listed_with_a_line_each() -> None:
+    listed = system_names()
+    for name in ("kg", "rag", "controls", "always-yes", "always-no", "always-unknown", "random"):
+        assert listed[name], name
+        assert "\n" not in listed[name]
+
+
+def test_the_ways_to_make_a_system(module: str) -> None:
+    assert names(f"{module}:Plain") == ["plain"]
+    assert names(f"{module}:Wants") == ["wants-12345"]
+    assert names(f"{module}:Creates") == ["created"]
+    assert names(f"{module}:Optional") == ["with"]
+    assert names(f"{module}:several") == ["plain", "wants-12345"]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "said"),
+    [
+        ("Nameless", "name is not a text"),
+        ("Half", "is no system"),
+        ("twins", "share a name"),
+        ("nothing", "is no system"),
+        ("number", "It has: Plain, Wants"),
+        ("Absent", "has no class or function 'Absent'"),
+        ("", "has no class"),
+    ],
+)
+def test_what_is_no_system(module: str, attribute: str, said: str) -> None:
+    with pytest.raises(SystemNotFoundError, match=said):
+        names(f"{module}:{attribute}")
+
+
+def test_a_bug_in_the_users_factory_keeps_its_own_error(module: str) -> None:
+    with pytest.raises(ZeroDivisionError, match="own bug"):
+        names(f"{module}:breaks")
+
+
+def test_modules_that_cannot_be_imported(module: str) -> None:
+    Path(f"{module}x.py").write_text("import a_library_nobody_has\n")
+    with pytest.raises(SystemNotFoundError, match="a_library_nobody_has"):
+        names(f"{module}x:Any")
+    for name in ("no.such.module:A", ":A", "a..b:C"):
+        with pytest.raises(SystemNotFoundError, match="cannot be imported"):
+            names(name)
+
+
+def test_the_current_folder_comes_last_on_the_path(module: str) -> None:
+    names(f"{module}:Plain")
+    assert sys.path[-1] == str(Path.cwd())
+
+
+def test_unknown_names_list_the_nearest_first() -> None:
+    with pytest.raises(SystemNotFoundError, match="Nearest first: always-no, always-yes") as caught:
+        names("always-o")
+    assert "mypkg.mod:Class" in str(caught.value)
+
+
+def test_one_name_belongs_to_one_factory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_factories", dict(registry._factories))
+
+    def first(options: SystemOptions) -> Any:
+        return None
+
+    def second(options: SystemOptions) -> Any:
+        return None
+
+    register("taken")(first)
+    register("taken")(first)
+    with pytest.raises(ValueError, match="two systems"):
+        register("taken")(second)
+
+
+class Foreign:
+    """A system of another package.
+
+    More on it.
+    """
+
+    name = "foreign"
+
+    def params(self) -> dict[str, Any]:
+        return {}
+
+    def answer(self, card: CardView) -> str:
+        return "NO"
+
+
+def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = EntryPoint("foreign", "foreign_package:Foreign", registry.ENTRY_POINT_GROUP)
+    bad = EntryPoint("broken", "no_such_package:X", registry.ENTRY_POINT_GROUP)
+    monkeypatch.setitem(sys.modules, "foreign_package", sys.modules[__name__])
+    monkeypatch.setattr(registry, "_entry_points", lambda: [bad, good])
+    listed = system_names()
+    assert listed["foreign"] == "A system of another package."
+    assert "cannot be imported" in listed["broken"]
+    assert names("foreign") == ["foreign"]
+    with pytest.raises(SystemNotFoundError, match="announced but cannot be imported"):
+        names("broken")
+
+
+def test_settings_nobody_knows_are_refused_by_our_systems() -> None:
+    for name in ("kg", "controls", "always-yes", "always-no", "always-unknown", "random", "rag"):
+        with pytest.raises(SettingError, match="no setting 'colour'"):
+            make_systems(name, SystemOptions(settings={"colour": "red"}))
