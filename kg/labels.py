@@ -1,0 +1,220 @@
+"""Names of things: labels with language preference, aliases, homonyms, look-up by name.
+
+A label is looked up when asked for; the index by name is made on the first ``find``, because
+writing cards for a graph of a million triples never needs it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from kg.terms import OWL, RDF, RDFS, SKOS, is_blank, is_iri, is_literal, parse_literal
+
+if TYPE_CHECKING:
+    from kg.graph import Graph
+
+LABEL_PREDICATES = (RDFS + "label", SKOS + "prefLabel", SKOS + "altLabel")
+"""In order of preference among labels of one language; the last only ever gives aliases while
+another label exists."""
+
+_VOCABULARIES = (RDF, RDFS, OWL, SKOS, "http://www.w3.org/2001/XMLSchema#")
+
+ARTICLES = {
+    "en": ("the", "a", "an"),
+    "de": ("der", "die", "das"),
+    "fr": ("le", "la", "les", "l"),
+    "es": ("el", "la", "los", "las"),
+    "it": ("il", "lo", "la", "i", "gli", "le", "l"),
+    "nl": ("de", "het", "een"),
+    "pt": ("o", "a", "os", "as"),
+}
+"""Leading words that do not distinguish names, per language."""
+
+# Letters that Unicode does not decompose into a base letter and a mark.
+_LETTERS = str.maketrans({
+    "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h",
+})  # fmt: skip
+_LATIN_MARKS = re.compile("[\u0300-\u036f]")
+_PLAIN = re.compile(r"[a-z0-9 ]*")
+
+
+def normalised(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
+    """A name without case, diacritics, punctuation and leading article, for comparison.
+
+    A name of nothing but punctuation stays itself in lower case, so that no two such names fall
+    together.
+    """
+    text = name.casefold()
+    if not _PLAIN.fullmatch(text):
+        text = unicodedata.normalize("NFKD", text)
+        # Only Latin accents go: in Indic scripts a mark is a vowel, and without it another word.
+        text = unicodedata.normalize("NFC", _LATIN_MARKS.sub("", text)).translate(_LETTERS)
+        marked = "".join(
+            c if c.isalnum() or unicodedata.category(c).startswith("M") else " " for c in text
+        )
+        text = marked
+    words = text.split()
+    if len(words) > 1 and words[0] in articles:
+        words = words[1:]
+    return " ".join(words) or " ".join(name.casefold().split())
+
+
+def iri_tail(iri: str) -> str:
+    """The readable end of an IRI: percent-decoded, underscores as spaces.
+
+    ``http://e/S%C3%A3o_Paulo`` → ``São Paulo``; an IRI without a tail is returned whole.
+    """
+    tail = iri.rstrip("/#:")
+    if "#" in tail:
+        tail = tail.rsplit("#", 1)[1]
+    elif "/" in tail:
+        tail = tail.rsplit("/", 1)[1]
+    elif ":" in tail:
+        tail = tail.rsplit(":", 1)[1]
+    text = " ".join(unquote(tail, errors="replace").replace("_", " ").split())
+    return text or iri
+
+
+class Labels:
+    """The names in one graph.
+
+    Args:
+        graph: where the labels stand.
+        languages: preferred languages, best first; then come labels without a language, then the
+            rest in the order stated.
+    """
+
+    def __init__(self, graph: Graph, languages: Sequence[str] = ("en",)) -> None:
+        self._index = graph.index
+        self._terms = graph.index.terms
+        self.languages = tuple(language.lower() for language in languages)
+        self._articles = frozenset(
+            article
+            for language in self.languages
+            for article in ARTICLES.get(language.split("-")[0], ())
+        )
+        self._predicates = [
+            (rank, term)
+            for rank, text in enumerate(LABEL_PREDICATES)
+            if (term := self._terms.get(text)) is not None
+        ]
+        self._by_name: dict[str, list[str]] | None = None
+
+    def label(self, term: str) -> str:
+        """The best name of a term; always something readable, on one line.
+
+        A literal's label is its lexical form, a nameless blank node's its text.
+        """
+        if is_literal(term):
+            return parse_literal(term).lexical
+        best = None
+        for key, text in self._stated(term):
+            if best is None or key < best[0]:
+                best = key, text
+        if best is not None:
+            return best[1]
+        return term if is_blank(term) else iri_tail(term)
+
+    def names(self, term: str) -> list[str]:
+        """All names of a term, best first: labels and aliases of every language."""
+        found = [text for _, text in sorted(self._stated(term), key=lambda pair: pair[0])]
+        return list(dict.fromkeys(found)) or [self.label(term)]
+
+    def has_label(self, term: str) -> bool:
+        """Whether the graph states any name for the term."""
+        return next(self._stated(term), None) is not None
+
+    def normalise(self, name: str) -> str:
+        """``normalised`` with the articles of this object's languages."""
+        return normalised(name, self._articles)
+
+    def find(self, name: str) -> list[str]:
+        """IRIs that bear a name, compared without case, accents, punctuation and article.
+
+        Things whose *label* it is come before those that bear it as an alias; within each group
+        in the graph's order. Costs a walk over the graph the first time.
+        """
+        return list(self._names_index().get(self.normalise(name), ()))
+
+    def all_names(self) -> Iterator[str]:
+        """Every normalised name that ``find`` knows (for scanning a text for mentions)."""
+        return iter(self._names_index())
+
+    def homonyms(self) -> dict[str, list[str]]:
+        """Labels that several things bear, each with its IRIs, in the graph's order."""
+        groups: dict[str, list[str]] = {}
+        shown: dict[str, str] = {}
+        for term in self._labelled():
+            label = self.label(term)
+            key = self.normalise(label)
+            shown.setdefault(key, label)
+            groups.setdefault(key, []).append(term)
+        return {shown[key]: terms for key, terms in groups.items() if len(terms) > 1}
+
+    def _stated(self, term: str) -> Iterator[tuple[tuple[int, int, int], str]]:
+        """(sort key, text) of each name stated for a term; smaller keys are better."""
+        s = self._terms.get(term)
+        if s is None:
+            return
+        place = 0
+        for rank, predicate in self._predicates:
+            for o in self._index.objects(s, predicate):
+                text = self._terms.text(o)
+                if not is_literal(text):
+                    continue
+                lexical, _, language = parse_literal(text)
+                shown = " ".join(lexical.split())
+                if shown:
+                    alias = int(LABEL_PREDICATES[rank].endswith("altLabel"))
+                    yield (alias, self._language_rank(language), place), shown
+                    place += 1
+
+    def _language_rank(self, language: str) -> int:
+        for rank, wanted in enumerate(self.languages):
+            if language == wanted:
+                return 2 * rank
+            if language.startswith(wanted + "-"):
+                return 2 * rank + 1
+        return 2 * len(self.languages) + bool(language)
+
+    def _labelled(self) -> Iterator[str]:
+        seen: dict[int, None] = {}
+        for _, predicate in self._predicates:
+            seen.update(dict.fromkeys(self._index.subjects_of(predicate)))
+        for s in seen:
+            text = self._terms.text(s)
+            if is_iri(text):
+                yield text
+
+    def _nameless(self, labelled: set[str]) -> Iterator[str]:
+        """IRIs of nodes that state no name, to be found by their tails."""
+        nodes: dict[int, None] = {}
+        for p in self._index.predicates():
+            nodes.update(dict.fromkeys(self._index.subjects_of(p)))
+            for _, o in self._index.pairs(p):
+                nodes[o] = None
+        for node in nodes:
+            text = self._terms.text(node)
+            if is_iri(text) and text not in labelled and not text.startswith(_VOCABULARIES):
+                yield text
+
+    def _names_index(self) -> dict[str, list[str]]:
+        if self._by_name is None:
+            labels: dict[str, list[str]] = {}
+            aliases: dict[str, list[str]] = {}
+            labelled = list(self._labelled())
+            for term in labelled:
+                first, *others = dict.fromkeys(map(self.normalise, self.names(term)))
+                labels.setdefault(first, []).append(term)
+                for other in others:
+                    aliases.setdefault(other, []).append(term)
+            for term in self._nameless(set(labelled)):
+                labels.setdefault(self.normalise(iri_tail(term)), []).append(term)
+            for name, terms in aliases.items():
+                labels.setdefault(name, []).extend(terms)
+            self._by_name = labels
+        return self._by_name
