@@ -144,18 +144,18 @@ class _Spread:
 def _spreads(a: Distribution, b: Distribution, confidence: float) -> list[_Spread]:
     """The paired bootstrap of one pair, by metric."""
     difference = a - b
-    percentile, bca = difference.intervals(confidence)
-    errors, p, still = difference.standard_errors(), bootstrap_p(difference), difference.degenerate
+    found = difference.intervals(confidence)
+    errors, p = difference.standard_errors(), bootstrap_p(difference)
     out = []
-    for column in range(still.size):
+    for column, still in enumerate(found.degenerate.tolist()):
         method: IntervalMethod = "bootstrap-bca"
-        low, high = bca[:, column].tolist()
+        low, high = found.bca[:, column].tolist()
         if math.isnan(low) or math.isnan(high):
             method = "bootstrap-percentile"
-            low, high = percentile[:, column].tolist()
+            low, high = found.percentile[:, column].tolist()
         out.append(
             _Spread(
-                interval=("none", None) if still[column] else (method, (low, high)),
+                interval=("none", None) if still else (method, (low, high)),
                 p=float(p[column]),
                 standard_error=float(errors[column]),
                 supports=(float(a.support[column]), float(b.support[column])),

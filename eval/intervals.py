@@ -146,6 +146,25 @@ def resample_blocks(
 
 
 @dataclass(frozen=True)
+class BootstrapIntervals:
+    """Bootstrap intervals of some ratios, one column each.
+
+    Attributes:
+        percentile: low above high, shape (2, m); nan where no resample has a value.
+        bca: the same; nan also where BCa has no meaning (no variation in the jackknife, or all
+            replicates on one side of the value).
+        degenerate: where the resamples do not vary at all, shape (m,): they say nothing of
+            uncertainty there, and their intervals must not be shown.
+        support: clusters that take part in each denominator, shape (m,).
+    """
+
+    percentile: Floats
+    bca: Floats
+    degenerate: NDArray[np.bool_]
+    support: Floats
+
+
+@dataclass(frozen=True)
 class Distribution:
     """What the bootstrap knows of some ratios, one column each.
 
@@ -188,18 +207,17 @@ class Distribution:
         deviations: Floats = np.nanstd(_never_all_nan(self.replicates), axis=0, ddof=1)
         return np.where(self.undefined_share == 1, np.nan, deviations)
 
-    def intervals(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
-        """Percentile and BCa intervals.
-
-        Returns:
-            Two arrays of shape (2, m): percentile and BCa, low above high. BCa is nan where it
-            has no meaning (no variation in the jackknife, or all replicates on one side).
-        """
+    def intervals(self, confidence: float = 0.95) -> BootstrapIntervals:
+        """Percentile and BCa intervals of every ratio."""
         ordered = np.sort(self.replicates, axis=0)
         tails = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
         width = self.values.shape[0]
-        percentile = _quantiles(ordered, np.repeat(tails[:, None], width, axis=1))
-        return percentile, _quantiles(ordered, self._bca_levels(tails))
+        return BootstrapIntervals(
+            percentile=_quantiles(ordered, np.repeat(tails[:, None], width, axis=1)),
+            bca=_quantiles(ordered, self._bca_levels(tails)),
+            degenerate=self.degenerate,
+            support=self.support,
+        )
 
     def _bca_levels(self, tails: Floats) -> Floats:
         """Which quantiles of the replicates BCa takes, shape (2, m)."""
@@ -209,7 +227,8 @@ class Distribution:
         shares = (below + equal / 2) / known
         left_out = _never_all_nan(self.jackknife)
         apart = np.nanmean(left_out, axis=0) - left_out
-        squares, cubes = np.nansum(apart**2, axis=0), np.nansum(apart**3, axis=0)
+        squared = apart * apart
+        squares, cubes = np.nansum(squared, axis=0), np.nansum(squared * apart, axis=0)
         levels = np.full((tails.size, shares.size), np.nan)
         for column in range(shares.size):
             if not 0 < shares[column] < 1 or squares[column] == 0:

@@ -19,7 +19,7 @@ from eval.abstention import (
     won_by_controls,
 )
 from eval.compare import compare_systems
-from eval.intervals import FEW_CLUSTERS, Distribution, Floats, tidy, wilson
+from eval.intervals import FEW_CLUSTERS, BootstrapIntervals, Floats, tidy, wilson
 from eval.metrics_record import (
     GroupReport,
     IntervalMethod,
@@ -105,7 +105,7 @@ def metric_value(
     metric: Metric,
     counts: Floats,
     signature: Signature,
-    distribution: Distribution | None = None,
+    resampled: BootstrapIntervals | None = None,
     column: int = 0,
     *,
     interval: bool = True,
@@ -116,8 +116,8 @@ def metric_value(
         metric: what to compute.
         counts: cell counts.
         signature: of this computation; its metric is filled in.
-        distribution: bootstrap of several metrics, or ``None`` for Wilson alone.
-        column: this metric's column in ``distribution``.
+        resampled: bootstrap intervals of several metrics, or ``None`` for Wilson alone.
+        column: this metric's column in ``resampled``.
         interval: ``False`` for a control, whose cells are no sample.
     """
     top, bottom = metric.parts(counts)
@@ -127,7 +127,7 @@ def metric_value(
     chosen: IntervalMethod = "none"
     if value is not None and interval:
         found, chosen = _intervals(
-            metric.is_proportion(counts), top, bottom, signature.confidence, distribution, column
+            metric.is_proportion(counts), top, bottom, signature.confidence, resampled, column
         )
     low, high = found.get(chosen, (None, None))
     return MetricValue(
@@ -150,21 +150,20 @@ def _intervals(
     top: float,
     bottom: float,
     confidence: float,
-    distribution: Distribution | None,
+    resampled: BootstrapIntervals | None,
     column: int,
 ) -> tuple[dict[str, tuple[float, float]], IntervalMethod]:
     """All intervals by method, and the one to show: see ``docs/metrics.md``."""
     found: dict[str, tuple[float, float]] = {}
-    if proportion or distribution is None:
+    if proportion or resampled is None:
         found["wilson"] = _pair(wilson(top, bottom, confidence))
-    if distribution is not None and not distribution.degenerate[column]:
-        percentile, bca = distribution.intervals(confidence)
-        found["bootstrap-percentile"] = _pair((percentile[0, column], percentile[1, column]))
-        if not np.isnan(bca[:, column]).any():
-            found["bootstrap-bca"] = _pair((bca[0, column], bca[1, column]))
-    elif distribution is not None and not proportion:
+    if resampled is not None and not resampled.degenerate[column]:
+        found["bootstrap-percentile"] = _pair(resampled.percentile[:, column])
+        if not np.isnan(resampled.bca[:, column]).any():
+            found["bootstrap-bca"] = _pair(resampled.bca[:, column])
+    elif resampled is not None and not proportion:
         # No resample differs: the clusters that take part are all the evidence there is.
-        clusters = float(distribution.support[column])
+        clusters = float(resampled.support[column])
         found["wilson-edge"] = _pair(wilson(top / bottom * clusters, clusters, confidence))
     order: tuple[IntervalMethod, ...] = (
         *("wilson", "wilson-edge", "bootstrap-bca", "bootstrap-percentile"),
@@ -172,7 +171,7 @@ def _intervals(
     return found, next(method for method in order if method in found)
 
 
-def _pair(interval: tuple[float, float]) -> tuple[float, float]:
+def _pair(interval: Sequence[float] | Floats) -> tuple[float, float]:
     return tidy(interval[0]), tidy(interval[1])
 
 
@@ -256,10 +255,11 @@ def _bootstrapped(
     wanted = metrics(SYSTEM_METRICS, policy)
     counts = samples.counts(policy, system, difficulty)
     distribution = samples.distribution(wanted, policy, system, difficulty)
+    resampled = distribution.intervals(samples.plan.confidence)
     group = f"difficulty:{difficulty}" if difficulty else ""
     signature = base.of("", group=group)
     return {
-        metric.name: metric_value(metric, counts, signature, distribution, column)
+        metric.name: metric_value(metric, counts, signature, resampled, column)
         for column, metric in enumerate(wanted)
     }
 

@@ -44,6 +44,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _plain(part: str) -> str:
+    if part.isprintable() and "|" not in part and "%" not in part:
+        return part
     return "".join(
         char if char.isprintable() and char not in "|%" else f"%{ord(char):02X}" for char in part
     )

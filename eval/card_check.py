@@ -1,0 +1,73 @@
+"""Holds results against the card files they claim to be about, and fills in what they lack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from cards.card import Card, card_set_hash, read_cards
+from eval.observations import Observations
+from eval.outcomes import LABEL_CODE, LABELS
+from kg.base.errors import CardSetMismatchError, DuplicateIdError
+
+
+def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Observations:
+    """Refuses results of other cards, or of cards with another label.
+
+    Results that name no card set take the cards' identity, and from each card its kind,
+    difficulty and cluster (its subject where it names none).
+
+    Args:
+        observations: what was read from result files.
+        paths: the card files, in the order in which they were asked.
+
+    Raises:
+        MissingFileError, RecordError, DuplicateIdError: as in ``read_cards``.
+        CardSetMismatchError: the results are of other cards.
+    """
+    cards = [card for path in paths for card in read_cards(path)]
+    where = ", ".join(str(path) for path in paths)
+    by_id = {card.id: card for card in cards}
+    if len(by_id) < len(cards):
+        raise DuplicateIdError("two card files share an id", where=where)
+    identity = card_set_hash(cards)[:12]
+    named = not observations.cards.startswith("ids-")
+    if named and observations.cards != identity:
+        raise CardSetMismatchError(
+            f"the results are of card set {observations.cards}, these cards are {identity}",
+            where=where,
+            hint="Give the card files that were asked, in the same order, or run again.",
+        )
+    for card_id, label in zip(observations.ids, observations.labels.tolist(), strict=True):
+        card = by_id.get(card_id)
+        if card is None or LABEL_CODE[card.label] != label:
+            raise CardSetMismatchError(
+                f"the results hold card {card_id!r} as {LABELS[label]}, the card files "
+                + ("do not hold it" if card is None else f"as {card.label}"),
+                where=where,
+                hint="These results were made from other cards.",
+            )
+    unanswered = len(by_id) - len(observations.ids)
+    notes = observations.notes
+    if unanswered:
+        notes = (*notes, f"{unanswered} of {len(by_id)} cards have no result; they do not count.")
+    checked = replace(observations, notes=notes)
+    return checked if named else _described(checked, by_id, identity)
+
+
+def _described(observations: Observations, by_id: dict[str, Card], identity: str) -> Observations:
+    """Observations from elsewhere with what their cards say."""
+    cards = [by_id[card_id] for card_id in observations.ids]
+    names = [card.cluster or card.claim.subj for card in cards]
+    number_of = {name: number for number, name in enumerate(sorted(set(names)))}
+    return replace(
+        observations,
+        cards=identity,
+        kinds=tuple(card.kind for card in cards),
+        difficulties=tuple(card.difficulty or "" for card in cards),
+        clusters=np.array([number_of[name] for name in names], dtype=np.int64),
+        notes=tuple(note for note in observations.notes if "name no clusters" not in note),
+    )

@@ -1,0 +1,116 @@
+"""Compares runs on the same cards: ``epoche compare``, or this file as a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eval.metrics_abstention import PolicyChoice
+from kg.base.console import run_script, say
+from kg.base.errors import CardSetMismatchError, SystemNotFoundError
+
+
+def main(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Result files (JSONL).")
+    ] = None,
+    results: Annotated[
+        list[Path] | None, typer.Option(help="The same, as the other stages name it; repeatable.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Where the comparison goes (JSON); Markdown goes beside it.")
+    ] = Path("results/comparison.json"),
+    cards: Annotated[
+        list[Path] | None,
+        typer.Option(help="Card file the results must be about; repeatable, in the asked order."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Hold all others against this system, not all pairs.")
+    ] = None,
+    policy: Annotated[
+        PolicyChoice, typer.Option(help="What counts as an answer and as an abstention.")
+    ] = PolicyChoice.licensed,
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 12345,
+    confidence: Annotated[
+        float, typer.Option(min=0.5, max=0.999, help="Coverage intervals aim at.")
+    ] = 0.95,
+    common: Annotated[
+        bool, typer.Option("--common", help="Compare only on the cards that all answered.")
+    ] = False,
+) -> None:
+    """Says which system is better by what, and whether the data can tell.
+
+    Paired on the same cards: exact McNemar where a metric is a yes or no per card, the cluster
+    bootstrap of the difference, Holm over the pairs. Two files may hold a system of one name.
+    """
+    from eval.abstention import POLICIES
+    from eval.card_check import check_cards
+    from eval.compare import compare_systems
+    from eval.comparison import ComparisonReport, markdown, verdict
+    from eval.observations import read_observations
+    from eval.samples import Plan, Samples
+    from eval.signature import Signature, package_version
+    from kg.base.files import write_json_atomic, write_text_atomic
+
+    files = [*(runs or ()), *(results or ())]
+    if not files:
+        raise typer.BadParameter("give at least one result file")
+    seen = read_observations(files, common=common, distinguish=True)
+    if cards:
+        seen = check_cards(seen, cards)
+    if len(seen.preds) < 2:
+        raise CardSetMismatchError(
+            "nothing to compare: only one system",
+            where=", ".join(str(path) for path in files),
+            hint="Give result files of two systems or more.",
+        )
+    if baseline is not None and baseline not in seen.preds:
+        raise SystemNotFoundError(
+            f"no system {baseline!r} in these results",
+            where="--baseline",
+            hint=f"One of {', '.join(seen.preds)}.",
+        )
+    plan = Plan(
+        policies=tuple(name for name in POLICIES if policy.value in (name, "both")),
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+    )
+    samples = Samples(seen, plan)
+    signature = Signature(
+        metric="",
+        cards=seen.cards,
+        policy="",
+        resamples=resamples,
+        seed=seed,
+        version=package_version(),
+        confidence=confidence,
+    )
+    report = ComparisonReport(
+        version=signature.version,
+        cards=seen.cards,
+        n_cards=samples.n_cards,
+        n_clusters=samples.n_clusters,
+        systems=tuple(seen.preds),
+        baseline=baseline,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        comparisons=compare_systems(samples, signature=signature, baseline=baseline),
+        notes=seen.notes,
+        sources=seen.sources,
+    )
+    page = out.with_suffix(".md")
+    write_json_atomic(out, report)
+    write_text_atomic(page, markdown(report))
+    for one in report.comparisons:
+        prefix = f"{one.policy}: " if len(plan.policies) > 1 else ""
+        say(prefix + verdict(one))
+    say(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {out}, {page}")
+
+
+if __name__ == "__main__":
+    run_script(main)

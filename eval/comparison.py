@@ -1,0 +1,122 @@
+"""The comparison as a record and in words: JSON for programs, Markdown and lines for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from eval.metrics_record import PairedComparison, Source
+from eval.paired import ALPHA
+from kg.plain_text import plain
+
+SCHEMA = "epoche.comparison/1"
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#|~&!])")
+
+
+class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All of ``comparison.json``."""
+
+    schema: str = SCHEMA
+    version: str
+    cards: str
+    n_cards: int
+    n_clusters: int
+    systems: tuple[str, ...]
+    baseline: str | None = None
+    confidence: float
+    resamples: int
+    seed: int
+    alpha: float = ALPHA
+    comparisons: tuple[PairedComparison, ...]
+    notes: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+
+
+def verdict(one: PairedComparison, alpha: float = ALPHA) -> str:
+    """One comparison as a sentence: who is better by what, or that the data cannot tell."""
+    a, b = plain(one.a), plain(one.b)
+    if one.difference is None or one.low is None or one.high is None:
+        nobody = [n for n, v in ((a, one.value_a), (b, one.value_b)) if v is None]
+        return f"{one.metric}: no value for {' and '.join(nobody)}, so there is nothing to compare."
+    interval = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
+    p = "" if one.p_holm is None else f", Holm-adjusted p {show_p(one.p_holm)}"
+    found = f"{a} less {b} is {interval}{p}"
+    if one.better is not None:
+        return f"{one.metric}: {plain(one.better)} is better; {found}."
+    if one.p_holm is not None and one.p_holm < alpha:
+        if one.low > 0 or one.high < 0:
+            return f"{one.metric}: they differ; {found}. Neither direction is better."
+        return (
+            f"{one.metric}: the data cannot tell; {found}. The test that takes cards as "
+            "independent finds a difference, the bootstrap of whole clusters does not."
+        )
+    text = f"{one.metric}: the data cannot tell; {found}."
+    if one.minimum_detectable_effect is not None:
+        text += f" A true difference of {one.minimum_detectable_effect:.3f} would be found 4 times"
+        text += " in 5."
+    return text
+
+
+def show_p(p: float) -> str:
+    """A p-value for reading: three decimals, or ``< 0.001``."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def markdown(report: ComparisonReport) -> str:
+    """The whole comparison as one Markdown page; names in it are text, never markup."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: ComparisonReport) -> Iterator[str]:
+    yield "# Comparison of systems on the same cards"
+    yield ""
+    yield (
+        f"{report.n_cards} cards in {report.n_clusters} clusters, card set `{report.cards}`; "
+        f"{report.confidence:.0%} intervals by {report.resamples} resamples of whole clusters, "
+        f"seed {report.seed}. A difference is the first system's value less the second's. The "
+        f"data tell two systems apart where the Holm-adjusted p is below {report.alpha:g} *and* "
+        "the interval of the difference leaves out 0."
+    )
+    policies = dict.fromkeys(one.policy for one in report.comparisons)
+    for policy in policies:
+        under = [one for one in report.comparisons if one.policy == policy]
+        for metric in dict.fromkeys(one.metric for one in under):
+            yield from ("", f"## {metric}, policy {policy}", "")
+            yield from _table(one for one in under if one.metric == metric)
+    if report.notes:
+        yield from ("", "## Notes", "")
+        yield from (f"- {_escape(note, 1000)}" for note in report.notes)
+
+
+def _table(rows: Iterable[PairedComparison]) -> Iterator[str]:
+    yield "| first | second | difference | test | p | p (Holm) | only first / only second right | smallest effect found | better |"  # noqa: E501 - one Markdown row
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for one in rows:
+        interval = "–"
+        if one.difference is not None and one.low is not None and one.high is not None:
+            interval = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
+        counts = one.discordant
+        effect = one.minimum_detectable_effect
+        cells = (
+            f"{_escape(one.a)} ({_number(one.value_a)})",
+            f"{_escape(one.b)} ({_number(one.value_b)})",
+            interval,
+            one.test,
+            "–" if one.p is None else show_p(one.p),
+            "–" if one.p_holm is None else show_p(one.p_holm),
+            "–" if counts is None else f"{counts.only_a} / {counts.only_b}",
+            "–" if effect is None else f"{effect:.3f}",
+            "cannot tell" if one.better is None else _escape(one.better),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _escape(text: str, limit: int = 200) -> str:
+    return _MARKUP.sub(r"\\\1", plain(text, limit))
