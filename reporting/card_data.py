@@ -1,0 +1,192 @@
+"""The cards as the page needs them: one compact structure, every repeated string held once.
+
+The same structure feeds the script in the page (as embedded JSON) and the first rows that stand
+in the HTML for readers without scripts, so the two can never tell different stories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cards.card import Card
+from eval.result import Pred
+from kg.claims import Gold, Verdict
+from reporting.inputs import Inputs, Reply
+from reporting.proofs import ProofWords, term_words
+from reporting.visible import visible
+
+Outcome = Literal["right", "held", "wrong", "none"]
+
+OUTCOMES: tuple[tuple[Outcome, str, str], ...] = (
+    ("right", "✓", "right"),
+    ("held", "○", "held back: UNKNOWN although the answer can be proved"),
+    ("wrong", "✗", "wrong"),
+    ("none", "!", "no usable reply: INVALID or ERROR"),
+)
+"""Key, symbol and words of what an answer amounts to."""
+
+LABEL_WORDS = {"E": "E entailed", "C": "C contradictory", "U": "U unknown"}
+
+_PRED_LETTER: dict[Pred, str] = {
+    "YES": "Y",
+    "NO": "N",
+    "UNKNOWN": "U",
+    "INVALID": "I",
+    "ERROR": "R",
+}
+
+RAW_LIMIT = 600
+"""Characters of a system's reply shown; the rest stays in the result file."""
+TEXT_LIMIT = 20_000
+"""Characters of any other text shown: enough for every honest card."""
+
+
+def outcome(gold: Gold, pred: Pred) -> Outcome:
+    """What an answer amounts to, independent of any policy."""
+    if pred in ("INVALID", "ERROR"):
+        return "none"
+    if pred == gold:
+        return "right"
+    return "held" if pred == "UNKNOWN" else "wrong"
+
+
+def outcome_symbol(key: Outcome) -> str:
+    """The symbol that goes with an outcome's colour."""
+    return next(symbol for name, symbol, _ in OUTCOMES if name == key)
+
+
+def outcome_words(key: Outcome) -> str:
+    """An outcome in words."""
+    return next(words for name, _, words in OUTCOMES if name == key)
+
+
+@dataclass(frozen=True)
+class CardAnswer:
+    """One system's answer to one card, ready to be shown."""
+
+    system: str
+    control: bool
+    pred: Pred | None
+    outcome: Outcome | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class CardRow:
+    """One card, ready to be shown; all text is ``visible``."""
+
+    id: str
+    label: str
+    gold: Gold
+    kind: str
+    difficulty: str
+    predicate: str
+    question: str
+    facts: tuple[str, ...]
+    rules: tuple[str, ...]
+    proof: str
+    answers: tuple[CardAnswer, ...]
+
+
+def card_rows(inputs: Inputs, words: ProofWords) -> Iterator[CardRow]:
+    """Yields every card with its answers, in card order."""
+    for card in inputs.cards:
+        yield CardRow(
+            id=_shown(card.id),
+            label=card.label,
+            gold=card.gold,
+            kind=_shown(card.kind) or "unnamed",
+            difficulty=card.difficulty or "",
+            predicate=_shown(term_words(card.claim.pred)),
+            question=_shown(card.question),
+            facts=tuple(map(_shown, card.facts)),
+            rules=tuple(map(_shown, card.rules)),
+            proof=_shown(_proof(card, words)),
+            answers=tuple(
+                _answer(
+                    system,
+                    system in inputs.controls,
+                    card.gold,
+                    inputs.answers[system].get(card.id),
+                )
+                for system in inputs.systems
+            ),
+        )
+
+
+def _proof(card: Card, words: ProofWords) -> str:
+    if card.proof is None:
+        return "This card came without a proof."
+    return words(Verdict(card.claim, card.label, card.proof))
+
+
+def _answer(system: str, control: bool, gold: Gold, reply: Reply | None) -> CardAnswer:
+    if reply is None:
+        return CardAnswer(_shown(system), control, None, None, "")
+    reason = reply.error if reply.pred == "ERROR" and reply.error else reply.raw
+    # A control's reply only repeats its name.
+    return CardAnswer(
+        system=_shown(system),
+        control=control,
+        pred=reply.pred,
+        outcome=outcome(gold, reply.pred),
+        reason="" if control else _cut(visible(reason.strip()), RAW_LIMIT),
+    )
+
+
+def _shown(text: str) -> str:
+    return _cut(visible(text), TEXT_LIMIT)
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]} … ({len(text) - limit} more characters)"
+
+
+class _Strings:
+    """Gives every distinct string a number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+def card_data(rows: list[CardRow]) -> dict[str, Any]:
+    """The structure that ``templates/report.js`` reads.
+
+    A card is ``[id, label, kind, difficulty, predicate, question, [facts], [rules], proof,
+    answers, [reasons]]``: kinds and predicates are positions in their lists, texts positions in
+    ``strings`` (−1: none), answers one letter a system (``-``: not asked).
+    """
+    strings, kinds, predicates = _Strings(), _Strings(), _Strings()
+    packed = [
+        [
+            row.id,
+            row.label,
+            kinds.number(row.kind),
+            row.difficulty,
+            predicates.number(row.predicate),
+            strings.number(row.question),
+            [strings.number(fact) for fact in row.facts],
+            [strings.number(rule) for rule in row.rules],
+            strings.number(row.proof),
+            "".join(_PRED_LETTER[a.pred] if a.pred else "-" for a in row.answers),
+            [strings.number(a.reason) if a.reason else -1 for a in row.answers],
+        ]
+        for row in rows
+    ]
+    systems = rows[0].answers if rows else ()
+    return {
+        "systems": [{"name": a.system, "control": a.control} for a in systems],
+        "labels": LABEL_WORDS,
+        "outcomes": [list(entry) for entry in OUTCOMES],
+        "kinds": list(kinds.numbers),
+        "preds": list(predicates.numbers),
+        "strings": list(strings.numbers),
+        "cards": packed,
+    }

@@ -1,0 +1,225 @@
+"""The report's numbers and cards for other tools: CSV, Markdown and JSON.
+
+Every text is as hostile here as in the page: a spreadsheet would run a cell that starts with
+``=``, a Markdown renderer would take ``<`` and ``|`` as markup.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kg.base.files import to_json_bytes
+from reporting.card_data import CardRow
+from reporting.charts import Estimate
+from reporting.inputs import Inputs
+from reporting.verdict import caveats, joined, verdict
+from reporting.view import Table, View
+from reporting.visible import visible
+
+JSON_SCHEMA = "epoche.report/1"
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def csv_cell(value: object) -> str:
+    """A CSV cell that no spreadsheet takes for a formula.
+
+    Numbers stay as they are; text that starts like a formula (blanks skipped) gets an apostrophe
+    before it, which spreadsheets read as "this is text".
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool | int | float):
+        return str(value)
+    text = visible(str(value))
+    start = text.lstrip(" \u00a0")
+    return f"'{text}" if start.startswith(_FORMULA_STARTS) or text[:1] in "\t\n" else text
+
+
+def to_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """RFC 4180 text (CRLF line ends) of guarded cells."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([csv_cell(cell) for cell in head])
+    writer.writerows([csv_cell(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+_METRIC_HEAD = (
+    "policy", "system", "role", "metric", "value", "low", "high", "interval_method", "numerator",
+    "denominator", "worst", "best", "higher_is_better", "signature",
+)  # fmt: skip
+
+
+def metrics_csv(view: View) -> str:
+    """One line a policy, system and metric."""
+    rows: list[list[object]] = []
+    for policy_name, policy in view.report.policies.items():
+        named = [(n, "system", policy.systems[n]) for n in view.systems if n in policy.systems]
+        named += [(n, "control", policy.controls[n]) for n in view.controls if n in policy.controls]
+        for name, role, system in named:
+            shown = "oracle" if system.oracle else role
+            for key, m in system.metrics.items():
+                rows.append(
+                    [
+                        policy_name, name, shown, key, m.value, m.low, m.high, m.method,
+                        m.numerator, m.denominator, m.worst, m.best, m.higher_is_better,
+                        m.signature,
+                    ]
+                )  # fmt: skip
+    return to_csv(_METRIC_HEAD, rows)
+
+
+def cards_csv(cards: Sequence[CardRow], systems: Sequence[str]) -> str:
+    """One line a card, with a column for each system's answer and outcome."""
+    head = ["id", "label", "gold", "kind", "difficulty", "question", "facts", "rules", "proof"]
+    for system in systems:
+        head += [system, f"{system}: outcome"]
+    return to_csv(head, (_card_line(card) for card in cards))
+
+
+def _card_line(card: CardRow) -> list[object]:
+    line: list[object] = [
+        card.id, card.label, card.gold, card.kind, card.difficulty, card.question,
+        "\n".join(card.facts), "\n".join(card.rules), card.proof,
+    ]  # fmt: skip
+    for answer in card.answers:
+        line += [answer.pred, answer.outcome]
+    return line
+
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#!|~$^])")
+
+
+def md(text: str) -> str:
+    """``text`` on one line of Markdown, meaning nothing but itself."""
+    flat = " ".join(visible(text).split())
+    escaped = _MARKDOWN.sub(r"\\\1", flat)
+    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(
+        r"^(\d+)([.)])|^([+-])", r"\1\\\2\3" if escaped[:1].isdigit() else r"\\\3", escaped
+    )
+
+
+def _md_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _md_estimate(estimate: Estimate) -> str:
+    interval = f" ({estimate.interval_text})" if estimate.interval_text else ""
+    return f"{estimate.text}{interval}"
+
+
+def _md_metrics(table: Table) -> str:
+    head = ["system", *(md(column.words.short) for column in table.columns)]
+    rows = [
+        [name, *(_md_estimate(c.estimate) + (" †" if c.beaten_by_control else "") for c in cells)]
+        for name, cells in [
+            *((md(row.name), row.cells) for row in table.rows),
+            *((f"*{md(row.name)}*", row.cells) for row in table.controls),
+        ]
+    ]
+    text = _md_table(head, rows)
+    won = [f"{md(c.words.short)} ({md(joined(c.won_by))})" for c in table.columns if c.won_by]
+    if won:
+        text += f"\n\nWon by a control: {', '.join(won)}."
+    return text
+
+
+def markdown(inputs: Inputs, title: str, notices: Sequence[str]) -> str:
+    """Verdict, headline tables, kinds, comparisons and signatures as Markdown."""
+    view = View(inputs.metrics)
+    parts = [f"# {md(title)}", md(" ".join(_said(inputs, view)))]
+    parts += [f"> {md(notice)}" for notice in notices]
+    for table in view.headline_tables():
+        parts += [f"## Policy {md(table.policy)}", table.policy_words, _md_metrics(table)]
+    parts.append(
+        "In brackets: 95 % intervals. † a control equals or beats the system on this metric. "
+        "Controls are in italics."
+    )
+    for heading, groups in (
+        ("Right answers by kind", view.kinds()),
+        ("Right answers on near-misses", view.near_misses()),
+        ("Right answers on faithfulness cards", view.faithfulness()),
+        ("Right answers by difficulty", view.difficulties()),
+    ):
+        if groups.sections:
+            head = ["cards", "n", *map(md, groups.systems)]
+            rows = [
+                [
+                    md(f"{title}: {line.name}" if title else line.name),
+                    line.n,
+                    *(_md_estimate(cell.estimate) for cell in line.cells),
+                ]
+                for title, lines in groups.sections
+                for line in lines
+            ]
+            parts += [f"## {heading}", _md_table(head, rows)]
+    parts += _md_comparisons(view)
+    parts += ["## Signatures", "\n".join(f"- `{s.replace('`', '')}`" for s in view.signatures())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _said(inputs: Inputs, view: View) -> list[str]:
+    return [*verdict(inputs.metrics, view.systems), *caveats(inputs.metrics)]
+
+
+def _md_comparisons(view: View) -> list[str]:
+    parts: list[str] = []
+    for column, pairs in view.comparisons(view.main_policy):
+        rows = [
+            [
+                f"{md(row.pair.a)} − {md(row.pair.b)}",
+                f"{row.difference} ({row.interval})" if row.interval else row.difference,
+                row.p,
+                row.discordant or "–",
+                md(row.finding),
+            ]
+            for row in pairs
+        ]
+        head = ["pair", "difference", "p, adjusted", "alone right", "the data say"]
+        parts += [f"### Pairs: {md(column.words.name)}", _md_table(head, rows)]
+    return ["## System against system", *parts] if parts else []
+
+
+def to_json(inputs: Inputs, cards: Sequence[CardRow], title: str, notices: Sequence[str]) -> bytes:
+    """Everything the page shows, as one JSON document."""
+    view = View(inputs.metrics)
+    document: dict[str, Any] = {
+        "schema": JSON_SCHEMA,
+        "title": visible(title),
+        "verdict": [visible(text) for text in _said(inputs, view)],
+        "notices": [visible(text) for text in notices],
+        "metrics": inputs.metrics,
+        "manifests": {run.name: run.manifest for run in inputs.runs},
+        "cards": [_json_card(card) for card in cards],
+    }
+    return to_json_bytes(document, indent=2) + b"\n"
+
+
+def _json_card(card: CardRow) -> dict[str, Any]:
+    return {
+        "id": card.id,
+        "label": card.label,
+        "gold": card.gold,
+        "kind": card.kind,
+        "difficulty": card.difficulty or None,
+        "question": card.question,
+        "facts": card.facts,
+        "rules": card.rules,
+        "proof": card.proof,
+        "answers": {
+            answer.system: {
+                "pred": answer.pred,
+                "outcome": answer.outcome,
+                "reason": answer.reason or None,
+            }
+            for answer in card.answers
+        },
+    }

@@ -1,0 +1,59 @@
+"""Makes the HTML report and its exports: ``epoche report``, or this file as a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg.base.console import run_script, say, warn
+
+
+def main(
+    results: Annotated[list[Path], typer.Option(help="Result file (JSONL); repeatable.")],
+    metrics: Annotated[Path, typer.Option(help="metrics.json made from these results.")],
+    out: Annotated[Path, typer.Option(help="The HTML file; exports get the same stem.")],
+    cards: Annotated[
+        list[Path] | None,
+        typer.Option(help="Card file; repeatable. Default: the one the manifests name."),
+    ] = None,
+    kg: Annotated[
+        list[Path] | None,
+        typer.Option("--kg", "--kg-path", help="Graph whose words the proofs are put in."),
+    ] = None,
+    shapes: Annotated[
+        list[Path] | None, typer.Option(help="SHACL file that goes with --kg; repeatable.")
+    ] = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(help="Domain whose words the proofs are put in. Default: the manifests'."),
+    ] = None,
+    formats: Annotated[
+        str, typer.Option(help="What to write, comma-separated: html, csv, md, json.")
+    ] = "html,csv,md,json",
+) -> None:
+    """Writes one self-contained HTML file, and CSV, Markdown and JSON beside it."""
+    from reporting.inputs import read_inputs
+    from reporting.report_files import (
+        proof_source,
+        read_formats,
+        refuse_overwriting,
+        write_report,
+    )
+
+    wanted = read_formats(formats)
+    refuse_overwriting(out, wanted, [*results, metrics, *(cards or ())])
+    inputs = read_inputs(results, metrics, cards)
+    asked_for = bool(domain or kg)
+    source = proof_source(
+        domain or (None if kg else inputs.domain), kg or (), shapes or (), asked_for=asked_for
+    )
+    if source.notice:
+        warn(source.notice)
+    for path in write_report(inputs, out, source, wanted):
+        say(f"report: {path}")
+
+
+if __name__ == "__main__":
+    run_script(main)

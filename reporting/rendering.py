@@ -1,0 +1,186 @@
+"""The page itself: templates filled with the view, autoescaped, the same bytes every time."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from kg.base.files import to_json_bytes
+from reporting.card_data import (
+    LABEL_WORDS,
+    OUTCOMES,
+    CardRow,
+    card_data,
+    outcome_symbol,
+    outcome_words,
+)
+from reporting.charts import number, percent
+from reporting.glossary import TERMS
+from reporting.inputs import Inputs
+from reporting.verdict import caveats, joined, verdict
+from reporting.view import View
+from reporting.visible import embed, visible
+
+FIRST_ROWS = 25
+"""Cards that stand in the page as HTML, for readers without scripts: the first page."""
+
+_TESTS = {
+    "mcnemar-exact": "exact McNemar",
+    "cluster-bootstrap": "cluster bootstrap",
+    "none": "not tested",
+}
+
+
+@cache
+def environment() -> Environment:
+    """Jinja with the templates of this package; everything is escaped unless marked safe."""
+    env = Environment(
+        loader=PackageLoader("reporting", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters.update(
+        number=number,
+        percent=percent,
+        visible=visible,
+        symbol=outcome_symbol,
+        words=outcome_words,
+    )
+    env.globals["key"] = _key
+    return env
+
+
+def _key() -> Markup:
+    """The legend of outcome marks, wherever they are used."""
+    items = Markup("").join(
+        Markup('<li><i class="{}" aria-hidden="true">{}</i>{}</li>').format(key, symbol, words)
+        for key, symbol, words in OUTCOMES
+    )
+    return Markup('<ul class="key" aria-label="Marks">{}</ul>').format(items)
+
+
+def render(
+    inputs: Inputs,
+    rows: Sequence[CardRow],
+    *,
+    title: str,
+    subtitle: str,
+    notices: Sequence[str],
+    beside: Sequence[str],
+) -> str:
+    """The whole report as one HTML document.
+
+    Args:
+        inputs: the checked inputs.
+        rows: every card with its answers, in card order; not empty.
+        title: the page's heading.
+        subtitle: what it is about, in a few words.
+        notices: what a reader must know before reading, in plain sentences.
+        beside: names of the files written beside the report.
+    """
+    env = environment()
+    view = View(inputs.metrics)
+    script = _script()
+    scatter = view.scatter()
+    near_misses, faithfulness = view.near_misses(), view.faithfulness()
+    sections = [
+        ("headline", "Headline"),
+        ("charts", "Charts"),
+        ("outcomes", "Outcomes"),
+        ("kinds", "Kinds"),
+        *([("near-misses", "Near-misses")] if near_misses.sections else []),
+        *([("faithfulness", "Faithfulness")] if faithfulness.sections else []),
+        ("pairs", "Pairs"),
+        ("cards", "Cards"),
+        ("glossary", "How to read this"),
+        ("provenance", "Provenance"),
+    ]
+    counts = inputs.metrics.label_counts
+    total = sum(counts.values())
+    answerable = (counts.get("E", 0) + counts.get("C", 0)) / total if total else None
+    context: dict[str, Any] = {
+        "report": inputs.metrics,
+        "title": title,
+        "subtitle": subtitle,
+        "notices": [visible(text) for text in notices],
+        "verdict": [visible(text) for text in verdict(inputs.metrics, view.systems)],
+        "caveats": [visible(text) for text in caveats(inputs.metrics)],
+        "stats": _stats(inputs, view),
+        "sections": sections,
+        "confidence": f"{inputs.metrics.confidence * 100:g}",
+        "tables": view.headline_tables(),
+        "further": view.further_tables(),
+        "panels": view.panels(),
+        "scatter": scatter,
+        "answerable": percent(answerable),
+        "heats": view.heat_maps(),
+        "trouble_columns": view.trouble_columns,
+        "troubles": view.troubles(),
+        "kinds": view.kinds(),
+        "difficulties": view.difficulties(),
+        "near_misses": near_misses,
+        "faithfulness": faithfulness,
+        "comparisons": _comparisons(view),
+        "test_words": _TESTS,
+        "terms": TERMS,
+        "signatures": view.signatures(),
+        "manifests": _manifests(inputs),
+        "beside": joined([visible(name) for name in beside]) or "nothing",
+        "label_words": LABEL_WORDS,
+        "predicates": sorted({row.predicate for row in rows}),
+        "has_difficulty": any(row.difficulty for row in rows),
+        "has_controls": any(answer.control for answer in rows[0].answers),
+        "first_rows": rows[:FIRST_ROWS],
+        "card_count": f"{len(rows):,} cards",
+        # The three that are not text: our own style and script, and JSON that `embed` made safe.
+        "css": Markup(env.get_template("report.css.j2").render()),  # noqa: S704  our own file
+        "script": Markup(script),  # noqa: S704  our own file
+        "card_json": Markup(embed(card_data(list(rows)))),  # noqa: S704  escaped by `embed`
+        "script_hash": _content_hash(script),
+    }
+    return env.get_template("report.html.j2").render(context) + "\n"
+
+
+def _script() -> str:
+    source = resources.files("reporting") / "templates" / "report.js"
+    return source.read_text(encoding="utf-8")
+
+
+def _content_hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def _stats(inputs: Inputs, view: View) -> list[tuple[str, str]]:
+    report = inputs.metrics
+    stats = [
+        (f"{report.n_cards:,}", "proved cards"),
+        (f"{report.n_clusters:,}", "subjects they are about"),
+        (str(len(view.systems)), "system" if len(view.systems) == 1 else "systems"),
+        (str(len(view.controls)), "controls"),
+    ]
+    if report.n_faithfulness:
+        stats.insert(1, (f"{report.n_faithfulness:,}", "faithfulness cards, apart"))
+    return stats
+
+
+def _comparisons(view: View) -> list[tuple[str, Any]]:
+    names = [view.main_policy, *(p for p in view.report.policies if p != view.main_policy)]
+    found = [(name, view.comparisons(name)) for name in names]
+    return [(name, groups) for name, groups in found if groups]
+
+
+def _manifests(inputs: Inputs) -> list[tuple[str, str]]:
+    return [
+        (visible(run.name), visible(to_json_bytes(run.manifest, indent=2).decode("utf-8")))
+        for run in inputs.runs
+    ]

@@ -1,0 +1,136 @@
+"""The report's opening paragraph: what the numbers say, and no more than they say.
+
+A difference between systems is only stated where the paired test on the same cards found one
+after Holm's correction; where it found none, that is stated too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from eval.metrics_record import MetricsReport, PairedComparison, PolicyReport, SystemReport
+from reporting.charts import number, percent
+from reporting.glossary import HEADLINE, metric_words
+
+_LABEL_NAMES = {"E": "entailed", "C": "contradictory", "U": "unknown"}
+_COUNT_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+_NAMED_AT_MOST = 6
+
+
+def verdict(report: MetricsReport, systems: Sequence[str]) -> list[str]:
+    """The sentences of the opening paragraph.
+
+    Args:
+        report: the metrics.
+        systems: names of the systems that are not controls, in the order of the tables.
+    """
+    policy = report.policies.get("licensed") or next(iter(report.policies.values()))
+    known = [(name, policy.systems[name]) for name in systems if name in policy.systems]
+    sentences = [_opening(report, len(known))]
+    if known:
+        sentences += _accuracy(known)
+        sentences += _false_answers(known)
+        sentences += _differences(report, [name for name, _ in known])
+    return sentences
+
+
+def caveats(report: MetricsReport) -> list[str]:
+    """What the reader must hold against the headline numbers: metrics that a control wins."""
+    return _controls(report.policies.get("licensed") or next(iter(report.policies.values())))
+
+
+def joined(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _opening(report: MetricsReport, count: int) -> str:
+    labels = joined(
+        [
+            f"{report.label_counts[label]:,} {name}"
+            for label, name in _LABEL_NAMES.items()
+            if report.label_counts.get(label)
+        ]
+    )
+    how_many = _COUNT_WORDS[count] if count < len(_COUNT_WORDS) else str(count)
+    noun = "system" if count == 1 else "systems"
+    return f"{how_many} {noun} answered {report.n_cards:,} cards with a proved answer: {labels}."
+
+
+def _accuracy(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
+    scored = [
+        (name, value.value, system.oracle)
+        for name, system in systems
+        if (value := system.metrics.get("accuracy")) and value.value is not None
+    ]
+    if not scored:
+        return []
+    parts = [
+        f"{name} on {percent(value)}{' (it is shown the claim itself)' if oracle else ''}"
+        for name, value, oracle in scored[:_NAMED_AT_MOST]
+    ]
+    return [f"The proved answer was given by {joined(parts)}."]
+
+
+def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
+    parts = []
+    for name, system in systems[:_NAMED_AT_MOST]:
+        rate = system.metrics.get("FAR-NE")
+        if rate is None or rate.value is None:
+            continue
+        text = f"{name} on {percent(rate.value)}"
+        if rate.value and rate.low is not None and rate.high is not None:
+            text += f" ({percent(rate.low).removesuffix(' %')} to {percent(rate.high)})"
+        parts.append(text)
+    if not parts:
+        return []
+    return [f"Where no answer was licensed, one was given all the same by {joined(parts)}."]
+
+
+def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
+    """Neighbours in the ranking, as far as the paired tests on accuracy tell them apart."""
+    pairs = {
+        frozenset((c.a, c.b)): c
+        for c in report.comparisons
+        if c.policy == "licensed" and c.metric == "accuracy" and {c.a, c.b} <= set(ranked)
+    }
+    neighbours = [
+        pairs[pair]
+        for first, second in pairwise(ranked)
+        if (pair := frozenset((first, second))) in pairs
+    ][:_NAMED_AT_MOST]
+    found = [_difference(c) for c in neighbours if c.better is not None]
+    open_ = [f"{c.a} and {c.b}" for c in neighbours if c.better is None]
+    sentences = []
+    if found:
+        sentences.append(f"Paired tests on the same cards find {joined(found)}.")
+    if open_:
+        start = "They" if found else "Paired tests on the same cards"
+        sentences.append(f"{start} cannot tell {joined(open_)} apart by accuracy.")
+    return sentences
+
+
+def _difference(pair: PairedComparison) -> str:
+    worse = pair.b if pair.better == pair.a else pair.a
+    text = f"{pair.better} more accurate than {worse}"
+    if pair.difference is None:
+        return text
+    text += f" by {number(abs(pair.difference) * 100, 1)} points"
+    if pair.low is not None and pair.high is not None:
+        low, high = sorted((abs(pair.low), abs(pair.high)))
+        text += f" ({number(low * 100, 1)} to {number(high * 100, 1)})"
+    return text
+
+
+def _controls(policy: PolicyReport) -> list[str]:
+    won = [w for w in policy.won_by_controls if w.won and w.metric in HEADLINE]
+    if not won:
+        return []
+    parts = [f"{metric_words(w.metric).short} ({joined(w.controls)})" for w in won]
+    return [
+        f"A control that looks at nothing is unbeaten on {joined(parts)}: "
+        f"read {'that number' if len(won) == 1 else 'those numbers'} only beside the others."
+    ]

@@ -1,0 +1,483 @@
+"""From metrics to what the page shows: tables and charts as plain records, no markup.
+
+Every number comes from ``metrics.json`` as it stands there; nothing is computed again here, except
+shares of the counts in its outcome tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from eval.metrics_record import (
+    GroupReport,
+    MetricsReport,
+    MetricValue,
+    PairedComparison,
+    PolicyReport,
+    SystemReport,
+)
+from eval.result import PREDS
+from kg.claims import GOLD_OF_LABEL, Label
+from reporting.card_data import Outcome, outcome
+from reporting.charts import Bar, DotPanel, Estimate, Scatter, bar, dot_panel, number, scatter
+from reporting.glossary import BESIDE, HEADLINE, POLICY_WORDS, MetricWords, metric_words
+from reporting.visible import visible
+
+LABELS: tuple[Label, ...] = ("E", "C", "U")
+LABEL_TITLES: dict[str, str] = {"E": "Entailed", "C": "Contradictory", "U": "Unknown"}
+NEAR_MISS = "near-miss/"
+_NO_ESTIMATE = Estimate(None)
+_DIRECTIONS = {True: "higher is better", False: "lower is better", None: "describes only"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric's column: what it is called and which way is better."""
+
+    key: str
+    words: MetricWords
+    direction: str
+    won_by: tuple[str, ...]
+    """Controls that no system beats on it; empty when some system does."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table."""
+
+    estimate: Estimate
+    beaten_by_control: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system's line of a table."""
+
+    name: str
+    note: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Metrics of all systems under one policy, controls apart."""
+
+    policy: str
+    policy_words: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    controls: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A dot-and-interval chart and its words."""
+
+    column: Column
+    chart: DotPanel
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """One of the fifteen outcomes."""
+
+    pred: str
+    count: str
+    share: float | None
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """The 3×5 table of one system."""
+
+    name: str
+    control: bool
+    rows: tuple[tuple[str, str, str, tuple[HeatCell, ...]], ...]
+    """Label, its name, cards, cells."""
+
+
+@dataclass(frozen=True)
+class GroupCell:
+    """One system's share of right answers in one group of cards."""
+
+    estimate: Estimate
+    bar: Bar
+
+
+@dataclass(frozen=True)
+class GroupLine:
+    """One group of cards: a kind, a difficulty."""
+
+    name: str
+    n: str
+    cells: tuple[GroupCell, ...]
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """Groups of cards × systems, in sections."""
+
+    systems: tuple[str, ...]
+    sections: tuple[tuple[str, tuple[GroupLine, ...]], ...]
+
+
+@dataclass(frozen=True)
+class TroubleRow:
+    """What went wrong for one system, as counts."""
+
+    name: str
+    control: bool
+    counts: tuple[tuple[str, str], ...]
+    """Count and share, one pair a column."""
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """One paired comparison."""
+
+    pair: PairedComparison
+    difference: str
+    interval: str
+    p: str
+    discordant: str
+    smallest: str
+    finding: str
+
+
+def estimate(value: MetricValue | None) -> Estimate:
+    """A metric's value with interval and worst-case bounds, for drawing."""
+    if value is None:
+        return _NO_ESTIMATE
+    ends = [end for end in (value.worst, value.best) if end is not None]
+    return Estimate(
+        value.value,
+        value.low,
+        value.high,
+        min(ends) if len(ends) == 2 else None,
+        max(ends) if len(ends) == 2 else None,
+    )
+
+
+class View:
+    """What the template reads. ``systems`` and ``controls`` are in the order of the tables."""
+
+    def __init__(self, report: MetricsReport) -> None:
+        self.report = report
+        self.main_policy = (
+            "licensed" if "licensed" in report.policies else next(iter(report.policies))
+        )
+        policy = report.policies[self.main_policy]
+        self.controls = list(policy.controls)
+        # The exempt oracle first, as the ceiling; then by accuracy, so that tables read downhill.
+        # An order of values is no claim about differences: those are the paired tests' to make.
+        named = [name for name in policy.systems if name not in policy.controls]
+        self.systems = sorted(named, key=lambda name: _rank(policy.systems[name]))
+
+    @property
+    def policy(self) -> PolicyReport:
+        """The policy the charts are drawn under."""
+        return self.report.policies[self.main_policy]
+
+    def _all(self, policy: PolicyReport) -> list[tuple[str, bool, SystemReport]]:
+        rows = [(name, False, policy.systems[name]) for name in self.systems]
+        return rows + [(name, True, policy.controls[name]) for name in self.controls]
+
+    # -- headline -------------------------------------------------------------------------------
+
+    def columns(self, keys: Iterable[str], policy: PolicyReport) -> tuple[Column, ...]:
+        """Column heads for metrics that occur, in the order asked for."""
+        won = {w.metric: w for w in policy.won_by_controls if w.won}
+        found = []
+        for key in keys:
+            values = [s.metrics[key] for _, _, s in self._all(policy) if key in s.metrics]
+            if not values:
+                continue
+            better = values[0].higher_is_better
+            found.append(
+                Column(
+                    key=key,
+                    words=metric_words(key),
+                    direction=_DIRECTIONS[better],
+                    won_by=won[key].controls if key in won else (),
+                )
+            )
+        return tuple(found)
+
+    def table(self, policy_name: str, keys: Iterable[str]) -> Table:
+        """Metrics of every system and control under one policy."""
+        policy = self.report.policies[policy_name]  # type: ignore[index]  # keys come from policies
+        columns = self.columns(keys, policy)
+        beaten = {(w.metric, name) for w in policy.won_by_controls for name in (*w.beaten, *w.tied)}
+
+        def row(name: str, system: SystemReport, control: bool) -> Row:
+            cells = tuple(
+                Cell(
+                    estimate(system.metrics.get(column.key)),
+                    not control and (column.key, name) in beaten,
+                )
+                for column in columns
+            )
+            return Row(visible(name), "shown the claim itself" if system.oracle else "", cells)
+
+        rows = [(control, row(name, s, control)) for name, control, s in self._all(policy)]
+        return Table(
+            policy=policy_name,
+            policy_words=POLICY_WORDS.get(policy_name, ""),
+            columns=columns,
+            rows=tuple(r for control, r in rows if not control),
+            controls=tuple(r for control, r in rows if control),
+        )
+
+    def headline_tables(self) -> list[Table]:
+        """The headline table under each policy, the main one first."""
+        names = [self.main_policy, *(p for p in self.report.policies if p != self.main_policy)]
+        return [self.table(name, (*HEADLINE, *BESIDE)) for name in names]
+
+    def further_tables(self) -> list[Table]:
+        """Every metric that is not in the headline tables, under each policy."""
+        further = []
+        for table in self.headline_tables():
+            policy = self.report.policies[table.policy]  # type: ignore[index]  # as above
+            keys = dict.fromkeys(key for _, _, s in self._all(policy) for key in s.metrics)
+            rest = [key for key in keys if key not in (*HEADLINE, *BESIDE)]
+            if rest:
+                further.append(self.table(table.policy, rest))
+        return further
+
+    # -- charts ---------------------------------------------------------------------------------
+
+    def panels(self) -> list[Panel]:
+        """One dot-and-interval chart a headline metric."""
+        return [
+            Panel(
+                column,
+                dot_panel(
+                    [
+                        (visible(name), control, estimate(system.metrics.get(column.key)))
+                        for name, control, system in self._all(self.policy)
+                    ]
+                ),
+            )
+            for column in self.columns(HEADLINE, self.policy)
+        ]
+
+    def scatter(self) -> Scatter:
+        """Coverage against the share of answers that are right."""
+        entries = []
+        for name, control, system in self._all(self.policy):
+            coverage = estimate(system.metrics.get("coverage")).value
+            accuracy = estimate(system.metrics.get("answer_accuracy")).value
+            entries.append((visible(name), control, coverage, accuracy))
+        counts = self.report.label_counts
+        answerable = counts.get("E", 0) + counts.get("C", 0)
+        total = sum(counts.values())
+        return scatter(entries, answerable=answerable / total if total else None)
+
+    def heat_maps(self) -> list[HeatMap]:
+        """The 3×5 table of every system, then of every control."""
+        return [
+            HeatMap(visible(name), control, tuple(_heat_rows(system)))
+            for name, control, system in self._all(self.policy)
+        ]
+
+    # -- groups of cards ------------------------------------------------------------------------
+
+    def kinds(self) -> GroupTable:
+        """Kinds of the ordinary cards, by label."""
+        return self._kind_table(near_miss=False)
+
+    def near_misses(self) -> GroupTable:
+        """Near-miss strategies, by label."""
+        return self._kind_table(near_miss=True)
+
+    def difficulties(self) -> GroupTable:
+        """Cards by difficulty."""
+        names = self._group_names("per_difficulty")
+        ranked = [name for name in ("easy", "medium", "hard") if name in names]
+        ranked += [name for name in names if name not in ranked]
+        lines = [self._line("per_difficulty", name) for name in ranked]
+        return self._groups([("", lines)])
+
+    def faithfulness(self) -> GroupTable:
+        """The context-faithfulness cards."""
+        names = self._group_names("faithfulness")
+        return self._groups([("", [self._line("faithfulness", name) for name in names])])
+
+    def _kind_table(self, *, near_miss: bool) -> GroupTable:
+        names = self._group_names("per_kind")
+        sections: dict[str, list[GroupLine]] = {label: [] for label in LABELS}
+        sections["mixed"] = []
+        for name in names:
+            if name.startswith(NEAR_MISS) != near_miss:
+                continue
+            line = self._line("per_kind", name)
+            sections[self._label_of("per_kind", name)].append(line)
+        titles = {**LABEL_TITLES, "mixed": "Several labels"}
+        return self._groups([(titles[key], lines) for key, lines in sections.items() if lines])
+
+    def _groups(self, sections: Sequence[tuple[str, list[GroupLine]]]) -> GroupTable:
+        return GroupTable(
+            systems=tuple(map(visible, self.systems)),
+            sections=tuple((title, tuple(lines)) for title, lines in sections if lines),
+        )
+
+    def _group_names(self, field: str) -> list[str]:
+        names: dict[str, None] = {}
+        for name in self.systems:
+            names.update(dict.fromkeys(getattr(self.policy.systems[name], field)))
+        return list(names)
+
+    def _members(self, field: str, name: str) -> list[GroupReport | None]:
+        return [getattr(self.policy.systems[system], field).get(name) for system in self.systems]
+
+    def _label_of(self, field: str, name: str) -> str:
+        labels = {
+            label
+            for group in self._members(field, name)
+            if group
+            for label, row in group.table.items()
+            if sum(row.values())
+        }
+        return labels.pop() if len(labels) == 1 else "mixed"
+
+    def _line(self, field: str, name: str) -> GroupLine:
+        members = self._members(field, name)
+        sizes = [group.n_cards for group in members if group]
+        values = [_share_right(group) for group in members]
+        shown = name.removeprefix(NEAR_MISS)
+        return GroupLine(
+            visible(shown) or "unnamed",
+            f"{max(sizes, default=0):,}",
+            tuple(GroupCell(value, bar(value)) for value in values),
+        )
+
+    # -- what went wrong ------------------------------------------------------------------------
+
+    trouble_columns = (
+        ("NO on E", "false denial"),
+        ("UNKNOWN on E", "missed answer"),
+        ("YES on C", "contradiction let pass"),
+        ("YES or NO on U", "answer without licence"),
+        ("INVALID", "unreadable reply"),
+        ("ERROR", "failed call"),
+    )
+
+    def troubles(self) -> list[TroubleRow]:
+        """Counts behind everything that can go wrong, with their shares of the cards concerned."""
+        cells = (
+            (("E",), ("NO",)),
+            (("E",), ("UNKNOWN",)),
+            (("C",), ("YES",)),
+            (("U",), ("YES", "NO")),
+            (LABELS, ("INVALID",)),
+            (LABELS, ("ERROR",)),
+        )
+        rows = []
+        for name, control, system in self._all(self.policy):
+            counts = []
+            for labels, preds in cells:
+                of = sum(sum(system.table.get(label, {}).values()) for label in labels)
+                found = sum(
+                    system.table.get(label, {}).get(pred, 0) for label in labels for pred in preds
+                )
+                share = f"{100 * found / of:.1f} %" if of else "–"
+                counts.append((_count(found), share))
+            rows.append(TroubleRow(visible(name), control, tuple(counts)))
+        return rows
+
+    # -- paired comparisons ---------------------------------------------------------------------
+
+    def comparisons(self, policy: str) -> list[tuple[Column, list[PairRow]]]:
+        """Paired comparisons under one policy, grouped by metric."""
+        grouped: dict[str, list[PairedComparison]] = {}
+        for pair in self.report.comparisons:
+            if pair.policy == policy and not {pair.a, pair.b} & set(self.controls):
+                grouped.setdefault(pair.metric, []).append(pair)
+        report = self.report.policies[policy]  # type: ignore[index]  # keys come from policies
+        return [
+            (column, [_pair_row(pair) for pair in grouped[column.key]])
+            for column in self.columns(_accuracy_first(grouped), report)
+        ]
+
+    def signatures(self) -> list[str]:
+        """The signature of each headline number, once."""
+        found: dict[str, None] = {}
+        for policy in self.report.policies.values():
+            for _, _, system in self._all(policy):
+                for key in HEADLINE:
+                    value = system.metrics.get(key)
+                    if value and value.signature:
+                        found[visible(value.signature)] = None
+        return list(found)
+
+
+def _rank(system: SystemReport) -> tuple[bool, float]:
+    accuracy = estimate(system.metrics.get("accuracy")).value
+    return not system.oracle, -1.0 if accuracy is None else -accuracy
+
+
+def _accuracy_first(keys: Iterable[str]) -> list[str]:
+    return sorted(keys, key=lambda key: key != "accuracy")
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def _heat_rows(
+    system: SystemReport,
+) -> Iterable[tuple[str, str, str, tuple[HeatCell, ...]]]:
+    for label in LABELS:
+        row = system.table.get(label, {})
+        total = sum(row.values())
+        cells = tuple(
+            HeatCell(
+                pred=pred,
+                count=_count(row.get(pred, 0)),
+                share=row.get(pred, 0) / total if total else None,
+                outcome=outcome(GOLD_OF_LABEL[label], pred),
+            )
+            for pred in PREDS
+        )
+        yield label, LABEL_TITLES[label], _count(total), cells
+
+
+def _share_right(group: GroupReport | None) -> Estimate:
+    if group is None:
+        return _NO_ESTIMATE
+    if "accuracy" in group.metrics:
+        return estimate(group.metrics["accuracy"])
+    total = sum(sum(row.values()) for row in group.table.values())
+    right = sum(group.table.get(label, {}).get(GOLD_OF_LABEL[label], 0) for label in LABELS)
+    return Estimate(right / total if total else None)
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "<0.001" if value < 0.001 else number(value)
+
+
+def _pair_row(pair: PairedComparison) -> PairRow:
+    interval = ""
+    if pair.low is not None and pair.high is not None:
+        interval = f"{_signed(pair.low)} to {_signed(pair.high)}"
+    counts = ""
+    if pair.discordant is not None:
+        counts = f"{pair.discordant.only_a} : {pair.discordant.only_b}"
+    return PairRow(
+        pair=pair,
+        difference=_signed(pair.difference),
+        interval=interval,
+        p=_p(pair.p_holm if pair.p_holm is not None else pair.p),
+        discordant=counts,
+        smallest=number(pair.minimum_detectable_effect),
+        finding=f"{visible(pair.better)} is better" if pair.better else "cannot be told apart",
+    )
+
+
+def _signed(value: float | None) -> str:
+    text = number(value)
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text

@@ -1,0 +1,64 @@
+"""Text from anywhere made safe to look at: nothing invisible, nothing that reorders its neighbours.
+
+Escaping for HTML is Jinja2's task and escaping for JSON is ``embed``'s; this module deals with
+what no escaping touches: characters that HTML cannot carry (NUL, lone surrogates) and those that
+a reader cannot see or that change how the text around them reads (bidirectional overrides).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_TROUBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_CONTROL_PICTURES = 0x2400
+_DELETE_PICTURE = "\u2421"
+
+
+def visible(text: str) -> str:
+    """``text`` with control, bidi-override and unencodable characters written out.
+
+    C0 controls become their control pictures (NUL → ``␀``), the others ``⟨U+202E⟩``. Tabs, line
+    breaks, joiners in emoji and everything printable stay as they are, so the result of clean
+    text is that text.
+    """
+    return _TROUBLE.sub(_written_out, text)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(_CONTROL_PICTURES + code)
+    if code == 0x7F:
+        return _DELETE_PICTURE
+    return f"⟨U+{code:04X}⟩"
+
+
+def shorten(text: str, width: int) -> str:
+    """``text`` cut to ``width`` characters, the last of them an ellipsis when it was longer."""
+    return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
+
+
+_SCRIPT_ESCAPES = str.maketrans(
+    {
+        "<": "\\u003c",
+        ">": "\\u003e",
+        "&": "\\u0026",
+        "\u2028": "\\u2028",
+        "\u2029": "\\u2029",
+    }
+)
+
+
+def embed(value: Any) -> str:
+    """``value`` as JSON that can stand inside ``<script type="application/json">``.
+
+    ``<``, ``>`` and ``&`` only ever occur inside JSON strings, where the ``\\uXXXX`` form means
+    the same; so no ``</script>`` or ``<!--`` can appear, whatever the data holds.
+    """
+    plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return plain.translate(_SCRIPT_ESCAPES)
