@@ -22,8 +22,8 @@ DEFAULT_THRESHOLD = 0.75
 """Share of the question's weight that one sentence must cover."""
 
 NEGATIONS = frozenset({"not", "no", "never", "neither", "nor", "none", "cannot", "without"})
-_CONTRACTED = re.compile(r"n['’]t\b", re.IGNORECASE)
-_NAME = re.compile(r"\w+")
+_CONTRACTED = re.compile(r"\b[a-z]+n['’]t\b", re.IGNORECASE)
+_WRITTEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+")
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Weights:
         """Weight per stemmed content word of a question."""
         names = {
             stemmed
-            for token in _NAME.findall(question)
-            if token[:1].isupper() or token[:1].isdigit()
+            for token in _WRITTEN.findall(question)
+            if token[0].isupper() or token[0].isdigit()
             for stemmed in content_words(token)
         }
         return {
@@ -93,6 +93,7 @@ class Reader:
         UNKNOWN. Otherwise YES, or NO if it is negated where the question is not. If a negated
         and a plain sentence cover equally much, the texts contradict each other: UNKNOWN.
         """
+        question = _CONTRACTED.sub("not", question)  # "doesn't" has no content besides
         wanted = weights.of_question(question)
         total = math.fsum(wanted.values())
         if not total:

@@ -1,0 +1,101 @@
+"""The reader of text: what overlap can see, and that it sees no more."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.reader import Reader, Weights, is_negated
+
+RIVERS = ["Rhine", "Main", "Elbe", "Weser", "Ems", "Oder", "Neisse", "Saale", "Mosel", "Lahn"]
+CORPUS = [
+    *[f"The {name} is a river." for name in RIVERS],
+    *[f"The {name} flows into the North Sea." for name in ("Rhine", "Elbe", "Weser", "Ems")],
+    "The Main flows into the Rhine.",
+    "The Mosel flows into the Rhine.",
+    "The Lahn flows into the Rhine.",
+    "The Oder flows into the Baltic Sea.",
+    "The Elbe does not flow through Denmark.",
+    "The Main is part of the Main system.",
+    "The length of the Rhine is 1,233 km.",
+    "The Rhine flows through Germany.",
+]
+WEIGHTS = Weights(CORPUS)
+
+
+def read(question: str, sentences: list[str] | None = None) -> str:
+    return Reader().read(question, CORPUS if sentences is None else sentences, WEIGHTS).pred
+
+
+@pytest.mark.parametrize(
+    ("question", "pred"),
+    [
+        ("Does the Main flow into the Rhine?", "YES"),
+        ("Does the Main empty into the Rhine?", "YES"),
+        ("Is the Rhine the stream that the Main empties into?", "YES"),
+        ("Is the length of the Rhine 1233 km?", "YES"),
+        ("Is the length of the Rhine 1,234 km?", "UNKNOWN"),
+        ("Does the Elbe flow through Denmark?", "NO"),
+        ("Does the Elbe not flow through Denmark?", "YES"),
+        ("Doesn't the Main flow into the Rhine?", "NO"),
+        ("Does the Saale flow into the Elbe?", "UNKNOWN"),
+        ("Does the Main flow into the Zambezi?", "UNKNOWN"),
+        ("Does the Zambezi flow into the Rhine?", "UNKNOWN"),
+        ("Is the Rhine part of the Rhine system?", "UNKNOWN"),
+    ],
+)
+def test_what_words_can_tell(question: str, pred: str) -> None:
+    assert read(question) == pred
+
+
+def test_what_words_cannot_tell() -> None:
+    assert read("Does the Rhine flow into the Main?") == "YES", "direction is invisible"
+    # Two sentences would have to be put together (the Main reaches the sea through the Rhine) …
+    assert read("Does the Main reach the North Sea?") == "UNKNOWN"
+    # … or it be known that a river has one mouth.
+    assert read("Does the Main flow into the Baltic Sea?") == "UNKNOWN"
+
+
+def test_text_that_contradicts_itself_decides_nothing() -> None:
+    both = ["The Main flows into the Rhine.", "The Main does not flow into the Rhine."]
+    assert read("Does the Main flow into the Rhine?", both) == "UNKNOWN"
+
+
+@pytest.mark.parametrize("question", ["", "?", "Is it?", "\x00"])
+def test_a_question_without_content(question: str) -> None:
+    assert read(question) == "UNKNOWN"
+    assert read("Does the Main flow into the Rhine?", []) == "UNKNOWN"
+
+
+@pytest.mark.parametrize(
+    ("text", "negated"),
+    [
+        ("It does not flow.", True),
+        ("It doesn't flow.", True),
+        ("It flows neither here nor there.", True),
+        ("Notre Dame is a knot.", False),
+        ("The Nore flows.", False),
+    ],
+)
+def test_negation(text: str, negated: bool) -> None:
+    assert is_negated(text) == negated
+
+
+@given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=5), st.randoms())
+@settings(deadline=None, max_examples=150)
+def test_it_reads_anything_and_order_does_not_decide(question, sentences, dice) -> None:
+    weights = Weights(sentences)
+    reading = Reader().read(question, sentences, weights)
+    assert 0 <= reading.coverage <= 1
+    shuffled = list(sentences)
+    dice.shuffle(shuffled)
+    assert Reader().read(question, shuffled, weights).pred == reading.pred
+
+
+def test_the_threshold_is_what_separates() -> None:
+    question = "Does the Saale flow into the North Sea?"
+    covered = Reader().read(question, CORPUS, WEIGHTS).coverage
+    assert 0 < covered < 1
+    assert Reader(covered).read(question, CORPUS, WEIGHTS).pred == "YES"
+    assert Reader(covered + 1e-6).read(question, CORPUS, WEIGHTS).pred == "UNKNOWN"
