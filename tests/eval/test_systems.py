@@ -1,0 +1,158 @@
+"""The systems that need no model: controls and text retrieval, from the view alone."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cards.card import CardView, read_cards
+from eval.answers import read_answer
+from eval.reader import Reader
+from eval.registry import make_systems
+from eval.result import read_results
+from eval.runner import run
+from eval.system import ClaimOracle, System, SystemOptions
+from eval.systems.rag import CardReader, Rag
+from kg.base.errors import SettingError
+from retrieval.bm25 import BM25
+from retrieval.protocol import Passage
+
+OPTIONS = SystemOptions()
+
+
+def view(question: str, *facts: str) -> CardView:
+    return CardView(facts, (), question)
+
+
+def pred(system: System, card: CardView) -> str:
+    return read_answer(system.answer(card))[0].pred
+
+
+def system(name: str, **settings: str) -> System:
+    (made,) = make_systems(name, SystemOptions(settings=settings))
+    assert isinstance(made, System)
+    assert not isinstance(made, ClaimOracle)
+    return made
+
+
+def test_constant_controls_answer_what_they_are_called() -> None:
+    for name, expected in (("yes", "YES"), ("no", "NO"), ("unknown", "UNKNOWN")):
+        control = system(f"always-{name}")
+        assert {pred(control, view(f"Q{number}?")) for number in range(5)} == {expected}
+
+
+def test_random_is_fixed_by_seed_and_text_and_uniform() -> None:
+    cards = [view(f"Question {number}?", "a fact") for number in range(3_000)]
+    control = system("random")
+    answers = [pred(control, card) for card in cards]
+    order = list(range(len(cards)))
+    random.Random(3).shuffle(order)
+    again = system("random")
+    assert all(pred(again, cards[place]) == answers[place] for place in order)
+    (other,) = make_systems("random", SystemOptions(seed=1))
+    assert isinstance(other, System)
+    assert [pred(other, card) for card in cards] != answers
+    # Three standard deviations of a binomial with p = 1/3.
+    assert all(abs(count - 1_000) < 78 for count in Counter(answers).values())
+    assert len(set(answers)) == 3
+
+
+def test_controls_share_one_file_card_by_card(
+    card_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "controls.jsonl"
+    cards = card_file(10)
+    done = run(cards, make_systems("controls", OPTIONS), out, asked_as="controls")
+    rows = list(read_results(out))
+    names = ["always-yes", "always-no", "always-unknown", "random"]
+    expected = [(card.id, name) for card in read_cards(cards) for name in names]
+    assert [(row.id, row.system) for row in rows] == expected
+    assert done.manifest.systems == tuple(names)
+    assert done.manifest.params["random"] == {"seed": OPTIONS.seed}
+    assert done.manifest.rows_expected == 40
+    alone = run(cards, make_systems("random", OPTIONS), tmp_path / "r.jsonl", asked_as="random")
+    assert alone.manifest.systems == ("random",)
+    together = [row for row in rows if row.system == "random"]
+    assert list(read_results(tmp_path / "r.jsonl")) == together
+
+
+CORPUS = [
+    Passage("a", "The Main is a river.\nThe Main flows into the Rhine."),
+    Passage("b", "The Rhine is a river.\nThe Rhine flows into the North Sea."),
+    Passage("c", "The Elbe is a river.\nThe Elbe does not flow into the Rhine."),
+]
+
+
+@pytest.fixture
+def rag() -> Rag:
+    return Rag(BM25(CORPUS), CORPUS, Reader(), top_k=2, graph_sha256="f" * 64)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Does the Main flow into the Rhine?", "YES"),
+        ("Does the Elbe flow into the Rhine?", "NO"),
+        ("Does the Danube flow into the Rhine?", "UNKNOWN"),
+        ("Zzz?", "UNKNOWN"),
+    ],
+)
+def test_rag_decides_from_retrieved_sentences(rag: Rag, question: str, expected: str) -> None:
+    answer = rag.answer(view(question))
+    assert answer.pred == expected
+    assert answer.confidence is None
+    assert ("covers" in answer.raw) == (question != "Zzz?")
+
+
+def test_rag_reads_the_corpus_and_not_the_card(rag: Rag) -> None:
+    asked = "Does the Main flow into the Rhine?"
+    contrary = view(asked, "The Main does not flow into the Rhine.")
+    assert rag.answer(contrary) == rag.answer(view(asked))
+
+
+def test_the_card_reader_reads_the_card_and_not_the_corpus() -> None:
+    reader = system("rag", context="card")
+    assert isinstance(reader, CardReader)
+    facts = ("The Main is a river.", "The Main flows into the Rhine.", "The Ems is a river.")
+    assert pred(reader, view("Does the Main flow into the Rhine?", *facts)) == "YES"
+    assert pred(reader, view("Does the Ems flow into the Rhine?", *facts)) == "UNKNOWN"
+    denied = (*facts[::2], "The Main does not flow into the Rhine.")
+    assert pred(reader, view("Does the Main flow into the Rhine?", *denied)) == "NO"
+    assert pred(reader, view("Does the Main flow into the Rhine?")) == "UNKNOWN"
+    assert reader.params() == {"context": "card", "threshold": Reader().threshold}
+
+
+def test_rag_names_everything_that_decides(rag: Rag) -> None:
+    assert rag.params()["top_k"] == 2
+    assert rag.params()["context"] == "retrieved"
+    assert rag.graph_sha256 == "f" * 64
+
+
+def test_top_k_limits_what_is_read() -> None:
+    corpus = [*CORPUS, Passage("d", "The Rhine, the Rhine, the Main, the Main.")]
+    question = view("Does the Elbe flow into the Rhine?")
+    assert Rag(BM25(corpus), corpus, Reader(), top_k=3).answer(question).pred == "NO"
+    found = [passage_id for passage_id, _ in BM25(corpus).search(question.question, 1)]
+    assert found == ["c"]
+    assert Rag(BM25(corpus), corpus, Reader(), top_k=1).answer(question).pred == "NO"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"retriever": "magic"},
+        {"top_k": "0"},
+        {"threshold": "2"},
+        {"context": "web"},
+        {"passages": "page"},
+        {"context": "card", "top_k": "3"},
+        {"model": "x"},
+    ],
+)
+def test_settings_without_sense_or_effect_are_refused(settings: dict[str, str]) -> None:
+    with pytest.raises(SettingError):
+        make_systems("rag", SystemOptions(settings=settings))
