@@ -92,7 +92,7 @@ def _lines(report: ComparisonReport) -> Iterator[str]:
 
 
 def _table(rows: Iterable[PairedComparison]) -> Iterator[str]:
-    yield "| first | second | difference | test | p | p (Holm) | only first / only second right | smallest effect found | better |"  # noqa: E501 - one Markdown row
+    yield "| first | second | difference | test | p | p (Holm) | only first / only second counts | smallest effect found | better |"  # noqa: E501 - one Markdown row
     yield "|---|---|---|---|---|---|---|---|---|"
     for one in rows:
         interval = "–"

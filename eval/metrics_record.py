@@ -122,7 +122,10 @@ class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Discordant(msgspec.Struct, frozen=True):
-    """The 2×2 table behind exact McNemar: how often each system alone is right."""
+    """The 2×2 table behind exact McNemar: on how many cards each system counts in the numerator.
+
+    For accuracy that is being right; for FAR-NE it is a false answer.
+    """
 
     both: int
     only_a: int

@@ -325,8 +325,6 @@ def _notes(
             f"{len(observations.preds)} systems: pairs are not compared here; use "
             "`epoche compare --baseline`."
         )
-    for name in sorted(observations.oracles & set(observations.preds)):
-        yield f"{name} is a declared oracle: it was handed the claims, not only the cards."
     for policy, report in policies.items():
         for name, system in report.systems.items():
             yield from _system_notes(policy, name, system, first=policy == next(iter(policies)))

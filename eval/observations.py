@@ -347,7 +347,12 @@ def _with_manifests(
             continue
         manifest = read_manifest(beside)
         suffix = renames.get(path, "")
-        oracles += [name + suffix for name in manifest.oracles]
+        exempt = [name + suffix for name in manifest.oracles]
+        oracles += exempt
+        notes += [
+            f"{name} is a declared oracle: it was handed the claims, not only the cards."
+            for name in exempt
+        ]
         if manifest.status != "complete":
             notes.append(f"The run of {', '.join(source.systems)} is not complete.")
         out.append(msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -175,8 +176,8 @@ def minimum_detectable_effect(
 ) -> float | None:
     """The smallest true difference that such a comparison finds with the given power.
 
-    (z₁₋α/₂ + z_power) standard errors, and never below what exact McNemar could call at all: too
-    few discordant cards cannot reach α however one-sided they are (six for α = .05).
+    (z₁₋α/₂ + z_power) standard errors, and never below what exact McNemar needs even if one system
+    is never alone in being right.
 
     Args:
         standard_error: of the difference, from the paired bootstrap.
@@ -185,12 +186,41 @@ def minimum_detectable_effect(
         power: probability of finding the effect.
 
     Returns:
-        The effect on the metric's scale, or ``None`` where nothing is known (no spread seen and
-        no McNemar floor).
+        The effect on the metric's scale, or ``None`` where no effect can be found or nothing is
+        known (no spread seen and no McNemar test).
     """
     spread = 0.0 if math.isnan(standard_error) else standard_error
     effect = (normal_quantile(1 - alpha / 2) + normal_quantile(power)) * spread
-    if n_cards:
-        fewest = math.ceil(1 - math.log2(alpha))
-        effect = max(effect, fewest / n_cards)
+    if n_cards is not None:
+        floor = mcnemar_floor(n_cards, alpha, power)
+        return None if floor is None else max(effect, floor)
     return effect or None
+
+
+@lru_cache(maxsize=256)
+def mcnemar_floor(n_cards: int, alpha: float = ALPHA, power: float = POWER) -> float | None:
+    """The smallest effect exact McNemar finds with the given power when all discord is one-sided.
+
+    Fewer than k discordant cards, six for α = .05, reach no p below α however one-sided they are;
+    the floor is the share e of discordant cards with P(Binomial(n_cards, e) ≥ k) = power.
+
+    Returns:
+        The share, or ``None`` when there are fewer than k cards.
+    """
+    fewest = math.floor(1 - math.log2(alpha)) + 1
+    if n_cards < fewest:
+        return None
+
+    def found(share: float) -> float:
+        kept = 1 - share
+        terms = (
+            math.comb(n_cards, k) * share**k * math.exp((n_cards - k) * math.log(kept))
+            for k in range(fewest)
+        )
+        return 1 - math.fsum(terms)
+
+    low, high = 0.0, 1.0 - 1e-12
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if found(middle) >= power else (middle, high)
+    return high
