@@ -101,6 +101,7 @@ class Run:
             if self.index.add(s, p, o):
                 self.log.append((s, p, o, EXTRA, len(self._extras)))
                 self._extras.append((name, premises))
+                self._todo.append(triple)
             return
         before = len(self.log)
         self.emit(s, p, o, EXTRA, len(self._extras))
@@ -166,6 +167,7 @@ class Run:
     def _equal(self, x: int, y: int) -> None:
         """All that follows from a new ``x owl:sameAs y``."""
         same, index, is_literal = self.same, self.index, self.is_literal
+        self._reflexive(x)
         if not is_literal(y):
             self.emit(y, same, x, EQ_SYM)
             for z in list(index.objects(y, same)):
@@ -181,6 +183,8 @@ class Run:
     def _replace(self, s: int, p: int, o: int) -> None:
         """All that follows for a new triple from equalities known before."""
         same, index, is_literal = self.same, self.index, self.is_literal
+        if p == self._vocabulary.TYPE and index.objects(s, same):
+            self._reflexive(s)
         for other in list(index.objects(s, same)):
             if not is_literal(other):
                 self.emit(other, p, o, EQ_REP_S, s)
@@ -189,6 +193,19 @@ class Run:
         for other in list(index.objects(p, same)):
             if self._is_iri(other):
                 self.emit(s, other, o, EQ_REP_P, p)
+
+    def _reflexive(self, x: int) -> None:
+        """States that a class or property with equals is below itself, hence below its equals."""
+        v = self._vocabulary
+        for kind, name, below, equivalent in (
+            (v.CLASS, "scm-cls", v.SUB_CLASS, v.EQUIVALENT_CLASS),
+            (v.OBJECT_PROPERTY, "scm-op", v.SUB_PROPERTY, v.EQUIVALENT_PROPERTY),
+            (v.DATA_PROPERTY, "scm-dp", v.SUB_PROPERTY, v.EQUIVALENT_PROPERTY),
+        ):
+            if self.index.has(x, v.TYPE, kind):
+                for predicate in (below, equivalent):
+                    premise = (x, v.TYPE, kind)
+                    self.emit_with((x, predicate, x), name, (premise,), trivial=True)
 
     def _is_iri(self, term: int) -> bool:
         return not self.index.terms.text(term).startswith(('"', "_:"))
