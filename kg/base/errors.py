@@ -149,5 +149,11 @@ class GraphTooLargeError(EpocheError):
     exit_code = 21
 
 
+class ShapesEngineError(EpocheError):
+    """pySHACL gave up on shapes and data that are well-formed, or an audit of verdicts failed."""
+
+    exit_code = 22
+
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""

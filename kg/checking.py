@@ -1,0 +1,222 @@
+"""Two engines that find the violations a claim adds: compiled shapes, and pySHACL on everything.
+
+Both answer with the same thing, so that they can be compared result by result: the multiset of
+results that G ∪ {claim} has and G has not, *before* it is read for absence (``kg.reading``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from kg.index import Index, Triple
+from kg.reference import Raw, index_to_rdflib, validate
+from kg.retarget import validate_foci
+from kg.shapes.components import NO_VALUE, Result
+from kg.shapes.program import Program, Targeted
+from kg.terms import to_rdflib
+
+if TYPE_CHECKING:
+    import rdflib
+
+EngineName: TypeAlias = Literal["incremental", "retargeted-pyshacl", "pyshacl"]
+
+CACHE_LIMIT = 200_000
+"""(shape, focus node) pairs whose results in the graph itself are remembered."""
+
+
+class Findings(NamedTuple):
+    """What a claim adds."""
+
+    new: list[Raw]
+    """New results, each as often as it is new, sorted."""
+    checked: list[tuple[str, str]]
+    """(shape's name, focus node) evaluated; an empty focus node stands for all of a shape's."""
+    engine: EngineName
+    """The slowest of those that had to be asked."""
+
+
+class DataGraph:
+    """The closed graph as rdflib sees it, made when pySHACL is first needed."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._graph: rdflib.Graph | None = None
+
+    def without(self, triple: Triple | None) -> rdflib.Graph:
+        """The graph, not counting a claim that may be in the index just now."""
+        if self._graph is None:
+            pending = triple is not None and self._index.discard(*triple)
+            self._graph = index_to_rdflib(self._index)
+            if pending and triple is not None:
+                self._index.add(*triple)
+        return self._graph
+
+    def claim(self, triple: Triple) -> tuple[rdflib.term.Node, ...]:
+        """A triple of ids as rdflib terms."""
+        return tuple(to_rdflib(self._index.terms.text(term)) for term in triple)
+
+
+class WholeGraph:
+    """The reference engine: pySHACL over G (once) and over G ∪ {claim}."""
+
+    def __init__(self, index: Index, program: Program, data: DataGraph) -> None:
+        self._index, self._data = index, data
+        self._shapes = program.shapes
+        self._checked = [(t.compiled.shape.name, "") for t in program.targeted]
+        self._before: Counter[Raw] | None = None
+
+    def before(self) -> Counter[Raw]:
+        """Results of the graph itself."""
+        if self._before is None:
+            data = self._data.without(None)
+            self._before = validate(data, self._shapes.rdflib(), self._shapes)
+        return self._before
+
+    def find(self, triple: Triple) -> Findings:
+        """What the claim adds; ``triple`` must not be in the index."""
+        before = self.before()
+        data, claim = self._data.without(None), self._data.claim(triple)
+        data.add(claim)  # type: ignore[arg-type]  # three terms
+        try:
+            after = validate(data, self._shapes.rdflib(), self._shapes)
+        finally:
+            data.remove(claim)  # type: ignore[arg-type]  # as above
+        return Findings(sorted((after - before).elements()), list(self._checked), "pyshacl")
+
+
+class Incremental:
+    """The fast engine: only the focus nodes a claim can affect, on compiled shapes.
+
+    Shapes it cannot evaluate go to pySHACL: on the affected focus nodes where these can be
+    derived, else on all of the shape's.
+    """
+
+    def __init__(self, index: Index, program: Program, data: DataGraph) -> None:
+        self._index, self._data, self._program = index, data, program
+        self._cache: dict[tuple[int, int], tuple[Result, ...]] = {}
+        self._whole: dict[tuple[str, ...], WholeGraph] = {}
+
+    def before(self) -> Counter[Raw]:
+        """Results of the graph itself, by evaluating every focus node."""
+        found: list[Result] = []
+        handed_over: list[str] = []
+        for targeted in self._program.targeted:
+            if targeted.evaluation != "compiled":
+                handed_over.append(targeted.node)
+                continue
+            for focus in list(targeted.target.focus_nodes(self._index)):
+                targeted.compiled.collect(self._index, focus, found)
+        raw = Counter(map(self._raw, found))
+        if handed_over:
+            raw += self._whole_engine(handed_over).before()
+        return raw
+
+    def find(self, triple: Triple) -> Findings:
+        """What the claim adds; ``triple`` must not be in the index, and is not afterwards."""
+        index, text = self._index, self._index.terms.text
+        index.add(*triple)
+        try:
+            affected = list(self._program.affected(index, *triple))
+            after: list[Result] = []
+            slow: list[tuple[Targeted, list[int]]] = []
+            checked: list[tuple[str, str]] = []
+            for targeted, foci in affected:
+                shape = targeted.compiled
+                name = shape.shape.name
+                for focus in foci:
+                    checked.append((name, text(focus)))
+                if targeted.evaluation == "compiled":
+                    for focus in foci:
+                        shape.collect(index, focus, after)
+                else:
+                    slow.append((targeted, foci))
+        finally:
+            index.discard(*triple)
+        new: list[Raw] = []
+        engine: EngineName = "incremental"
+        if after:
+            new = self._subtract(after, affected)
+        if slow:
+            engine = "retargeted-pyshacl"
+            new += self._retargeted(triple, slow)
+        whole = self._program.whole_affected(triple[1])
+        if whole:
+            engine = "pyshacl"
+            findings = self._whole_engine([t.node for t in whole]).find(triple)
+            new += findings.new
+            checked += findings.checked
+        return Findings(sorted(new) if len(new) > 1 else new, checked, engine)
+
+    def recheck(self, triple: Triple) -> list[Raw]:
+        """The same question, answered by pySHACL on the affected focus nodes (self-audit)."""
+        index = self._index
+        index.add(*triple)
+        try:
+            affected = list(self._program.affected(index, *triple))
+        finally:
+            index.discard(*triple)
+        new = self._retargeted(triple, affected)
+        whole = self._program.whole_affected(triple[1])
+        if whole:
+            new += self._whole_engine([t.node for t in whole]).find(triple).new
+        return sorted(new)
+
+    def _subtract(self, after: list[Result], affected: list[tuple[Targeted, list[int]]]) -> list[Raw]:
+        counts = Counter(after)
+        for targeted, foci in affected:
+            if targeted.evaluation == "compiled":
+                for focus in foci:
+                    counts.subtract(self._own_results(targeted, focus))
+        return [self._raw(result) for result, count in counts.items() for _ in range(count)]
+
+    def _own_results(self, targeted: Targeted, focus: int) -> tuple[Result, ...]:
+        key = (targeted.number, focus)
+        found = self._cache.get(key)
+        if found is None:
+            results: list[Result] = []
+            if targeted.target.holds(self._index, focus):
+                targeted.compiled.collect(self._index, focus, results)
+            if len(self._cache) >= CACHE_LIMIT:
+                self._cache.clear()
+            found = self._cache[key] = tuple(results)
+        return found
+
+    def _retargeted(self, triple: Triple, affected: list[tuple[Targeted, list[int]]]) -> list[Raw]:
+        text = self._index.terms.text
+        data = self._data.without(None)
+        shapes = self._program.shapes
+        now = [(t.node, text(focus)) for t, foci in affected for focus in foci]
+        already = [
+            (t.node, text(focus))
+            for t, foci in affected
+            for focus in foci
+            if t.target.holds(self._index, focus)
+        ]
+        claim = self._data.claim(triple)
+        data.add(claim)  # type: ignore[arg-type]  # three terms
+        try:
+            after = validate_foci(data, shapes, now)
+        finally:
+            data.remove(claim)  # type: ignore[arg-type]  # as above
+        return sorted((after - validate_foci(data, shapes, already)).elements()) if after else []
+
+    def _whole_engine(self, nodes: list[str]) -> WholeGraph:
+        key = tuple(nodes)
+        engine = self._whole.get(key)
+        if engine is None:
+            program = Program(self._program.shapes.subset(nodes), self._index.terms)
+            engine = self._whole[key] = WholeGraph(self._index, program, self._data)
+        return engine
+
+    def _raw(self, result: Result) -> Raw:
+        shape, component, focus, path, value = result
+        text = self._index.terms.text
+        own = shape.shape
+        return Raw(
+            own.node,
+            component,
+            text(focus),
+            own.path_text if path is None else path,
+            "" if value == NO_VALUE else text(value),
+        )

@@ -1,0 +1,289 @@
+"""The licence oracle: is a claim entailed by the graph, contradictory to it, or unknown?
+
+* **E** — the claim is in the closure of the graph: asserted, or derived with a proof.
+* **C** — not E, and the graph denies it (``owl:NegativePropertyAssertion``), or adding it gives
+  a ``sh:Violation`` that the graph alone has not and that does not rest on absence.
+* **U** — neither.
+
+The graph is closed once; nothing is ever inferred *from* the claim, for inference can hide a
+contradiction (``rdfs:range`` would give the wrong object the right type). What is sound, fast and
+what is not is described in ``docs/oracle.md``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
+
+from kg.base.errors import ShapesEngineError
+from kg.checking import DataGraph, Findings, Incremental, WholeGraph
+from kg.claims import Claim, Proof, Regime, Verdict, Violation
+from kg.denials import Denials
+from kg.entailment import Closure, compile_axioms
+from kg.graph import Graph
+from kg.index import Index, Triple
+from kg.reading import Reader
+from kg.reasoning.axioms import Axioms
+from kg.reference import Raw
+from kg.shapes import Shapes
+from kg.shapes.components import NO_VALUE
+from kg.shapes.program import Program
+from kg.shapes.sparql import SparqlConstraint
+from kg.shapes.wording import violation
+from kg.terms import OWL, is_blank, is_literal, literal_text, parse_literal
+
+Engine = Literal["incremental", "pyshacl"]
+
+NOT_STATED = "not entailed, and adding it violates nothing"
+
+
+class Oracle:
+    """Licenses claims over one graph and its shapes.
+
+    Args:
+        graph: the asserted triples.
+        shapes: the constraints; None for none.
+        regime: what counts as entailed.
+        unique_names: whether different names are different things, so that one value too many
+            is a contradiction.
+        engine: ``incremental`` (default) or ``pyshacl`` (whole graph, the reference).
+        audit_rate: share of shape checks that are done again by pySHACL on the affected focus
+            nodes; a disagreement raises ``ShapesEngineError``.
+        audit_seed: which claims are drawn.
+
+    Attributes:
+        closure: the closed graph.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        shapes: Shapes | None,
+        *,
+        regime: Regime = "owl-rl",
+        unique_names: bool = True,
+        engine: Engine = "incremental",
+        audit_rate: float = 0.0,
+        audit_seed: int = 0,
+    ) -> None:
+        program = None if shapes is None else Program(shapes, graph.index.terms)
+        self._set_up(Closure(graph, regime), program, unique_names, engine)
+        self._audit_rate = audit_rate
+        self._random = random.Random(audit_seed)
+        self._programs: dict[tuple[int, tuple[str, ...]], tuple[Shapes, Program]] = {}
+        self._axioms: dict[tuple[Claim, ...], Axioms] = {}
+
+    def _set_up(
+        self, closure: Closure, program: Program | None, unique_names: bool, engine: Engine
+    ) -> None:
+        self.closure = closure
+        self._index: Index = closure.index
+        self._program = program
+        self._unique_names = unique_names
+        self._engine: Engine = engine
+        self._audit_rate = 0.0
+        self._denials: Denials | None = None
+        self._checker: Incremental | WholeGraph | None = None
+        self._same_as: tuple[int, bool] | None = None
+        if program is not None:
+            self._data = DataGraph(self._index)
+            make = Incremental if engine == "incremental" else WholeGraph
+            self._checker = make(self._index, program, self._data)
+
+    # Questions
+
+    def license(self, claim: Claim) -> Verdict:
+        """The verdict on one claim, with its proof.
+
+        Raises:
+            ValueError: the claim is no triple (a literal as subject, a predicate that is no IRI,
+                or a literal that is not in N-Triples form).
+            ShapesEngineError: pySHACL was needed and gave up, or the audit found a disagreement.
+        """
+        triple = self._triple(claim)
+        index = self._index
+        if index.has(*triple):
+            return Verdict(claim, "E", self._entailed(claim, triple))
+        if self._denials is None:
+            self._denials = Denials(index, self.closure.regime)
+        premises = self._denials.of(*triple)
+        if premises:
+            return Verdict(claim, "C", Proof("denied", "index", premises=premises))
+        if self._checker is None:
+            return Verdict(claim, "U", Proof("unproved", "index", reason=NOT_STATED))
+        findings = self._checker.find(triple)
+        if self._audit_rate and self._random.random() < self._audit_rate:
+            self._audit(claim, triple, findings)
+        if not findings.new:
+            proof = Proof(
+                "unproved", findings.engine, checked=tuple(findings.checked), reason=NOT_STATED
+            )
+            return Verdict(claim, "U", proof)
+        return self._read(claim, triple, findings)
+
+    def license_many(self, claims: Iterable[Claim]) -> Iterator[Verdict]:
+        """The verdicts on claims, in order, each independent of the others."""
+        return map(self.license, claims)
+
+    def violations(self) -> tuple[Violation, ...]:
+        """Violations the graph itself has, over the whole graph; they count against no claim."""
+        if self._checker is None:
+            return ()
+        return tuple(sorted(self._record(raw) for raw in self._checker.before().elements()))
+
+    def new_results(self, claim: Claim) -> tuple[Raw, ...]:
+        """Results that adding the claim would give, unread; for comparing engines."""
+        triple = self._triple(claim)
+        if self._checker is None or self._index.has(*triple):
+            return ()
+        return tuple(self._checker.find(triple).new)
+
+    def local(
+        self, triples: Iterable[Claim], shapes: Shapes | None, axioms: Iterable[Claim] = ()
+    ) -> Oracle:
+        """An oracle over these triples and axioms alone, as a reader of a card has them.
+
+        It shares the term table, and what was compiled for the same shapes and axioms before.
+
+        Args:
+            triples: the facts.
+            shapes: the constraints in force, or None.
+            axioms: schema triples (``owl:inverseOf`` …) that hold besides.
+        """
+        index = self._index.scratch()
+        intern = index.terms.intern
+        for claim in triples:
+            index.add(intern(claim.subj), intern(claim.pred), intern(_canonical(claim.obj)))
+        schema = tuple(axioms)
+        regime = self.closure.regime
+        if regime == "none":
+            for claim in schema:
+                index.add(intern(claim.subj), intern(claim.pred), intern(_canonical(claim.obj)))
+            closure = Closure(index, regime)
+        else:
+            compiled = self._axioms.get(schema)
+            if compiled is None:
+                compiled = self._axioms[schema] = compile_axioms(index, schema, regime)
+            closure = Closure(index, regime, axioms=compiled)
+        oracle = Oracle.__new__(Oracle)
+        program = None if shapes is None else self._local_program(shapes)
+        oracle._set_up(closure, program, self._unique_names, self._engine)
+        oracle._programs, oracle._axioms = self._programs, self._axioms
+        return oracle
+
+    # Proofs
+
+    def _entailed(self, claim: Claim, triple: Triple) -> Proof:
+        if self.closure.asserted(*triple):
+            return Proof("asserted", "index", premises=(claim,))
+        text = self._index.terms.text
+        steps = self.closure.derive(Claim(*map(text, triple))) or ()
+        concluded = {step.conclusion for step in steps}
+        premises = dict.fromkeys(
+            premise for step in steps for premise in step.premises if premise not in concluded
+        )
+        return Proof("derived", "index", premises=tuple(premises), steps=steps)
+
+    def _read(self, claim: Claim, triple: Triple, findings: Findings) -> Verdict:
+        index, program = self._index, self._program
+        assert program is not None
+        index.add(*triple)
+        try:
+            reader = Reader(
+                index,
+                program.compiler.lexicon,
+                self._names_of,
+                unique_names=self._unique_names,
+                query_conforms=lambda query, focus: self._query_conforms(query, focus, triple),
+            )
+            reasons = [self._reason(reader, raw) for raw in findings.new]
+        finally:
+            index.discard(*triple)
+        held = [raw for raw, why in zip(findings.new, reasons, strict=True) if not why]
+        if held:
+            records = tuple(sorted(map(self._record, held)))
+            return Verdict(claim, "C", Proof("violation", findings.engine, violations=records))
+        proof = Proof(
+            "unproved",
+            findings.engine,
+            violations=tuple(sorted(map(self._record, findings.new))),
+            checked=tuple(findings.checked),
+            reason="; ".join(dict.fromkeys(reasons)),
+        )
+        return Verdict(claim, "U", proof)
+
+    def _reason(self, reader: Reader, raw: Raw) -> str:
+        assert self._program is not None
+        intern = self._index.terms.intern
+        shape = self._program.compiler.shape(raw.shape)
+        value = intern(raw.value) if raw.value else NO_VALUE
+        return reader.reason_to_spare(shape, raw.component, intern(raw.focus), value)
+
+    def _record(self, raw: Raw) -> Violation:
+        assert self._program is not None
+        shape = self._program.shapes.shapes[raw.shape]
+        return violation(shape, raw.component, raw.focus, raw.path, raw.value)
+
+    # Details
+
+    def _triple(self, claim: Claim) -> Triple:
+        if is_literal(claim.subj) or is_literal(claim.pred) or is_blank(claim.pred):
+            raise ValueError(f"not a triple: {claim}")
+        intern = self._index.terms.intern
+        return intern(claim.subj), intern(claim.pred), intern(_canonical(claim.obj))
+
+    def _names_of(self, term: int) -> Collection[int]:
+        """Everything that ``owl:sameAs`` holds to be one with ``term``, whatever the regime."""
+        index = self._index
+        same = index.terms.get(OWL + "sameAs")
+        if same is None:
+            return (term,)
+        found = {term: None}
+        queue = [term]
+        for item in queue:
+            for other in (*index.objects(item, same), *index.subjects(same, item)):
+                if other not in found:
+                    found[other] = None
+                    queue.append(other)
+        return found
+
+    def _query_conforms(self, constraint: SparqlConstraint, focus: int, triple: Triple) -> bool:
+        """Asks rdflib about a nested SPARQL constraint that is not compiled."""
+        from kg.terms import to_rdflib
+
+        data, added = self._data.without(triple), self._data.claim(triple)
+        data.add(added)  # type: ignore[arg-type]  # three terms
+        try:
+            this = to_rdflib(self._index.terms.text(focus))
+            rows = data.query(constraint.query.text, initBindings={"this": this})
+            return len(rows) == 0
+        finally:
+            data.remove(added)  # type: ignore[arg-type]  # as above
+
+    def _local_program(self, shapes: Shapes) -> Program:
+        # The shapes are kept alive beside the program, so that their id() stays theirs.
+        key = (id(shapes.shapes), shapes.targeted)
+        known = self._programs.get(key)
+        if known is None:
+            known = self._programs[key] = (shapes, Program(shapes, self._index.terms))
+        return known[1]
+
+    def _audit(self, claim: Claim, triple: Triple, findings: Findings) -> None:
+        if not isinstance(self._checker, Incremental):
+            return
+        again = self._checker.recheck(triple)
+        if again != findings.new:
+            raise ShapesEngineError(
+                f"audit: the {findings.engine} engine and pySHACL disagree on {claim}: "
+                f"{findings.new} against {again}",
+                hint="Use --engine pyshacl and report this: it is a bug.",
+            )
+
+
+def _canonical(text: str) -> str:
+    """An object as the term table writes it: no ``xsd:string``, language tags in lower case."""
+    if text[:1] != '"' or text[-1:] == '"':
+        return text
+    lexical, datatype, language = parse_literal(text)
+    return literal_text(lexical, datatype, language)

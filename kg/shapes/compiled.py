@@ -1,0 +1,194 @@
+"""Shapes compiled over a term table: evaluated on any index that shares it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from kg.index import Index, TermTable
+from kg.shapes.components import (
+    ClassOf,
+    Closed,
+    Compared,
+    Component,
+    HasValue,
+    MaxCount,
+    MinCount,
+    Result,
+    TermTest,
+    UniqueLang,
+    is_below,
+    term_test,
+)
+from kg.shapes.lexicon import Lexicon
+from kg.shapes.model import SH_VIOLATION, Parameter, Shape
+from kg.shapes.nested import AllOf, AnyOf, Nested, Not, OneOf, Qualified
+from kg.shapes.paths import Walk, compile_path
+from kg.shapes.sparql import SparqlConstraint
+from kg.terms import RDF, RDFS
+
+_NESTED: dict[str, Callable[[Parameter, list[CompiledShape]], Nested]] = {
+    "Not": Not,
+    "And": AllOf,
+    "Node": AllOf,
+    "Or": AnyOf,
+    "Xone": OneOf,
+}
+
+
+class CompiledShape:
+    """One shape, ready to be evaluated.
+
+    Attributes:
+        shape: what it was compiled from.
+        components: its own constraints.
+        properties: the property shapes named by ``sh:property``, whose results are its own.
+        counts: whether its results have severity ``sh:Violation``.
+    """
+
+    __slots__ = ("components", "counts", "properties", "shape", "walk")
+
+    def __init__(
+        self,
+        shape: Shape,
+        walk: Walk | None,
+        components: list[Component],
+        properties: list[CompiledShape],
+    ) -> None:
+        self.shape = shape
+        self.walk = walk
+        self.components = components
+        self.properties = properties
+        self.counts = shape.severity == SH_VIOLATION
+        for component in components:
+            component.owner = self
+
+    def values(self, index: Index, focus: int) -> Collection[int]:
+        """Value nodes: where the path leads from ``focus``, or ``focus`` itself."""
+        return (focus,) if self.walk is None else self.walk(index, focus)
+
+    def collect(self, index: Index, focus: int, out: list[Result]) -> None:
+        """Appends all violations at ``focus``, nested property shapes' included."""
+        if self.shape.deactivated:
+            return
+        values = (focus,) if self.walk is None else self.walk(index, focus)
+        if self.counts:
+            for component in self.components:
+                component.collect(index, focus, values, out)
+        if self.properties:
+            for value in values:
+                for inner in self.properties:
+                    inner.collect(index, value, out)
+
+    def conforms(self, index: Index, focus: int) -> bool:
+        """Whether ``focus`` has no result of any severity."""
+        if self.shape.deactivated:
+            return True
+        values = (focus,) if self.walk is None else self.walk(index, focus)
+        for component in self.components:
+            if not component.conforms(index, focus, values):
+                return False
+        for inner in self.properties:
+            for value in values:
+                if not inner.conforms(index, value):
+                    return False
+        return True
+
+
+class Target:
+    """The targets of one shape over a term table."""
+
+    def __init__(self, shape: Shape, terms: TermTable) -> None:
+        targets = shape.targets
+        self.nodes = tuple(map(terms.intern, targets.nodes))
+        self.classes = tuple(map(terms.intern, targets.classes))
+        self.subjects_of = tuple(map(terms.intern, targets.subjects_of))
+        self.objects_of = tuple(map(terms.intern, targets.objects_of))
+        self._rdf_type, self._sub_class = terms.intern(RDF + "type"), terms.intern(
+            RDFS + "subClassOf"
+        )
+
+    def holds(self, index: Index, focus: int) -> bool:
+        """Whether ``focus`` is a focus node."""
+        if focus in self.nodes:
+            return True
+        if self.classes:
+            types = index.objects(focus, self._rdf_type)
+            for target in self.classes:
+                if target in types or (types and is_below(index, types, target, self._sub_class)):
+                    return True
+        return any(index.objects(focus, p) for p in self.subjects_of) or any(
+            index.subjects(p, focus) for p in self.objects_of
+        )
+
+    def focus_nodes(self, index: Index) -> Collection[int]:
+        """All focus nodes, each once, in a deterministic order."""
+        found = dict.fromkeys(self.nodes)
+        for target in self.classes:
+            below = {target: None}
+            queue = [target]
+            for item in queue:
+                for sub in index.subjects(self._sub_class, item):
+                    if sub not in below:
+                        below[sub] = None
+                        queue.append(sub)
+            for item in below:
+                found.update(dict.fromkeys(index.subjects(self._rdf_type, item)))
+        for p in self.subjects_of:
+            found.update(dict.fromkeys(s for s, _ in index.pairs(p)))
+        for p in self.objects_of:
+            found.update(dict.fromkeys(o for _, o in index.pairs(p)))
+        return found
+
+
+class Compiler:
+    """Compiles shapes over one term table, each once."""
+
+    def __init__(self, shapes: dict[str, Shape], terms: TermTable) -> None:
+        self.shapes = shapes
+        self.lexicon = Lexicon(terms)
+        self.compiled: dict[str, CompiledShape] = {}
+
+    def shape(self, node: str) -> CompiledShape:
+        """The compiled shape of a node; recursion was refused when shapes were read."""
+        found = self.compiled.get(node)
+        if found is None:
+            shape = self.shapes[node]
+            walk = None if shape.path is None else compile_path(shape.path, self.lexicon.terms)
+            components = [
+                self._component(parameter, shape)
+                for parameter in shape.parameters
+                if parameter.component != "Property"
+            ]
+            properties = [
+                self.shape(parameter.shapes[0])
+                for parameter in shape.parameters
+                if parameter.component == "Property"
+            ]
+            found = self.compiled[node] = CompiledShape(shape, walk, components, properties)
+        return found
+
+    def _component(self, parameter: Parameter, shape: Shape) -> Component:
+        name, lexicon = parameter.component, self.lexicon
+        test = term_test(parameter, lexicon)
+        if test is not None:
+            return TermTest(parameter, test)
+        if name in _NESTED:
+            return _NESTED[name](parameter, [self.shape(node) for node in parameter.shapes])
+        if name in ("QualifiedMinCount", "QualifiedMaxCount"):
+            siblings = [self.shape(node) for node in parameter.siblings]
+            return Qualified(parameter, self.shape(parameter.shapes[0]), siblings)
+        if name == "SPARQL":
+            return SparqlConstraint(parameter, shape, lexicon)
+        if name == "MinCount":
+            return MinCount(parameter)
+        if name == "MaxCount":
+            return MaxCount(parameter)
+        if name == "Class":
+            return ClassOf(parameter, lexicon)
+        if name == "HasValue":
+            return HasValue(parameter, lexicon)
+        if name == "UniqueLang":
+            return UniqueLang(parameter, lexicon)
+        if name == "Closed":
+            return Closed(parameter, lexicon)
+        return Compared(parameter, lexicon)

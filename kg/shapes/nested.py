@@ -1,0 +1,97 @@
+"""Constraint components on other shapes: not, and, or, xone, node, qualified counts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from kg.index import Index
+from kg.shapes.components import NO_VALUE, Component
+from kg.shapes.model import Parameter
+
+if TYPE_CHECKING:
+    from kg.shapes.compiled import CompiledShape
+
+
+class Nested(Component):
+    """A component that asks whether values conform to other shapes.
+
+    Attributes:
+        shapes: the shapes asked, in the order given (``xone`` may name one twice).
+    """
+
+    def __init__(self, parameter: Parameter, shapes: list[CompiledShape]) -> None:
+        super().__init__(parameter)
+        self.shapes = shapes
+
+    def holds(self, index: Index, value: int) -> bool:
+        """Whether one value satisfies the component."""
+        raise NotImplementedError
+
+    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
+        """Values that do not satisfy the component."""
+        return [value for value in values if not self.holds(index, value)]
+
+
+class Not(Nested):
+    """``sh:not``."""
+
+    def holds(self, index: Index, value: int) -> bool:
+        """Whether the value does not conform to the shape."""
+        return not self.shapes[0].conforms(index, value)
+
+
+class AllOf(Nested):
+    """``sh:and`` and ``sh:node``."""
+
+    def holds(self, index: Index, value: int) -> bool:
+        """Whether the value conforms to every shape."""
+        return all(shape.conforms(index, value) for shape in self.shapes)
+
+
+class AnyOf(Nested):
+    """``sh:or``."""
+
+    def holds(self, index: Index, value: int) -> bool:
+        """Whether the value conforms to a shape."""
+        return any(shape.conforms(index, value) for shape in self.shapes)
+
+
+class OneOf(Nested):
+    """``sh:xone``."""
+
+    def holds(self, index: Index, value: int) -> bool:
+        """Whether the value conforms to exactly one of the shapes."""
+        return sum(shape.conforms(index, value) for shape in self.shapes) == 1
+
+
+class Qualified(Component):
+    """``sh:qualifiedMinCount`` or ``sh:qualifiedMaxCount``.
+
+    Attributes:
+        shape: what counted values conform to.
+        siblings: what they must not conform to (disjoint qualified value shapes).
+    """
+
+    def __init__(
+        self, parameter: Parameter, shape: CompiledShape, siblings: list[CompiledShape]
+    ) -> None:
+        super().__init__(parameter)
+        self.shape = shape
+        self.siblings = siblings
+        self.least = parameter.component == "QualifiedMinCount"
+
+    def counts(self, index: Index, value: int) -> bool:
+        """Whether a value is counted."""
+        return self.shape.conforms(index, value) and not any(
+            sibling.conforms(index, value) for sibling in self.siblings
+        )
+
+    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
+        """One result without value if too few or too many values are counted."""
+        limit = self.parameter.number
+        if not self.least and len(values) <= limit:
+            return ()
+        count = sum(self.counts(index, value) for value in values)
+        good = count >= limit if self.least else count <= limit
+        return () if good else (NO_VALUE,)
