@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from kg.claims import Gold
 from retrieval.tokens import content_words, words
 
-DEFAULT_THRESHOLD = 0.75
+DEFAULT_THRESHOLD = 0.8
 """Share of the question's weight that one sentence must cover."""
 
 NEGATIONS = frozenset({"not", "no", "never", "neither", "nor", "none", "cannot", "without"})

@@ -167,3 +167,14 @@ def test_settings_nobody_knows_are_refused_by_our_systems() -> None:
     for name in ("kg", "controls", "always-yes", "always-no", "always-unknown", "random", "rag"):
         with pytest.raises(SettingError, match="no setting 'colour'"):
             make_systems(name, SystemOptions(settings={"colour": "red"}))
+
+
+def test_the_list_is_printed_with_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    from eval.list_systems import main
+
+    main()
+    shown = capsys.readouterr().out
+    for name, line in system_names().items():
+        assert f"{name} " in shown
+        assert line in shown
+    assert "docs/adapters.md" in shown
