@@ -1,0 +1,104 @@
+"""Makes near-miss cards: ``epoche near-miss``, or this file as a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kg.base.console import progress, run_script, say, warn
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="Card file (JSONL); its manifest goes beside it.")] = (
+        Path("results/near_miss_cards.jsonl")
+    ),
+    kg: Annotated[
+        list[Path] | None,
+        typer.Option("--kg", help="Graph file instead of a domain's; repeatable. Needs --shapes."),
+    ] = None,
+    shapes: Annotated[list[Path] | None, typer.Option(help="SHACL file; repeatable.")] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
+    ] = None,
+    pred: Annotated[
+        list[str] | None,
+        typer.Option(help="Predicate: IRI, prefixed or local name, or label; repeatable."),
+    ] = None,
+    pred_label: Annotated[
+        list[str] | None, typer.Option(help="What to call the predicate, one per --pred.")
+    ] = None,
+    num: Annotated[int, typer.Option(min=1, help="Near-misses to make.")] = 200,
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="Use only this strategy; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed and input, same bytes.")] = 12345,
+    num_facts: Annotated[int, typer.Option(min=1, help="Facts per card to aim at.")] = 6,
+    with_entailed: Annotated[
+        bool,
+        typer.Option("--with-entailed", help="Add the true claim that shares each card's facts."),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A number that cannot be reached is an error.")
+    ] = False,
+    allow_violations: Annotated[
+        bool, typer.Option("--allow-violations", help="Accept a graph that breaks its shapes.")
+    ] = False,
+) -> None:
+    """Makes claims that sound right and are proved false, or proved undecided."""
+    from adversarial.near_miss import NearMissPlan, make_near_misses
+    from cards.card import write_cards
+    from cards.card_manifest import card_manifest, write_card_manifest
+    from cards.opening import open_for_cards
+    from kg.base.errors import QuotaError
+
+    kb, predicates = open_for_cards(
+        domain, kg or [], shapes or [], None, pred or [], pred_label or [], allow_violations
+    )
+    plan = NearMissPlan(
+        predicates=tuple(predicates),
+        strategies=tuple(strategy or ()),
+        num=num,
+        seed=seed,
+        num_facts=num_facts,
+        with_entailed=with_entailed,
+    )
+    made = make_near_misses(kb, plan, watch=lambda steps: progress(steps, what="near-misses"))
+    if (made.missing and strict) or not made.cards:
+        raise QuotaError(
+            f"could not make {made.missing} of {num} near-misses",
+            where=kb.domain.name,
+            hint="; ".join(made.notes) or "Ask for fewer, or allow more strategies or predicates.",
+        )
+    write_cards(out, made.cards)
+    params: dict[str, Any] = {
+        "predicates": list(predicates),
+        "pred_label": list(pred_label or []),
+        "num": num,
+        "strategies": list(plan.strategies),
+        "num_facts": num_facts,
+        "with_entailed": with_entailed,
+    }
+    manifest = card_manifest(
+        kb,
+        made.cards,
+        seed=seed,
+        params=params,
+        counts=made.counts,
+        missing={"near-miss": made.missing} if made.missing else {},
+        notes=made.notes,
+    )
+    write_card_manifest(out, manifest)
+    for name, labels in made.counts.items():
+        shown = ", ".join(f"{label} {n}" for label, n in labels.items()) or "none"
+        say(f"  {name:18s} {shown}")
+    say(f"{len(made.cards)} near-misses → {out}   [cards:{manifest['cards_sha256'][:12]}]")
+    if made.missing:
+        warn(f"could not make {made.missing} of {num} near-misses")
+    for note in made.notes:
+        warn(note)
+
+
+if __name__ == "__main__":
+    run_script(main)

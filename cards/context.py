@@ -1,0 +1,134 @@
+"""Contexts: the one set of facts that a triplet of cards shares, balanced between its roles.
+
+All three cards of a triplet state the *same facts* (in another order), ask the same predicate of
+the same anchor in the same words, and differ only in whom they ask about. So nothing that can be
+counted on the facts, and nothing in the question but a name, can tell the label. What remains is
+made equal here: every asked-about term is mentioned in the same number of facts, as far as the
+graph allows in facts of the same predicates, stated and denied alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import NamedTuple
+
+from cards.facts import Fact, Place, place
+from cards.pools import Pool
+from cards.world import World
+from kg.claims import Label
+
+
+class Role(NamedTuple):
+    """One card of a triplet before it has a context."""
+
+    label: Label
+    x: int
+    """The varying term."""
+    core: tuple[Fact, ...]
+    """The facts that the label needs."""
+    no_other_value: bool = False
+    """Its label would have a second reason if another value of ``x`` were stated."""
+
+
+def build_context(
+    world: World, pool: Pool, anchor: int, roles: list[Role], size: int, rng: Random
+) -> list[Fact] | None:
+    """The facts of a triplet, in no particular order, or None when they cannot be balanced.
+
+    Args:
+        world: the knowledge base.
+        pool: the predicate and the varying side.
+        anchor: the term all three ask about; no added fact mentions it.
+        roles: the cards' terms and needed facts.
+        size: how many facts to aim at; never fewer than balance needs.
+        rng: chooses among equally good facts.
+    """
+    asked = {role.x for role in roles}
+    core = list(dict.fromkeys(fact for role in roles for fact in role.core))
+    closed = asked | {anchor} | {t for fact in core for t in (fact.s, fact.o)}
+    mine = {role.x: [f for f in core if f.mentions(role.x)] for role in roles}
+    spare = {role.x: _spare(world, pool, role, closed, rng) for role in roles}
+    places = {x: Counter(place(f, x) for f in found) for x, found in mine.items()}
+
+    # First give every role the kinds of facts that another role needs for its label.
+    needed = list(dict.fromkeys(p for x in mine for p in places[x]))
+    for x in mine:
+        for wanted in needed:
+            if not places[x][wanted]:
+                _move(x, mine, spare, places, wanted)
+    # Then level the number of mentions, in the kinds of facts that others have most.
+    level = max(len(found) for found in mine.values())
+    for x in mine:
+        others = Counter(p for y in mine if y != x for p in places[y])
+        while len(mine[x]) < level:
+            best = _most_wanted(spare[x], x, others, places[x])
+            if best is None or not _move(x, mine, spare, places, best):
+                return None
+    # At last, one more of a kind for all while there is room.
+    total = len(set(core)) + sum(len(set(found) - set(core)) for found in mine.values())
+    while total + len(mine) <= size:
+        common = [
+            p
+            for p in dict.fromkeys(place(f, roles[0].x) for f in spare[roles[0].x])
+            if all(any(place(f, x) == p for f in spare[x]) for x in mine)
+        ]
+        if not common:
+            break
+        chosen = common[rng.randrange(len(common))]
+        for x in mine:
+            _move(x, mine, spare, places, chosen)
+        total += len(mine)
+    return list(dict.fromkeys([*core, *(f for found in mine.values() for f in found)]))
+
+
+def mentions_balanced(facts: list[Fact], roles: list[Role]) -> bool:
+    """Whether all asked-about terms occur in equally many facts."""
+    return len({sum(fact.mentions(role.x) for fact in facts) for role in roles}) == 1
+
+
+def _spare(world: World, pool: Pool, role: Role, closed: set[int], rng: Random) -> list[Fact]:
+    """Facts about a role's term that bring in no term of the triplet, shuffled."""
+    x = role.x
+    if world.terms.is_literal(x):
+        return []
+    found = [*world.about(x), *world.pointing_at(x, pool.p)]
+    other_side = pool.varying == "subj"
+    fit = [
+        fact
+        for fact in found
+        if (fact.o if fact.s == x else fact.s) not in closed
+        and not (
+            role.no_other_value
+            and fact.p == pool.p
+            and not fact.denied
+            and (fact.s == x) == other_side
+        )
+    ]
+    rng.shuffle(fit)
+    # Stable: facts with x as subject first, since those read as facts about x.
+    return sorted(fit, key=lambda fact: fact.s != x)
+
+
+def _most_wanted(
+    spare: list[Fact], x: int, others: Counter[Place], own: Counter[Place]
+) -> Place | None:
+    """The kind of spare fact that others have most and ``x`` least; rather stated than denied."""
+    kinds = [place(fact, x) for fact in spare]
+    return max(kinds, key=lambda p: (others[p] - own[p], not p.denied, p.head), default=None)
+
+
+def _move(
+    x: int,
+    mine: dict[int, list[Fact]],
+    spare: dict[int, list[Fact]],
+    places: dict[int, Counter[Place]],
+    wanted: Place,
+) -> bool:
+    """Gives ``x`` one spare fact of the wanted kind."""
+    for i, fact in enumerate(spare[x]):
+        if place(fact, x) == wanted:
+            mine[x].append(spare[x].pop(i))
+            places[x][wanted] += 1
+            return True
+    return False

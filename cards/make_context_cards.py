@@ -1,0 +1,114 @@
+"""Makes a card file: ``epoche cards``, or this file as a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kg.base.console import progress, run_script, say, warn
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="Card file (JSONL); its manifest goes beside it.")] = (
+        Path("results/context_cards.jsonl")
+    ),
+    kg: Annotated[
+        list[Path] | None,
+        typer.Option("--kg", help="Graph file instead of a domain's; repeatable. Needs --shapes."),
+    ] = None,
+    shapes: Annotated[list[Path] | None, typer.Option(help="SHACL file; repeatable.")] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
+    ] = None,
+    pred: Annotated[
+        list[str] | None,
+        typer.Option(help="Predicate: IRI, prefixed or local name, or label; repeatable."),
+    ] = None,
+    pred_label: Annotated[
+        list[str] | None, typer.Option(help="What to call the predicate, one per --pred.")
+    ] = None,
+    num_per_type: Annotated[int, typer.Option(min=1, help="Cards per label.")] = 200,
+    seed: Annotated[int, typer.Option(help="Same seed and input, same bytes.")] = 12345,
+    subj_hint: Annotated[
+        str, typer.Option(help="Ask only about subjects whose name contains this.")
+    ] = "",
+    kinds: Annotated[
+        str, typer.Option(help="Kinds of YES and NO cards to make, with commas; default all.")
+    ] = "",
+    num_facts: Annotated[int, typer.Option(min=1, help="Facts per card to aim at.")] = 6,
+    regime: Annotated[
+        str | None, typer.Option(help="none, rdfs or owl-rl instead of the domain's.")
+    ] = None,
+    faithfulness: Annotated[
+        bool, typer.Option("--faithfulness", help="Add withheld and counterfactual cards.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A quota that cannot be reached is an error.")
+    ] = False,
+    allow_violations: Annotated[
+        bool, typer.Option("--allow-violations", help="Accept a graph that breaks its shapes.")
+    ] = False,
+) -> None:
+    """Makes cards whose answers are proved: entailed, contradictory and unknown ones alike."""
+    from cards.card import write_cards
+    from cards.card_manifest import card_manifest, write_card_manifest
+    from cards.generator import CardPlan, make_cards
+    from cards.opening import open_for_cards
+    from kg.base.errors import QuotaError
+
+    kb, predicates = open_for_cards(
+        domain, kg or [], shapes or [], regime, pred or [], pred_label or [], allow_violations
+    )
+    plan = CardPlan(
+        predicates=tuple(predicates),
+        per_label=num_per_type,
+        seed=seed,
+        kinds=tuple(name.strip() for name in kinds.split(",") if name.strip()),
+        num_facts=num_facts,
+        faithfulness=faithfulness,
+        subj_hint=subj_hint,
+    )
+    made = make_cards(kb, plan, watch=lambda steps: progress(steps, what="cards"))
+    short = ", ".join(f"{n} {what}" for what, n in made.missing.items())
+    if (made.missing and strict) or not made.cards:
+        raise QuotaError(
+            f"could not make {short} of {num_per_type} cards per label",
+            where=kb.domain.name,
+            hint="; ".join(made.notes[:4]) or "Ask for fewer, or allow more predicates.",
+        )
+    write_cards(out, made.cards)
+    params: dict[str, Any] = {
+        "predicates": list(predicates),
+        "pred_label": list(pred_label or []),
+        "num_per_type": num_per_type,
+        "kinds": list(plan.kinds),
+        "num_facts": num_facts,
+        "subj_hint": subj_hint,
+        "faithfulness": faithfulness,
+    }
+    manifest = card_manifest(
+        kb,
+        made.cards,
+        seed=seed,
+        params=params,
+        counts=made.counts(),
+        missing=made.missing,
+        notes=made.notes,
+    )
+    write_card_manifest(out, manifest)
+    for predicate, of_label in made.counts().items():
+        say(f"{kb.words.label(predicate)}:")
+        for label, of_kind in of_label.items():
+            shown = ", ".join(f"{kind} {n}" for kind, n in of_kind.items())
+            say(f"  {label} {sum(of_kind.values()):5d}   {shown}")
+    say(f"{len(made.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
+    if made.missing:
+        warn(f"could not make {short}")
+        for note in made.notes:
+            warn(note)
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,314 @@
+"""Recipes: for each kind of contradiction, who is asked about and which facts the label needs.
+
+A recipe proposes a triplet around one anchor; whether the labels hold is decided afterwards, by
+the oracle alone. A proposal that does not hold is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import NamedTuple
+
+from cards.balance import TRIES, most_alike, overlap
+from cards.context import Role
+from cards.facts import Fact
+from cards.kinds import ASYMMETRIC, CYCLE, DENIED, FUNCTIONAL, IRREFLEXIVE, NUMERIC
+from cards.literals import number_of
+from cards.pools import Pool
+from cards.proving import Prover
+
+ALIEN = "alien"
+OTHER = "other"
+MAX_HOPS = 3
+
+
+class Proposal(NamedTuple):
+    """A triplet before proof."""
+
+    anchor: int
+    roles: list[Role]
+    with_types: bool = False
+    """The label needs the classes of those asked about among the facts."""
+
+
+Drawer = Callable[[], Proposal | None]
+
+
+class Recipes:
+    """Draws proposals for one predicate and varying side.
+
+    Args:
+        pool: the candidates.
+        prover: finds the premises of inferred triples.
+        rng: the draw.
+        single: whether the varying term can have only one anchor (``Pool.probe``).
+        e_kinds: which of ``asserted`` and ``inferred`` to draw E cards from.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        prover: Prover,
+        rng: Random,
+        *,
+        single: bool,
+        e_kinds: tuple[str, ...] = ("asserted", "inferred"),
+    ) -> None:
+        self.pool = pool
+        self.world = pool.world
+        self.prover = prover
+        self.rng = rng
+        self.single = single
+        self.used: set[int] = set()
+        self.sources = [
+            pairs
+            for kind, pairs in (
+                ("asserted", pool.asserted_pairs),
+                ("inferred", pool.inferred_pairs),
+            )
+            if kind in e_kinds and pairs
+        ]
+        self._queue: list[int] | None = None
+
+    @property
+    def families(self) -> dict[str, Drawer]:
+        """Name → how to draw a proposal."""
+        found: dict[str, Drawer] = {
+            DENIED: self.denied,
+            ASYMMETRIC: lambda: self.downstream(1),
+            CYCLE: lambda: self.downstream(2 + self.rng.randrange(MAX_HOPS - 1)),
+            NUMERIC: self.numeric,
+            ALIEN: self.alien,
+            IRREFLEXIVE: self.irreflexive,
+            OTHER: self.other,
+        }
+        if self.single:
+            found = {FUNCTIONAL: self.functional, **found}
+        return found
+
+    # -- the parts of a triplet ------------------------------------------------------------------
+
+    def unknown(self, like: int | None = None, anchor: int | None = None) -> int | None:
+        """Someone whose anchor the graph does not tell (or not whether it is this one)."""
+        if not self.single:
+            return self._draw(self.pool.holders, like, anchor)
+        if like is not None:
+            return self._draw(self.pool.without, like, anchor)
+        if self._queue is None:
+            self._queue = list(self.pool.without)
+            self.rng.shuffle(self._queue)
+        while self._queue:
+            x = self._queue.pop()
+            if x not in self.used and self.world.nameable(x):
+                return x
+        return None
+
+    def next_round(self) -> None:
+        """Lets everyone be asked about once more."""
+        self.used.clear()
+        self._queue = None
+
+    def entailed(self, like: int | None) -> tuple[int, int] | None:
+        """A true pair ``(x, a)`` whose ``x`` resembles ``like``."""
+        if not self.sources:
+            return None
+        pairs = self.sources[self.rng.randrange(len(self.sources))]
+        drawn = [pairs[self.rng.randrange(len(pairs))] for _ in range(TRIES)]
+        drawn = [(x, a) for x, a in drawn if self._fresh(x, a)]
+        if like is not None:
+            drawn = [
+                (x, a)
+                for x, a in drawn
+                if x != like
+                and a != like
+                and overlap(self.world, x, a) == overlap(self.world, like, a)
+            ]
+        if not drawn:
+            return None
+        if like is None:
+            return drawn[0]
+        best = most_alike(self.world, [x for x, _ in drawn], like, self.rng)
+        return next(pair for pair in drawn if pair[0] == best)
+
+    def stated(self, x: int, a: int) -> tuple[Fact, ...] | None:
+        """The facts from which ``(x, a)`` follows."""
+        facts = self.prover.premises(*self.pool.triple(x, a))
+        return facts if facts and all(self._tellable(fact) for fact in facts) else None
+
+    def _tellable(self, fact: Fact) -> bool:
+        texts = self.world.terms.texts
+        return not texts[fact.s].startswith("_:") and not texts[fact.o].startswith("_:")
+
+    def _fresh(self, x: int, a: int) -> bool:
+        return x not in self.used and self.world.nameable(x) and self.world.nameable(a)
+
+    def _draw(self, candidates: list[int], like: int | None, anchor: int | None) -> int | None:
+        """A fresh candidate that does not hold with the anchor, resembling ``like``."""
+        if not candidates:
+            return None
+        drawn = [candidates[self.rng.randrange(len(candidates))] for _ in range(TRIES)]
+        fit = [x for x in drawn if x != like and x not in self.used and self.world.nameable(x)]
+        if anchor is not None:
+            fit = [x for x in fit if x != anchor and not self.pool.holds(x, anchor)]
+            if like is not None:
+                wanted = overlap(self.world, like, anchor)
+                fit = [x for x in fit if overlap(self.world, x, anchor) == wanted]
+        return most_alike(self.world, fit, like, self.rng) if fit else None
+
+    def _triplet(
+        self, anchor: int, e: int, c: Role | None, u: int | None, *, with_types: bool = False
+    ) -> Proposal | None:
+        """The proposal, unless a term occurs twice or a core is missing."""
+        core = self.stated(e, anchor)
+        if core is None or c is None or u is None or len({e, c.x, u}) < 3:
+            return None
+        values = self.pool.anchors_of
+        for x in (c.x, u):
+            if self.world.same_name(anchor, values(x)):
+                return None
+        return Proposal(anchor, [Role("E", e, core), c, Role("U", u, ())], with_types)
+
+    # -- one method per kind ---------------------------------------------------------------------
+
+    def functional(self) -> Proposal | None:
+        """C: someone whose only possible anchor is another one."""
+        u = self.unknown()
+        pair = self.entailed(u)
+        if u is None or pair is None:
+            return None
+        e, anchor = pair
+        x = self._draw(self.pool.holders, u, anchor)
+        if x is None or x == e:
+            return None
+        facts = self.stated(x, self.pool.anchors_of(x)[0])
+        return self._triplet(anchor, e, Role("C", x, facts) if facts else None, u)
+
+    def denied(self) -> Proposal | None:
+        """C: someone for whom the graph explicitly denies the anchor."""
+        denials = self._denials()
+        if not denials:
+            return None
+        fact = denials[self.rng.randrange(len(denials))]
+        x, anchor = (fact.s, fact.o) if self.pool.varying == "subj" else (fact.o, fact.s)
+        holders = [e for e in self.pool.holders_of(anchor) if self._fresh(e, anchor)]
+        if not holders or not self._fresh(x, anchor):
+            return None
+        e = most_alike(self.world, holders, x, self.rng)
+        return self._triplet(anchor, e, Role("C", x, (fact,)), self.unknown(x, anchor))
+
+    def _denials(self) -> list[Fact]:
+        p = self.pool.p
+        return [f for found in self.world.denials.values() for f in found if f.p == p]
+
+    def downstream(self, hops: int) -> Proposal | None:
+        """C: the reverse of what holds, over one step or several."""
+        pair = self.entailed(None)
+        if pair is None:
+            return None
+        e, anchor = pair
+        x = anchor
+        facts: list[Fact] = []
+        for _ in range(hops):
+            further = [y for y in self.pool.anchors_of(x) if y not in (e, anchor)]
+            if not further:
+                return None
+            y = further[self.rng.randrange(len(further))]
+            step = self.stated(x, y)
+            if step is None:
+                return None
+            facts += step
+            x = y
+        if not self._fresh(x, anchor) or self.world.types(x) != self.world.types(e):
+            return None  # A sea would betray itself: seas flow nowhere.
+        role = Role("C", x, tuple(dict.fromkeys(facts)), no_other_value=True)
+        return self._triplet(anchor, e, role, self.unknown(x, anchor))
+
+    def numeric(self) -> Proposal | None:
+        """C: a value on the wrong side of another stated value of the same subject."""
+        bounds = self._bounds()
+        if not bounds or self.pool.varying != "subj":
+            return None
+        u = self.unknown()
+        pair = self.entailed(u)
+        if u is None or pair is None:
+            return None
+        e, anchor = pair
+        value = number_of(self.world.terms.text(anchor))
+        q, below = bounds[self.rng.randrange(len(bounds))]
+        subjects = self._bounded(q)
+        for _ in range(2 * TRIES):
+            x = subjects[self.rng.randrange(len(subjects))]
+            limit = next(iter(self.world.graph.objects(x, q)))
+            bound = number_of(self.world.terms.text(limit))
+            wrong = (
+                value is not None
+                and bound is not None
+                and (value >= bound if below else value <= bound)
+            )
+            if wrong and x not in (e, u) and self._fresh(x, anchor):
+                role = Role("C", x, (Fact(x, q, limit),), no_other_value=True)
+                return self._triplet(anchor, e, role, u)
+        return None
+
+    def _bounds(self) -> list[tuple[int, bool]]:
+        """``(q, True)`` where values of p must lie below those of q, ``(q, False)`` above."""
+        pred = self.world.terms.text(self.pool.p)
+        found: list[tuple[int, bool]] = []
+        for constraint in self.world.kb.shapes.constraints():
+            other = constraint.parameters.get("lessThan") or constraint.parameters.get(
+                "lessThanOrEquals"
+            )
+            if not other:
+                continue
+            path, other = constraint.path, str(other)
+            if path == pred:
+                found.append((self.world.id(other), True))
+            elif other == pred:
+                found.append((self.world.id(path), False))
+        return [(q, below) for q, below in found if self._bounded(q)]
+
+    def _bounded(self, q: int) -> list[int]:
+        return list(self.world.graph.subjects_of(q))
+
+    def alien(self) -> Proposal | None:
+        """C: someone of a class that cannot stand there. The question itself betrays it."""
+        u = self.unknown()
+        pair = self.entailed(u)
+        if u is None or pair is None or not self.pool.aliens:
+            return None
+        e, anchor = pair
+        x = self.pool.aliens[self.rng.randrange(len(self.pool.aliens))]
+        if x == anchor or not self._fresh(x, anchor):
+            return None
+        return self._triplet(anchor, e, Role("C", x, (), no_other_value=True), u, with_types=True)
+
+    def irreflexive(self) -> Proposal | None:
+        """C: the anchor itself. The question itself betrays it."""
+        u = self.unknown()
+        pair = self.entailed(u)
+        if u is None or pair is None:
+            return None
+        e, anchor = pair
+        if self.world.terms.is_literal(anchor) or self.pool.holds(anchor, anchor):
+            return None
+        return self._triplet(anchor, e, Role("C", anchor, (), no_other_value=True), u)
+
+    def other(self) -> Proposal | None:
+        """C by whatever else the shapes forbid, found by trying; all known facts are its core."""
+        u = self.unknown()
+        pair = self.entailed(u)
+        if u is None or pair is None:
+            return None
+        e, anchor = pair
+        x = self._draw(self.pool.members, u, anchor)
+        if x is None or x == e:
+            return None
+        if self.prover.on_graph(self.world.claim(*self.pool.triple(x, anchor))).label != "C":
+            return None
+        facts = tuple(
+            f
+            for f in self.world.about(x)[:4]
+            if f.p != self.pool.p and f.o not in (anchor, e, u) and self._tellable(f)
+        )
+        return self._triplet(anchor, e, Role("C", x, facts, no_other_value=True), u)

@@ -1,0 +1,63 @@
+"""Checking a card file's labels: against the oracle where there is a graph, else by its words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+from kg.oracle import Oracle
+
+from cards.card import Card
+from cards.faithfulness import FAITHFULNESS_KINDS
+from kg.claims import Label
+
+
+class Disagreement(msgspec.Struct, frozen=True):
+    """A card whose label the oracle does not share."""
+
+    id: str
+    label: Label
+    verdict: Label
+    kind: str
+    reason: str
+    """Component and message of the first violation, or the proof's kind."""
+
+
+class Relabelling(msgspec.Struct, frozen=True):
+    """What re-proving a card file found."""
+
+    checked: int
+    skipped: int
+    """Context-faithfulness cards, whose gold is against the graph by design."""
+    table: dict[str, dict[str, int]]
+    """Label in the file → the oracle's verdict → cards."""
+    disagreements: tuple[Disagreement, ...]
+
+
+def relabel(cards: Iterable[Card], oracle: Oracle) -> Relabelling:
+    """Asks the oracle for every card's claim again."""
+    table: dict[str, Counter[str]] = {}
+    order: tuple[Label, ...] = ("E", "C", "U")
+    wrong: list[Disagreement] = []
+    checked = skipped = 0
+    for card in cards:
+        if card.kind in FAITHFULNESS_KINDS:
+            skipped += 1
+            continue
+        checked += 1
+        verdict = oracle.license(card.claim)
+        table.setdefault(card.label, Counter())[verdict.label] += 1
+        if verdict.label != card.label:
+            proof = verdict.proof
+            reason = proof.reason or proof.kind
+            if verdict.label == "C" and proof.violations:
+                first = proof.violations[0]
+                reason = f"{first.component}: {first.message}" if first.message else first.component
+            wrong.append(Disagreement(card.id, card.label, verdict.label, card.kind, reason))
+    shown: dict[str, dict[str, int]] = {
+        label: {v: table[label][v] for v in order if table[label][v]}
+        for label in order
+        if label in table
+    }
+    return Relabelling(checked, skipped, shown, tuple(wrong))

@@ -1,0 +1,240 @@
+"""Triplets: proposals that were proved, and the cards written from them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from random import Random
+from typing import NamedTuple
+
+import msgspec
+
+from cards.card import Card
+from cards.context import Role, build_context, mentions_balanced
+from cards.difficulty import difficulty_of
+from cards.facts import Fact, as_json
+from cards.kinds import ASYMMETRIC, CYCLE, IRREFLEXIVE, SURFACE_KINDS, kinds_of
+from cards.pools import Pool
+from cards.proving import Prover
+from cards.recipes import ALIEN, OTHER, Drawer, Proposal, Recipes
+from cards.world import World
+from kg.claims import GOLD_OF_LABEL, Claim, Verdict
+
+PATIENCE = 60
+"""A recipe that never worked is given up after so many proposals in a row; one that did, after
+four times as many."""
+
+SURFACE_EVERY = 40
+"""One triplet in so many may use a recipe whose C question betrays itself."""
+
+ROUNDS = 3
+"""How often one may be asked about as the varying term of a predicate, with other anchors."""
+
+SURFACE_RECIPES = (ALIEN, IRREFLEXIVE)
+
+
+class Triplet(NamedTuple):
+    """Proved roles around one anchor with one set of facts."""
+
+    pool: Pool
+    anchor: int
+    roles: list[Role]
+    facts: list[Fact]
+    graph: dict[str, Verdict]
+    """Label → proof over the graph."""
+    card: dict[str, Verdict]
+    """Label → proof over the facts and rules."""
+    kinds: dict[str, str]
+
+
+class TripletSource:
+    """Yields proved triplets of one predicate, its recipes in turn, until none has any more.
+
+    Args:
+        world: the knowledge base.
+        pool: predicate and varying side.
+        prover: both proofs.
+        recipes: proposals.
+        wanted: kinds allowed for C cards; empty for all.
+        size: facts per card aimed at.
+        rng: the draw.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        pool: Pool,
+        prover: Prover,
+        recipes: Recipes,
+        *,
+        wanted: frozenset[str],
+        size: int,
+        rng: Random,
+    ) -> None:
+        self.world, self.pool, self.prover, self.recipes = world, pool, prover, recipes
+        self.wanted, self.size, self.rng = wanted, size, rng
+        self.with_types = False
+        self.tried: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator[Triplet]:
+        for _ in range(ROUNDS):
+            found = False
+            for triplet in self._round():
+                found = True
+                yield triplet
+            if not found:
+                return
+            self.recipes.next_round()
+
+    def _round(self) -> Iterator[Triplet]:
+        """Triplets in which nobody is asked about twice."""
+        families = self.recipes.families
+        surface = [name for name in SURFACE_RECIPES if name in families]
+        regular = [name for name in families if name not in (*surface, OTHER)]
+        if self.wanted & SURFACE_KINDS:  # Asked for by name: no small share then.
+            regular, surface = [*regular, *surface], []
+        done = turn = 0
+        fruitful: set[str] = set()
+        while regular:
+            mirrored = not surface or done % SURFACE_EVERY != SURFACE_EVERY - 1
+            names = regular if mirrored else surface
+            name = names[turn % len(names)]
+            turn += 1
+            patience = PATIENCE * (4 if name in fruitful else 1)
+            for _ in range(patience):
+                found = self._attempt(name, families)
+                if found is not None:
+                    fruitful.add(name)
+                    done += 1
+                    yield found
+                    break
+            else:
+                names.remove(name)
+                self.tried[name] = patience
+                if not regular and not fruitful and OTHER not in self.tried:
+                    regular.append(OTHER)  # Only where nothing that has a name worked.
+
+    def _attempt(self, name: str, families: dict[str, Drawer]) -> Triplet | None:
+        proposal = families[name]()
+        if proposal is None:
+            return None
+        found = self.prove(name, proposal)
+        if found is None and not proposal.with_types and not self.with_types:
+            # Shapes that target a class bite only when the card says who belongs to it.
+            found = self.prove(name, proposal._replace(with_types=True))
+            self.with_types = found is not None
+        if found is not None:
+            self.recipes.used.update(role.x for role in proposal.roles)
+        return found
+
+    def prove(self, name: str, proposal: Proposal) -> Triplet | None:
+        """Builds the context and proves every role twice; None where one fails."""
+        anchor, roles = proposal.anchor, proposal.roles
+        if proposal.with_types or self.with_types:
+            roles = [self._typed(role) for role in roles]
+        facts = build_context(self.world, self.pool, anchor, roles, self.size, self.rng)
+        if facts is None:
+            return None
+        if name not in SURFACE_RECIPES and not mentions_balanced(facts, roles):
+            return None
+        on_card = self.prover.on_card(facts)
+        graph: dict[str, Verdict] = {}
+        card: dict[str, Verdict] = {}
+        kinds: dict[str, str] = {}
+        for role in sorted(roles, key=lambda role: role.label != "C"):
+            claim = self.world.claim(*self.pool.triple(role.x, anchor))
+            verdict = on_card.license(claim)
+            if verdict.label != role.label:
+                return None
+            card[role.label] = verdict
+            kind = self._kind(name, claim, verdict)
+            if kind is None:
+                return None
+            kinds[role.label] = kind
+            proof = self.prover.on_graph(claim)
+            if proof.label != role.label:
+                return None
+            graph[role.label] = proof
+        return Triplet(self.pool, anchor, roles, facts, graph, card, kinds)
+
+    def _typed(self, role: Role) -> Role:
+        world = self.world
+        stated = tuple(Fact(role.x, world.type_id, c) for c in world.types(role.x)[:1])
+        return role._replace(core=(*(f for f in stated if f not in role.core), *role.core))
+
+    def _kind(self, name: str, claim: Claim, verdict: Verdict) -> str | None:
+        """The kind the card proof supports; None for a C card that is not what was wanted."""
+        found = kinds_of(verdict, reverse_holds=name == ASYMMETRIC)
+        if verdict.label != "C":
+            return found[0]
+        if name in (ASYMMETRIC, CYCLE):
+            # The shape that forbids a way back may be written with disjoint, not or SPARQL; what
+            # makes the kind is that the claim runs against a stated way.
+            found = [name] if claim.subj != claim.obj and found else []
+        elif name == IRREFLEXIVE:
+            found = [IRREFLEXIVE] if found else []
+        elif name not in (ALIEN, OTHER):
+            found = [kind for kind in found if kind == name]
+        allowed = [kind for kind in found if not self.wanted or kind in self.wanted]
+        return allowed[0] if allowed else None
+
+
+def cards_of(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Random) -> list[Card]:
+    """The cards of a triplet: same facts in another order, same rules, same question wording."""
+    terms, pool = world.terms, triplet.pool
+    sentences = {fact: sentence(world, fact) for fact in triplet.facts}
+    variant = rng.random()
+    context = digest(seed, *sorted(sentences.values()))
+    cards: list[Card] = []
+    for role in triplet.roles:
+        facts = list(triplet.facts)
+        rng.shuffle(facts)
+        triple = pool.triple(role.x, triplet.anchor)
+        claim = world.claim(*triple)
+        questions = world.kb.words.questions(claim)
+        question = questions[int(variant * len(questions))]
+        texts = tuple(sentences[fact] for fact in facts)
+        others = dict.fromkeys(
+            world.label(t)
+            for fact in facts
+            for t in (fact.s, fact.o)
+            if t not in triple and not terms.is_literal(t) and fact.p != world.type_id
+        )
+        asked = (world.label(triple[0]), world.label(triple[2]))
+        kind = triplet.kinds[role.label]
+        premises = max(
+            len(role.core), len(triplet.card[role.label].proof.premises) if role.label == "E" else 0
+        )
+        cards.append(
+            Card(
+                id=digest(seed, question, *texts),
+                facts=texts,
+                rules=prover.texts,
+                question=question,
+                gold=GOLD_OF_LABEL[role.label],
+                label=role.label,
+                kind=kind,
+                claim=claim,
+                proof=triplet.graph[role.label].proof,
+                cluster=claim.subj,
+                difficulty=difficulty_of(role.label, kind, premises, asked, others),
+                meta={
+                    "triples": as_json(facts, terms),
+                    "card_proof": msgspec.to_builtins(triplet.card[role.label].proof),
+                    "context": context,
+                },
+            )
+        )
+    return cards
+
+
+def sentence(world: World, fact: Fact) -> str:
+    """A fact in words."""
+    claim = fact.claim(world.terms)
+    return world.kb.words.denied(claim) if fact.denied else world.kb.words.fact(claim)
+
+
+def digest(seed: int, *texts: str) -> str:
+    """An opaque id: 16 hex digits that depend on nothing but seed and visible text."""
+    data = "\x1f".join([str(seed), *texts]).encode()
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -1,0 +1,135 @@
+"""The world cards are drawn from: one knowledge base, seen as sampling needs it."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from cards.facts import OWL, RDF_TYPE, SCHEMA_NAMESPACES, Fact
+from kg.claims import Claim
+from kg.knowledge import KnowledgeBase
+
+_WORD = re.compile(r"\w+")
+IN_EDGE_LIMIT = 20
+"""A term that more facts than this point at is a hub: its incoming facts make poor context."""
+
+
+class World:
+    """Cached look-ups over a knowledge base, all in term ids.
+
+    Nothing here scans the graph per card: rows are read by subject, and the few whole-row lists
+    (members of a class, subjects of a predicate) are made once per predicate.
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+        self.graph = kb.graph.index
+        self.closed = kb.oracle.closure.index
+        self.terms = kb.graph.index.terms
+        self._names: dict[int, str] = {}
+        self._words: dict[int, frozenset[str]] = {}
+        self._outgoing: dict[int, list[Fact]] = {}
+
+    def id(self, text: str) -> int:
+        """The id of a term, interned when no graph has it."""
+        return self.terms.intern(text)
+
+    @cached_property
+    def type_id(self) -> int:
+        """The id of ``rdf:type``."""
+        return self.id(RDF_TYPE)
+
+    @cached_property
+    def sayable(self) -> tuple[int, ...]:
+        """Predicates whose facts read well: the domain's own, else all but schema vocabulary."""
+        named = [p for p in self.kb.domain.predicates if self.terms.get(p) is not None]
+        present = self.graph.predicates()
+        if named:
+            wanted = {self.terms.get(p) for p in named}
+            return tuple(p for p in present if p in wanted)
+        return tuple(p for p in present if not self.terms.text(p).startswith(SCHEMA_NAMESPACES))
+
+    @cached_property
+    def denials(self) -> dict[int, list[Fact]]:
+        """Subject → what the graph explicitly denies of it."""
+        found: dict[int, list[Fact]] = {}
+        get, index = self.terms.get, self.graph
+        source, asserted = get(OWL + "sourceIndividual"), get(OWL + "assertionProperty")
+        targets = [get(OWL + "targetIndividual"), get(OWL + "targetValue")]
+        if source is None or asserted is None:
+            return found
+        for node, subject in index.pairs(source):
+            for p in index.objects(node, asserted):
+                for target in targets:
+                    for o in index.objects(node, target) if target is not None else ():
+                        found.setdefault(subject, []).append(Fact(subject, p, o, denied=True))
+        return found
+
+    def nameable(self, term: int) -> bool:
+        """Whether a term can be asked about: an IRI that no other entity shares its name with."""
+        text = self.terms.text(term)
+        if text.startswith('"'):
+            return True
+        if text.startswith("_:"):
+            return False
+        return self.kb.labels.find(self.label(term)) in ([text], [])
+
+    def label(self, term: int) -> str:
+        """The bare label of a term, without article or disambiguation."""
+        name = self._names.get(term)
+        if name is None:
+            text = self.terms.text(term)
+            name = self.kb.words.name(text) if text.startswith('"') else self.kb.labels.label(text)
+            self._names[term] = name
+        return name
+
+    def words(self, term: int) -> frozenset[str]:
+        """The words of a term's label, case-folded."""
+        found = self._words.get(term)
+        if found is None:
+            found = self._words[term] = frozenset(_WORD.findall(self.label(term).casefold()))
+        return found
+
+    def types(self, term: int) -> tuple[int, ...]:
+        """The classes the graph states for a term."""
+        return tuple(self.graph.objects(term, self.type_id))
+
+    def about(self, term: int) -> list[Fact]:
+        """Sayable asserted facts with ``term`` as subject, denials last."""
+        found = self._outgoing.get(term)
+        if found is None:
+            found = [
+                Fact(term, p, o)
+                for p in self.sayable
+                for o in self.graph.objects(term, p)
+                if not self.terms.text(o).startswith("_:")
+            ]
+            found += self.denials.get(term, ())
+            self._outgoing[term] = found
+        return found
+
+    def pointing_at(self, term: int, p: int) -> list[Fact]:
+        """Up to ``IN_EDGE_LIMIT`` asserted facts of ``p`` with ``term`` as object."""
+        facts: list[Fact] = []
+        for s in self.graph.subjects(p, term):
+            if len(facts) == IN_EDGE_LIMIT:
+                break
+            if not self.terms.text(s).startswith("_:"):
+                facts.append(Fact(s, p, term))
+        return facts
+
+    def claim(self, s: int, p: int, o: int) -> Claim:
+        """A claim in term text."""
+        return Claim(self.terms.text(s), self.terms.text(p), self.terms.text(o))
+
+    def same_name(self, o: int, others: list[int]) -> bool:
+        """Whether ``o`` bears a name (alias, alternative label) of one of ``others``."""
+        text = self.terms.text(o)
+        if text.startswith('"'):
+            return o in others
+        mine = {name.casefold() for name in self.kb.labels.names(text)}
+        return any(
+            mine & {name.casefold() for name in self.kb.labels.names(self.terms.text(other))}
+            for other in others
+            if not self.terms.text(other).startswith('"')
+        )
