@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from eval.intervals import (
+    Resampled,
+    ratio_distribution,
+    resample_blocks,
+    resampled_sums,
+    tidy,
+    wilson,
+)
+
+NUMERATORS = np.array([[1.0, 0, 0, 0], [0, 1, 0, 1], [1, 1, 0, 0]])
+DENOMINATORS = np.array([[1.0, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]])
+
+
+@given(
+    st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    st.sampled_from([0.8, 0.9, 0.95, 0.99]),
+)
+def test_wilson_is_scipy_s(case: tuple[int, int], confidence: float) -> None:
+    successes, trials = case
+    theirs = stats.binomtest(successes, trials).proportion_ci(confidence, method="wilson")
+    low, high = wilson(successes, trials, confidence)
+    assert low == pytest.approx(theirs.low, abs=1e-12)
+    assert high == pytest.approx(theirs.high, abs=1e-12)
+    assert 0 <= low <= successes / trials <= high <= 1
+
+
+def test_wilson_at_the_edges_is_exact_there_and_open_on_the_other_side() -> None:
+    assert wilson(42, 42) == (pytest.approx(0.916, abs=5e-4), 1.0)
+    assert wilson(0, 42)[0] == 0.0
+    assert wilson(0, 42)[1] == pytest.approx(0.084, abs=5e-4)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 0), (3, 2), (-1, 5)])
+def test_wilson_refuses_what_is_no_proportion(successes: int, trials: int) -> None:
+    with pytest.raises(ValueError, match="trials"):
+        wilson(successes, trials)
+
+
+def clusters(seed: int, count: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 4, (count, 4)).astype(float)
+
+
+@pytest.mark.parametrize("seed", [42, 12345])
+@pytest.mark.parametrize("count", [30, 173])
+def test_percentile_and_bca_are_scipy_s_on_the_same_stream(seed: int, count: int) -> None:
+    data = clusters(seed + count, count)
+    ours = ratio_distribution(
+        Resampled(data, resampled_sums(data, 1000, seed)), NUMERATORS, DENOMINATORS
+    )
+    found = ours.intervals(0.95)
+    for column in range(3):
+
+        def ratio(drawn: np.ndarray, axis: int = -1, column: int = column) -> np.ndarray:
+            rows = data[np.asarray(drawn, dtype=int)]
+            tops = (rows @ NUMERATORS[column]).sum(axis=axis)
+            return tops / (rows @ DENOMINATORS[column]).sum(axis=axis)
+
+        for method, bounds in (("percentile", found.percentile), ("BCa", found.bca)):
+            theirs = stats.bootstrap(
+                (np.arange(count),),
+                ratio,
+                n_resamples=1000,
+                method=method,
+                rng=np.random.default_rng(seed),
+                vectorized=True,
+            )
+            expected = tuple(theirs.confidence_interval)
+            assert tuple(bounds[:, column]) == pytest.approx(expected, abs=1e-10)
+        assert ours.standard_errors()[column] == pytest.approx(theirs.standard_error)
+
+
+def test_the_stream_is_that_of_one_call_however_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = clusters(1, 37)
+    draws = np.random.default_rng(42).integers(0, 37, (250, 37))
+    expected = data[draws].sum(axis=1)
+    assert np.array_equal(resampled_sums(data, 250, 42), expected)
+    # Odd pieces of one row, of some rows, and rows longer than a piece.
+    for at_once in (1, 37, 37 * 7):
+        monkeypatch.setattr("eval.intervals._DRAWS_AT_ONCE", at_once)
+        assert np.array_equal(resampled_sums(data, 250, 42), expected)
+
+
+def test_sums_beyond_single_precision_stay_exact() -> None:
+    data = np.array([[2.0**24 + 1], [1.0]])
+    draws = np.random.default_rng(3).integers(0, 2, (50, 2))
+    assert np.array_equal(resampled_sums(data, 50, 3), data[draws].sum(axis=1))
+
+
+def test_blocks_share_one_stream() -> None:
+    first, second = clusters(5, 20), clusters(6, 20)
+    second[:, 2] = 0
+    together = resample_blocks([first, second], 100, 9)
+    assert np.array_equal(together[0].sums, resampled_sums(first, 100, 9))
+    assert np.array_equal(together[1].sums, resampled_sums(second, 100, 9))
+    assert resample_blocks([], 100, 9) == []
+
+
+def test_no_clusters_give_no_values_and_no_warning() -> None:
+    empty = np.zeros((0, 4))
+    found = ratio_distribution(
+        Resampled(empty, resampled_sums(empty, 10, 1)), NUMERATORS, DENOMINATORS
+    )
+    assert np.isnan(found.values).all()
+    assert found.degenerate.all()
+    assert np.isnan(found.standard_errors()).all()
+
+
+def test_all_successes_are_degenerate_rather_than_certain() -> None:
+    data = np.tile([2.0, 0, 0, 0], (12, 1))
+    found = ratio_distribution(
+        Resampled(data, resampled_sums(data, 200, 1)), NUMERATORS, DENOMINATORS
+    )
+    intervals = found.intervals()
+    assert found.values[0] == 1
+    assert intervals.degenerate[0]
+    assert intervals.support[0] == 12
+    assert np.isnan(intervals.bca[:, 0]).all()
+
+
+def test_resamples_without_a_denominator_are_left_out() -> None:
+    data = np.zeros((6, 4))
+    data[0], data[1] = [1, 0, 0, 0], [1, 1, 0, 0]
+    found = ratio_distribution(
+        Resampled(data, resampled_sums(data, 400, 7)), NUMERATORS, DENOMINATORS
+    )
+    share = found.undefined_share[0]
+    # Neither of the two clusters is drawn in (4/6)^6 of the resamples.
+    assert share == pytest.approx((4 / 6) ** 6, abs=0.05)
+    known = found.replicates[:, 0][~np.isnan(found.replicates[:, 0])]
+    assert found.intervals().percentile[:, 0] == pytest.approx(np.quantile(known, [0.025, 0.975]))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.8, 0.95]))
+def test_quantiles_are_numpy_s(seed: int, confidence: float) -> None:
+    data = clusters(seed, 9)
+    found = ratio_distribution(
+        Resampled(data, resampled_sums(data, 101, seed)), NUMERATORS, DENOMINATORS
+    )
+    tails = [0.5 - confidence / 2, 0.5 + confidence / 2]
+    for column in range(3):
+        replicates = found.replicates[:, column]
+        if np.isnan(replicates).any():
+            continue
+        expected = np.quantile(replicates, tails)
+        assert found.intervals(confidence).percentile[:, column] == pytest.approx(expected)
+
+
+def coverage(rate: float, count: int, runs: int, seed: int) -> tuple[float, float]:
+    """Share of simulated samples whose Wilson and whose percentile interval hold the truth."""
+    rng = np.random.default_rng(seed)
+    by_wilson = by_bootstrap = 0
+    for run in range(runs):
+        right = (rng.random((count, 1)) < rate).astype(float)
+        data = np.concatenate([right, 1 - right], axis=1)
+        low, high = wilson(float(right.sum()), count)
+        by_wilson += low <= rate <= high
+        one = ratio_distribution(
+            Resampled(data, resampled_sums(data, 300, run)), np.eye(1, 2), np.ones((1, 2))
+        )
+        low, high = one.intervals().percentile[:, 0]
+        by_bootstrap += low <= rate <= high
+    return by_wilson / runs, by_bootstrap / runs
+
+
+def test_wilson_covers_where_the_bootstrap_does_not() -> None:
+    by_wilson, by_bootstrap = coverage(0.98, 30, 400, 1)
+    assert by_wilson > 0.94
+    assert by_bootstrap < 0.60
+
+
+def test_both_cover_in_the_middle() -> None:
+    by_wilson, by_bootstrap = coverage(0.6, 120, 400, 2)
+    assert 0.92 < by_wilson < 0.98
+    assert 0.91 < by_bootstrap < 0.98
+
+
+def test_clusters_that_go_together_need_the_cluster_bootstrap() -> None:
+    # Ten cards a cluster, all right or all wrong: the cards carry a tenth of their number.
+    rng = np.random.default_rng(4)
+    by_wilson = by_clusters = 0
+    for run in range(300):
+        right = 10.0 * (rng.random((60, 1)) < 0.5)
+        data = np.concatenate([right, 10 - right], axis=1)
+        low, high = wilson(float(right.sum()), 600)
+        by_wilson += low <= 0.5 <= high
+        one = ratio_distribution(
+            Resampled(data, resampled_sums(data, 300, run)), np.eye(1, 2), np.ones((1, 2))
+        )
+        low, high = one.intervals().bca[:, 0]
+        by_clusters += low <= 0.5 <= high
+    assert by_wilson / 300 < 0.6
+    assert by_clusters / 300 > 0.9
+
+
+def test_tidy_keeps_twelve_digits() -> None:
+    assert tidy(1 / 3) == 0.333333333333
+    assert tidy(0.0) == 0.0

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.outcomes import (
+    CELLS,
+    LABELS,
+    PRED_CODE,
+    as_number,
+    cards_per_label,
+    cluster_cells,
+    control_counts,
+    count_cells,
+    counts_of,
+    read_pred,
+    table_of,
+)
+from eval.result import PREDS
+
+ANSWERS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 6)), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("value", "pred"),
+    [
+        ("YES", "YES"),
+        ("NO", "NO"),
+        ("UNKNOWN", "UNKNOWN"),
+        ("INVALID", "INVALID"),
+        ("ERROR", "ERROR"),
+        (None, "ERROR"),
+        ("unknown", "INVALID"),
+        (" YES ", "INVALID"),
+        ("I do not know", "INVALID"),
+        ("", "INVALID"),
+        (1, "INVALID"),
+        (True, "INVALID"),
+        (["YES"], "INVALID"),
+    ],
+)
+def test_predictions_of_other_files_are_read_to_the_letter(value: object, pred: str) -> None:
+    assert read_pred(value) == PRED_CODE[pred]
+
+
+@given(ANSWERS)
+def test_cells_count_what_brute_force_counts(answers: list[tuple[int, int, int]]) -> None:
+    labels = np.array([a[0] for a in answers], dtype=np.int8)
+    preds = np.array([a[1] for a in answers], dtype=np.int8)
+    clusters = np.array([a[2] for a in answers], dtype=np.int64)
+    table = table_of(count_cells(labels, preds))
+    for code, label in enumerate(LABELS):
+        for place, pred in enumerate(PREDS):
+            expected = sum(a[:2] == (code, place) for a in answers)
+            assert table[label][pred] == expected
+    by_cluster = cluster_cells(labels, preds, clusters, 7)
+    assert by_cluster.shape == (7, CELLS)
+    assert np.array_equal(by_cluster.sum(axis=0), count_cells(labels, preds))
+    assert by_cluster.sum(axis=1).tolist() == [sum(a[2] == n for a in answers) for n in range(7)]
+
+
+@given(st.lists(st.integers(0, 99), min_size=CELLS, max_size=CELLS))
+def test_a_table_reads_back(numbers: list[int]) -> None:
+    counts = np.array(numbers, dtype=np.float64)
+    assert np.array_equal(counts_of(table_of(counts)), counts)
+    assert sum(cards_per_label(counts).values()) == sum(numbers)
+
+
+def test_part_of_a_table_reads_as_zero_elsewhere() -> None:
+    counts = counts_of({"C": {"NO": 3}})
+    assert counts.sum() == 3
+    assert list(table_of(counts, labels=("C",))) == ["C"]
+    with pytest.raises(KeyError):
+        counts_of({"X": {"NO": 1}})
+
+
+def test_whole_counts_are_written_as_whole_numbers() -> None:
+    assert isinstance(as_number(3.0), int)
+    assert as_number(2.5) == 2.5
+
+
+def test_controls_answer_every_card_and_nothing_else() -> None:
+    cards = {"E": 200, "C": 400, "U": 100}
+    controls = control_counts(cards)
+    assert list(controls) == ["always-YES", "always-NO", "always-UNKNOWN", "random"]
+    assert table_of(controls["always-NO"])["C"]["NO"] == 400
+    for counts in controls.values():
+        assert cards_per_label(counts) == cards
+    assert table_of(controls["random"])["U"]["YES"] == pytest.approx(100 / 3)
