@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from eval.intervals import Distribution, Resampled, ratio_distribution, resample_blocks, wilson
+from eval.metrics_record import Discordant
+from eval.paired import (
+    bootstrap_p,
+    discordance,
+    holm,
+    mcnemar_exact,
+    mcnemar_floor,
+    minimum_detectable_effect,
+    newcombe_paired,
+    right_cards,
+    square_and_add,
+)
+
+PROBABILITIES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_mcnemar_is_the_exact_binomial_test(only_a: int, only_b: int) -> None:
+    trials = only_a + only_b
+    expected = stats.binomtest(only_a, trials).pvalue if trials else 1.0
+    assert mcnemar_exact(only_a, only_b) == pytest.approx(expected, rel=1e-9)
+    assert mcnemar_exact(only_a, only_b) == mcnemar_exact(only_b, only_a)
+
+
+def test_mcnemar_stays_exact_far_out_and_at_scale() -> None:
+    assert mcnemar_exact(0, 400) == pytest.approx(2 * 0.5**400, rel=1e-9)
+    expected = stats.binomtest(49_000, 99_000).pvalue
+    assert mcnemar_exact(49_000, 50_000) == pytest.approx(expected, rel=1e-8)
+
+
+def test_mcnemar_on_nine_against_twelve_of_twelve() -> None:
+    assert mcnemar_exact(0, 3) == pytest.approx(0.25)
+
+
+def test_mcnemar_refuses_negative_counts() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        mcnemar_exact(-1, 2)
+
+
+def brute_holm(values: list[float | None]) -> list[float | None]:
+    """Holm by its definition: the smallest level at which each hypothesis is still rejected."""
+    known = sorted(value for value in values if value is not None)
+    m = len(known)
+
+    def rejected(value: float, alpha: float) -> bool:
+        for rank, other in enumerate(known):
+            if other * (m - rank) > alpha:
+                return value < other
+        return True
+
+    levels = sorted({v * (m - r) for r, v in enumerate(known)})
+    return [
+        None if value is None else next(level for level in levels if rejected(value, level))
+        for value in values
+    ]
+
+
+@given(PROBABILITIES)
+def test_holm_is_its_definition(values: list[float | None]) -> None:
+    adjusted = holm(values)
+    for ours, theirs, raw in zip(adjusted, brute_holm(values), values, strict=True):
+        if raw is None:
+            assert ours is None
+        else:
+            assert ours is not None
+            assert theirs is not None
+            assert ours == min(1.0, theirs)
+            assert raw <= ours <= 1
+
+
+@given(PROBABILITIES)
+def test_holm_keeps_the_order(values: list[float | None]) -> None:
+    pairs = [(p, q) for p, q in zip(values, holm(values), strict=True) if p is not None]
+    for (p, q), (r, s) in product(pairs, pairs):
+        if p <= r:
+            assert q is not None
+            assert s is not None
+            assert q <= s
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, None, 0.04, 0.03]) == pytest.approx([0.03, None, 0.06, 0.06])
+    assert holm([]) == []
+
+
+def test_discordance_counts_pairs() -> None:
+    a, b = np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 0, 0])
+    assert discordance(a, b) == Discordant(1, 2, 1, 1)
+
+
+def test_right_cards_looks_only_at_the_metric_s_cards() -> None:
+    numerator, denominator = np.zeros(15), np.zeros(15)
+    numerator[0], denominator[:5] = 1, 1
+    labels, preds = np.array([0, 1, 0, 2], np.int8), np.array([0, 0, 2, 1], np.int8)
+    assert right_cards(labels, preds, numerator, denominator).tolist() == [1, 0]
+
+
+COUNTS = st.tuples(*[st.integers(0, 50)] * 4).filter(lambda counts: sum(counts) > 0)
+
+
+@given(COUNTS)
+def test_newcombe_holds_the_difference_and_is_symmetric(counts: tuple[int, int, int, int]) -> None:
+    a, b, c, d = counts
+    low, high = newcombe_paired(Discordant(a, b, c, d))
+    difference = (b - c) / (a + b + c + d)
+    assert -1 <= low <= difference <= high <= 1
+    assert newcombe_paired(Discordant(a, c, b, d)) == pytest.approx((-high, -low))
+
+
+def test_newcombe_of_perfect_twins_is_no_certainty() -> None:
+    low, high = newcombe_paired(Discordant(30, 0, 0, 0))
+    assert low == pytest.approx(-high)
+    assert high > 0.05
+    with pytest.raises(ValueError, match="trials"):
+        newcombe_paired(Discordant(0, 0, 0, 0))
+
+
+def test_newcombe_covers() -> None:
+    rng = np.random.default_rng(11)
+    shares = (0.85, 0.08, 0.02, 0.05)
+    held = 0
+    for _ in range(500):
+        low, high = newcombe_paired(Discordant(*rng.multinomial(80, shares).tolist()))
+        held += low <= 0.06 <= high
+    assert held / 500 > 0.93
+
+
+def test_square_and_add_of_equal_edges() -> None:
+    edge = (1.0, wilson(10, 10))
+    low, high = square_and_add(edge, edge)
+    assert (low, high) == (pytest.approx(wilson(10, 10)[0] - 1), pytest.approx(-low))
+
+
+def difference_of(seed: int, shift: float) -> Distribution:
+    rng = np.random.default_rng(seed)
+    right = [(rng.random((80, 1)) < rate).astype(float) for rate in (0.5 + shift, 0.5)]
+    blocks = [np.concatenate([one, 1 - one], axis=1) for one in right]
+    first, second = (
+        ratio_distribution(Resampled(b.per_cluster, b.sums), np.eye(1, 2), np.ones((1, 2)))
+        for b in resample_blocks(blocks, 500, seed)
+    )
+    return first - second
+
+
+def test_a_system_never_differs_from_itself() -> None:
+    data = difference_of(1, 0.2)
+    same = data - data
+    assert same.degenerate[0]
+    assert bootstrap_p(same)[0] == 1.0
+
+
+def test_bootstrap_p_finds_what_is_there_and_not_more() -> None:
+    assert bootstrap_p(difference_of(1, 0.4))[0] == pytest.approx(2 / 501)
+    false_alarms = sum(float(bootstrap_p(difference_of(s, 0.0))[0]) < 0.05 for s in range(200))
+    assert 1 <= false_alarms <= 22
+
+
+def test_bootstrap_p_without_values_is_nan() -> None:
+    empty = Distribution(*(np.full(s, np.nan) for s in ((1,), (9, 1), (4, 1))), np.zeros(1))
+    assert math.isnan(bootstrap_p(empty)[0])
+    assert math.isnan(empty.standard_errors()[0])
+
+
+def test_minimum_detectable_effect() -> None:
+    assert minimum_detectable_effect(0.01) == pytest.approx(0.01 * (1.959964 + 0.841621), rel=1e-6)
+    assert minimum_detectable_effect(0.0) is None
+    assert minimum_detectable_effect(math.nan) is None
+    assert minimum_detectable_effect(0.0, 5) is None
+    assert minimum_detectable_effect(0.0, 100) == mcnemar_floor(100)
+    assert minimum_detectable_effect(0.2, 100) == minimum_detectable_effect(0.2)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(6, 5000))
+def test_the_floor_is_found_with_the_power_asked_for(n_cards: int) -> None:
+    floor = mcnemar_floor(n_cards)
+    assert floor is not None
+    assert stats.binom.sf(5, n_cards, floor) == pytest.approx(0.8, abs=1e-6)
+    assert mcnemar_exact(0, 6) < 0.05 < mcnemar_exact(0, 5)
+
+
+def test_effects_of_that_size_are_found_that_often() -> None:
+    # Simulated McNemar at the effect it names: found in about 80 % of samples.
+    rng = np.random.default_rng(5)
+    shares = np.array([0.70, 0.12, 0.04, 0.14])
+    error = math.sqrt((0.16 - 0.08**2) / 400)
+    effect = minimum_detectable_effect(error, 400)
+    assert effect is not None
+    tilted = np.array([0.70, 0.08 + effect / 2, 0.08 - effect / 2, 0.14])
+    found = 0
+    for _ in range(400):
+        _, only_a, only_b, _ = rng.multinomial(400, tilted / tilted.sum()).tolist()
+        found += mcnemar_exact(only_a, only_b) < 0.05
+    assert shares.sum() == pytest.approx(1)
+    assert 0.72 < found / 400 < 0.88
