@@ -39,13 +39,21 @@ def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> I
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield from bar.track(items, total=total)
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    ends = (Rate(), TimeRemainingColumn())
+    with Progress(*columns, *ends, console=Console(stderr=True), transient=True) as bar:
+        yield from bar.track(items, total=total, description=what)
 
 
 def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:

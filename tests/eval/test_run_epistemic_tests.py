@@ -245,5 +245,6 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(folder: Path, card_file: C
     assert process.returncode == 0
     assert re.search(rb"\d+/300", seen)
     assert re.search(rb"0:00:0\d", seen), "time left"
+    assert re.search(rb"\d\.\d/s", seen), "rate"
     quiet = call([*arguments, "--overwrite"], folder)
     assert quiet.stderr == ""
