@@ -238,7 +238,7 @@ def _logic(words: Verbaliser, c: Constraint, component: str) -> str:
         if len(nouns) == 1:
             return f"is not {nouns[0]}"
         if nouns:
-            return f"is neither {', '.join(nouns[:-1])} nor {nouns[-1]}"
+            return f"is neither {' nor '.join(nouns)}"
         inner = " and ".join(clause for group in groups for clause in group)
         return f"does not meet this condition: {inner or 'none'}"
     alternatives = ["; ".join(group) if len(group) < 2 else " and ".join(group) for group in groups]

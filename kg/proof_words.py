@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MAX_SHOWN = 12
 """Steps, checks or values listed before "and n more": a proof is read by people."""
 
+MAX_RULES = 3
+"""Rules quoted in the proof of an unknown claim."""
+
 _ABSENCE = "a rule asks for something the graph does not state, which means incomplete, not false"
 
 _STEP_RULES = {
@@ -110,8 +113,8 @@ def _contradicted(words: Verbaliser, claim: Claim, proof: Proof) -> str:
     rule = words.rulebook.broken_rule(first)
     others = dict.fromkeys(words.rulebook.broken_rule(v) for v in proof.violations[1:])
     others.pop(rule, None)
-    more = f" It would also break: {' '.join(list(others)[:3])}" if others else ""
-    return f"{said}{rule} So the claim cannot be true: {words.denied(claim)}{more}"
+    more = f" Other rules forbid it too: {' '.join(list(others)[:3])}" if others else ""
+    return f"{said}{rule} So it cannot be that {words.clause_of(claim)}.{more}"
 
 
 def clashing_facts(words: Verbaliser, claim: Claim, violation: Violation) -> list[str]:
@@ -197,14 +200,12 @@ def _unproved(words: Verbaliser, claim: Claim, proof: Proof) -> str:
         text += f" Nor is it contradicted: it breaks none of the {count} rules checked"
         text = text.replace("none of the 1 rules", "not the one rule")
         if named:
-            rest = f" (and {len(named) - 6} more)" if len(named) > 6 else ""
-            text += f": {' '.join(named[:6]).rstrip('.')}{rest}"
-        text += "."
+            text += f": {' '.join(named[:MAX_RULES])}"
+            text += f" And {len(named) - MAX_RULES} more." if len(named) > MAX_RULES else ""
+        else:
+            text += "."
     else:
         text += " Nor is it contradicted: no rule applies to it."
-    if proof.reason:
-        reason = plain(proof.reason, 400)
-        text += f" {sentence(reason)}{'' if reason.endswith('.') else '.'}"
     return text
 
 

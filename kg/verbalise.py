@@ -250,13 +250,26 @@ class Verbaliser:
 
         ``clause(flowsInto, "X", "Y")`` → "X flows into Y".
         """
-        text = self._sentences(pred).fact(subj=subj, obj=obj, unit=plain(self.words_of(pred).unit))
-        return text.removesuffix(".")
+        unit = plain(self.words_of(pred).unit)
+        return self._inside(pred, self._sentences(pred).fact(subj=subj, obj=obj, unit=unit))
 
     def clause_of(self, claim: Claim) -> str:
         """The claim as a clause: "the Rhine flows into the North Sea"."""
-        variables = self._variables(claim)
-        return self._sentences(claim.pred).fact(**variables).removesuffix(".")
+        text = self._sentences(claim.pred).fact(**self._variables(claim))
+        return self._inside(claim.pred, text)
+
+    def _inside(self, pred: str, text: str) -> str:
+        """A statement as it stands inside a sentence: no full stop, no capital of its own."""
+        # A template that opens with a name keeps the name's own capital.
+        if not self.words_of(pred).fact.lstrip().startswith("{"):
+            text = text[:1].lower() + text[1:]
+        return text.removesuffix(".")
+
+    def questions_about(self, pred: str, subj: str, obj: str) -> list[str]:
+        """The questions about any two names; see ``clause``."""
+        unit = plain(self.words_of(pred).unit)
+        templates = self._sentences(pred).questions
+        return [template(subj=subj, obj=obj, unit=unit) for template in templates]
 
     def rules(self, pred: str) -> list[Rule]:
         """The rules that matter for a predicate; see ``RuleBook.rules``."""

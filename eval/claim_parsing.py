@@ -1,0 +1,393 @@
+"""Reads a yes-no question as a claim: which predicate, about what, in which direction.
+
+First the question is held against the domain's own sentences with the names cut out; a match
+decides everything. Else words that point to a predicate (cues) are looked for, and grammar tells
+the roles: who stands before a verb, who owns a noun, what "by" and "its" do. Whatever stays
+unclear is named and left undecided: a guess would be an answer nobody licensed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from eval.claim_cues import (
+    LEADS,
+    SLOT,
+    Cue,
+    askable_predicates,
+    cues_of,
+    pattern_key,
+    patterns_of,
+    stem,
+    weight,
+)
+from eval.claim_grammar import Match, agent, match, owner
+from eval.linking import (
+    ARTICLES,
+    Mention,
+    MentionIndex,
+    Token,
+    tokens_of,
+    unit_key,
+)
+from kg.claims import Claim
+from kg.literals import NUMERIC, number
+from kg.plain_text import words_of
+from kg.terms import RDF_TYPE, RDFS, XSD, literal_text, parse_literal
+
+if TYPE_CHECKING:
+    from kg.knowledge import KnowledgeBase
+
+MAX_READINGS = 16
+"""Combinations of homonyms that are tried before a question counts as ambiguous."""
+
+_FALSE_LEADS = tuple(
+    tuple(lead.split())
+    for lead in (
+        "is it false that",
+        "is it untrue that",
+        "is it wrong that",
+        "is it incorrect that",
+    )
+)
+_NEGATIONS = frozenset(words_of("not never neither nor no n't isn doesn don wasn didn"))
+_COMPARISONS = frozenset(
+    words_of(
+        "longer shorter higher lower greater larger bigger smaller less fewer under over exceed "
+        "exceeds least about around approximately roughly nearly almost circa between"
+    )
+)
+_WH_ANSWERS = frozenset(words_of("what where which who whom when why how"))
+
+
+class Reading(NamedTuple):
+    """A question understood.
+
+    ``claims`` holds one claim, or one for each way to take its homonyms; ``inverted`` says that
+    the question asks whether the claim is false.
+    """
+
+    claims: tuple[Claim, ...]
+    inverted: bool = False
+
+
+class Unread(NamedTuple):
+    """A question not understood, and why."""
+
+    reason: str
+
+
+class _Question(NamedTuple):
+    tokens: list[Token]
+    mentions: list[Mention]
+    keys: tuple[str, ...]
+    """Folded tokens with one ``SLOT`` for each mention, articles kept."""
+    slots: tuple[int, ...]
+    """Positions of the slots in ``keys``."""
+
+
+class ClaimParser:
+    """Parses questions about one knowledge base."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._index = kb.oracle.closure.index
+        self.preds = askable_predicates(kb)
+        self.mentions = MentionIndex(kb)
+        self._patterns = patterns_of(kb, self.preds)
+        self._cues = cues_of(kb, self.preds)
+        self._by_stem: dict[str, list[Cue]] = {}
+        for cue in self._cues:
+            self._by_stem.setdefault(max(cue.stems, key=weight), []).append(cue)
+        self._literal = {pred: self._literal_datatype(pred) for pred in self.preds}
+        self._units = {pred: unit_key(kb.words.words_of(pred).unit) for pred in self.preds}
+        self._ends = {pred: (self._classes(pred, "domain"), self._classes(pred, "range"))
+                      for pred in self.preds}  # fmt: skip
+
+    def parse(self, text: str) -> Reading | Unread:
+        """The claim a question asks for, or why none could be read."""
+        tokens = tokens_of(text)
+        if not tokens:
+            return Unread("the question holds no words")
+        inverted = False
+        for lead in _FALSE_LEADS:
+            if tuple(token.key for token in tokens[: len(lead)]) == lead:
+                tokens, inverted = tokens[len(lead) :], True
+        question = _read(tokens, self.mentions.scan(tokens))
+        claims = self._type_claim(question) or self._by_pattern(question)
+        if not claims:
+            refused = _refusal(question)
+            if refused:
+                return Unread(refused)
+            outcome = self._by_cues(question)
+            if isinstance(outcome, Unread):
+                return outcome
+            claims = outcome
+        claims = tuple(dict.fromkeys(claims))
+        if len(claims) > MAX_READINGS:
+            return Unread("ambiguous: a name in the question is borne by too many things")
+        return Reading(claims, inverted)
+
+    # -- whole sentences -----------------------------------------------------------------------
+
+    def _by_pattern(self, question: _Question) -> tuple[Claim, ...]:
+        if len(question.mentions) != 2:
+            return ()
+        found: list[Claim] = []
+        for pattern in self._patterns.get(pattern_key(question.keys), ()):
+            first, second = question.mentions
+            subj, obj = (first, second) if pattern.first == "subj" else (second, first)
+            if self._fits(pattern.pred, subj, obj):
+                found += self._claims(pattern.pred, subj, obj)
+                break
+        return tuple(found)
+
+    def _type_claim(self, question: _Question) -> tuple[Claim, ...]:
+        """Reads "Is the Rhine a river?"."""
+        keys = [key for key in question.keys if key not in ARTICLES]
+        if len(question.mentions) != 1 or keys[:2] != ["is", SLOT]:
+            return ()
+        kind = self.mentions.classes.get(tuple(keys[2:]))
+        # "Is the Rhine river ...?" names no class; an article must come before it.
+        if kind is None or question.keys[question.slots[0] + 1] not in ARTICLES:
+            return ()
+        return tuple(Claim(iri, RDF_TYPE, kind) for iri in question.mentions[0].entities)
+
+    # -- cues ----------------------------------------------------------------------------------
+
+    def _by_cues(self, question: _Question) -> tuple[Claim, ...] | Unread:
+        entities = [m for m in question.mentions if m.entities]
+        if not entities:
+            return Unread("nothing the question mentions is known to the graph")
+        ranked = sorted(
+            self._matches(question), key=lambda found: (-found.score, found.gaps, found.at)
+        )
+        if not ranked:
+            by_unit = self._by_unit(question)
+            return by_unit or Unread("no words of the question point to a predicate of the graph")
+        best = [found for found in ranked if found.score == ranked[0].score]
+        chosen: dict[tuple[Claim, ...], Match] = {}
+        reason = ""
+        for candidate in best:
+            roles = self._roles(question, candidate)
+            if roles is None:
+                reason = reason or "it is unclear which thing the question makes the subject"
+            elif not roles:
+                reason = reason or "the question names only one thing the graph knows"
+            else:
+                chosen.setdefault(self._claims(candidate.cue.pred, *roles), candidate)
+        if not chosen:
+            by_unit = self._by_unit(question)
+            return by_unit or Unread(reason)
+        if len(chosen) > 1:
+            chosen = self._narrowed(chosen)
+        if len(chosen) > 1:
+            labels = dict.fromkeys(self._kb.words.label(m.cue.pred) for m in chosen.values())
+            return Unread(f"ambiguous: the question may ask for {' or '.join(labels)}")
+        return next(iter(chosen))
+
+    def _matches(self, question: _Question) -> Iterator[Match]:
+        stems = [SLOT if key == SLOT else stem(key) for key in question.keys]
+        numbers = any(m.number for m in question.mentions)
+        seen = set()
+        for present in dict.fromkeys(stems):
+            for cue in self._by_stem.get(present, ()):
+                literal = bool(self._literal[cue.pred])
+                if literal != numbers and literal:
+                    continue
+                if numbers and not literal and len(question.mentions) < 3:
+                    continue
+                found = match(cue, stems, question.keys)
+                if found is not None and found not in seen:
+                    seen.add(found)
+                    if not numbers or self._unit_fits(cue.pred, question):
+                        yield found
+
+    def _roles(
+        self, question: _Question, match: Match
+    ) -> tuple[Mention, Mention] | tuple[()] | None:
+        """(subject, object); empty when one is missing; None when it cannot be told."""
+        cue = match.cue
+        if self._literal[cue.pred]:
+            entities = [m for m in question.mentions if m.entities]
+            numbers = [m for m in question.mentions if m.number]
+            if len(entities) == 1 and len(numbers) == 1:
+                return entities[0], numbers[0]
+            return () if not numbers else None
+        slots = list(zip(question.slots, question.mentions, strict=True))
+        slots = [(at, m) for at, m in slots if m.entities]
+        reflexive = "itself" in question.keys
+        if len(slots) == 1 and reflexive:
+            return slots[0][1], slots[0][1]
+        if len(slots) == 3:
+            slots = self._without_context(question, slots)
+        if len(slots) != 2:
+            return () if len(slots) < 2 else None
+        holder = (owner if cue.kind == "noun" else agent)(question.keys, match, slots)
+        if holder is None:
+            return self._roles_by_class(cue.pred, slots[0][1], slots[1][1])
+        other = slots[1][1] if holder is slots[0][1] else slots[0][1]
+        return (holder, other) if cue.role == "subj" else (other, holder)
+
+    def _roles_by_class(
+        self, pred: str, one: Mention, two: Mention
+    ) -> tuple[Mention, Mention] | None:
+        """The only direction that domain and range allow, if there is just one."""
+        forth, back = self._allowed(pred, one, two), self._allowed(pred, two, one)
+        if forth == back:
+            return None
+        return (one, two) if forth else (two, one)
+
+    def _without_context(
+        self, question: _Question, slots: list[tuple[int, Mention]]
+    ) -> list[tuple[int, Mention]]:
+        """Drops "in Argentina" behind a homonym, after using it to choose among its bearers."""
+        for (at, mention), (next_at, context) in itertools.pairwise(slots):
+            between = [k for k in question.keys[at + 1 : next_at] if k not in ARTICLES]
+            if len(mention.entities) < 2 or between not in (["in"], ["of"], ["from"], []):
+                continue
+            near = [iri for iri in mention.entities if self._adjacent(iri, context.entities)]
+            if near:
+                chosen = mention._replace(entities=tuple(near))
+                return [(a, chosen if m is mention else m) for a, m in slots if m is not context]
+        return slots
+
+    def _adjacent(self, iri: str, others: Sequence[str]) -> bool:
+        index, terms = self._index, self._index.terms
+        node = terms.get(iri)
+        near = {terms.get(other) for other in others} - {None}
+        if node is None:
+            return False
+        return any(o in near for _, o in index.out_edges(node))
+
+    def _narrowed(self, chosen: dict[tuple[Claim, ...], Match]) -> dict[tuple[Claim, ...], Match]:
+        """Those readings whose subject and object are of the classes the predicate wants."""
+        fitting = {
+            claims: match
+            for claims, match in chosen.items()
+            if any(self._classes_fit(claim) for claim in claims)
+        }
+        return fitting or chosen
+
+    def _by_unit(self, question: _Question) -> tuple[Claim, ...]:
+        """A number's unit names its predicate, with any word of the predicate's cues to help."""
+        numbers = [m for m in question.mentions if m.number and m.unit]
+        entities = [m for m in question.mentions if m.entities]
+        if len(numbers) != 1 or len(entities) != 1:
+            return ()
+        preds = [
+            p for p, unit in self._units.items() if self._literal[p] and unit == numbers[0].unit
+        ]
+        if len(preds) > 1:
+            stems = {stem(key) for key in question.keys}
+            shared = {pred: self._shared_words(pred, stems) for pred in preds}
+            preds = [pred for pred in preds if 0 < shared[pred] == max(shared.values())]
+        return self._claims(preds[0], entities[0], numbers[0]) if len(preds) == 1 else ()
+
+    def _shared_words(self, pred: str, stems: set[str]) -> float:
+        words = {s for cue in self._cues if cue.pred == pred for s in cue.stems}
+        return sum(weight(s) for s in words & stems if weight(s) >= 2)
+
+    # -- claims --------------------------------------------------------------------------------
+
+    def _fits(self, pred: str, subj: Mention, obj: Mention) -> bool:
+        if not subj.entities:
+            return False
+        if self._literal[pred]:
+            return bool(obj.number) and obj.unit in ("", self._units[pred])
+        return bool(obj.entities)
+
+    def _unit_fits(self, pred: str, question: _Question) -> bool:
+        units = {m.unit for m in question.mentions if m.number and m.unit}
+        return not units or units == {self._units[pred]}
+
+    def _claims(self, pred: str, subj: Mention, obj: Mention) -> tuple[Claim, ...]:
+        claims: list[Claim] = []
+        for s in subj.entities:
+            if obj.number:
+                claims.append(Claim(s, pred, self._number(s, pred, obj.number)))
+            else:
+                claims += [Claim(s, pred, o) for o in obj.entities]
+        if len(claims) > 1:
+            # A homonym that could not even bear the predicate is not what was meant.
+            fitting = [claim for claim in claims if self._classes_fit(claim)]
+            claims = fitting or claims
+        return tuple(claims)
+
+    def _number(self, subj: str, pred: str, digits: str) -> str:
+        """The literal a number stands for: the graph's own spelling where it has that value."""
+        index, terms = self._index, self._index.terms
+        s, p = terms.get(subj), terms.get(pred)
+        if s is not None and p is not None:
+            for o in index.objects(s, p):
+                text = terms.text(o)
+                if number(text) == float(digits):
+                    return text
+        datatype = self._literal[pred]
+        whole = not any(sign in digits for sign in ".eE")
+        if datatype not in NUMERIC or (not whole and datatype == XSD + "integer"):
+            datatype = XSD + ("integer" if whole else "decimal")
+        return literal_text(digits, datatype)
+
+    def _literal_datatype(self, pred: str) -> str:
+        """Datatype of a predicate's values; empty when they are things."""
+        p = self._index.terms.get(pred)
+        first = None if p is None else next(iter(self._index.pairs(p)), None)
+        text = "" if first is None else self._index.terms.text(first[1])
+        return parse_literal(text).datatype if text.startswith('"') else ""
+
+    def _classes(self, pred: str, end: str) -> tuple[str, ...]:
+        terms = self._index.terms
+        p, schema = terms.get(pred), terms.get(RDFS + end)
+        if p is None or schema is None:
+            return ()
+        return tuple(terms.text(cls) for cls in self._index.objects(p, schema))
+
+    def _classes_fit(self, claim: Claim) -> bool:
+        domain, range_ = self._ends[claim.pred]
+        if domain and self._kb.words.types(claim.subj).isdisjoint(domain):
+            return False
+        if self._literal[claim.pred]:
+            return True
+        return not range_ or not self._kb.words.types(claim.obj).isdisjoint(range_)
+
+    def _allowed(self, pred: str, subj: Mention, obj: Mention) -> bool:
+        return any(
+            self._classes_fit(Claim(s, pred, o)) for s in subj.entities for o in obj.entities
+        )
+
+
+def _read(tokens: list[Token], mentions: list[Mention]) -> _Question:
+    keys: list[str] = []
+    slots: list[int] = []
+    starts = {mention.start: mention for mention in mentions}
+    at = 0
+    while at < len(tokens):
+        mention = starts.get(at)
+        if mention is None:
+            keys.append(tokens[at].key)
+            at += 1
+        else:
+            slots.append(len(keys))
+            keys.append(SLOT)
+            at = mention.end
+    return _Question(tokens, mentions, tuple(keys), tuple(slots))
+
+
+def _refusal(question: _Question) -> str:
+    """Why a question that matches no known sentence is better left alone; empty when it is not."""
+    keys = question.keys
+    found = [m for m in question.mentions if m.entities]
+    if not found:
+        return "nothing the question mentions is known to the graph"
+    if _NEGATIONS.intersection(keys):
+        return "the question is negated, and a yes or no to it could mean either"
+    if any(m.number for m in question.mentions) and _COMPARISONS.intersection(keys):
+        return "the question asks for a comparison or an estimate, not for a stated value"
+    if "or" in keys and len(found) > 2:
+        return "the question offers alternatives"
+    if keys[0] in _WH_ANSWERS and not any(keys[: len(lead)] == lead for lead in LEADS):
+        return "not a yes-no question"
+    return ""
