@@ -124,8 +124,7 @@ class Incremental:
             for targeted, foci in affected:
                 shape = targeted.compiled
                 name = shape.shape.name
-                for focus in foci:
-                    checked.append((name, text(focus)))
+                checked += [(name, text(focus)) for focus in foci]
                 if targeted.evaluation == "compiled":
                     for focus in foci:
                         shape.collect(index, focus, after)
@@ -162,7 +161,9 @@ class Incremental:
             new += self._whole_engine([t.node for t in whole]).find(triple).new
         return sorted(new)
 
-    def _subtract(self, after: list[Result], affected: list[tuple[Targeted, list[int]]]) -> list[Raw]:
+    def _subtract(
+        self, after: list[Result], affected: list[tuple[Targeted, list[int]]]
+    ) -> list[Raw]:
         counts = Counter(after)
         for targeted, foci in affected:
             if targeted.evaluation == "compiled":

@@ -1,4 +1,4 @@
-"""Explicit denials: ``owl:NegativePropertyAssertion`` in the graph, and the claims they rule out."""
+"""Explicit denials: ``owl:NegativePropertyAssertion``, and the claims they rule out."""
 
 from __future__ import annotations
 

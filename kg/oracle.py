@@ -70,7 +70,7 @@ class Oracle:
         program = None if shapes is None else Program(shapes, graph.index.terms)
         self._set_up(Closure(graph, regime), program, unique_names, engine)
         self._audit_rate = audit_rate
-        self._random = random.Random(audit_seed)
+        self._random = random.Random(audit_seed)  # noqa: S311  # draws samples, keeps no secret
         self._programs: dict[tuple[int, tuple[str, ...]], tuple[Shapes, Program]] = {}
         self._axioms: dict[tuple[Claim, ...], Axioms] = {}
 

@@ -163,9 +163,15 @@ class Reader:
             return Truth.FALSE
         return Truth.GAP if on_path and not values else Truth.TRUE
 
-    def _each(self, component: Component, values: Collection[int], *, on_path: bool) -> Truth:
-        one = self._instance if isinstance(component, ClassOf) else self._logical
-        truths = [one(component, value) for value in values]  # type: ignore[operator]  # by kind
+    def _each(
+        self, component: ClassOf | Nested, values: Collection[int], *, on_path: bool
+    ) -> Truth:
+        truths = [
+            self._instance(component, value)
+            if isinstance(component, ClassOf)
+            else self._logical(component, value)
+            for value in values
+        ]
         return min(truths, default=Truth.GAP if on_path else Truth.TRUE)
 
     def _instance(self, component: ClassOf, value: int) -> Truth:

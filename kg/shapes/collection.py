@@ -18,7 +18,7 @@ from kg.terms import OWL, RDF, RDFS, to_rdflib
 
 if TYPE_CHECKING:
     from rdflib import Graph
-    from rdflib.term import Identifier
+    from rdflib.term import Identifier, Node
 
 MAX_BYTES = 50_000_000
 """A larger shapes file is refused."""
@@ -143,8 +143,7 @@ class Shapes:
 
     def rdflib(self) -> Graph:
         """A fresh copy of the shapes graph in which only the targeted shapes have targets."""
-        graph = self.untargeted_rdflib(keep=self.targeted)
-        return graph
+        return self.untargeted_rdflib(keep=self.targeted)
 
     def untargeted_rdflib(self, keep: Iterable[str] = ()) -> Graph:
         """A fresh copy of the shapes graph without targets, except those of ``keep``."""
@@ -152,10 +151,9 @@ class Shapes:
 
         kept = {to_rdflib(node) for node in keep}
         # A shape that is also a class targets its instances, unless it stops being a class.
-        classes = {rdflib.URIRef(RDFS + "Class"), rdflib.URIRef(OWL + "Class")}
-        classes |= set(
-            self._graph.subjects(rdflib.URIRef(RDFS + "subClassOf"), rdflib.URIRef(RDFS + "Class"))
-        )
+        meta = rdflib.URIRef(RDFS + "Class")
+        classes: set[Node] = {meta, rdflib.URIRef(OWL + "Class")}
+        classes.update(self._graph.subjects(rdflib.URIRef(RDFS + "subClassOf"), meta))
         nodes = {to_rdflib(node) for node in self.shapes} - kept
         targets = {rdflib.URIRef(SH + name) for name in TARGETS}
         rdf_type = rdflib.URIRef(RDF + "type")
@@ -210,7 +208,7 @@ def _node(term: object, file: int, names: dict[tuple[int, str], str]) -> Identif
     raise ShapesError("RDF-star terms are not allowed in shapes")
 
 
-def _plain(term: Identifier) -> Identifier:
+def _plain(term: Node) -> Node:
     """``"x"^^xsd:string`` as ``"x"``: rdflib and pySHACL hold the two unequal."""
     from rdflib import XSD, Literal
 

@@ -103,8 +103,9 @@ class Target:
         self.classes = tuple(map(terms.intern, targets.classes))
         self.subjects_of = tuple(map(terms.intern, targets.subjects_of))
         self.objects_of = tuple(map(terms.intern, targets.objects_of))
-        self._rdf_type, self._sub_class = terms.intern(RDF + "type"), terms.intern(
-            RDFS + "subClassOf"
+        self._rdf_type, self._sub_class = (
+            terms.intern(RDF + "type"),
+            terms.intern(RDFS + "subClassOf"),
         )
 
     def holds(self, index: Index, focus: int) -> bool:

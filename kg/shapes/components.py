@@ -4,6 +4,7 @@ Each component says which values fail (``failing``), exactly as many times as py
 them. Answers that depend on the term alone are remembered by its id.
 """
 
+# ruff: noqa: ARG002 — one signature for all components, whether they need the focus node or not
 from __future__ import annotations
 
 import re
@@ -49,12 +50,12 @@ class Component:
         """Whether there is no violation at ``focus``."""
         return not self.failing(index, focus, values)
 
-    def collect(
-        self, index: Index, focus: int, values: Collection[int], out: list[Result]
-    ) -> None:
+    def collect(self, index: Index, focus: int, values: Collection[int], out: list[Result]) -> None:
         """Appends the violations at ``focus``."""
-        for value in self.failing(index, focus, values):
-            out.append((self.owner, self.name, focus, None, value))
+        failing = self.failing(index, focus, values)
+        if failing:
+            owner, name = self.owner, self.name
+            out.extend([(owner, name, focus, None, value) for value in failing])
 
 
 class TermTest(Component):
@@ -224,9 +225,7 @@ class Closed(Component):
         """Objects of the triples that should not be."""
         return [o for _, o in self.edges(index, values)]
 
-    def collect(
-        self, index: Index, focus: int, values: Collection[int], out: list[Result]
-    ) -> None:
+    def collect(self, index: Index, focus: int, values: Collection[int], out: list[Result]) -> None:
         """Appends one result per triple, its predicate as the path."""
         for p, o in self.edges(index, values):
             out.append((self.owner, self.name, focus, self._texts[p], o))

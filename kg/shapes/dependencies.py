@@ -45,7 +45,7 @@ class AnyEdge:
     allowed: frozenset[int]
     back: Walk | None
 
-    def foci(self, index: Index, s: int, o: int) -> Iterator[int]:
+    def foci(self, index: Index, s: int) -> Iterator[int]:
         """Focus nodes a triple with subject ``s`` can matter to."""
         yield from (s,) if self.back is None else self.back(index, s)
 

@@ -1,5 +1,6 @@
 """Constraint components on other shapes: not, and, or, xone, node, qualified counts."""
 
+# ruff: noqa: ARG002 — one signature for all components, whether they need the focus node or not
 from __future__ import annotations
 
 from collections.abc import Collection

@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from kg.base.errors import ShapesError
 from kg.shapes.model import SH_VIOLATION, Parameter, Query, Shape, Targets
 from kg.shapes.paths import parse_path, path_text, read_list, sparql_path
 from kg.shapes.queries import check_query, declared_prefixes
 from kg.shapes.vocabulary import CONSTRAINT_PARAMETERS, NODE_KINDS, PATHS, SH, TARGETS
-from kg.terms import OWL, RDF, RDFS, XSD, from_rdflib
+from kg.terms import OWL, RDF, RDFS, XSD
+from kg.terms import from_rdflib as identifier_text
 
 if TYPE_CHECKING:
     from rdflib import Graph
-    from rdflib.term import Node
+    from rdflib.term import Identifier, Node
 
 MAX_NESTING = 12
 """Shapes inside shapes; pySHACL itself gives up at 15."""
@@ -29,15 +30,37 @@ MAX_PATTERN = 1_000
 
 _INTEGERS = frozenset(
     XSD + name
-    for name in "integer int long short byte nonNegativeInteger positiveInteger unsignedLong "
-    "unsignedInt unsignedShort unsignedByte".split()
+    for name in [
+        "integer",
+        "int",
+        "long",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "unsignedLong",
+        "unsignedInt",
+        "unsignedShort",
+        "unsignedByte",
+    ]
 )
 _SHAPES = ("not", "node", "property", "qualifiedValueShape")
 _SHAPE_LISTS = ("and", "or", "xone")
-_PROPERTY_ONLY = (
-    "minCount maxCount uniqueLang lessThan lessThanOrEquals qualifiedValueShape "
-    "qualifiedMinCount qualifiedMaxCount"
-).split()
+_PROPERTY_ONLY = [
+    "minCount",
+    "maxCount",
+    "uniqueLang",
+    "lessThan",
+    "lessThanOrEquals",
+    "qualifiedValueShape",
+    "qualifiedMinCount",
+    "qualifiedMaxCount",
+]
+
+
+def from_rdflib(node: Node) -> str:
+    """Term text of a node; a graph's nodes are all terms, though rdflib's types do not say so."""
+    return identifier_text(cast("Identifier", node))
 
 
 def component_of(parameter: str) -> str:
@@ -99,7 +122,8 @@ class ShapeReader:
             raise ShapesError(
                 f"recursive shape: {name or text} refers to itself",
                 where=self.source,
-                hint="SHACL leaves recursion undefined; use a property path such as sh:oneOrMorePath.",
+                hint="SHACL leaves recursion undefined; a property path (sh:oneOrMorePath) can "
+                "often say the same.",
             )
         own_name = text if not isinstance(node, BNode) else name or text
         where = self._where(own_name)
@@ -142,7 +166,7 @@ class ShapeReader:
 
         classes = self._iris(node, "targetClass", where)
         rdf_type, sub_class = URIRef(RDF + "type"), URIRef(RDFS + "subClassOf")
-        meta = {URIRef(RDFS + "Class"), URIRef(OWL + "Class")}
+        meta: set[Node] = {URIRef(RDFS + "Class"), URIRef(OWL + "Class")}
         meta.update(self.graph.subjects(sub_class, URIRef(RDFS + "Class")))
         if isinstance(node, URIRef) and meta.intersection(self.graph.objects(node, rdf_type)):
             classes = (*classes, str(node))
@@ -170,8 +194,8 @@ class ShapeReader:
             for value in self._values(node, key):
                 inner = self._read(value, above, name)
                 if key != "not" and (self.shapes[inner].path is None) == (key == "property"):
-                    need = "a property shape (with sh:path)" if key == "property" else "a node shape"
-                    raise ShapesError(f"sh:{key} does not point to {need}", where=where)
+                    need = "property" if key == "property" else "node"
+                    raise ShapesError(f"sh:{key} does not point to a {need} shape", where=where)
                 yield Parameter(component_of(key), shapes=(inner,))
         for key in _SHAPE_LISTS:
             for value in self._values(node, key):
@@ -330,7 +354,9 @@ class ShapeReader:
     def _iris(self, node: Node, key: str, where: str) -> tuple[str, ...]:
         return tuple(self._iri(value, key, where) for value in self._values(node, key))
 
-    def _integer(self, node: Node, key: str, where: str, datatypes: set[str] | frozenset[str]) -> int | None:
+    def _integer(
+        self, node: Node, key: str, where: str, datatypes: set[str] | frozenset[str]
+    ) -> int | None:
         from rdflib import Literal
 
         value = self._single(node, key, where)
@@ -376,7 +402,9 @@ def _checked_pattern(pattern: Node, where: str) -> str:
             warnings.simplefilter("ignore")
             re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
-        raise ShapesError(f"sh:pattern {text!r:.100} is no regular expression: {error}", where=where) from None
+        raise ShapesError(
+            f"sh:pattern {text!r:.100} is no regular expression: {error}", where=where
+        ) from None
     return text
 
 

@@ -125,9 +125,7 @@ def read_list(graph: Graph, node: Node, where: str) -> list[Node]:
     while node != nil:
         values, nexts = list(graph.objects(node, first)), list(graph.objects(node, rest))
         if len(values) != 1 or len(nexts) != 1 or node in seen:
-            raise ShapesError(
-                "a broken RDF list", where=where, hint="Write it as ( … ) in Turtle."
-            )
+            raise ShapesError("a broken RDF list", where=where, hint="Write it as ( … ) in Turtle.")
         seen.add(node)
         members.append(values[0])
         node = nexts[0]

@@ -107,7 +107,7 @@ class Program:
                     for focus in edge.back(index, near):
                         found[focus] = None
             for any_edge in plan.any_edges:
-                for focus in any_edge.foci(index, s, o):
+                for focus in any_edge.foci(index, s):
                     found[focus] = None
             for query in plan.queries:
                 for focus in query.foci(index, s, p, o):
@@ -135,9 +135,7 @@ class Program:
             needs, target = targeted.dependencies, targeted.target
             edges = tuple(edge for edge in needs.edges if edge.predicate == p)
             any_edges = tuple(edge for edge in needs.any_edges if p not in edge.allowed)
-            by_subject = p in target.subjects_of or (
-                p == self._rdf_type and bool(target.classes)
-            )
+            by_subject = p in target.subjects_of or (p == self._rdf_type and bool(target.classes))
             by_object = p in target.objects_of
             everywhere = p == self._sub_class and (needs.classes or bool(target.classes))
             plain = all(edge.back is None and not edge.inverse for edge in edges)

@@ -81,9 +81,7 @@ def check_query(select: str, prefixes: dict[str, str], path: str | None, where: 
         raise ShapesError("a SPARQL constraint must be a SELECT query", where=where)
     for name in names_in(algebra):
         if name in _FORBIDDEN:
-            raise ShapesError(
-                f"{_FORBIDDEN[name]} in a SPARQL constraint is refused", where=where
-            )
+            raise ShapesError(f"{_FORBIDDEN[name]} in a SPARQL constraint is refused", where=where)
     if not re.search(r"[\s{}()][$?]this\b", select):
         raise ShapesError("a SPARQL constraint without $this", where=where)
     return text
@@ -100,7 +98,9 @@ def parse_query(text: str, where: str = "") -> Any:
     try:
         return prepareQuery(text).algebra
     except Exception as error:  # rdflib raises pyparsing's, its own and bare ones
-        raise ShapesError(f"a SPARQL constraint does not parse: {error!s:.200}", where=where) from None
+        raise ShapesError(
+            f"a SPARQL constraint does not parse: {error!s:.200}", where=where
+        ) from None
 
 
 def names_in(algebra: Any) -> set[str]:

@@ -7,68 +7,73 @@ else (OPTIONAL, UNION, BIND, EXISTS, sub-queries, aggregates, functions with sid
 compiled, and says so by ``compiled = False``.
 """
 
+# ruff: noqa: ARG002 — one signature for all components, whether they need the focus node or not
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kg.index import Index
 from kg.shapes.components import NO_VALUE, Component, Result
+from kg.shapes.joining import (
+    THIS,
+    Binding,
+    NotCompiledError,
+    Pattern,
+    check_connected,
+    join,
+    make_path,
+    make_pattern,
+    ordered,
+    starts,
+)
 from kg.shapes.lexicon import Lexicon, quiet_rdflib
 from kg.shapes.model import Parameter, Shape
-from kg.shapes.paths import (
-    Alternative,
-    Passage,
-    Path,
-    Repeat,
-    Sequence,
-    Step,
-    Walk,
-    compile_path,
-    reverse,
-)
+from kg.shapes.paths import Alternative, Path, Repeat, Sequence, Step
 from kg.shapes.queries import names_in, parse_query
-from kg.terms import from_rdflib
 
 _ALLOWED = frozenset(
-    "SelectQuery Project Distinct Reduced Filter BGP RelationalExpression "
-    "ConditionalAndExpression ConditionalOrExpression UnaryNot UnaryMinus UnaryPlus "
-    "AdditiveExpression MultiplicativeExpression Builtin_BOUND Builtin_STR Builtin_LANG "
-    "Builtin_DATATYPE Builtin_isIRI Builtin_isURI Builtin_isBLANK Builtin_isLITERAL "
-    "Builtin_isNUMERIC Builtin_REGEX Builtin_CONTAINS Builtin_STRSTARTS Builtin_STRENDS "
-    "Builtin_STRLEN Builtin_UCASE Builtin_LCASE Builtin_LANGMATCHES Builtin_sameTerm "
-    "Builtin_ABS Builtin_YEAR Builtin_MONTH Builtin_DAY".split()
+    [
+        "SelectQuery",
+        "Project",
+        "Distinct",
+        "Reduced",
+        "Filter",
+        "BGP",
+        "RelationalExpression",
+        "ConditionalAndExpression",
+        "ConditionalOrExpression",
+        "UnaryNot",
+        "UnaryMinus",
+        "UnaryPlus",
+        "AdditiveExpression",
+        "MultiplicativeExpression",
+        "Builtin_BOUND",
+        "Builtin_STR",
+        "Builtin_LANG",
+        "Builtin_DATATYPE",
+        "Builtin_isIRI",
+        "Builtin_isURI",
+        "Builtin_isBLANK",
+        "Builtin_isLITERAL",
+        "Builtin_isNUMERIC",
+        "Builtin_REGEX",
+        "Builtin_CONTAINS",
+        "Builtin_STRSTARTS",
+        "Builtin_STRENDS",
+        "Builtin_STRLEN",
+        "Builtin_UCASE",
+        "Builtin_LCASE",
+        "Builtin_LANGMATCHES",
+        "Builtin_sameTerm",
+        "Builtin_ABS",
+        "Builtin_YEAR",
+        "Builtin_MONTH",
+        "Builtin_DAY",
+    ]
 )
-_UNDERIVABLE = frozenset("Builtin_EXISTS Builtin_NOTEXISTS".split())
-THIS = "this"
-
-Binding = dict[str, int]
-Term = str | int
-"""A variable's name, or a constant's id."""
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """One triple pattern."""
-
-    subject: Term
-    predicate: int | None
-    """The predicate's id; None where a path stands instead."""
-    path: Path | None
-    object: Term
-    walk: Walk | None = None
-    walk_back: Walk | None = None
-    passage: Passage | None = None
-
-    def variables(self) -> list[str]:
-        """Names of the variables in it."""
-        return [term for term in (self.subject, self.object) if isinstance(term, str)]
-
-
-class NotCompiledError(Exception):
-    """The query is outside what is compiled."""
+_UNDERIVABLE = frozenset(["Builtin_EXISTS", "Builtin_NOTEXISTS"])
 
 
 class SparqlConstraint(Component):
@@ -107,8 +112,8 @@ class SparqlConstraint(Component):
             part = part.p
         if part.name != "BGP":
             raise NotCompiledError
-        patterns = tuple(_pattern(triple, self._lexicon) for triple in part.triples)
-        _check_connected(patterns)
+        patterns = tuple(make_pattern(triple, self._lexicon) for triple in part.triples)
+        check_connected(patterns)
         self.patterns = patterns
         self.derivable = True
         if not names <= _ALLOWED:
@@ -125,8 +130,8 @@ class SparqlConstraint(Component):
         key = frozenset(start)
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = _ordered(self.patterns, set(key))
-        for binding in _join(index, plan, 0, start):
+            plan = self._plans[key] = ordered(self.patterns, set(key))
+        for binding in join(index, plan, 0, start):
             if all(passes(binding) for passes in self._filters):
                 yield binding
 
@@ -150,9 +155,7 @@ class SparqlConstraint(Component):
         """Whether the query has no row for ``focus``."""
         return not self.rows(index, focus)
 
-    def collect(
-        self, index: Index, focus: int, values: Collection[int], out: list[Result]
-    ) -> None:
+    def collect(self, index: Index, focus: int, values: Collection[int], out: list[Result]) -> None:
         """Appends one result per row, with the focus, path and value the row says."""
         for row in self.rows(index, focus):
             path = row.get("path")
@@ -175,165 +178,10 @@ class SparqlConstraint(Component):
         Filters only narrow solutions, so that they are left out: more nodes, never fewer.
         """
         for pattern in self.patterns:
-            for start in _starts(pattern, index, s, p, o):
-                plan = _ordered(self.patterns, set(start))
-                for binding in _join(index, plan, 0, start):
+            for start in starts(pattern, index, s, p, o):
+                plan = ordered(self.patterns, set(start))
+                for binding in join(index, plan, 0, start):
                     yield binding[THIS]
-
-
-def _starts(pattern: Pattern, index: Index, s: int, p: int, o: int) -> Iterator[Binding]:
-    if pattern.path is None:
-        if pattern.predicate == p:
-            binding: Binding | None = {}
-            binding = _bind(binding, pattern.subject, s)
-            binding = None if binding is None else _bind(binding, pattern.object, o)
-            if binding is not None:
-                yield binding
-        return
-    # A path may run through the triple anywhere: every node before it is a possible start.
-    assert pattern.passage is not None
-    for node in pattern.passage.starts(index, s, p, o):
-        binding = _bind({}, pattern.subject, node)
-        if binding is not None:
-            yield binding
-
-
-def _bind(binding: Binding, term: Term, value: int) -> Binding | None:
-    if isinstance(term, int):
-        return binding if term == value else None
-    known = binding.get(term)
-    if known is None:
-        return {**binding, term: value}
-    return binding if known == value else None
-
-
-def _ordered(patterns: tuple[Pattern, ...], bound: set[str]) -> list[Pattern]:
-    """Patterns in an order that starts from what is bound and stays connected."""
-    rest, plan = list(patterns), []
-    bound = set(bound)
-
-    def unbound(pattern: Pattern) -> tuple[int, int]:
-        free = sum(name not in bound for name in set(pattern.variables()))
-        return (free, 0 if pattern.path is None else 1)
-
-    while rest:
-        best = min(rest, key=unbound)
-        rest.remove(best)
-        plan.append(best)
-        bound.update(best.variables())
-    return plan
-
-
-def _check_connected(patterns: tuple[Pattern, ...]) -> None:
-    """Refuses queries that would have to walk a path with neither end known.
-
-    Raises:
-        NotCompiledError: ``$this`` is not in the patterns, or a path hangs free of the rest.
-    """
-    names = {name for pattern in patterns for name in pattern.variables()}
-    if THIS not in names:
-        raise NotCompiledError
-    starts: list[set[str]] = [{THIS}]
-    for pattern in patterns:
-        ends = pattern.variables()
-        starts.append(set(ends) if pattern.path is None else set(ends[:1]))
-    for start in starts:
-        bound = set(start)
-        for pattern in _ordered(patterns, bound):
-            ends = pattern.variables()
-            if pattern.path is not None and len(ends) == 2 and not bound.intersection(ends):
-                raise NotCompiledError
-            bound.update(ends)
-
-
-def _join(index: Index, plan: list[Pattern], at: int, binding: Binding) -> Iterator[Binding]:
-    if at == len(plan):
-        yield binding
-        return
-    pattern = plan[at]
-    for more in _matches(index, pattern, binding):
-        yield from _join(index, plan, at + 1, more)
-
-
-def _matches(index: Index, pattern: Pattern, binding: Binding) -> Iterator[Binding]:
-    subject, object_ = pattern.subject, pattern.object
-    s = subject if isinstance(subject, int) else binding.get(subject)
-    o = object_ if isinstance(object_, int) else binding.get(object_)
-    if s is not None:
-        if pattern.walk is None:
-            objects = index.objects(s, pattern.predicate)  # type: ignore[arg-type]  # no path here
-        else:
-            objects = pattern.walk(index, s)
-        if o is not None:
-            if o in objects:
-                yield binding
-            return
-        for value in objects:
-            yield {**binding, object_: value}  # type: ignore[dict-item]  # unbound, so a name
-        return
-    if o is not None:
-        if pattern.walk_back is None:
-            subjects = index.subjects(pattern.predicate, o)  # type: ignore[arg-type]  # as above
-        else:
-            subjects = pattern.walk_back(index, o)
-        for value in subjects:
-            yield {**binding, subject: value}  # type: ignore[dict-item]  # unbound, so a name
-        return
-    if pattern.walk is not None:
-        raise NotCompiledError
-    for s, o in index.pairs(pattern.predicate):  # type: ignore[arg-type]  # as above
-        both = _bind({**binding, subject: s}, object_, o)  # type: ignore[dict-item]  # as above
-        if both is not None:
-            yield both
-
-
-# Compilation
-
-
-def _pattern(triple: tuple[Any, Any, Any], lexicon: Lexicon) -> Pattern:
-    from rdflib import URIRef
-    from rdflib.paths import Path as SparqlPath
-
-    s, p, o = triple
-    subject, object_ = _term(s, lexicon), _term(o, lexicon)
-    if isinstance(p, URIRef):
-        return Pattern(subject, lexicon.terms.intern(str(p)), None, object_)
-    if isinstance(p, SparqlPath):
-        path = _path(p)
-        walk = compile_path(path, lexicon.terms)
-        back = compile_path(reverse(path), lexicon.terms)
-        passage = Passage(path, lexicon.terms)
-        return Pattern(subject, None, path, object_, walk, back, passage)
-    raise NotCompiledError  # a variable
-
-
-def _term(term: Any, lexicon: Lexicon) -> Term:
-    from rdflib import BNode, Variable
-
-    if isinstance(term, Variable):
-        return str(term)
-    if isinstance(term, BNode):
-        return f"_:{term}"  # a blank node in a query is a variable that is never shown
-    return lexicon.terms.intern(from_rdflib(term))
-
-
-def _path(path: Any, inverse: bool = False) -> Path:
-    """An rdflib path as ours, with inverses pushed down as SPARQL means them."""
-    from rdflib import URIRef
-    from rdflib.paths import AlternativePath, InvPath, MulPath, SequencePath
-
-    if isinstance(path, URIRef):
-        return Step(str(path), inverse)
-    if isinstance(path, InvPath):
-        return _path(path.arg, not inverse)
-    if isinstance(path, SequencePath):
-        parts = reversed(path.args) if inverse else path.args
-        return Sequence(tuple(_path(part, inverse) for part in parts))
-    if isinstance(path, AlternativePath):
-        return Alternative(tuple(_path(part, inverse) for part in path.args))
-    if isinstance(path, MulPath):
-        return Repeat(_path(path.path, inverse), zero=path.zero, many=path.more)
-    raise NotCompiledError  # negated property sets
 
 
 def _compile_filter(expression: Any, lexicon: Lexicon) -> Callable[[Binding], bool]:
@@ -398,7 +246,7 @@ def _predicates(algebra: Any, lexicon: Lexicon) -> frozenset[int] | None:
                             found.add(str(predicate))
                             continue
                         try:
-                            path = _path(predicate)
+                            path = make_path(predicate)
                         except NotCompiledError:
                             return None
                         found.update(_predicates_of(path))
@@ -414,7 +262,7 @@ def _triples(value: Any) -> list[tuple[Any, Any, Any]]:
     triples: list[tuple[Any, Any, Any]] = []
     for item in value:
         items = list(item)
-        triples += [tuple(items[i : i + 3]) for i in range(0, len(items), 3)]  # type: ignore[misc]
+        triples += [tuple(items[i : i + 3]) for i in range(0, len(items), 3)]
     return triples
 
 

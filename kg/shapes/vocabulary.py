@@ -19,49 +19,161 @@ if TYPE_CHECKING:
 SH = "http://www.w3.org/ns/shacl#"
 
 CONSTRAINT_PARAMETERS = frozenset(
-    "class datatype nodeKind minCount maxCount minExclusive minInclusive maxExclusive "
-    "maxInclusive minLength maxLength pattern flags languageIn uniqueLang equals disjoint "
-    "lessThan lessThanOrEquals not and or xone node property qualifiedValueShape "
-    "qualifiedMinCount qualifiedMaxCount qualifiedValueShapesDisjoint closed "
-    "ignoredProperties hasValue in sparql".split()
+    [
+        "class",
+        "datatype",
+        "nodeKind",
+        "minCount",
+        "maxCount",
+        "minExclusive",
+        "minInclusive",
+        "maxExclusive",
+        "maxInclusive",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "flags",
+        "languageIn",
+        "uniqueLang",
+        "equals",
+        "disjoint",
+        "lessThan",
+        "lessThanOrEquals",
+        "not",
+        "and",
+        "or",
+        "xone",
+        "node",
+        "property",
+        "qualifiedValueShape",
+        "qualifiedMinCount",
+        "qualifiedMaxCount",
+        "qualifiedValueShapesDisjoint",
+        "closed",
+        "ignoredProperties",
+        "hasValue",
+        "in",
+        "sparql",
+    ]
 )
 """Parameters of the SHACL Core components and ``sh:sparql``."""
 
-TARGETS = frozenset("targetClass targetNode targetSubjectsOf targetObjectsOf".split())
+TARGETS = frozenset(["targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf"])
 
 PATHS = frozenset(
-    "path inversePath alternativePath zeroOrMorePath oneOrMorePath zeroOrOnePath".split()
+    ["path", "inversePath", "alternativePath", "zeroOrMorePath", "oneOrMorePath", "zeroOrOnePath"]
 )
 
-NODE_KINDS = frozenset("IRI Literal BlankNode BlankNodeOrIRI BlankNodeOrLiteral IRIOrLiteral".split())
+NODE_KINDS = frozenset(
+    ["IRI", "Literal", "BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRIOrLiteral"]
+)
 
 _OTHER = frozenset(
-    "NodeShape PropertyShape Shape PrefixDeclaration SPARQLConstraint SPARQLSelectExecutable "
-    "Violation Warning Info Severity severity message deactivated name description order group "
-    "defaultValue PropertyGroup select prefixes declare prefix namespace shapesGraph "
-    "suggestedShapesGraph entailment".split()
+    [
+        "NodeShape",
+        "PropertyShape",
+        "Shape",
+        "PrefixDeclaration",
+        "SPARQLConstraint",
+        "SPARQLSelectExecutable",
+        "Violation",
+        "Warning",
+        "Info",
+        "Severity",
+        "severity",
+        "message",
+        "deactivated",
+        "name",
+        "description",
+        "order",
+        "group",
+        "defaultValue",
+        "PropertyGroup",
+        "select",
+        "prefixes",
+        "declare",
+        "prefix",
+        "namespace",
+        "shapesGraph",
+        "suggestedShapesGraph",
+        "entailment",
+    ]
 )
 
-_REFUSED = dict.fromkeys(
-    "js JSConstraint JSFunction JSLibrary JSRule JSTarget JSTargetType JSValidator jsFunctionName "
-    "jsLibrary jsLibraryURL".split(),
-    "SHACL-JS",
-) | dict.fromkeys(
-    "rule SPARQLRule TripleRule Rule Rules condition construct target Target SPARQLTarget "
-    "SPARQLTargetType TargetType expression values Function SPARQLFunction SPARQLAskExecutable "
-    "filterShape nodes union intersection this subject predicate object returnType "
-    "ExpressionConstraintComponent".split(),
-    "SHACL Advanced Features",
-) | dict.fromkeys(
-    "ConstraintComponent Parameter Parameterizable parameter validator nodeValidator "
-    "propertyValidator ask SPARQLAskValidator SPARQLSelectValidator labelTemplate optional "
-    "Validator SPARQLConstructExecutable SPARQLUpdateExecutable update".split(),
-    "custom constraint components",
+_REFUSED = (
+    dict.fromkeys(
+        [
+            "js",
+            "JSConstraint",
+            "JSFunction",
+            "JSLibrary",
+            "JSRule",
+            "JSTarget",
+            "JSTargetType",
+            "JSValidator",
+            "jsFunctionName",
+            "jsLibrary",
+            "jsLibraryURL",
+        ],
+        "SHACL-JS",
+    )
+    | dict.fromkeys(
+        [
+            "rule",
+            "SPARQLRule",
+            "TripleRule",
+            "Rule",
+            "Rules",
+            "condition",
+            "construct",
+            "target",
+            "Target",
+            "SPARQLTarget",
+            "SPARQLTargetType",
+            "TargetType",
+            "expression",
+            "values",
+            "Function",
+            "SPARQLFunction",
+            "SPARQLAskExecutable",
+            "filterShape",
+            "nodes",
+            "union",
+            "intersection",
+            "this",
+            "subject",
+            "predicate",
+            "object",
+            "returnType",
+            "ExpressionConstraintComponent",
+        ],
+        "SHACL Advanced Features",
+    )
+    | dict.fromkeys(
+        [
+            "ConstraintComponent",
+            "Parameter",
+            "Parameterizable",
+            "parameter",
+            "validator",
+            "nodeValidator",
+            "propertyValidator",
+            "ask",
+            "SPARQLAskValidator",
+            "SPARQLSelectValidator",
+            "labelTemplate",
+            "optional",
+            "Validator",
+            "SPARQLConstructExecutable",
+            "SPARQLUpdateExecutable",
+            "update",
+        ],
+        "custom constraint components",
+    )
 )
 
 KNOWN = CONSTRAINT_PARAMETERS | TARGETS | PATHS | NODE_KINDS | _OTHER
 """Local names of all terms that are evaluated or safely carry no meaning for validation."""
-
 
 
 def check_vocabulary(graph: Graph, where: str) -> None:
