@@ -24,7 +24,8 @@ def main(
         list[Path] | None, typer.Option(help="SHACL file for systems that use one; repeatable.")
     ] = None,
     domain: Annotated[
-        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
+        str | None,
+        typer.Option(help="Shipped domain or path to a domain.toml; by default the cards'."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of systems that choose at random.")] = 12345,
     limit: Annotated[
@@ -49,6 +50,7 @@ def main(
 
     A run that was cut off goes on where it stopped when the same command is given again.
     """
+    from eval.card_origin import card_origin, default_domain, differences
     from eval.registry import make_systems
     from eval.runner import run
     from eval.settings import parse_settings
@@ -56,6 +58,9 @@ def main(
     from kg.base.files import require_file
 
     require_file(cards, "card file")
+    origin = card_origin(cards)
+    if domain is None and not kg_path:
+        domain = default_domain(origin)
     options = SystemOptions(
         domain=domain,
         graph=tuple(kg_path or ()),
@@ -69,7 +74,7 @@ def main(
         out,
         asked_as=system,
         seed=seed,
-        domain=domain,
+        domain=origin.domain or domain,
         limit=limit,
         overwrite=overwrite,
         retry_errors=retry_errors,
@@ -78,6 +83,8 @@ def main(
     shown = ", ".join(f"{pred} {count}" for pred, count in counts.items() if count)
     kept = f" ({done.kept} were there already)" if done.kept else ""
     say(f"{system}: {done.asked} answers{kept} → {out}   [{shown}]")
+    for difference in differences(origin, done.manifest):
+        warn(difference)
     if failed := counts["ERROR"]:
         warn(
             f"{failed} of {sum(counts.values())} rows are ERROR (see their `error`); "

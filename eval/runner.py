@@ -34,7 +34,13 @@ from eval.registry import AnySystem
 from eval.result import PREDS
 from eval.system import ClaimOracle
 from kg.base.console import progress
-from kg.base.errors import CardSetMismatchError, EpocheError, RecordError, SystemNotFoundError
+from kg.base.errors import (
+    CardSetMismatchError,
+    EpocheError,
+    RecordError,
+    SystemNotFoundError,
+    WriteError,
+)
 from kg.base.files import sha256_file
 
 
@@ -88,7 +94,7 @@ def run(
         out: the result file; its manifest is written beside it.
         asked_as: the system's name on the command line, for the manifest.
         seed: for the manifest; the systems were made with it.
-        domain: for the manifest.
+        domain: of the cards, for the manifest.
         limit: ask only the first so many cards; a later run with a higher limit goes on.
         overwrite: forget what ``out`` holds.
         retry_errors: ask again what ended in ``ERROR``.
@@ -96,9 +102,11 @@ def run(
     Raises:
         MissingFileError, RecordError, DuplicateIdError: of the card file or of ``out``.
         CardSetMismatchError: ``out`` belongs to another run.
-        WriteError: disk full, no permission, or another run is writing ``out``.
+        WriteError: disk full, no permission, another run is writing ``out``, or ``out`` would
+            take the place of the cards.
     """
     cards = read_cards(cards_file)
+    _keep_cards_safe(cards_file, out)
     card_set = card_set_hash(cards)
     names = [system.name for system in systems]
     order = {
@@ -201,6 +209,16 @@ def _continued(new: RunManifest, beside: Path, out: Path) -> RunManifest:
                 hint=hint,
             )
     return msgspec.structs.replace(new, started=old.started, resumed=old.resumed + 1)
+
+
+def _keep_cards_safe(cards_file: Path, out: Path) -> None:
+    taken = {cards_file.resolve(), manifest_path(cards_file).resolve()}
+    if not taken.isdisjoint({out.resolve(), manifest_path(out).resolve()}):
+        raise WriteError(
+            "the results would take the place of the cards or their manifest",
+            where=str(out),
+            hint="Choose another --out.",
+        )
 
 
 def _check_limit(journal: Journal, order: dict[Key, int], planned: int, out: Path) -> None:

@@ -187,3 +187,24 @@ def test_the_command_line_hands_over_graph_and_shapes(
         shapes=list(options.shapes),
     )
     assert "kg: 5 answers" in capsys.readouterr().out
+
+
+def test_cards_that_know_their_graph_are_asked_of_it(
+    options: SystemOptions, cards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from eval.card_origin import CardOrigin, card_origin, default_domain
+    from eval.run_epistemic_tests import main
+
+    assert card_origin(cards) == CardOrigin()
+    beside = tmp_path / "cards.manifest.json"
+    beside.write_text("[1]")
+    assert card_origin(cards) == CardOrigin()
+    beside.write_text(json.dumps({"kind": "cards", "domain": "rivers", "graph_sha256": "0" * 64}))
+    assert default_domain(card_origin(cards)) == "rivers"
+    assert default_domain(CardOrigin(domain="my/own.toml")) is None
+    main(cards, "kg", tmp_path / "k.jsonl", list(options.graph), list(options.shapes))
+    said = capsys.readouterr().err
+    assert "made from another graph (000000000000)" in said
+    assert read_manifest(tmp_path / "k.manifest.json").domain == "rivers"
+    main(cards, "controls", tmp_path / "c.jsonl")
+    assert capsys.readouterr().err == ""

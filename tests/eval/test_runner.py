@@ -379,3 +379,13 @@ def test_resuming_costs_no_more_than_reading(tmp_path: Path, card_file: CardFile
     # Linear is 10 times; quadratic would be 100. The margin is for a busy machine.
     assert seconds[large] < 40 * seconds[small]
     assert seconds[large] < 5
+
+
+@pytest.mark.parametrize("name", ["cards.jsonl", "cards", "cards.manifest.json", "./cards.jsonl"])
+def test_cards_are_never_overwritten(card_file: CardFile, tmp_path: Path, name: str) -> None:
+    cards = card_file(3)
+    before = cards.read_bytes()
+    with pytest.raises(WriteError, match="place of the cards"):
+        ask(cards, tmp_path / name, Echo(), overwrite=True)
+    assert cards.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [cards]

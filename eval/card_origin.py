@@ -1,0 +1,49 @@
+"""What a card file was made from, as the manifest beside it says; foreign files have none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from eval.manifest import RunManifest, manifest_path
+
+
+class CardOrigin(msgspec.Struct, frozen=True):
+    """The part of a card manifest that a run needs; null where unknown."""
+
+    domain: str | None = None
+    graph_sha256: str | None = None
+    shapes_sha256: str | None = None
+
+
+def card_origin(cards: Path | str) -> CardOrigin:
+    """Reads the manifest beside a card file; empty if there is none or it is no such manifest."""
+    beside = manifest_path(cards)
+    try:
+        return msgspec.json.decode(beside.read_bytes(), type=CardOrigin)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return CardOrigin()
+
+
+def default_domain(origin: CardOrigin) -> str | None:
+    """The shipped domain the cards were made from, so that systems ask the same graph."""
+    from kg.domain import shipped_domains
+
+    return origin.domain if origin.domain in shipped_domains() else None
+
+
+def differences(origin: CardOrigin, manifest: RunManifest) -> list[str]:
+    """Where a run used another graph or other shapes than its cards were made from.
+
+    That can be meant (does an older graph still answer?), but mostly a flag was forgotten.
+    """
+    said = []
+    for part in ("graph", "shapes"):
+        cards, used = getattr(origin, f"{part}_sha256"), getattr(manifest, f"{part}_sha256")
+        if cards and used and cards != used:
+            said.append(
+                f"the cards were made from another {part} ({cards[:12]}) than the system used "
+                f"({used[:12]}); was --domain, --kg-path or --shapes forgotten?"
+            )
+    return said
