@@ -43,6 +43,12 @@ class Rule:
     def on_type(self, run: Run, x: int) -> None:
         """Fires on a new ``x rdf:type C`` for a class the rule listens to."""
 
+    def on_all(self, run: Run, p: int) -> None:
+        """Fires on all asserted triples of a predicate it listens to."""
+        # The base is never changed, so it can be walked while conclusions go into the fork.
+        for s, o in run.base.pairs(p):
+            self.on_pair(run, s, p, o)
+
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         """The premises that are not axioms, from the conclusion and its witness."""
         return ()
@@ -79,7 +85,14 @@ class Domain(Rule):
         return self
 
     def on_pair(self, run: Run, s: int, p: int, o: int) -> None:
-        run.emit(s, self.kind, self.target, self.number, o)
+        if not run.index.has(s, self.kind, self.target):
+            run.emit(s, self.kind, self.target, self.number, o)
+
+    def on_all(self, run: Run, p: int) -> None:
+        has, kind, target = run.index.has, self.kind, self.target
+        for s in run.base.subjects_of(p):
+            if not has(s, kind, target):
+                run.emit(s, kind, target, self.number, next(iter(run.base.objects(s, p))))
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return ((s, self.predicate, witness),)
@@ -91,8 +104,15 @@ class Range(Domain):
     __slots__ = ()
 
     def on_pair(self, run: Run, s: int, p: int, o: int) -> None:
-        if not run.is_literal(o):
+        if not run.index.has(o, self.kind, self.target) and not run.is_literal(o):
             run.emit(o, self.kind, self.target, self.number, s)
+
+    def on_all(self, run: Run, p: int) -> None:
+        done: set[int] = set()
+        for s, o in run.base.pairs(p):
+            if o not in done:
+                done.add(o)
+                self.on_pair(run, s, p, o)
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return ((witness, self.predicate, s),)

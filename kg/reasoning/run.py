@@ -128,15 +128,13 @@ class Run:
         for triple, rule in axioms.initial:
             self.emit(*triple, rule.number)
         base = self.base
-        # The base is never changed, so it can be walked while conclusions go into the fork.
         if equality and base.count(same):
             self._same_seen = True
             for x, y in base.pairs(same):
                 self._equal(x, y)
         for p, rules in by_predicate.items():
-            for s, o in base.pairs(p):
-                for rule in rules:
-                    rule.on_pair(self, s, p, o)
+            for rule in rules:
+                rule.on_all(self, p)
             self._drain(axioms, equality)
         if by_class:
             for x, c in base.pairs(kind):

@@ -10,13 +10,14 @@ import pytest
 import rdflib
 from hypothesis import given, settings
 
-from kg.claims import Claim
+from kg.claims import Claim, Step
 from kg.entailment import Closure, compile_axioms
 from kg.graph import Graph
 from kg.terms import OWL, RDF, RDFS, from_rdflib, is_blank, is_literal
 
 sys.path.insert(0, str(Path(__file__).parent))
-from entailment_cases import AXIOMS, E, KEYS, RARE, SCHEMA_RDFS, TYPE, graphs  # noqa: E402 - a helper beside this file, found once the path is set
+from entailment_cases import AXIOMS, KEYS, RARE, SCHEMA_RDFS, TYPE, E, graphs
+from proof_checker import is_valid
 
 REFLEXIVE = {
     OWL + "sameAs",
@@ -59,7 +60,9 @@ def our_closure(claims, regime="owl-rl"):
 
 def check_owl(claims):
     asserted = set(claims)
-    theirs = {c for c in owlrl_closure(claims, owlrl.OWLRL_Semantics) if not is_trivial(c, asserted)}
+    theirs = {
+        c for c in owlrl_closure(claims, owlrl.OWLRL_Semantics) if not is_trivial(c, asserted)
+    }
     ours = {c for c in our_closure(claims) if not is_trivial(c, asserted)}
     assert ours == theirs
 
@@ -74,3 +77,210 @@ def test_owl_rl_infers_what_owlrl_infers(claims):
 @given(graphs(*AXIOMS, *RARE, *RARE))
 def test_axioms_inferred_from_data_count_too(claims):
     check_owl(claims)
+
+
+@settings(deadline=None, max_examples=60)
+@given(graphs(*SCHEMA_RDFS))
+def test_rdfs_infers_what_owlrl_infers(claims):
+    asserted = set(claims)
+    # owlrl also makes everything a resource and every class its own subclass.
+    theirs = {
+        c
+        for c in owlrl_closure(claims, owlrl.RDFS_Semantics)
+        if not is_trivial(c, asserted) and c.obj not in {RDFS + "Resource", RDF + "Property"}
+    }
+    ours = {c for c in our_closure(claims, "rdfs") if not is_trivial(c, asserted)}
+    assert ours == theirs
+
+
+def check_proofs(claims, regime):
+    asserted = set(claims)
+    closure = Closure(Graph.from_claims(claims), regime)
+    text = closure.index.terms.text
+    derived = 0
+    for triple in list(closure.index.triples()):
+        claim = Claim(*map(text, triple))
+        steps = closure.derive(claim)
+        if claim in asserted:
+            assert steps == ()
+            assert closure.asserted(*triple)
+            continue
+        derived += 1
+        known = set(asserted)
+        for step in steps:
+            assert set(step.premises) <= known, step
+            assert is_valid(step), step
+            assert step.conclusion not in known
+            known.add(step.conclusion)
+        assert steps[-1].conclusion == claim
+        used = {premise for step in steps for premise in step.premises}
+        assert all(step.conclusion in used for step in steps[:-1])
+    assert derived == closure.inferred_count
+
+
+@settings(deadline=None, max_examples=120)
+@given(graphs(*AXIOMS, KEYS, *RARE, most=7))
+def test_every_proof_is_a_well_founded_chain_of_w3c_rules(claims):
+    check_proofs(claims, "owl-rl")
+
+
+@settings(deadline=None, max_examples=30)
+@given(graphs(*SCHEMA_RDFS))
+def test_rdfs_proofs(claims):
+    check_proofs(claims, "rdfs")
+
+
+def test_the_checker_can_fail():
+    def e(name):
+        return E + name
+
+    good = Step(
+        "prp-trp",
+        (
+            Claim(e("p"), TYPE, OWL + "TransitiveProperty"),
+            Claim(e("a"), e("p"), e("b")),
+            Claim(e("b"), e("p"), e("c")),
+        ),
+        Claim(e("a"), e("p"), e("c")),
+    )
+    assert is_valid(good)
+    assert not is_valid(Step("prp-trp", good.premises[:2], good.conclusion))
+    assert not is_valid(Step("prp-symp", good.premises, good.conclusion))
+    assert not is_valid(Step("prp-trp", good.premises, Claim(e("c"), e("p"), e("a"))))
+
+
+KEYED = [
+    Claim(E + "C", OWL + "hasKey", E + "L"),
+    Claim(E + "L", RDF + "first", E + "name"),
+    Claim(E + "L", RDF + "rest", E + "L2"),
+    Claim(E + "L2", RDF + "first", E + "born"),
+    Claim(E + "L2", RDF + "rest", RDF + "nil"),
+    *(
+        Claim(E + who, *fact)
+        for who in ("x", "y", "z")
+        for fact in ((TYPE, E + "C"), (E + "name", '"Ann"'))
+    ),
+    Claim(E + "x", E + "born", '"1900"'),
+    Claim(E + "y", E + "born", '"1900"'),
+    Claim(E + "z", E + "born", '"1901"'),
+]
+
+
+def test_keys_need_every_property():
+    # owlrl forgets the last property of a key, so this rule has tests of its own.
+    same = {c for c in our_closure(KEYED) if c.pred == OWL + "sameAs"}
+    assert same == {
+        Claim(E + "x", OWL + "sameAs", E + "y"),
+        Claim(E + "y", OWL + "sameAs", E + "x"),
+    }
+    untyped = [c for c in KEYED if c != Claim(E + "x", TYPE, E + "C")]
+    assert not {c for c in our_closure(untyped) if c.pred == OWL + "sameAs"}
+    # The type, or the last shared value, may also be what comes last.
+    for last in KEYED[5:]:
+        order = [c for c in KEYED if c != last] + [last]
+        assert our_closure(order) == our_closure(KEYED)
+
+
+def test_literals_are_never_subjects_nor_equal():
+    claims = [
+        Claim(E + "p", TYPE, OWL + "FunctionalProperty"),
+        Claim(E + "p", TYPE, OWL + "SymmetricProperty"),
+        Claim(E + "p", RDFS + "range", E + "C"),
+        Claim(E + "a", E + "p", '"1"'),
+        Claim(E + "a", E + "p", '"2"'),
+        Claim(E + "a", OWL + "sameAs", '"odd"'),
+    ]
+    closed = our_closure(claims)
+    assert not [c for c in closed if is_literal(c.subj)]
+    assert closed == set(claims)
+
+
+def test_claims_are_never_inferred_from():
+    graph = Graph.from_claims([Claim(E + "p", RDFS + "range", E + "C")])
+    closure = Closure(graph)
+    intern = graph.index.terms.intern
+    closure.index.add(intern(E + "a"), intern(E + "p"), intern(E + "b"))
+    assert not closure.has(Claim(E + "b", TYPE, E + "C"))
+    assert not graph.has(Claim(E + "a", E + "p", E + "b"))
+    assert closure.derive(Claim(E + "a", E + "p", E + "b")) is None
+
+
+def test_regime_none_is_the_graph():
+    graph = Graph.from_claims(KEYED)
+    closure = Closure(graph, "none")
+    assert closure.index is graph.index
+    assert closure.derive(KEYED[0]) == ()
+    assert closure.derive(Claim(E + "x", OWL + "sameAs", E + "y")) is None
+    assert closure.derive(Claim("http://never/seen", E + "p", E + "y")) is None
+    assert closure.same(0) == (0,)
+    assert closure.inferred_count == 0
+
+
+def test_same_is_the_equality_class():
+    closure = Closure(
+        Graph.from_claims(
+            [Claim(E + a, OWL + "sameAs", E + b) for a, b in (("a", "b"), ("c", "b"))]
+            + [Claim(E + "a", E + "p", E + "d")]
+        )
+    )
+    get = closure.index.terms.get
+    assert next(closure.index.terms.text(t) for t in closure.same(get(E + "c"))) == E + "c"
+    assert {closure.index.terms.text(t) for t in closure.same(get(E + "c"))} == {
+        E + "a",
+        E + "b",
+        E + "c",
+    }
+    assert closure.has(Claim(E + "c", E + "p", E + "d"))
+
+
+@settings(deadline=None, max_examples=60)
+@given(graphs(*AXIOMS, KEYS))
+def test_compiled_axioms_give_the_same_closure(claims):
+    data = [c for c in claims if c.subj.startswith(E + "i")]
+    axioms = [c for c in claims if c not in set(data)]
+    index = Graph.from_claims([]).index
+    compiled = compile_axioms(index, axioms, "owl-rl")
+    for _ in range(2):
+        scratch = index.scratch()
+        intern = scratch.terms.intern
+        scratch.update((intern(c.subj), intern(c.pred), intern(c.obj)) for c in data)
+        before = list(scratch.triples())
+        closure = Closure(scratch, "owl-rl", axioms=compiled)
+        text = closure.index.terms.text
+        assert {Claim(*map(text, t)) for t in closure.index.triples()} == our_closure(claims)
+        assert list(scratch.triples()) == before
+        assert all(closure.derive(axiom) == () for axiom in axioms)
+
+
+def test_long_chains_do_not_recurse():
+    steps = [Claim(f"{E}n{i}", E + "p", f"{E}n{i + 1}") for i in range(150)]
+    claims = [Claim(E + "p", TYPE, OWL + "TransitiveProperty"), *steps]
+    closure = Closure(Graph.from_claims(claims))
+    proof = closure.derive(Claim(E + "n0", E + "p", E + "n150"))
+    assert all(map(is_valid, proof))
+    assert closure.inferred_count == 150 * 149 // 2
+
+
+def test_large_logs_find_their_proofs_too():
+    # Over 20,000 inferred triples are searched by sorted arrays instead of a dictionary.
+    claims = [Claim(E + "p", OWL + "inverseOf", E + "q"), Claim(E + "q", RDFS + "range", E + "C")]
+    claims += [Claim(f"{E}a{i}", E + "p", f"{E}b{i % 97}") for i in range(21_000)]
+    closure = Closure(Graph.from_claims(claims))
+    assert closure.inferred_count == 42_000
+    for i in (0, 96, 20_999):
+        steps = closure.derive(Claim(f"{E}a{i}", TYPE, E + "C"))
+        assert [step.rule for step in steps] == ["prp-inv1", "prp-rng"]
+        assert all(map(is_valid, steps))
+    assert closure.derive(Claim(E + "a1", TYPE, E + "p")) is None
+    assert closure.derive(Claim(E + "b1", E + "q", E + "a0")) is None
+
+
+@pytest.mark.parametrize("rest", [E + "L", E + "nowhere"])
+def test_broken_lists_are_ignored(rest):
+    claims = [
+        Claim(E + "C", OWL + "unionOf", E + "L"),
+        Claim(E + "L", RDF + "first", E + "D"),
+        Claim(E + "L", RDF + "rest", rest),
+        Claim(E + "x", TYPE, E + "D"),
+    ]
+    assert our_closure(claims) == set(claims)
