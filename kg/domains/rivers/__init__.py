@@ -1,1 +1,1 @@
-"""The rivers domain: source tables, the script that checks them and writes the graph, and the graph."""
+"""The rivers domain: source tables, the script that checks them, and the graph it writes."""

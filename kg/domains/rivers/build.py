@@ -18,7 +18,16 @@ from kg.base.console import guarded, say
 from kg.base.errors import DomainError
 from kg.base.files import write_text_atomic
 from kg.domains.rivers.checks import problems
-from kg.domains.rivers.tables import FOLDER, River, TableError, Tables, read_tables, slug
+from kg.domains.rivers.tables import (
+    FOLDER,
+    River,
+    TableError,
+    Tables,
+    bare,
+    names_of,
+    read_tables,
+    slug,
+)
 
 SALT = "epoche rivers 1"
 
@@ -52,6 +61,12 @@ def stated(prop: str, *key: str) -> bool:
     return draw(prop, *key) >= WITHHELD[prop]
 
 
+def source_elevation(river: River, tables: Tables) -> int | None:
+    """Elevation of the source in metres: the table's, else that of the lake it leaves."""
+    water = tables.waterbodies.get(river.source)
+    return river.source_m if river.source_m is not None or water is None else water.elevation_m
+
+
 def mouth_elevation(river: River, tables: Tables) -> int | None:
     """Elevation of the mouth in metres: the table's, else that of the sea or lake it reaches."""
     if river.mouth_m is not None:
@@ -77,38 +92,57 @@ def trunk(river: River, tables: Tables) -> River:
 
 def turtle(tables: Tables) -> str:
     """The whole graph as Turtle text."""
+    inflows = _inflows(tables)
     members = Counter(trunk(river, tables).label for river in tables.rivers.values())
     blocks = [
         (FOLDER / "ontology.ttl").read_text(encoding="utf-8"),
         "# Everything below is written by build.py from the CSV tables; edit those.\n",
     ]
-    for country in sorted(tables.countries.values(), key=lambda c: slug(c.label)):
-        blocks.append(_block(slug(country.label), "Country", country.label, country.alt, []))
+    blocks.extend(
+        _block(slug(country.label), "Country", country.label, country.alt, [])
+        for country in sorted(tables.countries.values(), key=lambda c: slug(c.label))
+    )
     for water in sorted(tables.waterbodies.values(), key=lambda w: slug(w.label)):
-        alt = (*water.alt, *_short(water.label))
+        alt = (*water.alt, bare(water.label))
         blocks.append(_block(slug(water.label), water.kind, water.label, alt, []))
-    for place in sorted({r.source for r in tables.rivers.values()} - {""} - set(tables.waterbodies)):
+    for place in sorted(
+        {r.source for r in tables.rivers.values()} - {""} - set(tables.waterbodies)
+    ):
         label = place.removeprefix("the ")
         kind = "Place" if label == place else "NaturalFeature"
         blocks.append(_block(_place(place), kind, label, (), []))
     for label in sorted(members):
         if members[label] > 1:
-            name = f"{_bare(label)} river system{label[len(_bare(label)):]}".replace(
+            name = f"{bare(label)} river system{label[len(bare(label)) :]}".replace(
                 " River river system", " River system"
             )
             blocks.append(_block(_system(label), "RiverSystem", name, (), []))
+    # "Niger" alone means the country: a river called after one keeps its "River".
+    countries = {name for c in tables.countries.values() for name in (c.label, *c.alt)}
     for river in sorted(tables.rivers.values(), key=lambda r: r.id):
-        alt = (*river.alt, *_variants(river.label))
-        blocks.append(_block(river.id, "River", river.label, alt, _facts(river, tables, members)))
+        alt = tuple(name for name in names_of(river) if name not in countries)
+        blocks.append(
+            _block(river.id, "River", river.label, alt, _facts(river, tables, members, inflows))
+        )
         blocks.extend(_denials(river, tables))
     return "\n".join(blocks)
 
 
-def _facts(river: River, tables: Tables, members: Counter[str]) -> list[tuple[str, str]]:
+def _inflows(tables: Tables) -> dict[str, list[str]]:
+    """Ids of the rivers whose mouth is stated from the other end, by the label of that end."""
+    found: dict[str, list[str]] = {}
+    for river in sorted(tables.rivers.values(), key=lambda r: r.id):
+        if stated("flowsInto", river.id) and _from_other_end(river, tables):
+            found.setdefault(river.mouth, []).append(river.id)
+    return found
+
+
+def _facts(
+    river: River, tables: Tables, members: Counter[str], inflows: dict[str, list[str]]
+) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
-    if stated("flowsInto", river.id):
-        if not _from_other_end(river, tables):
-            facts.append(("wm:flowsInto", f":{slug(river.mouth)}"))
+    if stated("flowsInto", river.id) and not _from_other_end(river, tables):
+        facts.append(("wm:flowsInto", f":{slug(river.mouth)}"))
     if river.source and stated("hasSource", river.id):
         lake = river.source in tables.waterbodies
         facts.append(("wm:hasSource", f":{slug(river.source) if lake else _place(river.source)}"))
@@ -124,7 +158,7 @@ def _facts(river: River, tables: Tables, members: Counter[str]) -> list[tuple[st
     measures = (
         ("length", river.length_km, "integer"),
         ("discharge", river.discharge_m3s, "decimal"),
-        ("sourceElevation", river.source_m, "integer"),
+        ("sourceElevation", source_elevation(river, tables), "integer"),
         ("mouthElevation", mouth_elevation(river, tables), "integer"),
     )
     facts.extend(
@@ -132,14 +166,7 @@ def _facts(river: River, tables: Tables, members: Counter[str]) -> list[tuple[st
         for prop, value, datatype in measures
         if value is not None and stated(prop, river.id)
     )
-    inflows = sorted(
-        other.id
-        for other in tables.rivers.values()
-        if other.mouth == river.label
-        and stated("flowsInto", other.id)
-        and _from_other_end(other, tables)
-    )
-    facts.extend(("wm:hasTributary", f":{inflow}") for inflow in inflows)
+    facts.extend(("wm:hasTributary", f":{inflow}") for inflow in inflows.get(river.label, ()))
     return facts
 
 
@@ -168,30 +195,6 @@ def _block(
     lines += [f"skos:altLabel {_literal(other)}" for other in dict.fromkeys(alt) if other != label]
     lines += [f"{prop} {value}" for prop, value in facts]
     return " ;\n    ".join(lines) + " .\n"
-
-
-def _variants(label: str) -> tuple[str, ...]:
-    """Other ways a river's name is said: with and without "River", and without the qualifier."""
-    bare = _bare(label)
-    if bare.endswith(" River"):
-        short = bare.removesuffix(" River")
-        names: tuple[str, ...] = (bare, short)
-    elif bare.startswith("River "):
-        short = bare.removeprefix("River ")
-        names = (bare, short, f"{short} River")
-    elif " " in bare:
-        names = (bare,)
-    else:
-        names = (bare, f"{bare} River", f"River {bare}")
-    return names
-
-
-def _short(label: str) -> tuple[str, ...]:
-    return (_bare(label),)
-
-
-def _bare(label: str) -> str:
-    return label.split(" (", 1)[0]
 
 
 def _place(text: str) -> str:

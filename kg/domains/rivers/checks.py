@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kg.domains.rivers.tables import River, Tables, slug
+from kg.domains.rivers.tables import River, Tables, names_of, slug
 
 MAX_LENGTH_KM = 7_000
 MAX_DISCHARGE_M3S = 215_000
@@ -48,6 +48,14 @@ def _names(tables: Tables) -> Iterator[str]:
         elif name in owners:
             yield f"{label!r} and {owners[name]!r} share the name {name!r}"
         owners[name] = label
+    # A label must name one thing only, or a question that uses it would have two meanings; that
+    # shorter names are shared (homonyms) is wanted.
+    countries = {country.label for country in tables.countries.values()}
+    for river in tables.rivers.values():
+        for name in map(slug, names_of(river)):
+            owner = owners.get(name, river.label)
+            if owner != river.label and owner not in countries:
+                yield f"{river.label!r} is also called {name!r}, the label of {owner!r}"
     for water in tables.waterbodies.values():
         if water.kind not in KINDS:
             yield f"waterbodies.csv: {water.label}: unknown class {water.kind!r}"
@@ -110,10 +118,7 @@ def _downstream(river: River, tables: Tables) -> Iterator[str]:
                 yield f"source at {river.source_m} m is not above {water.label}"
         return
     parent = tables.rivers[river.mouth]
-    if (
-        river.countries[-1] not in parent.countries
-        and river.label not in COUNTRY_EXCEPTIONS
-    ):
+    if river.countries[-1] not in parent.countries and river.label not in COUNTRY_EXCEPTIONS:
         yield f"ends in {river.countries[-1]}, where {parent.label} does not flow"
     if (
         river.discharge_m3s is not None

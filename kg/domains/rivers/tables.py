@@ -78,11 +78,37 @@ class TableError(ValueError):
     """A table cannot be read; the message names file and line."""
 
 
+_SPELLED = str.maketrans(
+    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ß": "ss", "ı": "i", "æ": "ae", "Þ": "Th", "ð": "d"}
+)
+"""Letters that lose more than an accent when made ASCII."""
+
+
 def slug(label: str) -> str:
     """An ASCII local name for a label: ``"Río Negro (Uruguay)"`` → ``"rio-negro-uruguay"``."""
-    spelled = label.replace("ø", "o").replace("Ø", "O").replace("ł", "l").replace("ß", "ss")
+    spelled = label.translate(_SPELLED)
     plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain.lower().replace("'", "")).strip("-")
+
+
+def bare(label: str) -> str:
+    """A label without its qualifier: ``"Colorado River (Texas)"`` → ``"Colorado River"``."""
+    return label.split(" (", 1)[0]
+
+
+def names_of(river: River) -> tuple[str, ...]:
+    """Every way a river is named: label, listed names, with and without "River" or a qualifier."""
+    name = bare(river.label)
+    if name.endswith(" River"):
+        others: tuple[str, ...] = (name.removesuffix(" River"),)
+    elif name.startswith("River "):
+        short = name.removeprefix("River ")
+        others = (short, f"{short} River")
+    elif " " in name:
+        others = ()
+    else:
+        others = (f"{name} River", f"River {name}")
+    return tuple(dict.fromkeys((river.label, *river.alt, name, *others)))
 
 
 def read_tables(folder: Path = FOLDER) -> Tables:
