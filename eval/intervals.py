@@ -225,11 +225,13 @@ class Distribution:
         below = (self.replicates < self.values).sum(axis=0)
         equal = (self.replicates == self.values).sum(axis=0)
         shares = (below + equal / 2) / known
+        levels = np.full((tails.size, shares.size), np.nan)
+        if not len(self.jackknife):
+            return levels
         left_out = _never_all_nan(self.jackknife)
         apart = np.nanmean(left_out, axis=0) - left_out
         squared = apart * apart
         squares, cubes = np.nansum(squared, axis=0), np.nansum(squared * apart, axis=0)
-        levels = np.full((tails.size, shares.size), np.nan)
         for column in range(shares.size):
             if not 0 < shares[column] < 1 or squares[column] == 0:
                 continue

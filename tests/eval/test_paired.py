@@ -194,7 +194,6 @@ def test_the_floor_is_found_with_the_power_asked_for(n_cards: int) -> None:
 def test_effects_of_that_size_are_found_that_often() -> None:
     # Simulated McNemar at the effect it names: found in about 80 % of samples.
     rng = np.random.default_rng(5)
-    shares = np.array([0.70, 0.12, 0.04, 0.14])
     error = math.sqrt((0.16 - 0.08**2) / 400)
     effect = minimum_detectable_effect(error, 400)
     assert effect is not None
@@ -203,5 +202,4 @@ def test_effects_of_that_size_are_found_that_often() -> None:
     for _ in range(400):
         _, only_a, only_b, _ = rng.multinomial(400, tilted / tilted.sum()).tolist()
         found += mcnemar_exact(only_a, only_b) < 0.05
-    assert shares.sum() == pytest.approx(1)
     assert 0.72 < found / 400 < 0.88

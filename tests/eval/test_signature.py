@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from eval.signature import Signature, package_version
 
 BASE = Signature(
-    metric="AP", cards="9f3c0a1b2c3d", policy="licensed", resamples=2000, seed=12345, version="0.1.0"
+    metric="AP",
+    cards="9f3c0a1b2c3d",
+    policy="licensed",
+    resamples=2000,
+    seed=12345,
+    version="0.1.0",
 )
 
 

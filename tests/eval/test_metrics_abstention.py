@@ -1,0 +1,443 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cards.card import card_set_hash, read_cards
+from eval.abstention import BESIDE, HEADLINE, SYSTEM_METRICS, published_block
+from eval.card_check import check_cards
+from eval.metrics_abstention import PolicyChoice, main
+from eval.metrics_console import show_with_interval, summary, tables
+from eval.metrics_record import MetricsReport, read_metrics
+from eval.metrics_report import headline_rows, measure
+from eval.observations import Observations, read_observations
+from eval.outcomes import GOLD_CODE, LABEL_CODE, counts_of
+from eval.samples import Plan
+from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
+from kg.claims import GOLD_OF_LABEL
+
+ROOT = Path(__file__).parents[2]
+QUICK = Plan(resamples=200)
+KINDS = {"E": ("asserted", "inferred"), "C": ("functional", "near-miss/sibling"), "U": ("absent",)}
+
+
+def rows_of(
+    system: str, answer: Callable[[random.Random, str], str], count: int = 120, seed: int = 1
+) -> list[dict[str, Any]]:
+    rng = random.Random(f"{system}{seed}")
+    rows = []
+    for n in range(count):
+        label = "ECU"[n % 3]
+        gold = GOLD_OF_LABEL[label]  # type: ignore[index] # one of the three labels
+        pred = answer(rng, gold)
+        rows.append(
+            {
+                "id": f"{n:04d}",
+                "system": system,
+                "gold": gold,
+                "label": label,
+                "pred": pred,
+                "pass": pred == gold,
+                "kind": KINDS[label][n // 3 % len(KINDS[label])],
+                "cluster": f"s{n // 2}",
+                "difficulty": ("easy", "hard")[n % 2],
+                "cards": "0123456789ab",
+            }
+        )
+    return rows
+
+
+def good(rng: random.Random, gold: str) -> str:
+    return gold if rng.random() < 0.9 else rng.choice(["YES", "NO", "UNKNOWN"])
+
+
+def poor(rng: random.Random, gold: str) -> str:
+    return gold if rng.random() < 0.4 else rng.choice(["YES", "NO", "UNKNOWN", "INVALID", "ERROR"])
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return write(tmp_path / "all_results.jsonl", rows_of("good", good) + rows_of("poor", poor))
+
+
+@pytest.fixture
+def report(results: Path) -> MetricsReport:
+    return measure(read_observations([results]), QUICK)
+
+
+def test_the_report_has_everything_for_every_system(report: MetricsReport) -> None:
+    assert report.cards == "0123456789ab"
+    assert (report.n_cards, report.n_clusters) == (120, 60)
+    assert report.label_counts == {"E": 40, "C": 40, "U": 40}
+    for policy in ("licensed", "published"):
+        part = report.policies[policy]
+        assert list(part.systems) == ["good", "poor"]
+        assert list(part.controls) == ["always-YES", "always-NO", "always-UNKNOWN", "random"]
+        for system in (*part.systems.values(), *part.controls.values()):
+            assert list(system.metrics) == list(SYSTEM_METRICS)
+            assert sum(sum(row.values()) for row in system.table.values()) == pytest.approx(120)
+        for system in part.systems.values():
+            assert list(system.per_label) == ["E", "C", "U"]
+            assert list(system.per_kind) == [
+                *("asserted", "inferred", "functional", "near-miss/sibling", "absent"),
+            ]
+            assert list(system.per_difficulty) == ["easy", "hard"]
+            assert sum(group.n_cards for group in system.per_kind.values()) == 120
+            assert sum(group.n_cards for group in system.per_difficulty.values()) == 120
+            for name, value in system.metrics.items():
+                assert value.value is not None
+                assert value.low is not None
+                assert value.high is not None
+                assert value.low <= value.value <= value.high, name
+                assert value.signature.startswith(f"{name}|cards:0123456789ab|policy:{policy}|")
+
+
+def test_methods_follow_the_denominator(report: MetricsReport) -> None:
+    metrics = report.policies["licensed"].systems["poor"].metrics
+    assert metrics["LA"].method == "wilson"
+    assert metrics["AP"].method == "bootstrap-bca"
+    assert metrics["CVRR"].method == "bootstrap-bca"
+    assert set(metrics["LA"].intervals) == {"wilson", "bootstrap-percentile", "bootstrap-bca"}
+    assert set(metrics["AP"].intervals) == {"bootstrap-percentile", "bootstrap-bca"}
+    good_metrics = report.policies["licensed"].systems["good"].metrics
+    assert good_metrics["CVRR"].method == "wilson"
+
+
+def test_unreadable_replies_widen_the_bounds_and_are_noted(report: MetricsReport) -> None:
+    poor_ap = report.policies["licensed"].systems["poor"].metrics["AP"]
+    assert poor_ap.worst is not None
+    assert poor_ap.best is not None
+    assert poor_ap.value is not None
+    assert poor_ap.worst < poor_ap.value < poor_ap.best
+    far = report.policies["licensed"].systems["poor"].metrics["FAR-NE"]
+    assert far.worst is not None
+    assert far.best is not None
+    assert far.worst > far.best == far.value
+    assert any("poor has" in note and "INVALID" in note for note in report.notes)
+    assert any("counts the INVALID and ERROR replies of poor as answers" in n for n in report.notes)
+    assert not any("good has" in note for note in report.notes)
+
+
+def test_groups_hold_only_what_means_something(report: MetricsReport) -> None:
+    system = report.policies["licensed"].systems["good"]
+    functional = system.per_kind["functional"]
+    assert list(functional.table) == ["C"]
+    assert {"CVRR", "FAR-NE", "accuracy", "no_rate"} <= set(functional.metrics)
+    assert not {"AP", "LA", "false_denial_rate"} & set(functional.metrics)
+    assert "kind:functional" in functional.metrics["CVRR"].signature
+    assert "AP" in system.per_difficulty["hard"].metrics
+    assert "|difficulty:hard|" in system.per_difficulty["hard"].metrics["AP"].signature
+
+
+def test_all_right_is_not_certain(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", rows_of("perfect", lambda _, gold: gold))
+    metrics = (
+        measure(read_observations([path]), QUICK).policies["licensed"].systems["perfect"].metrics
+    )
+    assert metrics["AP"].method == "wilson-edge"
+    assert metrics["AP"].high == 1.0
+    assert metrics["AP"].low is not None
+    # Two thirds of the cards are C or U; they lie in 60 clusters, and those are what is counted.
+    assert 0.9 < metrics["AP"].low < 0.95
+    assert metrics["LA"].method == "wilson"
+
+
+def test_a_control_run_as_a_system_scores_as_the_control(tmp_path: Path) -> None:
+    for pred in ("YES", "NO", "UNKNOWN"):
+        path = write(tmp_path / "r.jsonl", rows_of("mine", lambda _r, _g, pred=pred: pred))  # type: ignore[misc] # the default binds the loop's value
+        report = measure(read_observations([path]), QUICK)
+        for part in report.policies.values():
+            mine, control = part.systems["mine"], part.controls[f"always-{pred}"]
+            assert mine.table == control.table
+            for name in SYSTEM_METRICS:
+                assert mine.metrics[name].value == control.metrics[name].value
+                assert control.metrics[name].low is None
+            assert all("mine" in (*won.beaten, *won.tied) for won in part.won_by_controls)
+
+
+def test_equal_input_gives_equal_bytes_whatever_the_order(tmp_path: Path) -> None:
+    rows = rows_of("good", good) + rows_of("poor", poor)
+    path = tmp_path / "r.jsonl"
+    first = msgspec.json.encode(measure(read_observations([write(path, rows)]), QUICK))
+    random.Random(3).shuffle(rows)
+    second = msgspec.json.encode(measure(read_observations([write(path, rows)]), QUICK))
+    assert first == second
+
+
+def test_the_record_reads_back(report: MetricsReport, tmp_path: Path) -> None:
+    path = tmp_path / "metrics.json"
+    path.write_bytes(msgspec.json.encode(report))
+    assert read_metrics(path) == report
+    path.write_text('{"schema": "epoche.metrics/1"}')
+    with pytest.raises(RecordError, match="not a metrics file"):
+        read_metrics(path)
+    path.write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(report, schema="epoche.metrics/9"))
+    )
+    with pytest.raises(RecordError, match="metrics/9"):
+        read_metrics(path)
+    with pytest.raises(MissingFileError):
+        read_metrics(tmp_path / "none.json")
+
+
+def test_faithfulness_is_apart_and_changes_no_headline(tmp_path: Path) -> None:
+    rows = rows_of("good", good)
+    alone = measure(read_observations([write(tmp_path / "a.jsonl", rows)]), QUICK)
+    extra = [
+        {**row, "id": f"f{row['id']}", "kind": kind, "cluster": f"f{row['cluster']}"}
+        for kind, label in (("withheld", "U"), ("counterfactual", "E"))
+        for row in rows
+        if row["label"] == label
+    ]
+    both = measure(read_observations([write(tmp_path / "b.jsonl", rows + extra)]), QUICK)
+    assert both.n_faithfulness == 80
+    assert both.n_cards == alone.n_cards
+    for policy, part in both.policies.items():
+        system, before = part.systems["good"], alone.policies[policy].systems["good"]
+        assert system.metrics == before.metrics
+        assert system.per_kind == before.per_kind
+        assert list(system.faithfulness) == ["counterfactual", "withheld"]
+        assert system.faithfulness["withheld"].n_cards == 40
+        assert "yes_rate" in system.faithfulness["withheld"].metrics
+    assert any("80 context-faithfulness cards" in note for note in both.notes)
+    apart = measure(read_observations([write(tmp_path / "c.jsonl", extra)]), QUICK)
+    assert apart.n_cards == 0
+    assert apart.policies["licensed"].systems["good"].metrics["AP"].value is None
+    assert any("no headline cards" in note for note in apart.notes)
+
+
+def test_policies_follow_label_and_gold_where_they_disagree(tmp_path: Path) -> None:
+    rows = rows_of("good", good)
+    for row in rows[:9]:
+        if row["label"] == "C":
+            row["gold"] = "UNKNOWN"
+    report = measure(read_observations([write(tmp_path / "r.jsonl", rows)]), QUICK)
+    tables = {p: report.policies[p].systems["good"].table for p in report.policies}
+    assert sum(tables["licensed"]["C"].values()) == 40
+    assert sum(tables["published"]["C"].values()) == 37
+    assert sum(report.policies["published"].controls["random"].table["U"].values()) == (
+        pytest.approx(43)
+    )
+
+
+def test_clusters_that_go_together_are_noted(tmp_path: Path) -> None:
+    rows = rows_of("good", good, count=300)
+    right = {f"big{n}": random.Random(n).random() < 0.5 for n in range(12)}
+    for n, row in enumerate(rows):
+        row["cluster"] = f"big{n % 12}"
+        row["pred"] = row["gold"] if right[row["cluster"]] else "INVALID"
+    report = measure(read_observations([write(tmp_path / "r.jsonl", rows)]), QUICK)
+    assert any("Cards of one cluster go together for good" in note for note in report.notes)
+    for row in rows:
+        row["cluster"] = "ab"[row["id"] > "0100"]
+    report = measure(read_observations([write(tmp_path / "r.jsonl", rows)]), QUICK)
+    assert any("Only 2 clusters" in note for note in report.notes)
+
+
+def observations_of(answers: list[tuple[str, str, str]]) -> Observations:
+    """Observations made by hand: (label, prediction, cluster) per card."""
+    clusters = sorted({a[2] for a in answers})
+    preds = ("YES", "NO", "UNKNOWN", "INVALID", "ERROR")
+    labels = np.array([LABEL_CODE[a[0]] for a in answers], dtype=np.int8)
+    return Observations(
+        cards="c",
+        ids=tuple(f"{n:03d}" for n in range(len(answers))),
+        labels=labels,
+        golds=labels,
+        kinds=("",) * len(answers),
+        difficulties=("",) * len(answers),
+        clusters=np.array([clusters.index(a[2]) for a in answers], dtype=np.int64),
+        preds={"s": np.array([preds.index(a[1]) for a in answers], dtype=np.int8)},
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("ECU"),
+            st.sampled_from(["YES", "NO", "UNKNOWN", "INVALID", "ERROR"]),
+            st.sampled_from("abcdef"),
+        ),
+        min_size=1,
+        max_size=25,
+    )
+)
+def test_any_answers_give_sound_numbers(answers: list[tuple[str, str, str]]) -> None:
+    report = measure(observations_of(answers), Plan(resamples=100))
+    assert msgspec.json.decode(msgspec.json.encode(report), type=MetricsReport) == report
+    for part in report.policies.values():
+        for value in part.systems["s"].metrics.values():
+            assert (value.value is None) == (value.denominator == 0)
+            assert (value.value is None) == (value.method == "none")
+            for low, high in value.intervals.values():
+                assert 0 <= low <= high <= 1
+            # An interval of one point would claim certainty.
+            if value.low is not None and value.high is not None and value.method != "wilson":
+                assert value.low < value.high or value.method.startswith("bootstrap")
+        block = published_block(counts_of(part.systems["s"].table))
+        assert (
+            block["metrics"]["LA"] == report.policies["published"].systems["s"].metrics["LA"].value
+        )
+
+
+def test_main_writes_what_measure_gives(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "deep" / "metrics.json"
+    main(results=[results], out=out, resamples=200)
+    said = capsys.readouterr().out
+    assert "licensed: good  AP" in said
+    assert "published: poor" in said
+    assert "†" in said
+    assert read_metrics(out) == measure(read_observations([results]), QUICK)
+    main(results=[results], out=tmp_path / "again.json", resamples=200)
+    assert out.read_bytes() == (tmp_path / "again.json").read_bytes()
+
+
+@pytest.mark.parametrize("policy", list(PolicyChoice))
+def test_policy_chooses(results: Path, tmp_path: Path, policy: PolicyChoice) -> None:
+    out = tmp_path / "metrics.json"
+    main(results=[results], out=out, policy=policy, resamples=100)
+    expected = ["licensed", "published"] if policy == PolicyChoice.both else [policy.value]
+    assert list(read_metrics(out).policies) == expected
+
+
+def test_files_apart_or_together_are_one_run(tmp_path: Path) -> None:
+    a = write(tmp_path / "a.jsonl", rows_of("good", good))
+    b = write(tmp_path / "b.jsonl", rows_of("poor", poor))
+    main(results=[a], more_results=[b], out=tmp_path / "m.json", resamples=100)
+    apart = read_metrics(tmp_path / "m.json")
+    both = write(tmp_path / "all.jsonl", rows_of("good", good) + rows_of("poor", poor))
+    main(results=[both], out=tmp_path / "m.json", resamples=100)
+    assert read_metrics(tmp_path / "m.json").policies == apart.policies
+
+
+def test_verbose_prints_tables_in_which_names_are_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_of("[red]x[/red]\x1b[31m", good) + rows_of("poor", poor)
+    for row in rows[::3]:
+        row["kind"] = "[/bold]{{7*7}}\n"
+    main(
+        results=[write(tmp_path / "r.jsonl", rows)],
+        out=tmp_path / "m.json",
+        resamples=100,
+        verbose=True,
+    )
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "policy licensed" in said
+    assert "AP|cards:0123456789ab|policy:licensed|boot:100|seed:12345|v:" in said
+
+
+def test_tables_and_rows_cover_everyone(report: MetricsReport) -> None:
+    rows = headline_rows(report.policies["licensed"], (*HEADLINE, *BESIDE))
+    assert [name for name, _ in rows][-4:] == [
+        *("always-YES", "always-NO", "always-UNKNOWN", "random"),
+    ]
+    assert all(len(values) == 8 for _, values in rows)
+    lines = [part for part in tables(report) if isinstance(part, str)]
+    assert any("always-UNKNOWN" in line for line in lines)
+    assert any(line.startswith("note: poor has") for line in summary(report))
+    shown = show_with_interval(report.policies["licensed"].systems["poor"].metrics["AP"])
+    assert shown.count("[") == 1
+    assert "…" in shown
+
+
+def test_the_published_files_replay(published_data: Path, tmp_path: Path) -> None:
+    folder = published_data / "epistemic"
+    files = [folder / "kg_results.jsonl", folder / "graph_rag_results.jsonl"]
+    main(results=files, cards=[folder / "context_cards.jsonl"], out=tmp_path / "m.json")
+    report = read_metrics(tmp_path / "m.json")
+    published = json.loads((folder / "metrics.json").read_text("utf-8"))
+    for system, expected in published.items():
+        table = report.policies["published"].systems[system].table
+        assert published_block(counts_of(table)) == expected
+    cards = read_cards(folder / "context_cards.jsonl")
+    assert report.cards == card_set_hash(cards)[:12]
+    assert report.n_clusters == len({card.claim.subj for card in cards})
+    fixed = measure(read_observations([folder / "graph_rag_results_fixed.jsonl"]), QUICK)
+    metrics = fixed.policies["published"].systems["graph_rag"].metrics
+    assert [metrics[name].value for name in (*HEADLINE, "accuracy")] == [1, 1, 0, 1, 0.5]
+
+
+def test_results_are_held_against_their_cards(
+    card_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = card_file(9)
+    cards = read_cards(path)
+    rows = [
+        {"id": card.id, "gold": card.gold, "label": card.label, "pred": "YES", "system": "s"}
+        for card in cards
+    ]
+    seen = check_cards(read_observations([write(tmp_path / "r", rows)]), [path])
+    assert seen.cards == card_set_hash(cards)[:12]
+    assert set(seen.kinds) == {"hiddenkind0", "hiddenkind1", "hiddenkind2", "hiddenkind3"}
+    assert seen.n_clusters == 9
+    assert seen.notes == ()
+    some = check_cards(read_observations([write(tmp_path / "r", rows[:5])]), [path])
+    assert any("4 of 9 cards have no result" in note for note in some.notes)
+    named = [{**row, "cards": seen.cards} for row in rows]
+    assert (
+        check_cards(read_observations([write(tmp_path / "r", named)]), [path]).cards == seen.cards
+    )
+    with pytest.raises(CardSetMismatchError, match="these cards are"):
+        check_cards(
+            read_observations([write(tmp_path / "r", [{**r, "cards": "beef"} for r in rows])]),
+            [path],
+        )
+    with pytest.raises(CardSetMismatchError, match="do not hold it"):
+        check_cards(read_observations([write(tmp_path / "r", [{**rows[0], "id": "x"}])]), [path])
+    swapped = {**rows[0], "label": "U", "gold": "UNKNOWN"}
+    with pytest.raises(CardSetMismatchError, match="as E"):
+        check_cards(read_observations([write(tmp_path / "r", [swapped])]), [path])
+    with pytest.raises(DuplicateIdError, match="share an id"):
+        check_cards(seen, [path, path])
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ([{"id": "a", "gold": "YES", "pred": "YES"}] * 2, 13),
+        ([{"id": "a", "gold": "PERHAPS", "pred": "YES"}], 12),
+        ([{"id": i, "gold": "YES", "pred": "YES", "cards": i} for i in "ab"], 14),
+    ],
+)
+def test_as_a_script_it_ends_in_one_line_and_a_code(
+    tmp_path: Path, rows: list[dict[str, Any]], code: int
+) -> None:
+    path = write(tmp_path / "r.jsonl", rows)
+    done = subprocess.run(
+        [sys.executable, "eval/metrics_abstention.py", "--results", path, "--out", tmp_path / "m"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "m").exists()
+
+
+def test_codes_cover_gold_and_label_alike() -> None:
+    assert {GOLD_OF_LABEL[label]: code for label, code in LABEL_CODE.items()} == GOLD_CODE  # type: ignore[index] # the keys are labels
