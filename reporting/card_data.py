@@ -15,7 +15,7 @@ from eval.result import Pred
 from kg.claims import Gold, Verdict
 from reporting.inputs import Inputs, Reply
 from reporting.proofs import ProofWords, term_words
-from reporting.visible import visible
+from reporting.visible import shown_name, visible
 
 Outcome = Literal["right", "held", "wrong", "none"]
 
@@ -124,11 +124,11 @@ def _proof(card: Card, words: ProofWords) -> str:
 
 def _answer(system: str, control: bool, gold: Gold, reply: Reply | None) -> CardAnswer:
     if reply is None:
-        return CardAnswer(_shown(system), control, None, None, "")
+        return CardAnswer(shown_name(system), control, None, None, "")
     reason = reply.error if reply.pred == "ERROR" and reply.error else reply.raw
     # A control's reply only repeats its name.
     return CardAnswer(
-        system=_shown(system),
+        system=shown_name(system),
         control=control,
         pred=reply.pred,
         outcome=outcome(gold, reply.pred),

@@ -132,7 +132,7 @@ def dot_panel(entries: Sequence[tuple[str, bool, Estimate]]) -> DotPanel:
     divider: float | None = None
     rows: list[DotRow] = []
     for name, control, estimate in ordered:
-        if control and divider is None and rows:
+        if control and rows and not rows[-1].control:
             divider = round(y - _ROW_HEIGHT / 2 + _DIVIDER_GAP / 2, 1)
             y += _DIVIDER_GAP
 

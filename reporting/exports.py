@@ -92,17 +92,15 @@ def _card_line(card: CardRow) -> list[object]:
     return line
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#!|~$^])")
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]()#!|~$^]|^[+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
+"""What Markdown takes as markup: anywhere, or (signs, ``1.``) at the start of a line."""
 
 
 def md(text: str) -> str:
     """``text`` on one line of Markdown, meaning nothing but itself."""
     flat = " ".join(visible(text).split())
-    escaped = _MARKDOWN.sub(r"\\\1", flat)
-    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(
-        r"^(\d+)([.)])|^([+-])", r"\1\\\2\3" if escaped[:1].isdigit() else r"\\\3", escaped
-    )
+    escaped = _MARKDOWN.sub(r"\\\g<0>", flat)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _md_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -12,8 +12,15 @@ from kg.base.console import run_script, say, warn
 
 def main(
     results: Annotated[list[Path], typer.Option(help="Result file (JSONL); repeatable.")],
-    metrics: Annotated[Path, typer.Option(help="metrics.json made from these results.")],
-    out: Annotated[Path, typer.Option(help="The HTML file; exports get the same stem.")],
+    more_results: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RESULTS]...", help="More result files.")
+    ] = None,
+    metrics: Annotated[Path, typer.Option(help="metrics.json made from these results.")] = Path(
+        "results/metrics.json"
+    ),
+    out: Annotated[Path, typer.Option(help="The HTML file; exports get the same stem.")] = Path(
+        "results/report.html"
+    ),
     cards: Annotated[
         list[Path] | None,
         typer.Option(help="Card file; repeatable. Default: the one the manifests name."),
@@ -42,6 +49,7 @@ def main(
         write_report,
     )
 
+    results = [*results, *(more_results or ())]
     wanted = read_formats(formats)
     refuse_overwriting(out, wanted, [*results, metrics, *(cards or ())])
     inputs = read_inputs(results, metrics, cards)

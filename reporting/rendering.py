@@ -26,7 +26,7 @@ from reporting.glossary import TERMS
 from reporting.inputs import Inputs
 from reporting.verdict import caveats, joined, verdict
 from reporting.view import View
-from reporting.visible import embed, visible
+from reporting.visible import embed, shown_name, visible
 
 FIRST_ROWS = 25
 """Cards that stand in the page as HTML, for readers without scripts: the first page."""
@@ -52,6 +52,7 @@ def environment() -> Environment:
         number=number,
         percent=percent,
         visible=visible,
+        shown_name=shown_name,
         symbol=outcome_symbol,
         words=outcome_words,
     )

@@ -15,7 +15,7 @@ from reporting.inputs import Inputs
 from reporting.proofs import ProofWords, plain_proof
 from reporting.rendering import render
 from reporting.view import View
-from reporting.visible import visible
+from reporting.visible import shown_name, visible
 
 Format = Literal["html", "csv", "md", "json"]
 FORMATS: tuple[Format, ...] = ("html", "csv", "md", "json")
@@ -139,7 +139,7 @@ def write_report(
     rows = list(card_rows(inputs, source.words))
     notices = [source.notice] if source.notice else []
     names = output_names(out)
-    about = visible(source.domain_title or inputs.domain or "")
+    about = shown_name(source.domain_title or inputs.domain or "")
     title = f"{about}: who knows when not to answer?" if about else TITLE
     for form in FORMATS:
         if form not in formats:
@@ -155,7 +155,7 @@ def write_report(
             )
             write_text_atomic(out, page)
         elif form == "csv":
-            systems = [visible(name) for name in inputs.systems]
+            systems = [shown_name(name) for name in inputs.systems]
             write_text_atomic(names["csv"][0], metrics_csv(view))
             write_text_atomic(names["csv"][1], cards_csv(rows, systems))
         elif form == "md":

@@ -12,6 +12,8 @@ from itertools import pairwise
 from eval.metrics_record import MetricsReport, PairedComparison, PolicyReport, SystemReport
 from reporting.charts import number, percent
 from reporting.glossary import HEADLINE, metric_words
+from reporting.view import main_policy
+from reporting.visible import shown_name
 
 _LABEL_NAMES = {"E": "entailed", "C": "contradictory", "U": "unknown"}
 _COUNT_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
@@ -25,7 +27,7 @@ def verdict(report: MetricsReport, systems: Sequence[str]) -> list[str]:
         report: the metrics.
         systems: names of the systems that are not controls, in the order of the tables.
     """
-    policy = report.policies.get("licensed") or next(iter(report.policies.values()))
+    policy = report.policies[main_policy(report)]
     known = [(name, policy.systems[name]) for name in systems if name in policy.systems]
     sentences = [_opening(report, len(known))]
     if known:
@@ -37,7 +39,7 @@ def verdict(report: MetricsReport, systems: Sequence[str]) -> list[str]:
 
 def caveats(report: MetricsReport) -> list[str]:
     """What the reader must hold against the headline numbers: metrics that a control wins."""
-    return _controls(report.policies.get("licensed") or next(iter(report.policies.values())))
+    return _controls(report.policies[main_policy(report)])
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -69,7 +71,8 @@ def _accuracy(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
     if not scored:
         return []
     parts = [
-        f"{name} on {percent(value)}{' (it is shown the claim itself)' if oracle else ''}"
+        f"{shown_name(name)} on {percent(value)}"
+        + (" (it is shown the claim itself)" if oracle else "")
         for name, value, oracle in scored[:_NAMED_AT_MOST]
     ]
     return [f"The proved answer was given by {joined(parts)}."]
@@ -81,7 +84,7 @@ def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
         rate = system.metrics.get("FAR-NE")
         if rate is None or rate.value is None:
             continue
-        text = f"{name} on {percent(rate.value)}"
+        text = f"{shown_name(name)} on {percent(rate.value)}"
         if rate.value and rate.low is not None and rate.high is not None:
             text += f" ({percent(rate.low).removesuffix(' %')} to {percent(rate.high)})"
         parts.append(text)
@@ -103,7 +106,7 @@ def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
         if (pair := frozenset((first, second))) in pairs
     ][:_NAMED_AT_MOST]
     found = [_difference(c) for c in neighbours if c.better is not None]
-    open_ = [f"{c.a} and {c.b}" for c in neighbours if c.better is None]
+    open_ = [f"{shown_name(c.a)} and {shown_name(c.b)}" for c in neighbours if c.better is None]
     sentences = []
     if found:
         sentences.append(f"Paired tests on the same cards find {joined(found)}.")
@@ -115,7 +118,8 @@ def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
 
 def _difference(pair: PairedComparison) -> str:
     worse = pair.b if pair.better == pair.a else pair.a
-    text = f"{pair.better} more accurate than {worse}"
+    better = pair.a if worse == pair.b else pair.b
+    text = f"{shown_name(better)} more accurate than {shown_name(worse)}"
     if pair.difference is None:
         return text
     text += f" by {number(abs(pair.difference) * 100, 1)} points"

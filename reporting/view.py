@@ -22,12 +22,13 @@ from kg.claims import GOLD_OF_LABEL, Label
 from reporting.card_data import Outcome, outcome
 from reporting.charts import Bar, DotPanel, Estimate, Scatter, bar, dot_panel, number, scatter
 from reporting.glossary import BESIDE, HEADLINE, POLICY_WORDS, MetricWords, metric_words
-from reporting.visible import visible
+from reporting.visible import shown_name, visible
 
 LABELS: tuple[Label, ...] = ("E", "C", "U")
 LABEL_TITLES: dict[str, str] = {"E": "Entailed", "C": "Contradictory", "U": "Unknown"}
 NEAR_MISS = "near-miss/"
 _NO_ESTIMATE = Estimate(None)
+_DIFFICULTIES = {"easy": 0, "medium": 1, "hard": 2}
 _DIRECTIONS = {True: "higher is better", False: "lower is better", None: "describes only"}
 
 
@@ -160,6 +161,11 @@ def estimate(value: MetricValue | None) -> Estimate:
     )
 
 
+def main_policy(report: MetricsReport) -> str:
+    """The policy that charts and verdict go by: ``licensed`` where it was computed."""
+    return "licensed" if "licensed" in report.policies else next(iter(report.policies))
+
+
 class View:
     """What the template reads. ``systems`` and ``controls`` are in the order of the tables."""
 
@@ -207,7 +213,7 @@ class View:
 
     def table(self, policy_name: str, keys: Iterable[str]) -> Table:
         """Metrics of every system and control under one policy."""
-        policy = self.report.policies[policy_name]  # type: ignore[index]  # keys come from policies
+        policy = self.report.policies[policy_name]
         columns = self.columns(keys, policy)
         beaten = {(w.metric, name) for w in policy.won_by_controls for name in (*w.beaten, *w.tied)}
 
@@ -219,7 +225,7 @@ class View:
                 )
                 for column in columns
             )
-            return Row(visible(name), "shown the claim itself" if system.oracle else "", cells)
+            return Row(shown_name(name), "shown the claim itself" if system.oracle else "", cells)
 
         rows = [(control, row(name, s, control)) for name, control, s in self._all(policy)]
         return Table(
@@ -239,7 +245,7 @@ class View:
         """Every metric that is not in the headline tables, under each policy."""
         further = []
         for table in self.headline_tables():
-            policy = self.report.policies[table.policy]  # type: ignore[index]  # as above
+            policy = self.report.policies[table.policy]
             keys = dict.fromkeys(key for _, _, s in self._all(policy) for key in s.metrics)
             rest = [key for key in keys if key not in (*HEADLINE, *BESIDE)]
             if rest:
@@ -255,7 +261,7 @@ class View:
                 column,
                 dot_panel(
                     [
-                        (visible(name), control, estimate(system.metrics.get(column.key)))
+                        (shown_name(name), control, estimate(system.metrics.get(column.key)))
                         for name, control, system in self._all(self.policy)
                     ]
                 ),
@@ -269,7 +275,7 @@ class View:
         for name, control, system in self._all(self.policy):
             coverage = estimate(system.metrics.get("coverage")).value
             accuracy = estimate(system.metrics.get("answer_accuracy")).value
-            entries.append((visible(name), control, coverage, accuracy))
+            entries.append((shown_name(name), control, coverage, accuracy))
         counts = self.report.label_counts
         answerable = counts.get("E", 0) + counts.get("C", 0)
         total = sum(counts.values())
@@ -278,7 +284,7 @@ class View:
     def heat_maps(self) -> list[HeatMap]:
         """The 3×5 table of every system, then of every control."""
         return [
-            HeatMap(visible(name), control, tuple(_heat_rows(system)))
+            HeatMap(shown_name(name), control, tuple(_heat_rows(system)))
             for name, control, system in self._all(self.policy)
         ]
 
@@ -295,8 +301,7 @@ class View:
     def difficulties(self) -> GroupTable:
         """Cards by difficulty."""
         names = self._group_names("per_difficulty")
-        ranked = [name for name in ("easy", "medium", "hard") if name in names]
-        ranked += [name for name in names if name not in ranked]
+        ranked = sorted(names, key=lambda name: _DIFFICULTIES.get(name, len(_DIFFICULTIES)))
         lines = [self._line("per_difficulty", name) for name in ranked]
         return self._groups([("", lines)])
 
@@ -319,7 +324,7 @@ class View:
 
     def _groups(self, sections: Sequence[tuple[str, list[GroupLine]]]) -> GroupTable:
         return GroupTable(
-            systems=tuple(map(visible, self.systems)),
+            systems=tuple(map(shown_name, self.systems)),
             sections=tuple((title, tuple(lines)) for title, lines in sections if lines),
         )
 
@@ -348,7 +353,7 @@ class View:
         values = [_share_right(group) for group in members]
         shown = name.removeprefix(NEAR_MISS)
         return GroupLine(
-            visible(shown) or "unnamed",
+            shown_name(shown) or "unnamed",
             f"{max(sizes, default=0):,}",
             tuple(GroupCell(value, bar(value)) for value in values),
         )
@@ -384,7 +389,7 @@ class View:
                 )
                 share = f"{100 * found / of:.1f} %" if of else "–"
                 counts.append((_count(found), share))
-            rows.append(TroubleRow(visible(name), control, tuple(counts)))
+            rows.append(TroubleRow(shown_name(name), control, tuple(counts)))
         return rows
 
     # -- paired comparisons ---------------------------------------------------------------------
@@ -395,7 +400,7 @@ class View:
         for pair in self.report.comparisons:
             if pair.policy == policy and not {pair.a, pair.b} & set(self.controls):
                 grouped.setdefault(pair.metric, []).append(pair)
-        report = self.report.policies[policy]  # type: ignore[index]  # keys come from policies
+        report = self.report.policies[policy]
         return [
             (column, [_pair_row(pair) for pair in grouped[column.key]])
             for column in self.columns(_accuracy_first(grouped), report)
@@ -474,7 +479,7 @@ def _pair_row(pair: PairedComparison) -> PairRow:
         p=_p(pair.p_holm if pair.p_holm is not None else pair.p),
         discordant=counts,
         smallest=number(pair.minimum_detectable_effect),
-        finding=f"{visible(pair.better)} is better" if pair.better else "cannot be told apart",
+        finding=f"{shown_name(pair.better)} is better" if pair.better else "cannot be told apart",
     )
 
 

@@ -43,6 +43,19 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
 
 
+NAME_LIMIT = 120
+"""Characters shown of a system's name, which stands in every table."""
+
+
+def shown_name(name: str) -> str:
+    """A name fit for headings and table heads: visible, its middle left out when very long."""
+    text = visible(name)
+    if len(text) <= NAME_LIMIT:
+        return text
+    tail = NAME_LIMIT // 4
+    return f"{text[: NAME_LIMIT - tail - 1]}…{text[-tail:]}"
+
+
 _SCRIPT_ESCAPES = str.maketrans(
     {
         "<": "\\u003c",
@@ -55,9 +68,9 @@ _SCRIPT_ESCAPES = str.maketrans(
 
 
 def embed(value: Any) -> str:
-    """``value`` as JSON that can stand inside ``<script type="application/json">``.
+    r"""``value`` as JSON that can stand inside ``<script type="application/json">``.
 
-    ``<``, ``>`` and ``&`` only ever occur inside JSON strings, where the ``\\uXXXX`` form means
+    ``<``, ``>`` and ``&`` only ever occur inside JSON strings, where the ``\uXXXX`` form means
     the same; so no ``</script>`` or ``<!--`` can appear, whatever the data holds.
     """
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

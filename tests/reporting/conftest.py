@@ -1,0 +1,231 @@
+"""A small world for reports: cards, answers and metrics, made by the real code that makes them."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cards.card import Card, card_set_hash, write_cards
+from eval.manifest import RunManifest, manifest_path, write_manifest
+from eval.metrics_report import measure
+from eval.observations import read_observations
+from eval.result import Pred, Result, result_to_json
+from eval.samples import Plan
+from kg.base.files import write_json_atomic, write_jsonl_atomic
+from kg.claims import GOLD_OF_LABEL, Claim, Label, Proof, Violation
+
+W = "https://epoche.example/rivers#"
+ENTITY = "https://epoche.example/rivers/"
+RIVERS = ("Rhine", "Danube", "Elbe", "Rhône", "Orinoco", "Ob", "Volga", "Po", "Tagus", "Shannon")
+SEAS = ("North Sea", "Black Sea", "Kara Sea", "Adriatic Sea")
+KINDS: dict[Label, tuple[str, ...]] = {
+    "E": ("asserted", "inferred"),
+    "C": ("functional", "disjoint", "near-miss/downstream"),
+    "U": ("absent", "near-miss/sibling"),
+}
+SYSTEMS = {"kg": (1.0, 0.0, 0.0), "careful": (0.7, 0.25, 0.0), "hasty": (0.5, 0.1, 0.1)}
+"""System → shares of right answers, of UNKNOWN, and of unusable replies; the rest is wrong."""
+
+
+def claim(rng: random.Random) -> Claim:
+    return Claim(
+        ENTITY + rng.choice(RIVERS),
+        W + rng.choice(("flowsInto", "drainsInto")),
+        ENTITY + rng.choice(SEAS).replace(" ", "_"),
+    )
+
+
+def proof_of(label: Label, asked: Claim) -> Proof:
+    if label == "E":
+        return Proof("asserted", "index", premises=(asked,))
+    if label == "C":
+        broken = Violation(
+            W + "OneMouthShape",
+            "MaxCountConstraintComponent",
+            asked.subj,
+            f"<{asked.pred}>",
+            "",
+            "A river has at most one mouth.",
+        )
+        return Proof("violation", "incremental", violations=(broken,))
+    return Proof("unproved", "incremental", checked=((W + "OneMouthShape", asked.subj),))
+
+
+def some_cards(n: int, seed: int = 7) -> list[Card]:
+    rng = random.Random(seed)
+    cards = []
+    for number in range(n):
+        label: Label = ("E", "C", "U")[number % 3]
+        asked = claim(rng)
+        name = asked.subj.removeprefix(ENTITY)
+        sea = asked.obj.removeprefix(ENTITY).replace("_", " ")
+        cards.append(
+            Card(
+                id=f"{number:04x}{rng.getrandbits(32):08x}",
+                facts=tuple(
+                    f"The {rng.choice(RIVERS)} flows into the {rng.choice(SEAS)}." for _ in range(3)
+                ),
+                rules=("A river has at most one mouth.",),
+                question=f"Does the {name} flow into the {sea}?",
+                gold=GOLD_OF_LABEL[label],
+                label=label,
+                claim=asked,
+                kind=rng.choice(KINDS[label]),
+                proof=proof_of(label, asked),
+                cluster=asked.subj,
+                difficulty=rng.choice(("easy", "medium", "hard")),
+            )
+        )
+    return cards
+
+
+def some_answer(card: Card, shares: tuple[float, float, float], rng: random.Random) -> Pred:
+    right, unknown, unusable = shares
+    at = rng.random()
+    if at < right:
+        return card.gold
+    if at < right + unknown:
+        return "UNKNOWN"
+    if at < right + unknown + unusable:
+        return rng.choice(("INVALID", "ERROR"))
+    return rng.choice([p for p in ("YES", "NO") if p != card.gold])
+
+
+def result_of(card: Card, system: str, pred: Pred, cards: str, **more: Any) -> Result:
+    return Result(
+        id=card.id,
+        system=system,
+        gold=card.gold,
+        label=card.label,
+        pred=pred,
+        passed=pred == card.gold,
+        kind=card.kind,
+        cluster=card.cluster,
+        difficulty=card.difficulty,
+        cards=cards,
+        **more,
+    )
+
+
+@dataclass
+class World:
+    """The files of a finished run."""
+
+    folder: Path
+    cards: list[Card]
+    results: list[Path] = field(default_factory=list)
+
+    @property
+    def deck(self) -> Path:
+        return self.folder / "cards.jsonl"
+
+    @property
+    def metrics(self) -> Path:
+        return self.folder / "metrics.json"
+
+    def flags(self, out: Path | None = None) -> list[str]:
+        files = [part for path in self.results for part in ("--results", str(path))]
+        out = out or self.folder / "report.html"
+        return [*files, "--metrics", str(self.metrics), "--out", str(out)]
+
+
+def build_world(
+    folder: Path,
+    cards: list[Card] | None = None,
+    systems: dict[str, tuple[float, float, float]] | None = None,
+    *,
+    manifests: bool = True,
+    controls: bool = True,
+    resamples: int = 50,
+    raw: Callable[[Card, Pred], str] = lambda card, pred: f"I read the facts and say {pred}.",
+) -> World:
+    """Writes cards, results, manifests and metrics below ``folder``."""
+    world = World(folder, cards or some_cards(60))
+    write_cards(world.deck, world.cards)
+    digest = card_set_hash(world.cards)
+    rng = random.Random(11)
+    plan: dict[str, tuple[float, float, float] | Pred] = dict(systems or SYSTEMS)
+    if controls:
+        plan |= {"always-YES": "YES", "always-UNKNOWN": "UNKNOWN"}
+    for number, (system, shares) in enumerate(plan.items()):
+        rows = []
+        for card in world.cards:
+            pred = shares if isinstance(shares, str) else some_answer(card, shares, rng)
+            error = "timed out" if pred == "ERROR" else None
+            rows.append(
+                result_of(card, system, pred, digest[:12], raw=raw(card, pred), error=error)
+            )
+        path = folder / f"{number}_results.jsonl"
+        write_jsonl_atomic(path, map(result_to_json, rows))
+        world.results.append(path)
+        if manifests:
+            write_manifest(manifest_path(path), manifest(path, system, digest, world))
+    write_json_atomic(
+        world.metrics, measure(read_observations(world.results), Plan(resamples=resamples))
+    )
+    return world
+
+
+def manifest(path: Path, system: str, digest: str, world: World) -> RunManifest:
+    return RunManifest(
+        results=path.name,
+        cards_file="cards.jsonl",
+        cards_sha256=digest,
+        cards_file_sha256="0" * 64,
+        card_count=len(world.cards),
+        system=system,
+        systems=(system,),
+        oracles=("kg",) if system == "kg" else (),
+        seed=1,
+        started="2026-01-01T00:00:00+00:00",
+        status="complete",
+    )
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Sixty cards, three systems, two controls."""
+    return build_world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="session")
+def kit() -> SimpleNamespace:
+    """The makers of this file, for tests that need a world of their own."""
+    return SimpleNamespace(
+        build_world=build_world, some_cards=some_cards, proof_of=proof_of, result_of=result_of
+    )
+
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Real Chromium. Without one, browser tests are skipped here and fail in CI."""
+    found = os.environ.get("EPOCHE_CHROMIUM") or shutil.which("chromium")
+    if not found:
+        reason = "no chromium on PATH and EPOCHE_CHROMIUM is not set (Debian: apt install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        yield running
+        running.close()

@@ -1,0 +1,435 @@
+"""The report in real Chromium: what a reader sees and can do, and what must never happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from cards.card import Card
+from kg.claims import Claim
+from reporting.html_report import main
+from reporting.inputs import read_inputs
+from reporting.proofs import plain_proof
+from reporting.report_files import ProofSource, write_report
+from reporting.visible import shown_name, visible
+
+pytestmark = pytest.mark.browser
+
+
+class Reader:
+    """One open page and everything that went wrong in it."""
+
+    def __init__(self, browser: Any, report: Path, **context: Any) -> None:
+        context.setdefault("viewport", {"width": 1280, "height": 900})
+        self.context = browser.new_context(**context)
+        self.page = self.context.new_page()
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.problems.append(message.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.problems.append("dialog"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.url = report.as_uri()
+        self.page.goto(self.url)
+
+    def count(self) -> str:
+        return self.page.inner_text("#count")
+
+    def rows(self) -> int:
+        return self.page.locator("#card-rows > tr:has(.c-card)").count()
+
+    def wait_count(self, text: str) -> None:
+        self.page.wait_for_function(
+            "text => document.getElementById('count').textContent === text", arg=text, timeout=10000
+        )
+
+
+@pytest.fixture(scope="module")
+def report(world: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("page") / "report.html"
+    main(world.results, None, world.metrics, out)
+    return out
+
+
+@pytest.fixture
+def open_report(browser: Any) -> Iterator[Callable[..., Reader]]:
+    readers: list[Reader] = []
+
+    def opened(path: Path, **context: Any) -> Reader:
+        readers.append(Reader(browser, path, **context))
+        return readers[-1]
+
+    yield opened
+    for reader in readers:
+        reader.context.close()
+
+
+def test_opens_quietly_and_asks_nothing_of_the_network(open_report, report):
+    reader = open_report(report)
+    assert reader.count() == "60 cards"
+    assert reader.rows() == 25
+    assert reader.problems == []
+    assert reader.requests == [reader.url]
+    csp = reader.page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
+    assert csp.startswith("default-src 'none'")
+    assert "script-src 'sha256-" in csp
+
+
+def test_the_policy_of_the_page_stops_any_other_script(open_report, report, tmp_path):
+    page = report.read_text(encoding="utf-8")
+    intruder = tmp_path / "intruder.html"
+    intruder.write_text(
+        page.replace("</main>", "<script>window.broken = 1</script><img src=x onerror='broken=1'>"),
+        encoding="utf-8",
+    )
+    reader = open_report(intruder)
+    assert reader.page.evaluate("window.broken") is None
+    assert reader.problems  # Chromium names what it refused
+
+
+def test_filters_filter(open_report, report, world):
+    reader = open_report(report)
+    page = reader.page
+    contradictory = [card for card in world.cards if card.label == "C"]
+    page.select_option("#f-label", "C")
+    reader.wait_count(f"{len(contradictory)} of 60 cards")
+    assert set(page.locator("#card-rows .tag").all_inner_texts()) == {"C contradictory"}
+    kind = [card for card in contradictory if card.kind == "functional"]
+    page.select_option("#f-kind", "functional")
+    reader.wait_count(f"{len(kind)} of 60 cards")
+    page.click("#clear")
+    reader.wait_count("60 cards")
+
+
+def test_filters_by_a_systems_outcome_and_by_disagreement(open_report, report, world):
+    reader = open_report(report)
+    answers = read_inputs(world.results, world.metrics).answers
+    wrong = [
+        c
+        for c in world.cards
+        if answers["hasty"][c.id].pred in ("YES", "NO") and answers["hasty"][c.id].pred != c.gold
+    ]
+    reader.page.select_option("#f-system", "hasty")
+    reader.page.select_option("#f-outcome", "wrong")
+    reader.wait_count(f"{len(wrong)} of 60 cards")
+    assert "✗" in reader.page.inner_text("#card-rows")
+    reader.page.click("#clear")
+    systems = ("kg", "careful", "hasty")
+    split = [c for c in world.cards if len({answers[s][c.id].pred for s in systems}) > 1]
+    reader.page.check("#f-disagree")
+    reader.wait_count(f"{len(split)} of 60 cards")
+    reader.page.select_option("#f-outcome", "ERROR")
+    failed = [c for c in split if any(answers[s][c.id].pred == "ERROR" for s in systems)]
+    reader.wait_count(f"{len(failed)} of 60 cards")
+
+
+def test_search_finds_whatever_the_accents(open_report, report, world):
+    reader = open_report(report)
+    reader.page.keyboard.press("/")
+    assert reader.page.evaluate("document.activeElement.id") == "f-q"
+    reader.page.keyboard.type("RHONE")
+    found = [
+        c for c in world.cards if "Rhône" in c.question or any("Rhône" in fact for fact in c.facts)
+    ]
+    assert 0 < len(found) < 60
+    reader.wait_count(f"{len(found)} of 60 cards")
+    reader.page.keyboard.press("Escape")
+    reader.wait_count("60 cards")
+    reader.page.fill("#f-q", "no such river anywhere")
+    reader.wait_count("0 of 60 cards")
+    assert "Loosen a filter" in reader.page.inner_text("#card-rows")
+
+
+def test_sorts_by_column_with_the_keyboard(open_report, report):
+    reader = open_report(report)
+    page = reader.page
+    button = page.locator("#card-head [data-sort=question]")
+    button.focus()
+    page.keyboard.press("Enter")
+    head = page.locator("#card-head th", has=page.locator("[data-sort=question]"))
+    assert head.get_attribute("aria-sort") == "ascending"
+    up = page.locator("#card-rows .q").all_inner_texts()
+    assert up == sorted(up)
+    assert page.evaluate("document.activeElement.dataset.sort") == "question"
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    down = page.locator("#card-rows .q").all_inner_texts()
+    assert down == sorted(down, reverse=True)
+    assert down[0] != up[0]
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "none"
+
+
+def test_pages_and_opens_cards_with_the_keyboard(open_report, report):
+    reader = open_report(report)
+    page = reader.page
+    first = page.locator("#card-rows .q").first.inner_text()
+    page.locator("#next").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#page-of") == "page 3 of 3"
+    assert reader.rows() == 10
+    assert page.locator("#next").is_disabled()
+    page.locator("#prev").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert page.locator("#card-rows .q").first.inner_text() == first
+    page.locator("#card-rows summary").first.focus()
+    page.keyboard.press("Enter")
+    assert "A river has at most one mouth." in page.locator("#card-rows details").first.inner_text()
+    page.click("#expand")
+    assert page.locator("#card-rows details[open]").count() == 25
+
+
+def test_the_address_keeps_the_choice(open_report, report, world):
+    reader = open_report(report)
+    page = reader.page
+    page.select_option("#f-label", "U")
+    page.check("#f-controls")
+    address = page.evaluate("location.href")
+    assert "label=U" in address
+    again = open_report(report)
+    again.page.goto(address)
+    again.page.reload()
+    unknown = sum(card.label == "U" for card in world.cards)
+    assert again.count() == f"{unknown} of 60 cards"
+    assert "always-YES" in again.page.inner_text("#card-head")
+    card = world.cards[33]
+    again.page.goto(f"{again.url}#cards?card={card.id}")
+    again.wait_count("1 of 60 cards")
+    assert card.id in again.page.locator("#card-rows").text_content()
+    again.page.goto(f"{again.url}#cards?card=nonsense&page=-4&sort=zzz&size=x&label=%3Cb%3E")
+    assert again.problems == []
+
+
+def test_the_first_cards_stand_there_without_scripts(open_report, report):
+    with_script = open_report(report)
+    without = open_report(report, java_script_enabled=False)
+    shown = [
+        reader.page.locator("#card-rows .q, #card-rows .proof, #card-rows .o").all_text_contents()
+        for reader in (with_script, without)
+    ]
+    assert shown[0] == shown[1]
+    assert without.page.locator("noscript").inner_text().startswith("Without scripts")
+    assert not without.page.locator(".filters").is_visible()
+    without.page.locator("#card-rows summary").first.click()
+    assert "A river has at most one mouth." in without.page.inner_text("#card-rows")
+
+
+def test_dark_mode_differs_and_both_have_enough_contrast(open_report, report):
+    backgrounds = []
+    for scheme in ("light", "dark"):
+        reader = open_report(report, color_scheme=scheme)
+        backgrounds.append(reader.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        for details in reader.page.locator("details").all()[:3]:
+            details.evaluate("node => { node.open = true; }")
+        poor = reader.page.evaluate(CONTRAST)
+        assert poor == []
+    assert backgrounds[0] != backgrounds[1]
+
+
+# Every piece of text against the colour behind it, after WCAG 2.2 (1.4.3, level AA). Colours are
+# read back from a canvas, so that color-mix() and light-dark() are what the browser makes of them.
+CONTRAST = """() => {
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = 1;
+  const brush = canvas.getContext('2d', { willReadFrequently: true });
+  const rgba = (colour) => {
+    brush.clearRect(0, 0, 1, 1); brush.fillStyle = colour; brush.fillRect(0, 0, 1, 1);
+    return Array.from(brush.getImageData(0, 0, 1, 1).data);
+  };
+  const luminance = ([r, g, b]) => [r, g, b].map((c) => c / 255)
+    .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = rgba(getComputedStyle(at).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return [255, 255, 255, 255];
+  };
+  const poor = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode.parentElement;
+    if (!walk.currentNode.textContent.trim() || !node.getClientRects().length) continue;
+    if (node.closest('script, style, noscript, .sr, .skip, option, :disabled')) continue;
+    const style = getComputedStyle(node);
+    const ink = rgba(node.closest('svg') ? style.fill : style.color);
+    const [a, b] = [luminance(ink), luminance(behind(node))].sort((x, y) => y - x);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < (large ? 3 : 4.5)) {
+      poor.push([walk.currentNode.textContent.trim().slice(0, 30), ratio.toFixed(2)]);
+    }
+  }
+  return poor;
+}"""
+
+
+def test_landmarks_captions_names_and_visible_focus(open_report, report):
+    page = open_report(report).page
+    for landmark in ("header", "nav[aria-label]", "main", "footer"):
+        assert page.locator(landmark).count() == 1
+    assert page.locator("h1").count() == 1
+    assert page.locator("table").count() == page.locator("table > caption").count()
+    unnamed = "svg[role=img]:not(:has(> title)), svg[role=img]:not(:has(> desc))"
+    assert page.locator(unnamed).count() == 0
+    assert page.locator("section:not([aria-labelledby])").count() == 0
+    nameless = """() => Array.from(document.querySelectorAll('input, select')).filter(
+        (field) => !field.labels.length || !field.labels[0].textContent.trim()).length"""
+    assert page.evaluate(nameless) == 0
+    twice = """() => { const ids = Array.from(document.querySelectorAll('[id]'), (n) => n.id);
+        return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
+    assert page.evaluate(twice) == []
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.locator(".skip").bounding_box()["y"] >= 0
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert page.evaluate(outline) == "solid"
+
+
+@pytest.mark.parametrize("width", [320, 400, 1280, 2200])
+def test_the_page_itself_never_scrolls_sideways(open_report, report, width):
+    page = open_report(report, viewport={"width": width, "height": 800}).page
+    page.check("#f-controls")
+    page.click("#expand")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_prints(open_report, report, tmp_path):
+    page = open_report(report, color_scheme="dark").page
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator(".filters").is_visible()
+    pdf = page.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
+    assert pdf.startswith(b"%PDF")
+    assert len(pdf) > 20_000
+
+
+HOSTILE = (
+    "<script>document.title='owned';alert(1)</script>",
+    "</td></tr></table>",
+    "</script><script>alert(2)</script>",
+    "<!--<script>",
+    "<img src=x onerror=alert(3)>",
+    "{{7*7}}",
+    "{% raw %}{%raw%}",
+    "javascript:alert(4)",
+    "\u202egnorw si siht\u202c",
+    "nul \x00 bell \x07 line\u2028separator",
+    "🏞️👩‍🔬 café",
+    "\"'`=&amp;<b>",
+    "x" * 10_000,
+)
+
+
+def hostile_cards(kit: Any) -> list[Card]:
+    """One card a hostile text, which stands in every text field of it."""
+    cards = []
+    for number, (card, text) in enumerate(zip(kit.some_cards(len(HOSTILE)), HOSTILE, strict=True)):
+        asked = Claim(card.claim.subj + text, card.claim.pred + text, card.claim.obj + text)
+        cards.append(
+            msgspec.structs.replace(
+                card,
+                id=f"{number} {text}",
+                question=text,
+                facts=(text, f"{text} flows into {text}."),
+                rules=(text,),
+                kind=text,
+                claim=asked,
+                proof=kit.proof_of(card.label, asked),
+                cluster=text,
+            )
+        )
+    return cards
+
+
+def test_hostile_text_is_shown_as_text_and_never_runs(open_report, kit, tmp_path):
+    shares = (0.6, 0.2, 0.1)
+    world = kit.build_world(
+        tmp_path,
+        hostile_cards(kit),
+        dict.fromkeys(HOSTILE, shares),
+        raw=lambda card, pred: card.question,
+        controls=False,
+    )
+    inputs = read_inputs(world.results, world.metrics)
+    out = tmp_path / "report.html"
+    write_report(inputs, out, ProofSource(plain_proof, HOSTILE[0], HOSTILE[4]), ["html"])
+    source = out.read_text(encoding="utf-8")
+    assert source.count("<script") == source.count("</script>") == 2
+    assert "\x00" not in source
+    for scripts in (True, False):
+        reader = open_report(out, java_script_enabled=scripts)
+        assert reader.problems == []
+        assert reader.requests == [reader.url]
+        page = reader.page
+        assert page.title() == f"{HOSTILE[0]}: who knows when not to answer?"
+        assert page.locator("#card-rows .q").all_text_contents() == [visible(t) for t in HOSTILE]
+        assert page.locator("#card-rows li").first.text_content() == HOSTILE[0]
+        assert page.locator("main img, main iframe, main b > script, td script").count() == 0
+        kinds = page.locator("#card-rows .kind").all_text_contents()
+        assert kinds == [visible(text) for text in HOSTILE]
+        names = page.locator("#headline tbody:not(.controls) th bdi").all_text_contents()
+        assert {shown_name(text) for text in HOSTILE} <= set(names)
+        if scripts:
+            assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+            for text in HOSTILE[:-1]:
+                page.fill("#f-q", visible(text))
+                reader.wait_count(f"1 of {len(HOSTILE)} cards")
+            assert reader.problems == []
+
+
+def test_bidi_overrides_are_written_out_and_names_isolated(open_report, kit, tmp_path):
+    cards = kit.some_cards(3)
+    cards[0] = msgspec.structs.replace(cards[0], question="\u202eevil\u202c \u05e0\u05d4\u05e8?")
+    world = kit.build_world(tmp_path, cards, {"\u202ekg": (1.0, 0.0, 0.0)}, controls=False)
+    main(world.results, None, world.metrics, tmp_path / "report.html")
+    page = open_report(tmp_path / "report.html").page
+    text = page.locator("body").inner_text()
+    assert "\u202e" not in text
+    assert "⟨U+202E⟩evil⟨U+202C⟩ \u05e0\u05d4\u05e8?" in text
+    direction = "node => getComputedStyle(node).unicodeBidi"
+    assert page.locator("#headline tbody bdi").first.evaluate(direction) == "isolate"
+
+
+@pytest.fixture(scope="module")
+def large_report(kit: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("large")
+    systems = {f"system-{n}": (0.5 + n / 10, 0.2, 0.01) for n in range(5)}
+    world = kit.build_world(folder, kit.some_cards(10_000), systems, controls=False, resamples=5)
+    main(world.results, None, world.metrics, folder / "report.html", formats="html")
+    return folder / "report.html"
+
+
+@pytest.mark.slow
+def test_ten_thousand_cards_of_five_systems_stay_usable(open_report, large_report):
+    assert large_report.stat().st_size < 8_000_000
+    reader = open_report(large_report)
+    page = reader.page
+    assert reader.count() == "10,000 cards"
+    assert page.inner_text("#page-of") == "page 1 of 400"
+    assert page.evaluate("document.getElementsByTagName('*').length") < 8_000
+    page.focus("#f-q")
+    page.keyboard.type("orinoco")
+    page.wait_for_function("() => document.getElementById('count').textContent.includes(' of ')")
+    shown, total = reader.count().removesuffix(" cards").split(" of ")
+    assert total == "10,000"
+    assert 0 < int(shown.replace(",", "")) < 10_000
+    page.select_option("#f-system", "system-0")
+    page.select_option("#f-outcome", "wrong")
+    page.select_option("#f-size", "250")
+    assert reader.rows() == 250
+    assert set(page.locator("#card-rows td[data-head='system-0']").all_text_contents()) <= {
+        "✗ YES, wrong",
+        "✗ NO, wrong",
+    }
+    page.locator("#card-head [data-sort=s4]").click()
+    assert page.locator("th[aria-sort=ascending]").inner_text().startswith("system-")
+    assert reader.problems == []
