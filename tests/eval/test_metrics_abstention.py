@@ -40,7 +40,7 @@ def rows_of(
     rows = []
     for n in range(count):
         label = "ECU"[n % 3]
-        gold = GOLD_OF_LABEL[label]  # type: ignore[index] # one of the three labels
+        gold = GOLD_OF_LABEL[label]
         pred = answer(rng, gold)
         rows.append(
             {
@@ -161,7 +161,7 @@ def test_all_right_is_not_certain(tmp_path: Path) -> None:
 
 def test_a_control_run_as_a_system_scores_as_the_control(tmp_path: Path) -> None:
     for pred in ("YES", "NO", "UNKNOWN"):
-        path = write(tmp_path / "r.jsonl", rows_of("mine", lambda _r, _g, pred=pred: pred))  # type: ignore[misc] # the default binds the loop's value
+        path = write(tmp_path / "r.jsonl", rows_of("mine", lambda _r, _g, pred=pred: pred))
         report = measure(read_observations([path]), QUICK)
         for part in report.policies.values():
             mine, control = part.systems["mine"], part.controls[f"always-{pred}"]
@@ -440,4 +440,4 @@ def test_as_a_script_it_ends_in_one_line_and_a_code(
 
 
 def test_codes_cover_gold_and_label_alike() -> None:
-    assert {GOLD_OF_LABEL[label]: code for label, code in LABEL_CODE.items()} == GOLD_CODE  # type: ignore[index] # the keys are labels
+    assert {GOLD_OF_LABEL[label]: code for label, code in LABEL_CODE.items()} == GOLD_CODE

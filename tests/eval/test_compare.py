@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+
+from eval.abstention import metric
+from eval.compare import COMPARED, compare_systems
+from eval.compare_runs import main
+from eval.comparison import ComparisonReport, markdown, show_p, verdict
+from eval.metrics_abstention import PolicyChoice
+from eval.metrics_record import PairedComparison
+from eval.observations import read_observations
+from eval.paired import holm, mcnemar_exact
+from eval.samples import Plan, Samples
+from eval.signature import Signature
+from kg.base.errors import CardSetMismatchError, SystemNotFoundError
+
+GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
+SIGNATURE = Signature(metric="", cards="c", policy="", resamples=400, seed=1, version="0")
+
+
+def rows_of(
+    system: str, right: float, count: int = 300, per_cluster: int = 1
+) -> list[dict[str, Any]]:
+    """Answers that are right with a given rate, alike within a cluster."""
+    rng = random.Random(system)
+    rows: list[dict[str, Any]] = []
+    for n in range(count):
+        label = "ECU"[n % 3]
+        if n % per_cluster == 0:
+            is_right, wrong = rng.random() < right, rng.random()
+        pred = GOLD[label]
+        if not is_right:
+            pred = [p for p in GOLD.values() if p != pred][int(wrong * 2)]
+        rows.append(
+            {
+                "id": f"{n:04d}",
+                "system": system,
+                "gold": GOLD[label],
+                "label": label,
+                "pred": pred,
+                "cluster": f"s{n // per_cluster}",
+                "cards": "0123456789ab",
+            }
+        )
+    return rows
+
+
+def write(path: Path, *groups: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for rows in groups for row in rows), "utf-8")
+    return path
+
+
+def compared(
+    path: Path, baseline: str | None = None, plan: Plan | None = None
+) -> tuple[PairedComparison, ...]:
+    samples = Samples(read_observations([path]), plan or Plan(("licensed",), resamples=400, seed=1))
+    return compare_systems(samples, signature=SIGNATURE, baseline=baseline)
+
+
+def on(found: tuple[PairedComparison, ...], name: str, a: str, b: str) -> PairedComparison:
+    return next(one for one in found if (one.metric, one.a, one.b) == (name, a, b))
+
+
+def test_a_clear_winner_is_named_with_its_evidence(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", rows_of("good", 0.95), rows_of("poor", 0.6))
+    one = on(compared(path), "accuracy", "good", "poor")
+    assert one.better == "good"
+    assert one.test == "mcnemar-exact"
+    assert one.discordant is not None
+    assert one.p == pytest.approx(mcnemar_exact(one.discordant.only_a, one.discordant.only_b))
+    assert one.difference == pytest.approx(
+        (one.discordant.only_a - one.discordant.only_b) / one.n_cards
+    )
+    assert one.low is not None
+    assert one.high is not None
+    assert 0 < one.low < one.difference < one.high
+    assert one.minimum_detectable_effect is not None
+    assert 0.03 < one.minimum_detectable_effect < 0.15
+    assert verdict(one).startswith("accuracy: good is better; good less poor is +0.")
+
+
+def test_lower_is_better_where_it_is(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", rows_of("a", 0.5), rows_of("b", 0.98))
+    one = on(compared(path), "FAR-NE", "a", "b")
+    assert one.difference is not None
+    assert one.difference > 0
+    assert one.better == "b"
+
+
+def test_order_turns_the_sign_and_nothing_else(tmp_path: Path) -> None:
+    first = compared(write(tmp_path / "r", rows_of("a", 0.8), rows_of("b", 0.7)))
+    # Systems come in the order of files, so the second file's system is second.
+    x = write(tmp_path / "x", rows_of("b", 0.7))
+    y = write(tmp_path / "y", rows_of("a", 0.8))
+    samples = Samples(read_observations([x, y]), Plan(("licensed",), resamples=400, seed=1))
+    second = compare_systems(samples, signature=SIGNATURE)
+    for one, other in zip(first, second, strict=True):
+        assert (one.a, one.b) == (other.b, other.a)
+        assert one.difference is not None
+        assert one.difference == pytest.approx(-(other.difference or 0.0))
+        assert one.p == pytest.approx(other.p)
+        assert one.low == pytest.approx(-(other.high or 0.0), abs=1e-9)
+
+
+def test_a_system_and_its_double_cannot_be_told_apart(tmp_path: Path) -> None:
+    twin = [{**row, "system": "twin"} for row in rows_of("one", 0.8)]
+    for one in compared(write(tmp_path / "r", rows_of("one", 0.8), twin)):
+        assert one.difference == 0
+        assert one.better is None
+        assert one.p in (None, 1.0)
+        assert one.method in ("newcombe-paired", "newcombe")
+        # Nothing differs, yet the interval is no point.
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low < 0 < one.high
+        assert "cannot tell" in verdict(one)
+
+
+def test_holm_runs_over_the_pairs_of_one_metric(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.8), rows_of("c", 0.75))
+    found = compared(path)
+    assert [one.metric for one in found[::3]] == list(COMPARED)
+    for name in COMPARED:
+        family = [one for one in found if one.metric == name]
+        assert [(one.a, one.b) for one in family] == [("a", "b"), ("a", "c"), ("b", "c")]
+        adjusted = holm([one.p for one in family])
+        assert [one.p_holm for one in family] == pytest.approx(adjusted, rel=1e-9)
+
+
+def test_a_baseline_halves_the_work(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.8), rows_of("c", 0.75))
+    found = compared(path, baseline="b")
+    assert {(one.a, one.b) for one in found} == {("a", "b"), ("c", "b")}
+    with pytest.raises(ValueError, match="not in list"):
+        compared(path, baseline="z")
+
+
+def test_ratios_are_tested_by_resampling_clusters(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", rows_of("a", 0.95), rows_of("b", 0.5))
+    one = on(compared(path), "AP", "a", "b")
+    assert one.test == "cluster-bootstrap"
+    assert one.discordant is None
+    assert one.method == "bootstrap-bca"
+    assert one.p is not None
+    assert one.p >= 2 / 401 - 1e-9
+
+
+def test_the_difference_is_paired(tmp_path: Path) -> None:
+    # Two systems right on nearly the same cards: their own intervals overlap widely, and the
+    # difference is still found, because what they share cancels.
+    base = rows_of("a", 0.6, 600)
+    worse = [
+        {**row, "system": "b", "pred": "INVALID" if n % 33 == 0 else row["pred"]}
+        for n, row in enumerate(base)
+    ]
+    one = on(compared(write(tmp_path / "r", base, worse)), "accuracy", "a", "b")
+    assert one.difference is not None
+    assert one.difference < 0.03
+    assert one.better == "a"
+
+
+def test_cards_that_go_together_are_no_evidence_each(tmp_path: Path) -> None:
+    # Thirty cards a cluster: McNemar counts them singly and is sure; the clusters are not.
+    rows_a, rows_b = rows_of("a", 0.5, 300, 30), rows_of("b", 0.5, 300, 30)
+    for n, (a, b) in enumerate(zip(rows_a, rows_b, strict=True)):
+        a["pred"] = a["gold"] if n // 30 in (0, 1, 2, 3, 4, 5, 6) else "INVALID"
+        b["pred"] = b["gold"] if n // 30 in (4, 5, 6, 7, 8) else "INVALID"
+    one = on(compared(write(tmp_path / "r", rows_a, rows_b)), "accuracy", "a", "b")
+    assert one.p_holm is not None
+    assert one.p_holm < 0.001
+    assert one.better is None
+    assert "bootstrap of whole clusters does not" in verdict(one)
+
+
+def test_without_a_value_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    yes = [{**row, "system": "yes", "pred": "YES"} for row in rows_of("a", 0.9)]
+    one = on(compared(write(tmp_path / "r", rows_of("a", 0.9), yes)), "AP", "a", "yes")
+    assert (one.difference, one.low, one.p, one.p_holm, one.better) == (None,) * 5
+    assert one.test == "none"
+    assert verdict(one) == "AP: no value for yes, so there is nothing to compare."
+
+
+def test_edges_of_a_ratio_are_not_called(tmp_path: Path) -> None:
+    # One abstention each, always right and always wrong: every resample gives +1.
+    a, b = rows_of("a", 1.0, 30), rows_of("b", 1.0, 30)
+    for row in a:
+        row["pred"] = "UNKNOWN" if row["id"] == "0001" else "YES"
+    for row in b:
+        row["pred"] = "UNKNOWN" if row["id"] == "0000" else "YES"
+    one = on(compared(write(tmp_path / "r", a, b)), "AP", "a", "b")
+    assert one.difference == 1
+    assert one.test == "none"
+    assert one.better is None
+    assert one.method == "newcombe"
+    assert one.low is not None
+    assert one.low < 0.2
+
+
+def test_coverage_differs_without_being_better(tmp_path: Path) -> None:
+    yes = [{**row, "system": "yes", "pred": "YES"} for row in rows_of("a", 0.9)]
+    one = on(compared(write(tmp_path / "r", rows_of("a", 0.9), yes)), "coverage", "a", "yes")
+    assert one.better is None
+    assert "they differ" in verdict(one)
+
+
+def test_false_alarms_stay_within_the_level(tmp_path: Path) -> None:
+    alarms = 0
+    for run in range(60):
+        path = write(tmp_path / "r", rows_of(f"a{run}", 0.7, 150), rows_of(f"b{run}", 0.7, 150))
+        found = compared(path, plan=Plan(("licensed",), resamples=200, seed=run))
+        alarms += on(found, "accuracy", f"a{run}", f"b{run}").better is not None
+    assert alarms <= 7
+
+
+def test_both_policies_are_compared(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.6))
+    found = compared(path, plan=Plan(resamples=200))
+    assert [one.policy for one in found] == ["licensed"] * 8 + ["published"] * 8
+    seen = read_observations([path])
+    samples = Samples(seen, Plan(resamples=200))
+    for one in found:
+        own = metric(one.metric, one.policy)
+        assert one.value_a == own.value(samples.counts(one.policy, "a"))
+
+
+def test_main_writes_json_and_markdown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = (
+        write(tmp_path / "a.jsonl", rows_of("a|<b>", 0.95)),
+        write(tmp_path / "b.jsonl", rows_of("b", 0.6)),
+    )
+    out = tmp_path / "comparison.json"
+    main(runs=[a, b], out=out, resamples=200)
+    report = json.loads(out.read_text("utf-8"))
+    assert report["schema"] == "epoche.comparison/1"
+    assert len(report["comparisons"]) == 8
+    page = out.with_suffix(".md").read_text("utf-8")
+    assert r"a\|\<b\>" in page
+    assert "<b>" not in page
+    assert "## accuracy, policy licensed" in page
+    assert "is better" in capsys.readouterr().out
+    first = out.read_bytes()
+    main(results=[a, b], out=out, resamples=200, policy=PolicyChoice.licensed)
+    assert out.read_bytes() == first
+    main(runs=[a], results=[b], out=out, resamples=200, policy=PolicyChoice.both, baseline="b")
+    assert len(json.loads(out.read_text("utf-8"))["comparisons"]) == 16
+    assert "published: AP" in capsys.readouterr().out
+
+
+def test_two_runs_of_one_system_are_compared_by_file(tmp_path: Path) -> None:
+    a, b = (
+        write(tmp_path / "old.jsonl", rows_of("s", 0.9)),
+        write(tmp_path / "new.jsonl", rows_of("s", 0.9)),
+    )
+    main(runs=[a, b], out=tmp_path / "c.json", resamples=100)
+    assert json.loads((tmp_path / "c.json").read_text("utf-8"))["systems"] == ["s@old", "s@new"]
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a", rows_of("a", 0.9)), write(tmp_path / "b", rows_of("b", 0.9, 297))
+    out = tmp_path / "c.json"
+    with pytest.raises(CardSetMismatchError, match="3 of 300"):
+        main(runs=[a, b], out=out)
+    main(runs=[a, b], out=out, common=True, resamples=100)
+    assert json.loads(out.read_text("utf-8"))["n_cards"] == 297
+    with pytest.raises(CardSetMismatchError, match="only one system"):
+        main(runs=[a], out=out)
+    with pytest.raises(SystemNotFoundError, match="One of a, b"):
+        main(runs=[a, b], out=out, common=True, baseline="z")
+    with pytest.raises(typer.BadParameter):
+        main(out=out)
+
+
+def test_published_runs_compare(published_data: Path, tmp_path: Path) -> None:
+    folder = published_data / "epistemic"
+    files = [folder / f"{name}.jsonl" for name in ("graph_rag_results", "graph_rag_results_fixed")]
+    main(runs=files, cards=[folder / "context_cards.jsonl"], out=tmp_path / "c.json")
+    report = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    one = next(c for c in report["comparisons"] if c["metric"] == "accuracy")
+    assert one["discordant"] == {"both": 400, "only_a": 200, "only_b": 0, "neither": 200}
+    assert one["better"] == "graph_rag@graph_rag_results"
+
+
+def test_p_values_read_well() -> None:
+    assert show_p(0.0004) == "< 0.001"
+    assert show_p(0.25) == "0.250"
+
+
+def test_an_empty_comparison_is_a_page(tmp_path: Path) -> None:
+    empty = ComparisonReport(
+        version="0",
+        cards="c",
+        n_cards=0,
+        n_clusters=0,
+        systems=(),
+        confidence=0.95,
+        resamples=1,
+        seed=1,
+        comparisons=(),
+        notes=("A note with | and <script>.",),
+    )
+    assert r"\<script\>" in markdown(empty)
+
+
+def test_samples_share_one_stream(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.6))
+    samples = Samples(read_observations([path]), Plan(resamples=50, seed=3))
+    draws = np.random.default_rng(3).integers(0, 300, (50, 300))
+    for system in ("a", "b"):
+        part = samples.resampled("published", system)
+        assert np.array_equal(part.sums, part.per_cluster[draws].sum(axis=1))
