@@ -9,8 +9,8 @@ from kg.terms import OWL, RDF, RDFS, XSD
 
 E = "http://e/"
 CLASSES = [E + f"C{i}" for i in range(4)]
-PROPERTIES = [E + f"p{i}" for i in range(4)]
-THINGS = [E + f"i{i}" for i in range(5)]
+PROPERTIES = [E + f"p{i}" for i in range(3)]
+THINGS = [E + f"i{i}" for i in range(4)]
 RESTRICTIONS = [E + f"R{i}" for i in range(3)]
 TYPE = RDF + "type"
 
@@ -97,7 +97,7 @@ facts = st.lists(
         st.tuples(a_thing, st.just(TYPE), a_class),
     ).map(lambda t: [Claim(*t)]),
     min_size=2,
-    max_size=8,
+    max_size=10,
 )
 DECLARED = [
     *(Claim(c, TYPE, OWL + "Class") for c in CLASSES + RESTRICTIONS),

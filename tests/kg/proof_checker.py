@@ -6,7 +6,7 @@ unification. Variables start with ``?``.
 
 from __future__ import annotations
 
-from kg.terms import OWL, RDF, RDFS, parse_literal
+from kg.terms import OWL, RDF, RDFS, XSD, parse_literal
 
 PREFIXES = {"rdf:": RDF, "rdfs:": RDFS, "owl:": OWL}
 
@@ -74,6 +74,39 @@ cls-int1: ?c owl:intersectionOf LIST, EACH ?x rdf:type ITEM => ?x rdf:type ?c
 prp-spo2: ?p owl:propertyChainAxiom LIST, EACH ?v# ITEM ?v#+1 => ?v0 ?p ?v#
 prp-key: ?c owl:hasKey LIST, ?x rdf:type ?c, ?y rdf:type ?c, EACH ?x ITEM ?z#, EACH ?y ITEM ?z# => ?x owl:sameAs ?y
 """  # noqa: E501 - a table reads by its lines
+
+
+def instances():
+    """(rule name, premises, conclusion) as triples: each line of the table with fresh names."""
+    for line in TABLE.strip().splitlines():
+        name, rule = line.split(": ", 1)
+        left, right = rule.split(" => ")
+        items = ["?item0", "?item1"]
+        premises, lists = [], []
+        for part in (part.strip() for part in left.split(",")):
+            if part.startswith("EACH"):
+                for n, item in enumerate(items):
+                    text = part[5:].replace("#+1", str(n + 1)).replace("#", str(n))
+                    premises.append(_triple(text.replace("ITEM", item)))
+            else:
+                premises.append(_triple(part.replace("ITEM", items[0]).replace("LIST", "?list")))
+            if "LIST" in part:
+                lists = [
+                    ("?list", RDF + "first", items[0]),
+                    ("?list", RDF + "rest", "?list1"),
+                    ("?list1", RDF + "first", items[1]),
+                    ("?list1", RDF + "rest", RDF + "nil"),
+                ]
+        conclusion = _triple(right.replace("#", "2").replace("ITEM", items[0]))
+        names = {"?n": f'"1"^^<{XSD}nonNegativeInteger>'}
+        yield (
+            name,
+            [
+                tuple(names.get(t) or t.replace("?", "http://e/") for t in triple)
+                for triple in premises + lists
+            ],
+            tuple(t.replace("?", "http://e/") for t in conclusion),
+        )
 
 
 def _term(text):
