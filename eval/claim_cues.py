@@ -30,6 +30,7 @@ FILLERS = frozenset(
     words_of("is are be was were been do does did will would can could directly really indeed also "
     "actually then please")
 )  # fmt: skip
+BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
 _IRREGULAR = {
     irregular: base
     for base, forms in {
@@ -80,6 +81,8 @@ class Cue(NamedTuple):
     pred: str
     kind: Literal["verb", "noun"]
     role: Role
+    passive: bool = False
+    """The cue is a participle behind "is" already ("is located in")."""
 
 
 class Pattern(NamedTuple):
@@ -162,7 +165,8 @@ def _cues(words: Verbaliser, pred: str) -> Iterator[Cue]:
         outside = [k for k in (*key[:first], *key[last + 1 :]) if k not in FILLERS]
         between = [stem(k) for k in key[first + 1 : last] if k not in FILLERS]
         if between and not outside and not _weightless(between):
-            yield Cue(tuple(between), pred, "verb", roles[0])
+            passive = key[first + 1] in BE
+            yield Cue(tuple(between), pred, "verb", roles[0], passive)
 
 
 def _phrase_cues(phrase: str, pred: str, before: Role) -> Iterator[Cue]:
@@ -184,7 +188,7 @@ def _phrase_cues(phrase: str, pred: str, before: Role) -> Iterator[Cue]:
             # "is a tributary of": what comes after owns the tributary.
             yield Cue(stems[:-1], pred, "noun", after)
             return
-    yield Cue(stems, pred, "verb", before)
+    yield Cue(stems, pred, "verb", before, copular)
 
 
 def _weightless(stems: Iterable[str]) -> bool:

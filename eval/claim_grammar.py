@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.claim_cues import SLOT, Cue, alike, weight
+from eval.claim_cues import BE, SLOT, Cue, alike, weight
 from eval.linking import ARTICLES, POSSESSIVE, Mention
-from kg.phrasing import PREPOSITIONS
+from kg.phrasing import PREPOSITIONS, is_participle
 
 MAX_GAP = 3
 """Words that may stand between two words of a cue; a name counts as one."""
@@ -77,6 +77,8 @@ def _without_preposition(
         return 0.8, at + 1, -1
     if following in PREPOSITIONS - {"of"}:
         return 0.0, at, -1
+    if missing in ("by", "of", "from"):
+        return 0.0, at, -1  # Without them the verb says something else.
     if _RELATIVES.intersection(keys[:start]):
         return (0.9 if missing in stems[:start] else 0.5), at, -1
     if missing in stems[:start]:
@@ -100,12 +102,24 @@ def agent(
         return next(m for at, m in slots if at != aim)
     if match.at == 0:
         return slots[0][1]  # "Has S got O as …": the verb itself opens the question.
-    after = [k for k in keys[match.end + 1 : match.end + 3] if k not in ARTICLES]
-    if after[:1] == ["by"] and "by" not in match.cue.stems:
-        behind = [m for at, m in slots if at > match.end]
-        return behind[0] if behind else None
     before = [m for at, m in slots if at < match.at]
+    if not match.cue.passive and _is_passive(keys, match.at):
+        after = [k for k in keys[match.end + 1 : match.end + 3] if k not in ARTICLES]
+        behind = [m for at, m in slots if at > match.end]
+        if after[:1] == ["by"]:
+            return behind[0] if behind else None
+        # "is included in": what stands before is what it is done to.
+        return next((m for _, m in slots if before and m is not before[-1]), None)
     return before[-1] if before else None
+
+
+def _is_passive(keys: Sequence[str], at: int) -> bool:
+    """Whether the verb at this position is a participle behind a form of "be"."""
+    if not is_participle(keys[at]):
+        return False
+    # Between the two there may be a name and adverbs, but no other verb's relative clause.
+    ahead = keys[max(0, at - 4) : at]
+    return bool(BE.intersection(ahead)) and not _RELATIVES.intersection(ahead)
 
 
 def owner(
@@ -125,8 +139,8 @@ def owner(
     having = [i for i in range(match.at) if keys[i] in ("has", "have", "having", "with")]
     if having:
         holders = [m for place, m in before if place < having[-1]]
-        if holders:
-            return holders[-1]
+        if holders or having[-1] == 0:
+            return holders[-1] if holders else slots[0][1]
     if "its" in keys[max(0, match.at - 3) : match.at] and before:
         return before[-1][1]
     if match.at - 1 in by_place:

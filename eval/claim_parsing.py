@@ -125,7 +125,7 @@ class ClaimParser:
             if isinstance(outcome, Unread):
                 return outcome
             claims = outcome
-        claims = tuple(dict.fromkeys(claims))
+        claims = self._charitable(tuple(dict.fromkeys(claims)))
         if len(claims) > MAX_READINGS:
             return Unread("ambiguous: a name in the question is borne by too many things")
         return Reading(claims, inverted)
@@ -176,6 +176,8 @@ class ClaimParser:
                 reason = reason or "it is unclear which thing the question makes the subject"
             elif not roles:
                 reason = reason or "the question names only one thing the graph knows"
+            elif self._senseless(candidate.cue.pred, *roles):
+                reason = reason or "neither thing is of the kind the predicate is about"
             else:
                 chosen.setdefault(self._claims(candidate.cue.pred, *roles), candidate)
         if not chosen:
@@ -316,6 +318,21 @@ class ClaimParser:
             claims = fitting or claims
         return tuple(claims)
 
+    def _charitable(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+        """Of homonyms the one the graph relates to the other thing, if it is the only one.
+
+        Whoever asks whether the Thames rises in the Cotswolds means the Thames that has to do
+        with the Cotswolds. Numbers relate to nothing, so with them homonyms stay ambiguous.
+        """
+        if len(claims) < 2 or claims[0].pred == RDF_TYPE or self._literal[claims[0].pred]:
+            return claims
+        related = [
+            claim
+            for claim in claims
+            if self._adjacent(claim.subj, (claim.obj,)) or self._adjacent(claim.obj, (claim.subj,))
+        ]
+        return tuple(related) if len(related) == 1 else claims
+
     def _number(self, subj: str, pred: str, digits: str) -> str:
         """The literal a number stands for: the graph's own spelling where it has that value."""
         index, terms = self._index, self._index.terms
@@ -352,6 +369,16 @@ class ClaimParser:
         if self._literal[claim.pred]:
             return True
         return not range_ or not self._kb.words.types(claim.obj).isdisjoint(range_)
+
+    def _senseless(self, pred: str, subj: Mention, obj: Mention) -> bool:
+        """Whether neither end is of the class wanted: a sign that the cue was none."""
+        domain, range_ = self._ends[pred]
+        if not domain or not range_ or obj.number:
+            return False
+        types = self._kb.words.types
+        return all(types(iri).isdisjoint(domain) for iri in subj.entities) and all(
+            types(iri).isdisjoint(range_) for iri in obj.entities
+        )
 
     def _allowed(self, pred: str, subj: Mention, obj: Mention) -> bool:
         return any(

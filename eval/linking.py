@@ -199,6 +199,12 @@ class MentionIndex:
             entities = self.entities(tuple(token.key for token in tokens[at : at + length]))
             if entities:
                 return Mention(at, at + length, entities)
+            # "the Danube's river system" is the Danube river system.
+            window = [token.key for token in tokens[at : at + length + 1]]
+            if length > 1 and window.count(POSSESSIVE) == 1 and window[-1] != POSSESSIVE:
+                entities = self.entities(tuple(key for key in window if key != POSSESSIVE))
+                if entities:
+                    return Mention(at, at + length + 1, entities)
         return None
 
     def _number(self, tokens: Sequence[Token], at: int) -> Mention:

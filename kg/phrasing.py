@@ -101,7 +101,7 @@ def parse_label(label: str) -> Phrase:
         past = words[0] in ("was", "were") and phrase.kind == "passive"
         return phrase._replace(kind="past") if past else phrase
     if len(words) > 1 and words[-1] in PREPOSITIONS:
-        if words[-1] == "of" or _is_participle(words[0]):
+        if words[-1] == "of" or is_participle(words[0]):
             return _after_is(words, label)
         if _is_verb(words[0], True):
             return Phrase("verb", " ".join(words))
@@ -109,7 +109,7 @@ def parse_label(label: str) -> Phrase:
     if len(words) == 1 and words[0] in PREPOSITIONS:
         return Phrase("passive", words[0])
     if len(words) > 1 and words[1] in PREPOSITIONS:
-        if words[1] == "of" or _is_participle(words[0]):
+        if words[1] == "of" or is_participle(words[0]):
             # "part of system", "located in country": the object's class repeated; drop it.
             return _after_is(words[:2], label)
         if _is_verb(words[0], True):
@@ -133,7 +133,7 @@ def _after_is(words: list[str], label: str) -> Phrase:
         noun = words[:-1]
         if noun[-1] == "part":
             return Phrase("passive", "part of")
-        if _is_participle(noun[-1]):
+        if is_participle(noun[-1]):
             return Phrase("passive", " ".join(words))
         return Phrase("of", " ".join(noun))
     if words[-1] in PREPOSITIONS:
@@ -141,7 +141,8 @@ def _after_is(words: list[str], label: str) -> Phrase:
     return Phrase("quoted", label)
 
 
-def _is_participle(word: str) -> bool:
+def is_participle(word: str) -> bool:
+    """Whether a word looks like a past participle: "located", "born"."""
     return word in _PARTICIPLES or (word.endswith("ed") and len(word) > 4)
 
 

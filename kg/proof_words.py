@@ -166,7 +166,7 @@ def _relations(words: Verbaliser, claim: Claim, violation: Violation) -> list[st
     for pred in words.domain.predicates or [claim.pred]:
         for subj in sorted(ends):
             found += [c for c in related(words, pred, subj=subj) if c.obj in ends and c != claim]
-    return [words.clause_of(c) for c in found[:2]]
+    return [words.clause_of(c) for c in found[:1]]
 
 
 def _kinds(words: Verbaliser, claim: Claim, node: str) -> list[str]:
