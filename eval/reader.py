@@ -1,10 +1,11 @@
-"""A reader that decides from retrieved text alone: idf-weighted word overlap with one sentence.
+"""A reader that decides from retrieved text alone: names, and word overlap with one sentence.
 
 Lexical overlap is the classic baseline of textual entailment (V. Jijkoun and M. de Rijke,
 Recognizing textual entailment using lexical similarity, PASCAL RTE workshop, 2005): the claim in
 a question is held to follow from a sentence that covers enough of its words, each weighed by how
-rare it is. Here as there, meaning beyond words is out of reach: who flows into whom, that a river
-has one mouth only, what two sentences say together.
+rare it is. On top of it, a sentence must mention every name and number that is asked about; that
+is a matter of capitals and digits, nothing is looked up. Meaning beyond words is out of reach: who
+flows into whom, that a river has one mouth only, what two sentences say together.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from kg.claims import Gold
 from retrieval.tokens import content_words, words
 
-DEFAULT_THRESHOLD = 0.8
+DEFAULT_THRESHOLD = 0.5
 """Share of the question's weight that one sentence must cover."""
 
 NEGATIONS = frozenset({"not", "no", "never", "neither", "nor", "none", "cannot", "without"})
@@ -32,7 +33,8 @@ class Reading:
 
     Attributes:
         pred: its decision.
-        sentence: the sentence that covers most of the question; empty when there is none.
+        sentence: the sentence that mentions all names and covers most of the question; empty when
+            there is none.
         coverage: how much of the question's weight that sentence covers, 0 to 1.
     """
 
@@ -45,9 +47,9 @@ class Weights:
     """How much each word of a question counts, from the texts the reader may read.
 
     ``idf(w) = ln(1 + (N − n(w) + ½) / (n(w) + ½))``, as in Lucene's BM25, over N sentences. A word
-    that occurs nowhere counts fully if it is written like a name or number, because then something
-    is asked about that no text mentions. Otherwise it counts nothing: it is how the question is
-    phrased ("empties into"), and no sentence could match it.
+    that occurs nowhere counts fully if it is a name or number, because then something is asked
+    about that no text mentions. Otherwise it counts nothing: it is how the question is phrased
+    ("empties into"), and no sentence could match it.
     """
 
     def __init__(self, sentences: Iterable[str]) -> None:
@@ -57,17 +59,16 @@ class Weights:
             self._count += 1
             self._holding.update(set(content_words(sentence)))
 
-    def of_question(self, question: str) -> dict[str, float]:
-        """Weight per stemmed content word of a question."""
-        names = {
-            stemmed
-            for token in _WRITTEN.findall(question)
-            if token[0].isupper() or token[0].isdigit()
-            for stemmed in content_words(token)
-        }
+    def of(self, asked: Counter[str], names: Collection[str]) -> dict[str, float]:
+        """Weight by word, of the words that count.
+
+        Args:
+            asked: the question's content words.
+            names: those of them that are names or numbers.
+        """
         return {
             word: self._idf(word)
-            for word in content_words(question)
+            for word in asked
             if word not in NEGATIONS and (self._holding[word] or word in names)
         }
 
@@ -89,20 +90,25 @@ class Reader:
     def read(self, question: str, sentences: Sequence[str], weights: Weights) -> Reading:
         """Decides.
 
-        The sentence with the highest coverage speaks. Below the threshold, nothing does:
-        UNKNOWN. Otherwise YES, or NO if it is negated where the question is not. If a negated
-        and a plain sentence cover equally much, the texts contradict each other: UNKNOWN.
+        Of the sentences that mention all names and numbers of the question, the one with the
+        highest coverage speaks. Below the threshold, nothing does: UNKNOWN. Otherwise YES, or NO
+        if it is negated where the question is not. If a negated and a plain sentence cover equally
+        much, the texts contradict each other: UNKNOWN.
         """
         question = _CONTRACTED.sub("not", question)  # "doesn't" has no content besides
-        wanted = weights.of_question(question)
-        total = math.fsum(wanted.values())
-        if not total:
+        asked = Counter(content_words(question))
+        names = names_in(question)
+        counted = weights.of(asked, names)
+        if not counted:
             return Reading("UNKNOWN")
-        asked = Counter(word for word in content_words(question) if word in wanted)
+        negated = is_negated(question)
         best: dict[bool, Reading] = {}
         for sentence in sentences:
-            agrees = is_negated(sentence) == is_negated(question)
-            covered = coverage(asked, wanted, Counter(content_words(sentence)))
+            present = Counter(content_words(sentence))
+            if any(present[name] < asked[name] for name in names):
+                continue
+            agrees = is_negated(sentence) == negated
+            covered = coverage(asked, counted, present)
             if agrees not in best or covered > best[agrees].coverage:
                 best[agrees] = Reading("YES" if agrees else "NO", sentence, covered)
         if not best:
@@ -114,13 +120,24 @@ class Reader:
         return chosen
 
 
+def names_in(text: str) -> frozenset[str]:
+    """The stemmed words that are written with a capital or digit, grammar words left out."""
+    return frozenset(
+        stemmed
+        for token in _WRITTEN.findall(text)
+        if token[0].isupper() or token[0].isdigit()
+        for stemmed in content_words(token)
+        if stemmed not in NEGATIONS
+    )
+
+
 def coverage(asked: Counter[str], weights: dict[str, float], present: Counter[str]) -> float:
     """Share of the question's weight that a sentence covers.
 
     A word asked twice ("Is the Main part of the Main system?") must be there twice to count twice.
     """
-    total = math.fsum(weights[word] * times for word, times in asked.items())
-    found = math.fsum(weights[word] * min(times, present[word]) for word, times in asked.items())
+    total = math.fsum(weight * asked[word] for word, weight in weights.items())
+    found = math.fsum(weight * min(asked[word], present[word]) for word, weight in weights.items())
     return found / total if total else 0.0
 
 

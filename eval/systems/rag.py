@@ -48,7 +48,7 @@ class Rag:
         self._retriever = retriever
         self._lines = {passage.id: passage.text.splitlines() for passage in passages}
         self._weights = Weights(line for lines in self._lines.values() for line in lines)
-        self._reader = reader
+        self.reader = reader
         self._top_k = top_k
         self._described = described or {}
 
@@ -57,7 +57,7 @@ class Rag:
         return {
             "context": "retrieved",
             "top_k": self._top_k,
-            "threshold": self._reader.threshold,
+            "threshold": self.reader.threshold,
             **self._described,
         }
 
@@ -65,7 +65,7 @@ class Rag:
         """YES, NO or UNKNOWN by the best sentence among the passages found."""
         found = self._retriever.search(card.question, self._top_k)
         sentences = [line for passage_id, _ in found for line in self._lines[passage_id]]
-        return _decide(self._reader, card.question, sentences, self._weights)
+        return _decide(self.reader, card.question, sentences, self._weights)
 
 
 class CardReader:
@@ -78,21 +78,21 @@ class CardReader:
     name = "rag"
 
     def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+        self.reader = reader
 
     def params(self) -> dict[str, Any]:
         """The reader alone."""
-        return {"context": "card", "threshold": self._reader.threshold}
+        return {"context": "card", "threshold": self.reader.threshold}
 
     def answer(self, card: CardView) -> Answer:
         """YES, NO or UNKNOWN by the best of the card's facts."""
-        return _decide(self._reader, card.question, card.facts, Weights(card.facts))
+        return _decide(self.reader, card.question, card.facts, Weights(card.facts))
 
 
 def _decide(reader: Reader, question: str, sentences: Sequence[str], weights: Weights) -> Answer:
     reading = reader.read(question, sentences, weights)
     if not reading.sentence:
-        return Answer(pred=reading.pred, raw="nothing to read")
+        return Answer(pred=reading.pred, raw="no sentence mentions all that is asked about")
     return Answer(
         pred=reading.pred, raw=f"{reading.sentence} [covers {reading.coverage:.3f} of the question]"
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.reader import Reader, Weights, is_negated
+from eval.reader import Reader, Weights, coverage, is_negated, names_in
 
 RIVERS = ["Rhine", "Main", "Elbe", "Weser", "Ems", "Oder", "Neisse", "Saale", "Mosel", "Lahn"]
 CORPUS = [
@@ -94,8 +96,28 @@ def test_it_reads_anything_and_order_does_not_decide(question, sentences, dice) 
 
 
 def test_the_threshold_is_what_separates() -> None:
-    question = "Does the Saale flow into the North Sea?"
+    question = "Does the water of the Main ever reach the Rhine by any length?"
     covered = Reader().read(question, CORPUS, WEIGHTS).coverage
     assert 0 < covered < 1
     assert Reader(covered).read(question, CORPUS, WEIGHTS).pred == "YES"
     assert Reader(covered + 1e-6).read(question, CORPUS, WEIGHTS).pred == "UNKNOWN"
+
+
+def test_a_sentence_that_misses_a_name_or_number_is_no_evidence() -> None:
+    lenient = Reader(0.0)
+    for question in (
+        "Does the Saale flow into the North Sea?",
+        "Is the length of the Rhine 1,234 km?",
+        "Is the Rhine part of the Rhine system?",
+    ):
+        assert lenient.read(question, CORPUS, WEIGHTS).sentence == ""
+    assert names_in("Is the 1,233 km Rhine not Doesn't-ish?") == {"1233", "rhine", "doesn"}
+
+
+def test_coverage_is_the_share_of_weight() -> None:
+    asked, weights = Counter("aab"), {"a": 2.0, "b": 4.0}
+    assert coverage(asked, weights, Counter("aab")) == 1.0
+    assert coverage(asked, weights, Counter("ab")) == 0.75
+    assert coverage(asked, weights, Counter("b")) == 0.5
+    assert coverage(asked, weights, Counter("zzz")) == 0.0
+    assert coverage(asked, {}, Counter("aab")) == 0.0
