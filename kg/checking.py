@@ -10,9 +10,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from kg.index import Index, Triple
-from kg.reference import Raw, index_to_rdflib, validate
+from kg.reference import index_to_rdflib, validate
 from kg.retarget import validate_foci
-from kg.shapes.components import NO_VALUE, Result
+from kg.shapes.components import Result
+from kg.shapes.model import Raw
 from kg.shapes.program import Program, Targeted
 from kg.terms import to_rdflib
 
@@ -28,8 +29,8 @@ CACHE_LIMIT = 200_000
 class Findings(NamedTuple):
     """What a claim adds."""
 
-    new: list[Raw]
-    """New results, each as often as it is new, sorted."""
+    new: list[Result]
+    """New results, each as often as it is new, in no particular order."""
     checked: list[tuple[str, str]]
     """(shape's name, focus node) evaluated; an empty focus node stands for all of a shape's."""
     engine: EngineName
@@ -61,7 +62,7 @@ class WholeGraph:
     """The reference engine: pySHACL over G (once) and over G ∪ {claim}."""
 
     def __init__(self, index: Index, program: Program, data: DataGraph) -> None:
-        self._index, self._data = index, data
+        self._index, self._data, self._program = index, data, program
         self._shapes = program.shapes
         self._checked = [(t.compiled.shape.name, "") for t in program.targeted]
         self._before: Counter[Raw] | None = None
@@ -82,7 +83,8 @@ class WholeGraph:
             after = validate(data, self._shapes.rdflib(), self._shapes)
         finally:
             data.remove(claim)  # type: ignore[arg-type]  # as above
-        return Findings(sorted((after - before).elements()), list(self._checked), "pyshacl")
+        new = [self._program.result(raw) for raw in (after - before).elements()]
+        return Findings(new, list(self._checked), "pyshacl")
 
 
 class Incremental:
@@ -92,8 +94,12 @@ class Incremental:
     derived, else on all of the shape's.
     """
 
-    def __init__(self, index: Index, program: Program, data: DataGraph) -> None:
+    def __init__(
+        self, index: Index, program: Program, data: DataGraph, *, memoise: bool = True
+    ) -> None:
         self._index, self._data, self._program = index, data, program
+        # Only a program used for one index alone may remember answers about types.
+        self._memoise = memoise
         self._cache: dict[tuple[int, int], tuple[Result, ...]] = {}
         self._whole: dict[tuple[str, ...], WholeGraph] = {}
 
@@ -107,7 +113,7 @@ class Incremental:
                 continue
             for focus in list(targeted.target.focus_nodes(self._index)):
                 targeted.compiled.collect(self._index, focus, found)
-        raw = Counter(map(self._raw, found))
+        raw = Counter(map(self._program.raw, found))
         if handed_over:
             raw += self._whole_engine(handed_over).before()
         return raw
@@ -115,6 +121,9 @@ class Incremental:
     def find(self, triple: Triple) -> Findings:
         """What the claim adds; ``triple`` must not be in the index, and is not afterwards."""
         index, text = self._index, self._index.terms.text
+        if self._memoise:
+            memo = self._program.compiler.memo
+            memo.index = None if triple[1] in self._program.typing else index
         index.add(*triple)
         try:
             affected = list(self._program.affected(index, *triple))
@@ -132,7 +141,7 @@ class Incremental:
                     slow.append((targeted, foci))
         finally:
             index.discard(*triple)
-        new: list[Raw] = []
+        new: list[Result] = []
         engine: EngineName = "incremental"
         if after:
             new = self._subtract(after, affected)
@@ -145,9 +154,9 @@ class Incremental:
             findings = self._whole_engine([t.node for t in whole]).find(triple)
             new += findings.new
             checked += findings.checked
-        return Findings(sorted(new) if len(new) > 1 else new, checked, engine)
+        return Findings(new, checked, engine)
 
-    def recheck(self, triple: Triple) -> list[Raw]:
+    def recheck(self, triple: Triple) -> list[Result]:
         """The same question, answered by pySHACL on the affected focus nodes (self-audit)."""
         index = self._index
         index.add(*triple)
@@ -159,17 +168,19 @@ class Incremental:
         whole = self._program.whole_affected(triple[1])
         if whole:
             new += self._whole_engine([t.node for t in whole]).find(triple).new
-        return sorted(new)
+        return new
 
     def _subtract(
         self, after: list[Result], affected: list[tuple[Targeted, list[int]]]
-    ) -> list[Raw]:
-        counts = Counter(after)
+    ) -> list[Result]:
+        own: list[Result] = []
+        owners = {result[0] for result in after}
         for targeted, foci in affected:
-            if targeted.evaluation == "compiled":
+            # A shape that none of the results can come from has nothing to subtract.
+            if targeted.evaluation == "compiled" and not owners.isdisjoint(targeted.owners):
                 for focus in foci:
-                    counts.subtract(self._own_results(targeted, focus))
-        return [self._raw(result) for result, count in counts.items() for _ in range(count)]
+                    own += self._own_results(targeted, focus)
+        return list((Counter(after) - Counter(own)).elements()) if own else after
 
     def _own_results(self, targeted: Targeted, focus: int) -> tuple[Result, ...]:
         key = (targeted.number, focus)
@@ -183,7 +194,9 @@ class Incremental:
             found = self._cache[key] = tuple(results)
         return found
 
-    def _retargeted(self, triple: Triple, affected: list[tuple[Targeted, list[int]]]) -> list[Raw]:
+    def _retargeted(
+        self, triple: Triple, affected: list[tuple[Targeted, list[int]]]
+    ) -> list[Result]:
         text = self._index.terms.text
         data = self._data.without(None)
         shapes = self._program.shapes
@@ -200,7 +213,10 @@ class Incremental:
             after = validate_foci(data, shapes, now)
         finally:
             data.remove(claim)  # type: ignore[arg-type]  # as above
-        return sorted((after - validate_foci(data, shapes, already)).elements()) if after else []
+        if not after:
+            return []
+        new = after - validate_foci(data, shapes, already)
+        return [self._program.result(raw) for raw in new.elements()]
 
     def _whole_engine(self, nodes: list[str]) -> WholeGraph:
         key = tuple(nodes)
@@ -209,15 +225,3 @@ class Incremental:
             program = Program(self._program.shapes.subset(nodes), self._index.terms)
             engine = self._whole[key] = WholeGraph(self._index, program, self._data)
         return engine
-
-    def _raw(self, result: Result) -> Raw:
-        shape, component, focus, path, value = result
-        text = self._index.terms.text
-        own = shape.shape
-        return Raw(
-            own.node,
-            component,
-            text(focus),
-            own.path_text if path is None else path,
-            "" if value == NO_VALUE else text(value),
-        )

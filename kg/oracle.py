@@ -25,9 +25,9 @@ from kg.graph import Graph
 from kg.index import Index, Triple
 from kg.reading import Reader
 from kg.reasoning.axioms import Axioms
-from kg.reference import Raw
 from kg.shapes import Shapes
-from kg.shapes.components import NO_VALUE
+from kg.shapes.components import NO_VALUE, Result
+from kg.shapes.model import Raw
 from kg.shapes.program import Program
 from kg.shapes.sparql import SparqlConstraint
 from kg.shapes.wording import violation
@@ -75,7 +75,13 @@ class Oracle:
         self._axioms: dict[tuple[Claim, ...], Axioms] = {}
 
     def _set_up(
-        self, closure: Closure, program: Program | None, unique_names: bool, engine: Engine
+        self,
+        closure: Closure,
+        program: Program | None,
+        unique_names: bool,
+        engine: Engine,
+        *,
+        memoise: bool = True,
     ) -> None:
         self.closure = closure
         self._index: Index = closure.index
@@ -85,11 +91,15 @@ class Oracle:
         self._audit_rate = 0.0
         self._denials: Denials | None = None
         self._checker: Incremental | WholeGraph | None = None
-        self._same_as: tuple[int, bool] | None = None
+        self._reader: Reader | None = None
+        self._pending: Triple | None = None
         if program is not None:
             self._data = DataGraph(self._index)
-            make = Incremental if engine == "incremental" else WholeGraph
-            self._checker = make(self._index, program, self._data)
+            self._checker = (
+                Incremental(self._index, program, self._data, memoise=memoise)
+                if engine == "incremental"
+                else WholeGraph(self._index, program, self._data)
+            )
 
     # Questions
 
@@ -130,14 +140,17 @@ class Oracle:
         """Violations the graph itself has, over the whole graph; they count against no claim."""
         if self._checker is None:
             return ()
-        return tuple(sorted(self._record(raw) for raw in self._checker.before().elements()))
+        program = self._program
+        assert program is not None
+        results = map(program.result, self._checker.before().elements())
+        return tuple(sorted(map(self._record, results)))
 
     def new_results(self, claim: Claim) -> tuple[Raw, ...]:
         """Results that adding the claim would give, unread; for comparing engines."""
         triple = self._triple(claim)
-        if self._checker is None or self._index.has(*triple):
+        if self._checker is None or self._program is None or self._index.has(*triple):
             return ()
-        return tuple(self._checker.find(triple).new)
+        return tuple(sorted(map(self._program.raw, self._checker.find(triple).new)))
 
     def local(
         self, triples: Iterable[Claim], shapes: Shapes | None, axioms: Iterable[Claim] = ()
@@ -168,7 +181,7 @@ class Oracle:
             closure = Closure(index, regime, axioms=compiled)
         oracle = Oracle.__new__(Oracle)
         program = None if shapes is None else self._local_program(shapes)
-        oracle._set_up(closure, program, self._unique_names, self._engine)
+        oracle._set_up(closure, program, self._unique_names, self._engine, memoise=False)
         oracle._programs, oracle._axioms = self._programs, self._axioms
         return oracle
 
@@ -188,42 +201,45 @@ class Oracle:
     def _read(self, claim: Claim, triple: Triple, findings: Findings) -> Verdict:
         index, program = self._index, self._program
         assert program is not None
-        index.add(*triple)
-        try:
-            reader = Reader(
+        if self._reader is None:
+            self._reader = Reader(
                 index,
                 program.compiler.lexicon,
                 self._names_of,
                 unique_names=self._unique_names,
-                query_conforms=lambda query, focus: self._query_conforms(query, focus, triple),
+                query_conforms=self._query_conforms,
             )
-            reasons = [self._reason(reader, raw) for raw in findings.new]
+        index.add(*triple)
+        self._pending = triple
+        try:
+            why = self._reader.reason_to_spare
+            reasons = [why(shape, name, focus, o) for shape, name, focus, _, o in findings.new]
         finally:
             index.discard(*triple)
-        held = [raw for raw, why in zip(findings.new, reasons, strict=True) if not why]
+        held = [raw for raw, reason in zip(findings.new, reasons, strict=True) if not reason]
+        records = sorted(map(self._record, held or findings.new))
         if held:
-            records = tuple(sorted(map(self._record, held)))
-            return Verdict(claim, "C", Proof("violation", findings.engine, violations=records))
+            proof = Proof("violation", findings.engine, violations=tuple(records))
+            return Verdict(claim, "C", proof)
         proof = Proof(
             "unproved",
             findings.engine,
-            violations=tuple(sorted(map(self._record, findings.new))),
+            violations=tuple(records),
             checked=tuple(findings.checked),
-            reason="; ".join(dict.fromkeys(reasons)),
+            reason="; ".join(sorted(set(reasons))),
         )
         return Verdict(claim, "U", proof)
 
-    def _reason(self, reader: Reader, raw: Raw) -> str:
-        assert self._program is not None
-        intern = self._index.terms.intern
-        shape = self._program.compiler.shape(raw.shape)
-        value = intern(raw.value) if raw.value else NO_VALUE
-        return reader.reason_to_spare(shape, raw.component, intern(raw.focus), value)
-
-    def _record(self, raw: Raw) -> Violation:
-        assert self._program is not None
-        shape = self._program.shapes.shapes[raw.shape]
-        return violation(shape, raw.component, raw.focus, raw.path, raw.value)
+    def _record(self, result: Result) -> Violation:
+        shape, component, focus, path, value = result
+        texts, own = self._index.terms.texts, shape.shape
+        return violation(
+            own,
+            component,
+            texts[focus],
+            own.path_text if path is None else path,
+            "" if value == NO_VALUE else texts[value],
+        )
 
     # Details
 
@@ -237,7 +253,7 @@ class Oracle:
         """Everything that ``owl:sameAs`` holds to be one with ``term``, whatever the regime."""
         index = self._index
         same = index.terms.get(OWL + "sameAs")
-        if same is None:
+        if same is None or not index.subjects_of(same):
             return (term,)
         found = {term: None}
         queue = [term]
@@ -248,10 +264,12 @@ class Oracle:
                     queue.append(other)
         return found
 
-    def _query_conforms(self, constraint: SparqlConstraint, focus: int, triple: Triple) -> bool:
+    def _query_conforms(self, constraint: SparqlConstraint, focus: int) -> bool:
         """Asks rdflib about a nested SPARQL constraint that is not compiled."""
         from kg.terms import to_rdflib
 
+        triple = self._pending
+        assert triple is not None
         data, added = self._data.without(triple), self._data.claim(triple)
         data.add(added)  # type: ignore[arg-type]  # three terms
         try:
@@ -270,13 +288,15 @@ class Oracle:
         return known[1]
 
     def _audit(self, claim: Claim, triple: Triple, findings: Findings) -> None:
-        if not isinstance(self._checker, Incremental):
+        if not isinstance(self._checker, Incremental) or self._program is None:
             return
-        again = self._checker.recheck(triple)
-        if again != findings.new:
+        raw = self._program.raw
+        found = sorted(map(raw, findings.new))
+        again = sorted(map(raw, self._checker.recheck(triple)))
+        if again != found:
             raise ShapesEngineError(
                 f"audit: the {findings.engine} engine and pySHACL disagree on {claim}: "
-                f"{findings.new} against {again}",
+                f"{found} against {again}",
                 hint="Use --engine pyshacl and report this: it is a bug.",
             )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kg.base.errors import ShapesEngineError
 from kg.shapes import Shapes
+from kg.shapes.model import Raw
 from kg.shapes.vocabulary import SH
 from kg.terms import RDF, from_rdflib, to_rdflib
 
@@ -15,21 +16,6 @@ if TYPE_CHECKING:
     import rdflib
 
     from kg.index import Index
-
-
-class Raw(NamedTuple):
-    """One ``sh:ValidationResult`` of severity ``sh:Violation``, before it is read.
-
-    Two results are the same result if all five agree; a graph's results are a multiset.
-    """
-
-    shape: str
-    """Node of ``sh:sourceShape`` in the shapes graph, as term text."""
-    component: str
-    """Local name of ``sh:sourceConstraintComponent``."""
-    focus: str
-    path: str
-    value: str
 
 
 def index_to_rdflib(index: Index) -> rdflib.Graph:

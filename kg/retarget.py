@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kg.reference import Raw, validate
+from kg.reference import validate
 from kg.shapes import Shapes
+from kg.shapes.model import Raw
 from kg.shapes.vocabulary import SH
 from kg.terms import to_rdflib
 

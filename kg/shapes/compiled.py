@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 from kg.index import Index, TermTable
 from kg.shapes.components import (
@@ -15,14 +15,15 @@ from kg.shapes.components import (
     MinCount,
     Result,
     TermTest,
+    TypingMemo,
     UniqueLang,
     is_below,
     term_test,
 )
-from kg.shapes.lexicon import Lexicon
+from kg.shapes.lexicon import MEMO_LIMIT, Lexicon
 from kg.shapes.model import SH_VIOLATION, Parameter, Shape
 from kg.shapes.nested import AllOf, AnyOf, Nested, Not, OneOf, Qualified
-from kg.shapes.paths import Walk, compile_path
+from kg.shapes.paths import Step, Walk, compile_path
 from kg.shapes.sparql import SparqlConstraint
 from kg.terms import RDF, RDFS
 
@@ -45,7 +46,7 @@ class CompiledShape:
         counts: whether its results have severity ``sh:Violation``.
     """
 
-    __slots__ = ("components", "counts", "properties", "shape", "walk")
+    __slots__ = ("_forward", "components", "counts", "properties", "shape", "walk")
 
     def __init__(
         self,
@@ -53,11 +54,17 @@ class CompiledShape:
         walk: Walk | None,
         components: list[Component],
         properties: list[CompiledShape],
+        terms: TermTable,
     ) -> None:
         self.shape = shape
         self.walk = walk
         self.components = components
         self.properties = properties
+        # The commonest path, one predicate forwards, is looked up without a call in between.
+        path = shape.path
+        self._forward: int | None = None
+        if isinstance(path, Step) and not path.inverse:
+            self._forward = terms.intern(path.predicate)
         self.counts = shape.severity == SH_VIOLATION
         for component in components:
             component.owner = self
@@ -70,7 +77,11 @@ class CompiledShape:
         """Appends all violations at ``focus``, nested property shapes' included."""
         if self.shape.deactivated:
             return
-        values = (focus,) if self.walk is None else self.walk(index, focus)
+        values: Collection[int]
+        if self._forward is not None:
+            values = index.objects(focus, self._forward)
+        else:
+            values = (focus,) if self.walk is None else self.walk(index, focus)
         if self.counts:
             for component in self.components:
                 component.collect(index, focus, values, out)
@@ -79,11 +90,21 @@ class CompiledShape:
                 for inner in self.properties:
                     inner.collect(index, value, out)
 
+    def result_owners(self) -> Iterator[CompiledShape]:
+        """The shapes whose results are collected here: its own and its property shapes'."""
+        yield self
+        for inner in self.properties:
+            yield from inner.result_owners()
+
     def conforms(self, index: Index, focus: int) -> bool:
         """Whether ``focus`` has no result of any severity."""
         if self.shape.deactivated:
             return True
-        values = (focus,) if self.walk is None else self.walk(index, focus)
+        values: Collection[int]
+        if self._forward is not None:
+            values = index.objects(focus, self._forward)
+        else:
+            values = (focus,) if self.walk is None else self.walk(index, focus)
         for component in self.components:
             if not component.conforms(index, focus, values):
                 return False
@@ -97,8 +118,10 @@ class CompiledShape:
 class Target:
     """The targets of one shape over a term table."""
 
-    def __init__(self, shape: Shape, terms: TermTable) -> None:
+    def __init__(self, shape: Shape, terms: TermTable, memo: TypingMemo) -> None:
         targets = shape.targets
+        self._memo = memo
+        self._known: dict[int, bool] = {}
         self.nodes = tuple(map(terms.intern, targets.nodes))
         self.classes = tuple(map(terms.intern, targets.classes))
         self.subjects_of = tuple(map(terms.intern, targets.subjects_of))
@@ -113,12 +136,27 @@ class Target:
         if focus in self.nodes:
             return True
         if self.classes:
-            types = index.objects(focus, self._rdf_type)
-            for target in self.classes:
-                if target in types or (types and is_below(index, types, target, self._sub_class)):
-                    return True
-        return any(index.objects(focus, p) for p in self.subjects_of) or any(
-            index.subjects(p, focus) for p in self.objects_of
+            if index is not self._memo.index:
+                typed = self._is_typed(index, focus)
+            else:
+                known = self._known.get(focus)
+                if known is None:
+                    if len(self._known) >= MEMO_LIMIT:
+                        self._known.clear()
+                    known = self._known[focus] = self._is_typed(index, focus)
+                typed = known
+            if typed:
+                return True
+        for p in self.subjects_of:
+            if index.objects(focus, p):
+                return True
+        return any(index.subjects(p, focus) for p in self.objects_of)
+
+    def _is_typed(self, index: Index, focus: int) -> bool:
+        types = index.objects(focus, self._rdf_type)
+        return bool(types) and any(
+            target in types or is_below(index, types, target, self._sub_class)
+            for target in self.classes
         )
 
     def focus_nodes(self, index: Index) -> Collection[int]:
@@ -147,6 +185,7 @@ class Compiler:
     def __init__(self, shapes: dict[str, Shape], terms: TermTable) -> None:
         self.shapes = shapes
         self.lexicon = Lexicon(terms)
+        self.memo = TypingMemo()
         self.compiled: dict[str, CompiledShape] = {}
 
     def shape(self, node: str) -> CompiledShape:
@@ -165,7 +204,9 @@ class Compiler:
                 for parameter in shape.parameters
                 if parameter.component == "Property"
             ]
-            found = self.compiled[node] = CompiledShape(shape, walk, components, properties)
+            found = self.compiled[node] = CompiledShape(
+                shape, walk, components, properties, self.lexicon.terms
+            )
         return found
 
     def _component(self, parameter: Parameter, shape: Shape) -> Component:
@@ -185,7 +226,7 @@ class Compiler:
         if name == "MaxCount":
             return MaxCount(parameter)
         if name == "Class":
-            return ClassOf(parameter, lexicon)
+            return ClassOf(parameter, lexicon, self.memo)
         if name == "HasValue":
             return HasValue(parameter, lexicon)
         if name == "UniqueLang":

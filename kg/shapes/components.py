@@ -81,11 +81,26 @@ class TermTest(Component):
         return failed
 
 
+class TypingMemo:
+    """On which index, if any, answers about types may be remembered.
+
+    They hold as long as neither ``rdf:type`` nor ``rdfs:subClassOf`` triples change: the engine
+    sets ``index`` to the closed graph's, and to None while a claim of these predicates is in it.
+    """
+
+    __slots__ = ("index",)
+
+    def __init__(self) -> None:
+        self.index: Index | None = None
+
+
 class ClassOf(Component):
     """``sh:class``: each value is an instance of the class or of a class below it."""
 
-    def __init__(self, parameter: Parameter, lexicon: Lexicon) -> None:
+    def __init__(self, parameter: Parameter, lexicon: Lexicon, memo: TypingMemo) -> None:
         super().__init__(parameter)
+        self._memo = memo
+        self._known: dict[int, bool] = {}
         intern = lexicon.terms.intern
         self.target = intern(parameter.terms[0])
         self.rdf_type, self.sub_class = intern(RDF + "type"), intern(RDFS + "subClassOf")
@@ -96,6 +111,16 @@ class ClassOf(Component):
 
     def is_instance(self, index: Index, value: int) -> bool:
         """Whether a type of ``value`` is the class or leads to it by ``rdfs:subClassOf``."""
+        if index is not self._memo.index:
+            return self._look(index, value)
+        known = self._known.get(value)
+        if known is None:
+            if len(self._known) >= MEMO_LIMIT:
+                self._known.clear()
+            known = self._known[value] = self._look(index, value)
+        return known
+
+    def _look(self, index: Index, value: int) -> bool:
         types = index.objects(value, self.rdf_type)
         if self.target in types:
             return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
@@ -76,7 +77,7 @@ class Targets:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shape:
     """A node or property shape."""
 
@@ -93,6 +94,21 @@ class Shape:
     severity: str = SH_VIOLATION
     deactivated: bool = False
     messages: tuple[tuple[str, str], ...] = field(default=())
+
+
+class Raw(NamedTuple):
+    """One ``sh:ValidationResult`` of severity ``sh:Violation``, before it is read.
+
+    Two results are the same result if all five agree; a graph's results are a multiset.
+    """
+
+    shape: str
+    """Node of ``sh:sourceShape`` in the shapes graph, as term text."""
+    component: str
+    """Local name of ``sh:sourceConstraintComponent``."""
+    focus: str
+    path: str
+    value: str
 
 
 class Constraint(msgspec.Struct, frozen=True):

@@ -222,6 +222,8 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
                 value for walk in walks for value in walk(index, node)
             )
         case Repeat(inner, zero, many):
+            if many and isinstance(inner, Step):
+                return _follow(terms.intern(inner.predicate), zero, inverse=inner.inverse)
             walk = compile_path(inner, terms)
             if many:
                 return _walk_many(walk, zero)
@@ -239,6 +241,23 @@ def _walk_sequence(walks: list[Walk]) -> Walk:
         return nodes
 
     return walk_all
+
+
+def _follow(p: int, zero: bool, *, inverse: bool) -> Walk:
+    """The commonest repeated path, one predicate, without a call per step."""
+
+    def follow(index: Index, node: int) -> Collection[int]:
+        objects, subjects = index.objects, index.subjects
+        queue = list(subjects(p, node) if inverse else objects(node, p))
+        found = dict.fromkeys((node, *queue) if zero else queue)
+        for value in queue:
+            for further in subjects(p, value) if inverse else objects(value, p):
+                if further not in found:
+                    found[further] = None
+                    queue.append(further)
+        return found
+
+    return follow
 
 
 def _walk_many(walk: Walk, zero: bool) -> Walk:

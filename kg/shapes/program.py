@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kg.index import Index, TermTable
 from kg.shapes.compiled import CompiledShape, Compiler, Target
+from kg.shapes.components import NO_VALUE, Result
 from kg.shapes.dependencies import AnyEdge, Dependencies, Edge, QueryEdge
+from kg.shapes.model import Raw
 from kg.terms import RDF, RDFS
 
 if TYPE_CHECKING:
@@ -19,18 +21,20 @@ class Targeted:
 
     Attributes:
         number: its place among the targeted shapes.
+        owners: the shapes its results can come from.
         evaluation: ``compiled`` (over the index), ``retargeted`` (by pySHACL, on the focus nodes
             its dependencies give) or ``whole`` (by pySHACL, dependencies unknown).
     """
 
-    __slots__ = ("compiled", "dependencies", "evaluation", "node", "number", "target")
+    __slots__ = ("compiled", "dependencies", "evaluation", "node", "number", "owners", "target")
 
     def __init__(self, number: int, node: str, compiler: Compiler, rdf_type: int) -> None:
         self.number = number
         self.node = node
         self.compiled: CompiledShape = compiler.shape(node)
         terms = compiler.lexicon.terms
-        self.target = Target(self.compiled.shape, terms)
+        self.target = Target(self.compiled.shape, terms, compiler.memo)
+        self.owners = frozenset(self.compiled.result_owners())
         self.dependencies = Dependencies(self.compiled, terms, rdf_type)
         if self.dependencies.opaque:
             self.evaluation = "whole"
@@ -61,6 +65,7 @@ class Program:
         self.compiler = Compiler(shapes.shapes, terms)
         self._rdf_type = terms.intern(RDF + "type")
         self._sub_class = terms.intern(RDFS + "subClassOf")
+        self.typing = frozenset({self._rdf_type, self._sub_class})
         self.targeted = [
             Targeted(number, node, self.compiler, self._rdf_type)
             for number, node in enumerate(shapes.targeted)
@@ -115,6 +120,29 @@ class Program:
             foci = [focus for focus in found if holds(index, focus)]
             if foci:
                 yield targeted, foci
+
+    def raw(self, result: Result) -> Raw:
+        """A result in term text."""
+        shape, component, focus, path, value = result
+        text, own = self.terms.text, shape.shape
+        return Raw(
+            own.node,
+            component,
+            text(focus),
+            own.path_text if path is None else path,
+            "" if value == NO_VALUE else text(value),
+        )
+
+    def result(self, raw: Raw) -> Result:
+        """A result in term text (pySHACL's) as one of ours."""
+        intern = self.terms.intern
+        return (
+            self.compiler.shape(raw.shape),
+            raw.component,
+            intern(raw.focus),
+            raw.path,
+            intern(raw.value) if raw.value else NO_VALUE,
+        )
 
     def whole_affected(self, p: int) -> list[Targeted]:
         """Shapes to be evaluated as a whole that a triple of this predicate might concern."""

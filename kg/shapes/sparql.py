@@ -94,6 +94,7 @@ class SparqlConstraint(Component):
         self._lexicon = lexicon
         self._is_property = shape.path is not None
         self.patterns: tuple[Pattern, ...] = ()
+        self._plans: dict[tuple[str, ...], list[Pattern]] = {}
         algebra = parse_query(self.query.text)
         self.predicates = _predicates(algebra, lexicon)
         self.compiled = self.derivable = False
@@ -120,18 +121,13 @@ class SparqlConstraint(Component):
             raise NotCompiledError
         self._shown = [str(variable) for variable in algebra.PV]
         self._filters = [_compile_filter(expr, self._lexicon) for expr in filters]
-        self._plans: dict[frozenset[str], list[Pattern]] = {}
         self.compiled = True
 
     # Evaluation
 
     def solutions(self, index: Index, start: Binding) -> Iterator[Binding]:
         """All solutions of patterns and filters that extend ``start``."""
-        key = frozenset(start)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plans[key] = ordered(self.patterns, set(key))
-        for binding in join(index, plan, 0, start):
+        for binding in join(index, self._plan(start), 0, start):
             if all(passes(binding) for passes in self._filters):
                 yield binding
 
@@ -179,9 +175,15 @@ class SparqlConstraint(Component):
         """
         for pattern in self.patterns:
             for start in starts(pattern, index, s, p, o):
-                plan = ordered(self.patterns, set(start))
-                for binding in join(index, plan, 0, start):
+                for binding in join(index, self._plan(start), 0, start):
                     yield binding[THIS]
+
+    def _plan(self, start: Binding) -> list[Pattern]:
+        key = tuple(start)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = ordered(self.patterns, set(key))
+        return plan
 
 
 def _compile_filter(expression: Any, lexicon: Lexicon) -> Callable[[Binding], bool]:

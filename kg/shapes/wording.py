@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kg.claims import Violation
 from kg.shapes.model import Shape, choose_message
 
@@ -60,23 +62,27 @@ def violation(shape: Shape, component: str, focus: str, path: str, value: str) -
 
 
 def _message(shape: Shape, kind: str, focus: str, path: str, value: str) -> str:
+    text = _template(shape, kind)
+    if "{" in text:
+        for name, term in (("this", focus), ("path", path), ("value", value)):
+            text = text.replace(f"{{${name}}}", term).replace(f"{{?{name}}}", term)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _template(shape: Shape, kind: str) -> str:
     found = [p for p in shape.parameters if p.component == kind]
     messages = shape.messages
     for parameter in found:
         if parameter.query is not None and parameter.query.messages:
             messages = parameter.query.messages
     text = choose_message(messages)
-    if text:
-        for name, term in (("this", focus), ("path", path), ("value", value)):
-            text = text.replace(f"{{${name}}}", term).replace(f"{{?{name}}}", term)
-        return text
-    parameter_ = found[0] if found else None
-    if parameter_ is None or kind not in _GENERIC:
-        return kind
-    number = parameter_.number
+    if text or not found or kind not in _GENERIC:
+        return text or kind
+    number = found[0].number
     return _GENERIC[kind].format(
         n=number,
         s="" if number == 1 else "s",
-        t=", ".join(parameter_.terms),
-        x=parameter_.text,
+        t=", ".join(found[0].terms),
+        x=found[0].text,
     )
