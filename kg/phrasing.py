@@ -30,21 +30,21 @@ PREPOSITIONS = frozenset(
 # "traverses" cannot be told apart by their ending.
 _VERBS = frozenset(
     words_of(
-        "accepts adopts affects allows appoints attends awards bears becomes borders bounds "
-        "builds buys calls causes chairs composes conducts connects consumes contains controls "
-        "covers creates crosses cuts defines delivers depicts describes designs develops "
-        "directs discovers drains edits employs enables enters establishes exceeds excludes "
-        "feeds finances follows forms founds funds generates governs grants heads holds hosts "
-        "houses illustrates implements implies includes influences inherits inhabits inhibits "
-        "inspires interacts invents involves issues joins keeps knows leads leaves likes lives "
-        "loves maintains makes manages manufactures marries measures meets mentions needs "
-        "observes occupies offers opens operates orbits organises organizes outranks overlaps "
-        "overlooks owns paints performs plays possesses powers precedes presents prevents "
-        "produces promotes protects provides publishes reaches reads receives recommends "
-        "references regulates reigns releases replaces represents requires rules satisfies "
-        "sees sells serves shows sings speaks sponsors starts stores studies succeeds supplies "
-        "supports surrounds takes targets teaches touches tracks trains transports traverses "
-        "treats trusts uses visits watches wears wins writes"
+        "accepts carries adopts affects allows appoints attends awards bears becomes borders "
+        "bounds builds buys calls causes chairs composes conducts connects consumes contains "
+        "controls covers creates crosses cuts defines delivers depicts describes designs "
+        "develops directs discovers drains edits employs enables enters establishes exceeds "
+        "excludes feeds finances follows forms founds funds generates governs grants heads "
+        "holds hosts houses illustrates implements implies includes influences inherits "
+        "inhabits inhibits inspires interacts invents involves issues joins keeps knows leads "
+        "leaves likes lives loves maintains makes manages manufactures marries measures meets "
+        "mentions needs observes occupies offers opens operates orbits organises organizes "
+        "outranks overlaps overlooks owns paints performs plays possesses powers precedes "
+        "presents prevents produces promotes protects provides publishes reaches reads "
+        "receives recommends references regulates reigns releases replaces represents requires "
+        "rules satisfies sees sells serves shows sings speaks sponsors starts stores studies "
+        "succeeds supplies supports surrounds takes targets teaches touches tracks trains "
+        "transports traverses treats trusts uses visits watches wears wins writes"
     )
 )
 _ES_VERB = re.compile(r"(?:ss|sh|ch|x|zz|o)es$")
@@ -97,13 +97,14 @@ def parse_label(label: str) -> Phrase:
     if words[0] in _AUXILIARIES and len(words) > 1:
         if words[-1] not in PREPOSITIONS:
             return Phrase("quoted", label)
-        phrase = _after_is(words[1:], label)
+        rest = words[2:] if words[1] in ("a", "an", "the") and len(words) > 2 else words[1:]
+        phrase = _after_is(rest, label)
         past = words[0] in ("was", "were") and phrase.kind == "passive"
         return phrase._replace(kind="past") if past else phrase
     if len(words) > 1 and words[-1] in PREPOSITIONS:
         if words[-1] == "of" or is_participle(words[0]):
             return _after_is(words, label)
-        if _is_verb(words[0], True):
+        if words[0] in _VERBS or (len(words) == 2 and _is_verb(words[0], True)):
             return Phrase("verb", " ".join(words))
         return Phrase("quoted", label)
     if len(words) == 1 and words[0] in PREPOSITIONS:

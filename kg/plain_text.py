@@ -65,7 +65,9 @@ def listing(items: list[str], word: str = "and") -> str:
 def article(noun: str) -> str:
     """``noun`` with "a" or "an" before it, by its sound as far as spelling shows it."""
     word = noun.lower()
-    sounds_like_consonant = re.match(r"(eu|ew|once?\b|uni([^nm]|$)|us[aei]|ur[aeiu]|ut[eio])", word)
+    sounds_like_consonant = re.match(
+        r"(eu|ew|on(?:e|ce)\b|uni([^nm]|$)|us[aei]|ur[aeiu]|ut[eio])", word
+    )
     silent_h = re.match(r"hour|honest|honou?r|heir", word)
     vowel = word[:1] in set("aeiouàáâäæèéêëíîïóôöøúûü")
     return f"an {noun}" if silent_h or (vowel and not sounds_like_consonant) else f"a {noun}"

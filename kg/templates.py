@@ -130,6 +130,8 @@ def _check(tree: nodes.Template, where: str) -> None:
         elif isinstance(node, nodes.Getattr):
             if node.attr not in _METHODS:
                 raise _refused(f"attribute {node.attr!r}", node, where)
+        elif isinstance(node, nodes.Name) and node.name == "self":
+            raise _refused("self", node, where)  # Jinja2 declares it in every template.
         elif not isinstance(node, _ALLOWED):
             raise _refused(type(node).__name__, node, where)
 

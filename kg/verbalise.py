@@ -333,6 +333,6 @@ class Verbaliser:
         except ValueError:
             return plain(term)
         unit = plain(self.words_of(pred).unit) if pred else ""
-        years = bool(pred) and "year" in self.label(pred).lower().split()
+        years = bool(pred) and "year" in split_name(self.label(pred)).lower().split()
         text = format_literal(lexical, datatype, thousands=not years)
         return f"{text} {unit}" if unit and datatype in NUMERIC else text

@@ -150,8 +150,8 @@ def test_any_text_is_read_or_refused(kb: KnowledgeBase, text: str) -> None:
 
 WORDS = st.sampled_from(
     words_of(
-        "is does the rhône thames main colorado river north sea flow into 's of its by mouth length "
-        "5 km in argentina itself not or true that which where"
+        "is does the rhône thames main colorado river north sea flow into 's of its by mouth "
+        "length 5 km in argentina itself not or true that which where"
     )
 )
 

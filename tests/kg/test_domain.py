@@ -1,0 +1,174 @@
+"""domain.toml: what it may say, and that every mistake in it is named with file and key."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kg.base.errors import DomainError
+from kg.claims import Claim
+from kg.domain import adhoc_domain, load_domain, shipped_domains
+from kg.templates import compile_template, verbatim
+
+GOOD = """
+name = "pets"
+graph = ["pets.ttl"]
+shapes = ["pets.shacl.ttl"]
+[prefixes]
+p = "https://example.org/"
+[naming]
+"p:Dog" = "{{ label | title }}"
+[predicates."p:owns"]
+label = "pet"
+fact = "{{ subj }} owns {{ obj }}."
+denied = "{{ subj }} does not own {{ obj }}."
+questions = ["Does {{ subj }} own {{ obj }}?"]
+synonyms = ["keeps"]
+[[rule]]
+id = "one"
+text = "One owner each."
+predicates = ["p:owns"]
+shapes = ["p:OneOwner"]
+axioms = [["p:owns", "owl:inverseOf", "p:ownedBy"], ["p:owns", "a", "owl:ObjectProperty"]]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "domain.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def refused(folder: Path, text: str) -> str:
+    file = write(folder, text)
+    with pytest.raises(DomainError) as caught:
+        load_domain(file)
+    assert str(file) in caught.value.where
+    return caught.value.one_line()
+
+
+def test_reads_a_folder_or_a_file(tmp_path: Path) -> None:
+    file = write(tmp_path, GOOD)
+    domain = load_domain(tmp_path)
+    assert load_domain(str(file)) == domain
+    assert domain.graph_files == (tmp_path / "pets.ttl",)
+    assert domain.predicates["https://example.org/owns"].synonyms == ("keeps",)
+    assert domain.naming == {"https://example.org/Dog": "{{ label | title }}"}
+    (rule,) = domain.rules
+    assert rule.shapes == ("https://example.org/OneOwner",)
+    assert rule.axioms[0] == Claim(
+        "https://example.org/owns",
+        "http://www.w3.org/2002/07/owl#inverseOf",
+        "https://example.org/ownedBy",
+    )
+    assert rule.axioms[1].pred.endswith("#type")
+    assert (domain.regime, domain.unique_names, domain.languages) == ("owl-rl", True, ("en",))
+
+
+def test_curies_are_expanded_and_compacted(tmp_path: Path) -> None:
+    domain = load_domain(write(tmp_path, GOOD))
+    assert domain.expand("p:owns") == "https://example.org/owns"
+    assert domain.expand("<p:owns>") == "p:owns"
+    assert domain.expand("https://example.org/x") == "https://example.org/x"
+    assert domain.expand("urn:x:1") == "urn:x:1"
+    assert domain.compact("https://example.org/owns") == "p:owns"
+    assert domain.compact("https://other.org/x") == "https://other.org/x"
+    with pytest.raises(DomainError, match="prefix 'q'"):
+        domain.expand("q:owns")
+    with pytest.raises(DomainError, match="not an IRI"):
+        domain.expand("owns")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "pets"', 'nmae = "pets"', 'unknown key nmae.*Did you mean "name"'),
+        ('label = "pet"', 'lable = "pet"', r'unknown key predicates."p:owns".lable.*"label"'),
+        ('id = "one"', 'idd = "one"', "unknown key rule 1.idd"),
+        ('name = "pets"', "name = 3", "Expected `str`"),
+        ('name = "pets"', "", "missing required field `name`"),
+        ('name = "pets"', 'name = "pets', "not valid TOML"),
+        ('name = "pets"', 'name = "p"\nregime = "owl-full"', "owl-full"),
+        ('"p:Dog"', '"q:Dog"', 'naming."q:Dog"'),
+        ("{{ subj }} owns", "{{ sbj }} owns", r'predicates."p:owns".fact.*It may use subj'),
+        ("{{ subj }} owns", "{{ subj }", r'predicates."p:owns".fact'),
+        ("{{ subj }} owns", "{{ subj | nosuch }}", r'predicates."p:owns".fact'),
+        ("{{ label | title }}", "{{ label[99].lower() }}", 'naming."p:Dog"'),
+        ("{{ subj }} owns {{ obj }}.", "  ", "renders to nothing"),
+        ('["Does {{ subj }} own {{ obj }}?"]', "[]", "no question"),
+        ("own {{ obj }}?", "own {{ objj }}?", r"questions\[0\]"),
+        ('"p:ownedBy"]', '"z:ownedBy"]', "prefix 'z'.*rule 'one'"),
+        (
+            '[[rule]]\nid = "one"',
+            '[[rule]]\nid = "one"\ntext = ""\npredicates = []\n[[rule]]\nid = "one"',
+            "two rules have the id 'one'",
+        ),
+    ],
+)  # fmt: skip
+def test_each_mistake_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    text = refused(tmp_path, GOOD.replace(old, new, 1))
+    assert re.search(message, text), text
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for x in range(10) %}{{ subj }}{% endfor %}",
+        "{{ subj.__class__ }}",
+        "{{ subj.format(1) }}",
+        "{{ 'x' * 1000000000 }}",
+        "{{ 9 ** 9 ** 9 }}",
+        "{{ subj | attr('__class__') }}",
+        "{% include 'x' %}",
+        "{% macro m() %}{% endmacro %}",
+        "{{ cycler(1) }}",
+        "{{ self }}",
+        "x" * 2_001,
+    ],
+)
+def test_templates_can_neither_loop_nor_reach_python(template: str) -> None:
+    with pytest.raises(DomainError, match=r"here"):
+        compile_template(template, {"subj": "S"}, "here")
+
+
+def test_template_output_is_never_rendered_again() -> None:
+    render = compile_template("{{ subj }}!", {"subj": "S"}, "here")
+    assert render(subj="{{7*7}} {% x %}") == "{{7*7}} {% x %}!"
+
+
+@pytest.mark.parametrize("text", ["plain", "{{7*7}}", "{% if %}", "a'b\"c{", "{# 🦕 \u2028"])
+def test_verbatim_renders_to_itself(text: str) -> None:
+    render = compile_template("[" + verbatim(text) + "]", {}, "here")
+    assert render() == " ".join(f"[{text}]".split())
+
+
+def test_missing_domains_are_named_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(DomainError, match='Did you mean "rivers"'):
+        load_domain("river")
+    with pytest.raises(DomainError, match="no such domain"):
+        load_domain(tmp_path / "nowhere")
+    with pytest.raises(DomainError, match="no such domain"):
+        load_domain("..")
+    (tmp_path / "domain.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(DomainError, match="not valid TOML"):
+        load_domain(tmp_path)
+    (tmp_path / "domain.toml").write_bytes(b"#" * (4 * 1024 * 1024 + 1))
+    with pytest.raises(DomainError, match="4 MiB"):
+        load_domain(tmp_path)
+
+
+def test_shipped_domains_load() -> None:
+    assert "rivers" in shipped_domains()
+    for name in shipped_domains():
+        domain = load_domain(name)
+        assert domain.name == name
+        assert all(file.is_file() for file in (*domain.graph_files, *domain.shapes_files))
+        assert domain.license
+
+
+def test_adhoc_domain() -> None:
+    domain = adhoc_domain(["a/b.ttl.gz"], ["s.ttl"])
+    assert domain.name == "b"
+    assert domain.shapes_files == (Path("s.ttl"),)
+    assert adhoc_domain([], []).name == "graph"
