@@ -145,15 +145,21 @@ class Labels:
         return iter(self._names_index())
 
     def homonyms(self) -> dict[str, list[str]]:
-        """Labels that several things bear, each with its IRIs, in the graph's order."""
-        groups: dict[str, list[str]] = {}
+        """Names, labels and aliases alike, that several things bear, in the graph's order.
+
+        Predicates do not count: a property and a class may well share a word.
+        """
+        groups: dict[str, dict[str, None]] = {}
         shown: dict[str, str] = {}
         for term in self._labelled():
-            label = self.label(term)
-            key = self.normalise(label)
-            shown.setdefault(key, label)
-            groups.setdefault(key, []).append(term)
-        return {shown[key]: terms for key, terms in groups.items() if len(terms) > 1}
+            s = self._terms.get(term)
+            if s is not None and self._index.subjects_of(s):
+                continue
+            for name in self.names(term):
+                key = self.normalise(name)
+                shown.setdefault(key, name)
+                groups.setdefault(key, {})[term] = None
+        return {shown[key]: list(terms) for key, terms in groups.items() if len(terms) > 1}
 
     def _stated(self, term: str) -> Iterator[tuple[tuple[int, int, int], str]]:
         """(sort key, text) of each name stated for a term; smaller keys are better."""

@@ -41,7 +41,7 @@ _LITERAL = re.compile(
 )
 _BAD_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-_DOUBLED_SCHEME = re.compile(r"https?:.*\bhttps?(?:[:_]|%3a)/?/", re.IGNORECASE)
+_DOUBLED_SCHEME = re.compile(r"https?:.*\bhttps?(?:_|%3a)/?/", re.IGNORECASE)
 
 
 class LiteralParts(NamedTuple):
@@ -101,10 +101,11 @@ def ntriples_term(text: str) -> str:
 
 
 def is_malformed_iri(text: str) -> bool:
-    """Whether an IRI breaks RFC 3987 or carries a second ``http://`` swallowed as a name.
+    """Whether an IRI breaks RFC 3987 or carries a second IRI mangled into a name.
 
     The second kind (``http://dbpedia.org/resource/http_//dbpedia.org/…``) is legal syntax, but
-    always the trace of an exporter that mistook an IRI for a name.
+    always the trace of an exporter that mistook an IRI for a name. A second IRI that stands
+    unmangled in the path, as archives of the web have it, is none.
     """
     return (
         _BAD_IN_IRI.search(text) is not None

@@ -119,11 +119,15 @@ def test_find_prefers_labels_over_aliases():
     assert "elbe" in set(labels.all_names())
 
 
-def test_homonyms():
+def test_homonyms_are_shared_labels_and_aliases():
     g = graph(
         ("c1", RDFS_LABEL, '"Colorado River"'),
-        ("c2", RDFS_LABEL, '"the Colorado river"'),
+        ("c2", RDFS_LABEL, '"Colorado River (Texas)"'),
+        ("c2", ALT, '"the Colorado river"'),
+        ("c2", ALT, '"Colorado-River"'),
         ("c3", RDFS_LABEL, '"Rhine"'),
+        ("p", RDFS_LABEL, '"Rhine"'),
+        ("c3", E + "p", E + "c1"),
     )
     assert Labels(g).homonyms() == {"Colorado River": [E + "c1", E + "c2"]}
 

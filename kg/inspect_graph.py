@@ -1,0 +1,47 @@
+"""``epoche kg inspect``: counts, homonyms, malformed IRIs, constraint coverage, violations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg.base.console import guarded, say
+
+
+def inspect_command(
+    kg: Annotated[
+        list[Path] | None,
+        typer.Option("--kg", help="Graph file instead of a domain's; repeatable."),
+    ] = None,
+    shapes: Annotated[list[Path] | None, typer.Option(help="SHACL file; repeatable.")] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write there instead of printing.")] = None,
+) -> None:
+    """Looks a graph over: what is in it, and what to mend before measuring with it."""
+    # Loaded here, so that `epoche --help` stays quick.
+    from kg.base.files import to_json_bytes, write_text_atomic
+    from kg.graph import Graph
+    from kg.inspection import inspect_graph
+    from kg.knowledge import KnowledgeBase
+
+    if kg and not shapes and domain is None:
+        # A graph without shapes cannot be measured with, but it can be looked at.
+        report = inspect_graph(Graph.load(list(kg)))
+    else:
+        base = KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
+        report = inspect_graph(base.graph, base.shapes, base.oracle)
+    text = to_json_bytes(report, indent=2).decode() + "\n" if as_json else report.text()
+    if out is None:
+        say(text.rstrip("\n"))
+    else:
+        write_text_atomic(out, text)
+        say(f"inspection written to {out}")
+
+
+if __name__ == "__main__":
+    guarded(lambda: typer.run(inspect_command))()
