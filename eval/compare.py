@@ -128,8 +128,8 @@ class _Spread:
     """What the paired bootstrap says of one pair on one metric.
 
     Attributes:
-        interval: BCa, or percentile where BCa is undefined, or nothing where no resample of the
-            difference differs from another.
+        interval: BCa, or percentile where BCa is undefined, or nothing where the resamples say
+            nothing of uncertainty.
         p: of no difference, by resampling.
         standard_error: of the difference; nan where unknown.
         supports: clusters that take part in each system's denominator.
@@ -176,7 +176,7 @@ def _at_the_edge(
     discordant: Discordant | None,
     samples: Samples,
 ) -> tuple[IntervalMethod, Interval]:
-    """Interval of a difference that no resample varies: scores instead of false certainty.
+    """Interval of a difference of which resamples say nothing: scores, not false certainty.
 
     Args:
         a: the first system's value, and the clusters behind it.

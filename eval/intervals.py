@@ -28,6 +28,7 @@ FEW_CLUSTERS = 10
 _NORMAL = NormalDist()
 _DRAWS_AT_ONCE = 4_000_000
 _EXACT_IN_FLOAT32 = 2**24
+_OFTEN_UNDEFINED = 0.05
 
 
 def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -153,8 +154,8 @@ class BootstrapIntervals:
         percentile: low above high, shape (2, m); nan where no resample has a value.
         bca: the same; nan also where BCa has no meaning (no variation in the jackknife, or all
             replicates on one side of the value).
-        degenerate: where the resamples do not vary at all, shape (m,): they say nothing of
-            uncertainty there, and their intervals must not be shown.
+        degenerate: where the resamples say nothing of uncertainty, shape (m,); the intervals
+            must not be shown there.
         support: clusters that take part in each denominator, shape (m,).
     """
 
@@ -190,17 +191,21 @@ class Distribution:
         )
 
     @property
-    def degenerate(self) -> NDArray[np.bool_]:
-        """Where the resamples do not vary at all, so that they say nothing of uncertainty."""
-        low = np.nanmin(_never_all_nan(self.replicates), axis=0)
-        high = np.nanmax(_never_all_nan(self.replicates), axis=0)
-        return np.asarray(~(high > low), dtype=np.bool_)
-
-    @property
     def undefined_share(self) -> Floats:
         """Share of resamples without a value, shape (m,)."""
         share: Floats = np.isnan(self.replicates).mean(axis=0)
         return share
+
+    @property
+    def degenerate(self) -> NDArray[np.bool_]:
+        """Where the resamples say nothing of uncertainty, shape (m,).
+
+        Either they do not vary at all (every card right, say), or so few clusters take part that
+        more than one resample in twenty has no value.
+        """
+        values = _never_all_nan(self.replicates)
+        still = ~(np.nanmax(values, axis=0) > np.nanmin(values, axis=0))
+        return np.asarray(still | (self.undefined_share > _OFTEN_UNDEFINED), dtype=np.bool_)
 
     def standard_errors(self) -> Floats:
         """Standard deviation of the replicates, shape (m,); nan where there are none."""

@@ -33,9 +33,10 @@ IntervalMethod = Literal[
 ]
 """How ``low`` and ``high`` came about.
 
-``wilson-edge`` and, for differences, the two ``newcombe`` ones stand in where every resample
-gives the same value, so that the bootstrap would claim certainty; ``none`` means that there is no
-interval (null value, or a control, which is not a sample)."""
+``wilson-edge`` and, for differences, the two ``newcombe`` ones stand in where the resamples
+say nothing (all give the same value, so that the bootstrap would claim certainty, or more than one
+in twenty gives none); ``none`` means that there is no interval (null value, or a control, which is
+not a sample)."""
 
 Table = dict[str, dict[str, Number]]
 """Label (E, C, U) → prediction (YES, NO, UNKNOWN, INVALID, ERROR) → number of cards.

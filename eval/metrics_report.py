@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -53,7 +54,6 @@ _GROUP_METRICS = (
 """What means something for cards of one label or kind; AP needs several labels."""
 
 _MUCH_WIDER = 1.25
-_OFTEN_UNDEFINED = 0.05
 
 
 def measure(observations: Observations, plan: Plan | None = None) -> MetricsReport:
@@ -162,7 +162,7 @@ def _intervals(
         if not np.isnan(resampled.bca[:, column]).any():
             found["bootstrap-bca"] = _pair(resampled.bca[:, column])
     elif resampled is not None and not proportion:
-        # No resample differs: the clusters that take part are all the evidence there is.
+        # The resamples say nothing: the clusters that take part are all the evidence there is.
         clusters = float(resampled.support[column])
         found["wilson-edge"] = _pair(wilson(top / bottom * clusters, clusters, confidence))
     order: tuple[IntervalMethod, ...] = (
@@ -177,8 +177,10 @@ def _pair(interval: Sequence[float] | Floats) -> tuple[float, float]:
 
 def _policy_report(samples: Samples, policy: PolicyName, base: Signature) -> PolicyReport:
     """All systems and the controls under one policy."""
+    groups = _Groups(samples, policy, base)
     systems = {
-        name: _system_report(samples, policy, name, base) for name in samples.observations.preds
+        name: _system_report(samples, policy, name, base, groups)
+        for name in samples.observations.preds
     }
     cards = cards_per_label(count_cells(samples.labels(policy), np.zeros(samples.n_cards, np.int8)))
     controls = control_counts(cards)
@@ -204,32 +206,18 @@ def _policy_report(samples: Samples, policy: PolicyName, base: Signature) -> Pol
 
 
 def _system_report(
-    samples: Samples, policy: PolicyName, system: str, base: Signature
+    samples: Samples, policy: PolicyName, system: str, base: Signature, groups: _Groups
 ) -> SystemReport:
-    seen = samples.observations
     counts = samples.counts(policy, system)
-    labels, preds = samples.labels(policy), samples.preds(system)
-    all_labels = seen.golds if policy == "published" else seen.labels
-    groups = _Groups(policy, base)
-    headline = seen.headline
-    kinds = np.array(seen.kinds, dtype=object)
-    every = seen.preds[system]
+    answers = samples.observations.preds[system]
     return SystemReport(
         n_cards=samples.n_cards,
         n_clusters=samples.n_clusters,
         table=table_of(counts),
         counts=outcome_counts(counts, policy),
         metrics=_bootstrapped(samples, policy, system, base),
-        per_label={
-            label: groups.of(f"label:{label}", labels, preds, seen.clusters[headline], chosen)
-            for code, label in enumerate(LABELS)
-            if (chosen := labels == code).any()
-        },
-        per_kind={
-            kind: groups.of(f"kind:{kind}", all_labels, every, seen.clusters, chosen)
-            for kind, chosen in _by_kind(kinds, all_labels)
-            if kind not in FAITHFULNESS
-        },
+        per_label=groups.report("label", answers),
+        per_kind=groups.report("kind", answers),
         per_difficulty={
             name: GroupReport(
                 n_cards=int((part := samples.resampled(policy, system, name)).totals.sum()),
@@ -239,12 +227,8 @@ def _system_report(
             )
             for name in samples.difficulties
         },
-        faithfulness={
-            kind: groups.of(f"kind:{kind}", all_labels, every, seen.clusters, chosen)
-            for kind, chosen in _by_kind(kinds, all_labels)
-            if kind in FAITHFULNESS
-        },
-        oracle=system in seen.oracles,
+        faithfulness=groups.report("faithfulness", answers),
+        oracle=system in samples.observations.oracles,
     )
 
 
@@ -264,29 +248,61 @@ def _bootstrapped(
     }
 
 
-class _Groups:
-    """Reports on cards of one label or kind, where every metric is a proportion of cards."""
+@dataclass(frozen=True)
+class _Group:
+    """Some cards, by their places among all that were read."""
 
-    def __init__(self, policy: PolicyName, base: Signature) -> None:
+    name: str
+    signed: str
+    places: NDArray[np.int64]
+    labels: Codes
+    n_clusters: int
+
+
+class _Groups:
+    """The cards of each label and kind, where every metric is a proportion of cards."""
+
+    def __init__(self, samples: Samples, policy: PolicyName, base: Signature) -> None:
+        seen = samples.observations
         self.wanted = metrics(_GROUP_METRICS, policy)
         self.base = base
+        self.labels = seen.golds if policy == "published" else seen.labels
+        self.clusters = seen.clusters
+        headline = seen.headline
+        kinds = np.array(seen.kinds, dtype=object)
+        named = [(kind, np.flatnonzero(kinds == kind)) for kind in sorted({*seen.kinds} - {""})]
+        # In the order of their labels: kinds of E first, then C, then U.
+        named.sort(key=lambda group: (int(self.labels[group[1]].min()), group[0]))
+        self.sections = {
+            "label": [
+                self._group(label, "label", np.flatnonzero(headline & (self.labels == code)))
+                for code, label in enumerate(LABELS)
+            ],
+            "kind": [self._group(k, "kind", at) for k, at in named if k not in FAITHFULNESS],
+            "faithfulness": [self._group(k, "kind", at) for k, at in named if k in FAITHFULNESS],
+        }
 
-    def of(
-        self,
-        group: str,
-        labels: Codes,
-        preds: Codes,
-        clusters: NDArray[np.int64],
-        chosen: NDArray[np.bool_],
-    ) -> GroupReport:
-        """The chosen cards' table, and the metrics that are defined on their labels."""
-        counts = count_cells(labels[chosen], preds[chosen])
+    def report(self, section: str, answers: Codes) -> dict[str, GroupReport]:
+        """A system's answers in every group of a section that has cards."""
+        return {
+            group.name: self._report(group, answers)
+            for group in self.sections[section]
+            if group.places.size
+        }
+
+    def _group(self, name: str, what: str, places: NDArray[np.int64]) -> _Group:
+        n_clusters = int(np.unique(self.clusters[places]).size)
+        return _Group(name, f"{what}:{name}", places, self.labels[places], n_clusters)
+
+    def _report(self, group: _Group, answers: Codes) -> GroupReport:
+        """The group's table, and the metrics that are defined on its labels."""
+        counts = count_cells(group.labels, answers[group.places])
         present = cards_per_label(counts)
         held: tuple[Label, ...] = tuple(label for label in LABELS if present[label])
-        signature = self.base.of("", group=group)
+        signature = self.base.of("", group=group.signed)
         return GroupReport(
-            n_cards=int(chosen.sum()),
-            n_clusters=int(np.unique(clusters[chosen]).size),
+            n_cards=int(group.places.size),
+            n_clusters=group.n_clusters,
             table=table_of(counts, labels=held),
             metrics={
                 metric.name: metric_value(metric, counts, signature)
@@ -294,14 +310,6 @@ class _Groups:
                 if metric.parts(counts)[1] > 0
             },
         )
-
-
-def _by_kind(kinds: NDArray[np.object_], labels: Codes) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Each named kind with its cards, in the order of labels and then names."""
-    named = sorted({str(kind) for kind in kinds} - {""})
-    masks = {kind: np.asarray(kinds == kind, dtype=np.bool_) for kind in named}
-    for kind in sorted(named, key=lambda kind: (int(labels[masks[kind]].min()), kind)):
-        yield kind, masks[kind]
 
 
 def _notes(
