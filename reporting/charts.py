@@ -298,3 +298,71 @@ def bar(estimate: Estimate) -> Bar:
         low=across(estimate.low) if estimate.has_interval else None,
         high=across(estimate.high) if estimate.has_interval else None,
     )
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One outcome's part of a system's bar."""
+
+    outcome: str
+    share: float
+    x: float
+    width: float
+    symbol: str
+    """Empty where the segment is too narrow for it."""
+
+
+@dataclass(frozen=True)
+class StackRow:
+    """What one system's answers amount to, as a bar of segments that fill it."""
+
+    name: str
+    short: str
+    control: bool
+    y: float
+    segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Stacked bars of all systems, controls below a gap."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    divider_y: float | None
+    rows: tuple[StackRow, ...]
+
+
+_STACK_WIDTH = 420.0
+_STACK_ROW = 30.0
+_SYMBOL_WIDTH = 14.0
+
+
+def stack(entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, float]]]]) -> Stack:
+    """Lays out ``(name, is control, [(outcome, symbol, count)])`` as bars of equal length."""
+    ordered = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
+    left, right = _PANEL_LEFT, _STACK_WIDTH
+    y, divider = 4.0, None
+    rows: list[StackRow] = []
+    for name, control, parts in ordered:
+        if control and rows and not rows[-1].control:
+            divider = y + 1
+            y += _DIVIDER_GAP
+        total = sum(count for _, _, count in parts)
+        segments: list[Segment] = []
+        before = 0.0
+        for outcome, symbol, count in parts:
+            start = _place(before / total, left, right) if total else left
+            before += count
+            end = _place(before / total, left, right) if total else left
+            if count:
+                wide = end - start >= _SYMBOL_WIDTH
+                width = round(end - start, 1)
+                segments.append(
+                    Segment(outcome, count / total, start, width, symbol if wide else "")
+                )
+        rows.append(StackRow(name, shorten(name, _NAME_LETTERS), control, y, tuple(segments)))
+        y += _STACK_ROW
+    return Stack(_STACK_WIDTH, y, left, right, divider, tuple(rows))

@@ -68,6 +68,7 @@ class Inputs:
     systems: tuple[str, ...]
     """Systems with rows, in the order of the result files."""
     controls: frozenset[str]
+    """Those of ``systems`` that look at nothing."""
     answers: dict[str, dict[str, Reply]]
     """System → card id → reply."""
     runs: tuple[Run, ...]
@@ -108,7 +109,8 @@ def read_inputs(
         )
     _check_hash(deck, report)
     known = {name for policy in report.policies.values() for name in policy.systems}
-    controls = frozenset(name for policy in report.policies.values() for name in policy.controls)
+    computed = {name.casefold() for p in report.policies.values() for name in p.controls}
+    controls = frozenset(name for name in answers if name.casefold() in computed)
     for name in answers:
         if name not in known and name not in controls:
             raise CardSetMismatchError(

@@ -121,6 +121,8 @@ def render(
         "tables": view.headline_tables(),
         "further": view.further_tables(),
         "panels": view.panels(),
+        "outcomes": OUTCOMES,
+        "outcome_bars": view.outcome_bars(),
         "scatter": scatter,
         "answerable": percent(answerable),
         "heats": view.heat_maps(),

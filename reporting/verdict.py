@@ -79,18 +79,23 @@ def _accuracy(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
 
 
 def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
-    parts = []
+    some, never = [], []
     for name, system in systems[:_NAMED_AT_MOST]:
         rate = system.metrics.get("FAR-NE")
         if rate is None or rate.value is None:
             continue
-        text = f"{shown_name(name)} on {percent(rate.value)}"
-        if rate.value and rate.low is not None and rate.high is not None:
+        if rate.value == 0:
+            never.append(shown_name(name))
+            continue
+        text = f"{shown_name(name)} to {percent(rate.value)}"
+        if rate.low is not None and rate.high is not None:
             text += f" ({percent(rate.low).removesuffix(' %')} to {percent(rate.high)})"
-        parts.append(text)
-    if not parts:
-        return []
-    return [f"Where no answer was licensed, one was given all the same by {joined(parts)}."]
+        some.append(text)
+    what = "a false answer (YES to a contradiction, YES or NO to the unknown)"
+    if not some:
+        return [f"None gave {what}."] if never else []
+    given = f"{what[0].upper()}{what[1:]} was given by {joined(some)} of those cards"
+    return [f"{given}; {joined(never)} gave none." if never else f"{given}."]
 
 
 def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
@@ -100,19 +105,19 @@ def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
         for c in report.comparisons
         if c.policy == "licensed" and c.metric == "accuracy" and {c.a, c.b} <= set(ranked)
     }
-    neighbours = [
-        pairs[pair]
-        for first, second in pairwise(ranked)
-        if (pair := frozenset((first, second))) in pairs
-    ][:_NAMED_AT_MOST]
-    found = [_difference(c) for c in neighbours if c.better is not None]
-    open_ = [f"{shown_name(c.a)} and {shown_name(c.b)}" for c in neighbours if c.better is None]
+    found, open_ = [], []
+    for first, second in pairwise(ranked[: _NAMED_AT_MOST + 1]):
+        pair = pairs.get(frozenset((first, second)))
+        if pair is not None and pair.better is not None:
+            found.append(_difference(pair))
+        elif pair is not None:
+            open_.append(f"{shown_name(first)} from {shown_name(second)}")
     sentences = []
     if found:
         sentences.append(f"Paired tests on the same cards find {joined(found)}.")
     if open_:
         start = "They" if found else "Paired tests on the same cards"
-        sentences.append(f"{start} cannot tell {joined(open_)} apart by accuracy.")
+        sentences.append(f"{start} cannot tell {joined(open_)} by accuracy.")
     return sentences
 
 

@@ -19,8 +19,19 @@ from eval.metrics_record import (
 )
 from eval.result import PREDS
 from kg.claims import GOLD_OF_LABEL, Label
-from reporting.card_data import Outcome, outcome
-from reporting.charts import Bar, DotPanel, Estimate, Scatter, bar, dot_panel, number, scatter
+from reporting.card_data import OUTCOMES, Outcome, outcome
+from reporting.charts import (
+    Bar,
+    DotPanel,
+    Estimate,
+    Scatter,
+    Stack,
+    bar,
+    dot_panel,
+    number,
+    scatter,
+    stack,
+)
 from reporting.glossary import BESIDE, HEADLINE, POLICY_WORDS, MetricWords, metric_words
 from reporting.visible import shown_name, visible
 
@@ -166,6 +177,11 @@ def main_policy(report: MetricsReport) -> str:
     return "licensed" if "licensed" in report.policies else next(iter(report.policies))
 
 
+def is_control(name: str, policy: PolicyReport) -> bool:
+    """Whether a system that was run is one of the controls, however its name is capitalised."""
+    return name.casefold() in {control.casefold() for control in policy.controls}
+
+
 class View:
     """What the template reads. ``systems`` and ``controls`` are in the order of the tables."""
 
@@ -178,7 +194,7 @@ class View:
         self.controls = list(policy.controls)
         # The exempt oracle first, as the ceiling; then by accuracy, so that tables read downhill.
         # An order of values is no claim about differences: those are the paired tests' to make.
-        named = [name for name in policy.systems if name not in policy.controls]
+        named = [name for name in policy.systems if not is_control(name, policy)]
         self.systems = sorted(named, key=lambda name: _rank(policy.systems[name]))
 
     @property
@@ -268,6 +284,19 @@ class View:
             )
             for column in self.columns(HEADLINE, self.policy)
         ]
+
+    def outcome_bars(self) -> Stack:
+        """What all answers of each system amount to, whatever the policy."""
+        entries = []
+        for name, control, system in self._all(self.policy):
+            counts: dict[Outcome, float] = {key: 0.0 for key, _, _ in OUTCOMES}
+            for label in LABELS:
+                for pred in PREDS:
+                    key = outcome(GOLD_OF_LABEL[label], pred)
+                    counts[key] += system.table.get(label, {}).get(pred, 0)
+            parts = [(key, symbol, counts[key]) for key, symbol, _ in OUTCOMES]
+            entries.append((shown_name(name), control, parts))
+        return stack(entries)
 
     def scatter(self) -> Scatter:
         """Coverage against the share of answers that are right."""
@@ -398,7 +427,7 @@ class View:
         """Paired comparisons under one policy, grouped by metric."""
         grouped: dict[str, list[PairedComparison]] = {}
         for pair in self.report.comparisons:
-            if pair.policy == policy and not {pair.a, pair.b} & set(self.controls):
+            if pair.policy == policy and {pair.a, pair.b} <= set(self.systems):
                 grouped.setdefault(pair.metric, []).append(pair)
         report = self.report.policies[policy]
         return [

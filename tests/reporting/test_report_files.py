@@ -202,7 +202,7 @@ def test_the_verdict_states_a_difference_only_where_the_test_found_one(inputs):
     open_ = msgspec.structs.replace(inputs.metrics, comparisons=tie)
     text = " ".join(verdict(open_, View(open_).systems))
     assert "more accurate" not in text
-    assert "cannot tell kg and careful and careful and hasty apart" in text
+    assert "cannot tell kg from careful and careful from hasty by accuracy" in text
     found = (pair("hasty", "careful", "careful", -0.2, -0.3, -0.1),)
     clear = msgspec.structs.replace(inputs.metrics, comparisons=found)
     text = " ".join(verdict(clear, View(clear).systems))

@@ -114,7 +114,7 @@ def test_plain_proofs_leave_nothing_out():
         "unproved", "index", checked=(("s", "n"), ("s", "m")), reason="Rests on absence"
     )
     text = plain_proof(Verdict(A, "U", checked))
-    assert text.endswith("(1 shape checked). Rests on x.")
+    assert text.endswith("(1 shape checked). Rests on absence.")
 
 
 shares = st.none() | st.floats(0, 1)
