@@ -1,0 +1,84 @@
+"""The command ``epoche``: every stage under one name.
+
+Each command is the ``main`` of a stage's own script, so ``epoche cards``, ``make cards`` and
+``python cards/make_context_cards.py`` take the same flags. The scripts import their machinery
+inside ``main``, which keeps ``epoche --help`` quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, NoReturn
+
+import typer
+
+from adversarial.make_near_miss import main as near_miss
+from cards.audit_labels import main as audit
+from cards.make_context_cards import main as cards
+from epoche.schemas import RECORDS, schema
+from eval.compare_runs import main as compare
+from eval.metrics_abstention import main as metrics
+from eval.run_epistemic_tests import main as evaluate
+from kg.base.console import guarded
+from kg.inspect_graph import inspect_command
+from reporting.html_report import main as report
+
+app = typer.Typer(
+    name="epoche",
+    help="Does it know when not to answer? Proved cards, honest abstention metrics, a report.",
+    epilog="Exit codes: docs/errors.md. The stages in order: cards, near-miss, eval, metrics, report.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+graph_app = typer.Typer(help="Look at a knowledge graph.", no_args_is_help=True)
+app.add_typer(graph_app, name="kg")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"epoche {version('epoche')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Reads the flags that belong to no command."""
+
+
+_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("cards", cards, "Make E/C/U cards from a graph, each label proved."),
+    ("near-miss", near_miss, "Make near-misses, each proved false or unknown."),
+    ("eval", evaluate, "Put the cards to a system."),
+    ("metrics", metrics, "AP, CVRR, FAR-NE, LA with intervals and controls."),
+    ("report", report, "One HTML file, and CSV, Markdown and JSON beside it."),
+    ("compare", compare, "Paired differences: who wins by what, can we tell?"),
+    ("audit", audit, "Can labels be read off the surface of the cards?"),
+)
+for _name, _main, _short_help in _STAGES:
+    app.command(_name, short_help=_short_help)(guarded(_main))
+graph_app.command("inspect", short_help="Counts, homonyms, constraint coverage, violations.")(
+    guarded(inspect_command)
+)
+
+
+@app.command("schema", short_help="Print the JSON Schema of a record.")
+@guarded
+def _schema(
+    record: Annotated[str, typer.Argument(help=f"One of: {', '.join(RECORDS)}.")],
+) -> None:
+    """Prints the JSON Schema of a record that passes between rooms."""
+    typer.echo(schema(record))
+
+
+def main() -> NoReturn:
+    """Entry point of the installed command."""
+    app(prog_name="epoche")
+    raise SystemExit(0)

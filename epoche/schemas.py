@@ -1,0 +1,43 @@
+"""JSON Schemas of the records that pass between rooms, for ``epoche schema NAME``."""
+
+from __future__ import annotations
+
+RECORDS = ("card", "result", "manifest", "metrics")
+
+
+def schema(record: str) -> str:
+    """The JSON Schema (2020-12) of one record, indented.
+
+    Cards and results keep keys they do not know, so their schemas allow more properties; ``extra``
+    is how Python holds those and is no key of the file.
+
+    Raises:
+        SettingError: no such record.
+    """
+    import json
+
+    import msgspec
+
+    from kg.base.errors import SettingError
+
+    types = dict(zip(RECORDS, _types(), strict=True))
+    if record not in types:
+        raise SettingError(
+            f"no record is called {record!r}",
+            where="epoche schema",
+            hint=f"Say one of: {', '.join(RECORDS)}.",
+        )
+    found = msgspec.json.schema(types[record])
+    for definition in found["$defs"].values():
+        definition.get("properties", {}).pop("extra", None)
+    found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _types() -> tuple[type, ...]:
+    from cards.card import Card
+    from eval.manifest import RunManifest
+    from eval.metrics_record import MetricsReport
+    from eval.result import Result
+
+    return Card, Result, RunManifest, MetricsReport
