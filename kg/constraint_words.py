@@ -115,13 +115,16 @@ def _clause(words: Verbaliser, c: Constraint, subject: Subject) -> str:
     special = _about_all_values(words, c, component, subject)
     if special:
         return special
-    predicate = _predicate(words, c, component)
+    every, no = subject.every, subject.negate
     if c.path:
         noun = _noun(words, c.path)
         value = noun or f"value of {_path(words, c.path)}"
         link = f" {'of' if noun else 'for'} {subject.some}" if subject.some else ""
-        return f"every {value}{link} {predicate}"
-    return f"{subject.every} {predicate}"
+        every, no = f"every {value}{link}", f"no {value}{link}"
+    if component == "Not" and no:
+        # "Every river is not a lake" could be read as "not every river is one".
+        return f"{no} {_denied_condition(words, c)}"
+    return f"{every} {_predicate(words, c, component)}"
 
 
 def _about_all_values(words: Verbaliser, c: Constraint, component: str, subject: Subject) -> str:
@@ -248,6 +251,14 @@ def _logic(words: Verbaliser, c: Constraint, component: str) -> str:
             return f"is {listing([kind[0] for kind in kinds], 'or')}"
         return f"meets at least one of these conditions: {'; '.join(alternatives)}"
     return f"meets exactly one of these conditions: {'; '.join(alternatives)}"
+
+
+def _denied_condition(words: Verbaliser, c: Constraint) -> str:
+    """What a ``sh:not`` forbids, as a verb phrase behind "no river"."""
+    nouns = _class_alternatives(words, c.inner[0]) if len(c.inner) == 1 else []
+    if nouns:
+        return f"is {listing(nouns, 'or')}"
+    return _meets(_clauses(words, c, IT))
 
 
 def _meets(clauses: list[str]) -> str:

@@ -135,7 +135,9 @@ class Verbaliser:
         known = self.domain.predicates.get(iri) or _SHARED_WORDS.get(iri)
         if known is not None and known.label:
             return plain(known.label)
-        return plain(self.labels.label(iri))
+        text = plain(self.labels.label(iri))
+        # Without a label of its own it is called by the tail of its IRI: "flowsInto".
+        return text if self.labels.has_label(iri) else split_name(text)
 
     def class_noun(self, iri: str) -> str:
         """A class as a common noun: ``wm:WaterBody`` → "water body"."""

@@ -1,0 +1,394 @@
+"""Rules and proofs in words: a sentence for every SHACL component, a paragraph for every proof."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kg.axiom_words import axiom_sentence, axioms_about
+from kg.claims import Claim, Proof, Step, Verdict, Violation
+from kg.constraint_words import constraint_sentence
+from kg.knowledge import KnowledgeBase
+from kg.shapes.vocabulary import CONSTRAINT_PARAMETERS
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, XSD, literal_text
+
+BASE = "https://example.org/"
+PREFIXES = """
+@prefix : <https://example.org/> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+"""
+GRAPH = (
+    PREFIXES
+    + """
+:River a owl:Class ; rdfs:label "River" ; rdfs:subClassOf :Water . :Sea a owl:Class .
+:Lake a owl:Class . :Water a owl:Class ; rdfs:label "body of water" .
+:River owl:disjointWith :Country .
+:mouth rdfs:label "mouth" ; rdfs:domain :River ; rdfs:range :Water ;
+    rdfs:subPropertyOf :drainsInto .
+:inflow owl:inverseOf :mouth . :drainsInto a owl:TransitiveProperty .
+:system owl:propertyChainAxiom ( :mouth :system ) .
+:borders a owl:SymmetricProperty . :twin owl:equivalentProperty :mouth .
+:rhine a :River ; rdfs:label "Rhine" ; :mouth :north ; :length 1233 ; :sourceHeight 2345 .
+:main a :River ; :mouth :rhine . :aare a :River ; :mouthHeight 311 ; :sourceHeight 2000 .
+:north a :Sea ; rdfs:label "North Sea" . :baltic a :Sea ; rdfs:label "Baltic" .
+:germany a :Country ; rdfs:label "Germany" . :lone a :River .
+[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :lone ;
+   owl:assertionProperty :mouth ; owl:targetIndividual :baltic .
+"""
+)
+
+
+def shape(body: str) -> str:
+    return PREFIXES + f":S {body} ."
+
+
+def opened(folder: Path, shapes: str, graph: str = GRAPH) -> KnowledgeBase:
+    (folder / "g.ttl").write_text(graph, encoding="utf-8")
+    (folder / "s.ttl").write_text(shapes, encoding="utf-8")
+    return KnowledgeBase.open(graph=[folder / "g.ttl"], shapes=[folder / "s.ttl"])
+
+
+RIVER = "a sh:NodeShape ; sh:targetClass :River ; "
+MOUTH = "a sh:PropertyShape ; sh:targetClass :River ; sh:path :mouth ; "
+LENGTH = "a sh:PropertyShape ; sh:targetSubjectsOf :length ; sh:path :length ; "
+CASES = {
+    "MinCount": (MOUTH + "sh:minCount 1", "Every river has at least one mouth."),
+    "MinCount 2": (MOUTH + "sh:minCount 2", "Every river has at least 2 values of “mouth”."),
+    "MaxCount": (MOUTH + "sh:maxCount 1", "Every river has at most one mouth."),
+    "MaxCount 0": (MOUTH + "sh:maxCount 0", "No river has a mouth."),
+    "Class": (MOUTH + "sh:class :Water", "Every mouth of a river is a body of water."),
+    "Class node": (RIVER + "sh:class :Water", "Every river is a body of water."),
+    "Datatype": (LENGTH + "sh:datatype xsd:integer", "Every length is a whole number."),
+    "NodeKind": (MOUTH + "sh:nodeKind sh:IRI", "Every mouth of a river is a named thing."),
+    "MinExclusive": (LENGTH + "sh:minExclusive 0", "Every length is greater than 0."),
+    "MinInclusive": (LENGTH + "sh:minInclusive 1", "Every length is at least 1."),
+    "MaxExclusive": (LENGTH + "sh:maxExclusive 9000", "Every length is less than 9,000."),
+    "MaxInclusive": (LENGTH + "sh:maxInclusive 9000", "Every length is at most 9,000."),
+    "MinLength": (LENGTH + "sh:minLength 1", "Every length has at least 1 character."),
+    "MaxLength": (LENGTH + "sh:maxLength 5", "Every length has at most 5 characters."),
+    "Pattern": (LENGTH + 'sh:pattern "^[0-9]+$"', "Every length matches the pattern “^[0-9]+$”."),
+    "LanguageIn": (LENGTH + 'sh:languageIn ( "en" "de" )',
+                   "Every length is in one of the languages en or de."),
+    "UniqueLang": (LENGTH + "sh:uniqueLang true",
+                   "No two values of “length” are in the same language."),
+    "In": (MOUTH + "sh:in ( :north :baltic )",
+           "Every mouth of a river is one of North Sea or Baltic."),
+    "In one": (MOUTH + "sh:in ( :north )", "Every mouth of a river is North Sea."),
+    "HasValue": (MOUTH + "sh:hasValue :north", "Every river has North Sea as a mouth."),
+    "HasValue node": (RIVER + "sh:hasValue :rhine", "Every river is Rhine."),
+    "Equals": (MOUTH + "sh:equals :twin",
+               "Every river has the same values of “mouth” as of “twin”."),
+    "Disjoint": (RIVER + "sh:disjoint :mouth", "No river is its own mouth."),
+    "Disjoint path": (MOUTH + "sh:disjoint :inflow",
+                      "No mouth of a river is also a value of “inflow” for the same thing."),
+    "LessThan": (LENGTH + "sh:lessThan :sourceHeight",
+                 "Every length is less than the source height of the same thing."),
+    "LessThanOrEquals": (LENGTH + "sh:lessThanOrEquals :sourceHeight",
+                         "Every length is at most the source height of the same thing."),
+    "Not": (RIVER + "sh:not [ sh:class :Lake ]", "No river is a lake."),
+    "Not or": (RIVER + "sh:not [ sh:or ( [ sh:class :Lake ] [ sh:class :Sea ] ) ]",
+               "No river is a lake or a sea."),
+    "Not other": (RIVER + "sh:not [ sh:path :mouth ; sh:minCount 1 ]",
+                  "No river has at least one mouth."),
+    "And": (RIVER + "sh:and ( [ sh:class :Water ] [ sh:nodeKind sh:IRI ] )",
+            "Every river is a body of water and is a named thing."),
+    "Or": (MOUTH + "sh:or ( [ sh:class :Lake ] [ sh:class :Sea ] )",
+           "Every mouth of a river is a lake or a sea."),
+    "Or other": (RIVER + "sh:or ( [ sh:class :Lake ] [ sh:path :mouth ; sh:maxCount 1 ] )",
+                 "Every river meets at least one of these conditions: it is a lake; "
+                 "it has at most one mouth."),
+    "Xone": (RIVER + "sh:xone ( [ sh:class :Lake ] [ sh:class :Water ] )",
+             "Every river meets exactly one of these conditions: it is a lake; "
+             "it is a body of water."),
+    "Node": (MOUTH + "sh:node [ sh:class :Water ]", "Every mouth of a river is a body of water."),
+    "Qualified min": (MOUTH + "sh:qualifiedValueShape [ sh:class :Sea ] ; sh:qualifiedMinCount 1",
+                      "Every river has at least one mouth for which this holds: it is a sea."),
+    "Qualified max": (MOUTH + "sh:qualifiedValueShape [ sh:class :Sea ] ; sh:qualifiedMaxCount 0",
+                      "No river has a mouth for which this holds: it is a sea."),
+    "Closed": (RIVER + "sh:closed true ; sh:property [ sh:path :mouth ; sh:maxCount 1 ]",
+               "Every river has no properties other than “mouth”."),
+    "Closed empty": (RIVER + "sh:closed true", "Every river has no properties at all."),
+    "SPARQL": (RIVER + 'sh:sparql [ sh:select "SELECT $this WHERE { $this :p :p }" ; '
+               'sh:prefixes [ sh:declare [ sh:prefix "" ; sh:namespace "https://e.org/" ] ] ]',
+               "Every river meets a condition that the shapes state as a SPARQL query."),
+    "inverse path": ("a sh:PropertyShape ; sh:targetClass :Sea ; "
+                     "sh:path [ sh:inversePath :mouth ] ; sh:maxCount 5",
+                     "Every sea has at most 5 values of the inverse of “mouth”."),
+    "long path": ("a sh:PropertyShape ; sh:targetNode :rhine ; sh:path ( :mouth :system ) ; "
+                  "sh:class :Sea",
+                  "Every value of “mouth” followed by “system” for Rhine is a sea."),
+    "objects": ("a sh:NodeShape ; sh:targetObjectsOf :mouth ; sh:class :Water",
+                "Everything that is a mouth of something is a body of water."),
+    "subjects": ("a sh:PropertyShape ; sh:targetSubjectsOf :drainsInto ; sh:path :mouth ; "
+                 "sh:maxCount 1",
+                 "Everything that has a value of “drains into” has at most one mouth."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_component_becomes_a_sentence(tmp_path: Path, case: str) -> None:
+    body, expected = CASES[case]
+    kb = opened(tmp_path, shape(body), GRAPH)
+    sentences = [constraint_sentence(kb.words, c) for c in kb.shapes.constraints()]
+    assert expected in sentences
+
+
+def test_no_component_is_left_out() -> None:
+    bodies = " ".join(body for body, _ in CASES.values())
+    spelt = set(re.findall(r"sh:(\w+)", bodies))
+    helpers = {"flags", "ignoredProperties", "qualifiedValueShapesDisjoint"}
+    assert set(CONSTRAINT_PARAMETERS) - spelt <= helpers
+
+
+# -- axioms --------------------------------------------------------------------------------------
+
+AXIOMS = {
+    (OWL + "inverseOf", "inflow", "mouth"): "An inflow of X is Y exactly when the mouth of Y is X.",
+    (RDFS + "subPropertyOf", "mouth", "drainsInto"):
+        "If the mouth of X is Y, then X drains into Y.",
+    (RDFS + "domain", "mouth", "River"): "If the mouth of X is Y, then X is a river.",
+    (RDFS + "range", "mouth", "Water"): "If the mouth of X is Y, then Y is a body of water.",
+    (RDFS + "subClassOf", "River", "Water"): "Every river is a body of water.",
+    (OWL + "disjointWith", "River", "Country"): "No river is a country.",
+    (OWL + "complementOf", "River", "Country"): "No river is a country.",
+    (OWL + "equivalentClass", "River", "Lake"): "Something is a river exactly when it is a lake.",
+    (OWL + "equivalentProperty", "twin", "mouth"):
+        "A twin of X is Y exactly when the mouth of X is Y.",
+    (OWL + "propertyDisjointWith", "drainsInto", "mouth"):
+        "If X drains into Y, then it is not the case that the mouth of X is Y.",
+    (RDF_TYPE, "drainsInto", OWL + "TransitiveProperty"):
+        "If X drains into Y and Y drains into Z, then X drains into Z.",
+    (RDF_TYPE, "drainsInto", OWL + "FunctionalProperty"):
+        "If X drains into Y and X drains into Z, then Y and Z are the same.",
+    (RDF_TYPE, "drainsInto", OWL + "InverseFunctionalProperty"):
+        "If X drains into Y and Z drains into Y, then X and Z are the same.",
+    (RDF_TYPE, "drainsInto", OWL + "SymmetricProperty"):
+        "If X drains into Y, then Y drains into X.",
+    (RDF_TYPE, "drainsInto", OWL + "AsymmetricProperty"):
+        "If X drains into Y, then it is not the case that Y drains into X.",
+    (RDF_TYPE, "drainsInto", OWL + "IrreflexiveProperty"):
+        "It is never the case that X drains into X.",
+    (RDF_TYPE, "drainsInto", OWL + "ReflexiveProperty"):
+        "It is always the case that X drains into X.",
+    (RDF_TYPE, "drainsInto", OWL + "ObjectProperty"): "",
+    (RDFS + "comment", "mouth", "River"): "",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    shapes = (
+        PREFIXES
+        + """
+    :OneMouth a sh:PropertyShape ; sh:targetSubjectsOf :mouth ; sh:path :mouth ; sh:maxCount 1 .
+    :NoLand a sh:PropertyShape ; sh:targetSubjectsOf :mouth ; sh:path :mouth ;
+        sh:not [ sh:class :Country ] .
+    :NoSelf a sh:NodeShape ; sh:targetSubjectsOf :mouth ; sh:disjoint :mouth ;
+        sh:message "Nothing ends in itself" .
+    :Above a sh:PropertyShape ; sh:targetSubjectsOf :mouthHeight ; sh:path :mouthHeight ;
+        sh:lessThan :sourceHeight .
+    :Positive a sh:PropertyShape ; sh:targetSubjectsOf :length ; sh:path :length ;
+        sh:minExclusive 0 ; sh:message "Value {?value} is not positive" .
+    :Named a sh:PropertyShape ; sh:targetSubjectsOf :mouth ; sh:path :length ; sh:minCount 1 .
+    :Odd a sh:NodeShape ; sh:targetClass :Lake ; sh:severity sh:Warning ; sh:disjoint :mouth .
+    """
+    )
+    return opened(tmp_path_factory.mktemp("rules"), shapes)
+
+
+@pytest.mark.parametrize("axiom", AXIOMS)
+def test_every_axiom_becomes_a_sentence(kb: KnowledgeBase, axiom: tuple[str, str, str]) -> None:
+    pred, subj, obj = axiom
+    claim = Claim(BASE + subj, pred, obj if obj.startswith("http") else BASE + obj)
+    assert axiom_sentence(kb.words, claim) == AXIOMS[axiom]
+
+
+def test_chains(kb: KnowledgeBase) -> None:
+    axioms = axioms_about(kb.words, BASE + "system")
+    chain = next(a for a in axioms if a.pred == OWL + "propertyChainAxiom")
+    text = axiom_sentence(kb.words, chain)
+    assert text == "If the mouth of X is Y and a system of Y is Z, then a system of X is Z."
+    assert sum(a.pred in (RDF + "first", RDF + "rest") for a in axioms) == 4
+    (rule,) = [r for r in kb.words.rules(BASE + "system") if r.text == text]
+    assert set(rule.axioms) == {a for a in axioms if a == chain or a.pred.startswith(RDF)}
+
+
+# -- rules ---------------------------------------------------------------------------------------
+
+
+def test_rules_name_what_they_put_in_words(kb: KnowledgeBase) -> None:
+    rules = kb.words.rules(BASE + "mouth")
+    texts = {shape: rule.text for rule in rules for shape in rule.shapes}
+    assert texts == {
+        BASE + "OneMouth": "Everything has at most one mouth.",
+        BASE + "NoLand": "No mouth is a country.",
+        BASE + "NoSelf": "Nothing ends in itself.",
+        BASE + "Named": "Everything with a mouth has at least one length.",
+    }
+    assert len({rule.id for rule in rules}) == len(rules)
+    assert all(rule.predicates == (BASE + "mouth",) for rule in rules)
+    assert all(bool(rule.shapes) != bool(rule.axioms) for rule in rules)
+    assert kb.shapes.subset(texts).iris() == sorted(texts)
+    assert {axiom for rule in rules for axiom in rule.axioms} >= {
+        Claim(BASE + "inflow", OWL + "inverseOf", BASE + "mouth"),
+        Claim(BASE + "River", RDFS + "subClassOf", BASE + "Water"),
+    }
+
+
+def test_messages_with_placeholders_are_no_rules(kb: KnowledgeBase) -> None:
+    (rule,) = [r for r in kb.words.rules(BASE + "length") if BASE + "Positive" in r.shapes]
+    assert rule.text == "Every length is greater than 0."
+
+
+def test_warnings_are_no_rules(kb: KnowledgeBase) -> None:
+    assert (
+        BASE + "Odd" not in kb.words.rulebook.shapes or not kb.words.rulebook.shapes[BASE + "Odd"]
+    )
+
+
+def test_rules_of_types_and_of_nothing(kb: KnowledgeBase) -> None:
+    assert kb.words.rules(BASE + "unheardOf") == []
+    assert all(rule.shapes for rule in KnowledgeBase.shared().words.rules(RDF_TYPE))
+
+
+def test_a_domain_decides_for_its_own_predicates() -> None:
+    rivers = KnowledgeBase.shared()
+    for pred in rivers.domain.predicates:
+        rules = rivers.words.rules(pred)
+        assert rules == [rule for rule in rivers.domain.rules if pred in rule.predicates]
+        for rule in rules:
+            rivers.shapes.subset(rule.shapes)
+            assert all(rivers.graph.has(axiom) for axiom in rule.axioms)
+
+
+# -- proofs --------------------------------------------------------------------------------------
+
+
+def proof(kb: KnowledgeBase, subj: str, pred: str, obj: str, label: str) -> str:
+    obj = obj if obj.startswith('"') else BASE + obj
+    verdict = kb.oracle.license(Claim(BASE + subj, BASE + pred, obj))
+    assert verdict.label == label
+    text = kb.words.proof(verdict)
+    assert text.endswith((".", ")")), text
+    assert "  " not in text
+    return text
+
+
+def test_asserted(kb: KnowledgeBase) -> None:
+    text = proof(kb, "rhine", "mouth", "north", "E")
+    assert text == "The graph states it: The mouth of Rhine is North Sea."
+
+
+def test_derived(kb: KnowledgeBase) -> None:
+    one = proof(kb, "north", "inflow", "rhine", "E")
+    assert one == (
+        "It follows from what the graph states: Because the mouth of Rhine is North Sea, an inflow "
+        "of North Sea is Rhine (inverse property: An inflow of X is Y exactly when the mouth of Y "
+        "is X)."
+    )
+    chain = proof(kb, "main", "drainsInto", "north", "E")
+    assert re.search(r"in 3 steps\. \(1\) Because .* \(2\) .* \(3\) Because main drains", chain)
+    assert "main drains into North Sea (transitive property" in chain
+
+
+def test_denied(kb: KnowledgeBase) -> None:
+    text = proof(kb, "lone", "mouth", "baltic", "C")
+    assert text == "The graph itself denies it: Baltic is not the mouth of lone."
+
+
+def test_violations_say_what_clashes(kb: KnowledgeBase) -> None:
+    count = proof(kb, "rhine", "mouth", "baltic", "C")
+    assert count == (
+        "The graph says that the mouth of Rhine is North Sea. Everything has at most one mouth. "
+        "So it cannot be that the mouth of Rhine is Baltic."
+    )
+    kind = proof(kb, "aare", "mouth", "germany", "C")
+    assert "Germany is a country. No mouth is a country." in kind
+    own = proof(kb, "aare", "mouth", "aare", "C")
+    assert own == "Nothing ends in itself. So it cannot be that the mouth of aare is aare."
+    height = literal_text("1", XSD + "integer")
+    compared = proof(kb, "aare", "sourceHeight", height, "C")
+    assert "the mouth height of aare is 311" in compared
+    assert "less than the source height" in compared
+    negative = proof(kb, "aare", "length", literal_text("-5", XSD + "integer"), "C")
+    assert negative.startswith("Every length is greater than 0.")
+
+
+def test_several_broken_rules_are_all_told(kb: KnowledgeBase) -> None:
+    text = proof(kb, "rhine", "mouth", "germany", "C")
+    assert "Other rules forbid it too:" in text
+    assert "at most one mouth" in text
+    assert "No mouth is a country" in text
+
+
+def test_unproved_says_what_was_checked_and_what_is_missing(kb: KnowledgeBase) -> None:
+    text = proof(kb, "lone", "mouth", "north", "U")
+    assert text.startswith(
+        "The graph neither states nor implies this: The mouth of lone is North Sea."
+    )
+    known = proof(kb, "main", "borders", "aare", "U")
+    assert "It holds no value of “borders” for main." in known
+    assert "no rule applies to it" in known
+    rivers = KnowledgeBase.shared()
+    wm, base = "https://epoche.example/rivers#", "https://epoche.example/rivers/"
+    claim = Claim(base + "amazon", wm + "traverses", base + "france")
+    verdict = rivers.oracle.license(claim)
+    assert verdict.label == "U"
+    words = rivers.words.proof(verdict)
+    assert "It does say that the Amazon flows through or along the border of" in words
+    assert re.search(r"none of the \d+ rules checked: [A-Z]", words)
+
+
+def test_absence_is_told_apart(kb: KnowledgeBase) -> None:
+    text = proof(kb, "lone", "mouth", "north", "U")
+    assert "Adding it would leave a rule unmet, but not against it" in text
+    assert text.endswith("Everything with a mouth has at least one length.")
+
+
+def test_violations_of_unknown_shapes_are_still_told(kb: KnowledgeBase) -> None:
+    unknown = Violation(BASE + "Nowhere", "MaxCountConstraintComponent", BASE + "rhine")
+    assert kb.words.violation(unknown) == (
+        "The shape “nowhere” (MaxCount) must hold. This is broken by Rhine."
+    )
+    told = Violation(BASE + "Nowhere", "X", BASE + "rhine", value=BASE + "north", message="Do  not")
+    assert kb.words.violation(told) == "Do not. This is broken by Rhine, with the value North Sea."
+
+
+def test_long_derivations_are_cut(kb: KnowledgeBase) -> None:
+    pred, rule = BASE + "drainsInto", "prp-trp"
+    steps = tuple(
+        Step(
+            rule,
+            (Claim(BASE + f"r{i}", pred, BASE + "sea"),),
+            Claim(BASE + f"r{i + 1}", pred, BASE + "s"),
+        )
+        for i in range(40)
+    )  # fmt: skip
+    verdict = Verdict(
+        Claim(BASE + "r40", pred, BASE + "s"), "E", Proof("derived", "index", steps=steps)
+    )
+    text = kb.words.proof(verdict)
+    assert "(12)" in text
+    assert "(13)" not in text
+    assert text.endswith("(28 steps in between are not shown.)")
+    assert "r40 drains into" in text
+    bare = Verdict(verdict.claim, "E", Proof("derived", "index"))
+    assert kb.words.proof(bare) == "It follows from what the graph states: R40 drains into s."
+
+
+def test_every_rivers_proof_reads() -> None:
+    rivers = KnowledgeBase.shared()
+    bad = re.compile(r"[{}]|\.\.|\s[.,]|  |\bNone\b|https?:|\. [a-z]")
+    labels = set()
+    objects = list(
+        dict.fromkeys(c.obj for p in rivers.domain.predicates for c in rivers.graph.claims(p))
+    )
+    for number, pred in enumerate(rivers.domain.predicates):
+        for i, claim in enumerate(list(rivers.graph.claims(pred))[:25]):
+            for obj in (claim.obj, objects[(i * 37 + number * 101) % len(objects)]):
+                verdict = rivers.oracle.license(Claim(claim.subj, pred, obj))
+                labels.add(verdict.label)
+                text = rivers.words.proof(verdict)
+                assert not bad.search(text.replace("St. ", "")), text
+    assert labels == {"E", "C", "U"}
