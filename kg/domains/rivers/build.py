@@ -24,9 +24,11 @@ from kg.domains.rivers.tables import (
     TableError,
     Tables,
     bare,
+    mouth_elevation,
     names_of,
     read_tables,
     slug,
+    source_elevation,
 )
 
 SALT = "epoche rivers 1"
@@ -59,22 +61,6 @@ def draw(*key: str) -> float:
 def stated(prop: str, *key: str) -> bool:
     """Whether the graph states property ``prop`` of the thing that ``key`` names."""
     return draw(prop, *key) >= WITHHELD[prop]
-
-
-def source_elevation(river: River, tables: Tables) -> int | None:
-    """Elevation of the source in metres: the table's, else that of the lake it leaves."""
-    water = tables.waterbodies.get(river.source)
-    return river.source_m if river.source_m is not None or water is None else water.elevation_m
-
-
-def mouth_elevation(river: River, tables: Tables) -> int | None:
-    """Elevation of the mouth in metres: the table's, else that of the sea or lake it reaches."""
-    if river.mouth_m is not None:
-        return river.mouth_m
-    water = tables.waterbodies.get(river.mouth)
-    if water is None:
-        return None
-    return 0 if water.kind == "Sea" else water.elevation_m
 
 
 def trunk(river: River, tables: Tables) -> River:
@@ -113,10 +99,7 @@ def turtle(tables: Tables) -> str:
         blocks.append(_block(_place(place), kind, label, (), []))
     for label in sorted(members):
         if members[label] > 1:
-            name = f"{bare(label)} river system{label[len(bare(label)) :]}".replace(
-                " River river system", " River system"
-            )
-            blocks.append(_block(_system(label), "RiverSystem", name, (), []))
+            blocks.append(_block(_system(label), "RiverSystem", _system_label(label), (), []))
     # "Niger" alone means the country: a river called after one keeps its "River".
     countries = {name for c in tables.countries.values() for name in (c.label, *c.alt)}
     for river in sorted(tables.rivers.values(), key=lambda r: r.id):
@@ -152,8 +135,8 @@ def _facts(
         if stated("traverses", river.id, code)
     )
     main = trunk(river, tables).label
-    # The main river always belongs to its own system, or the chain axiom would have no start.
-    if members[main] > 1 and (main == river.label or stated("partOfSystem", river.id)):
+    # That the Rhine belongs to the Rhine system goes without saying, and would give itself away.
+    if members[main] > 1 and main != river.label and stated("partOfSystem", river.id):
         facts.append(("wm:partOfSystem", f":{_system(main)}"))
     measures = (
         ("length", river.length_km, "integer"),
@@ -203,6 +186,14 @@ def _place(text: str) -> str:
 
 def _system(label: str) -> str:
     return f"{slug(label)}-system"
+
+
+def _system_label(label: str) -> str:
+    """``"River Don (Yorkshire)"`` → ``"Don river system (Yorkshire)"``."""
+    name = bare(label)
+    qualifier = label.removeprefix(name)
+    short = name.removeprefix("River ").removesuffix(" River")
+    return f"{short} river system{qualifier}"
 
 
 def _literal(text: str) -> str:

@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kg.domains.rivers.tables import River, Tables, names_of, slug
+from kg.domains.rivers.tables import (
+    River,
+    Tables,
+    bare,
+    mouth_elevation,
+    names_of,
+    slug,
+    source_elevation,
+)
 
 MAX_LENGTH_KM = 7_000
 MAX_DISCHARGE_M3S = 215_000
 ELEVATION_RANGE_M = (-430, 6_500)
+LAKE_TOLERANCE_M = 15
+"""How far a river's mouth may lie from the level of the lake or sea it reaches."""
 KINDS = ("Lake", "Sea", "Wetland")
 
 COUNTRY_EXCEPTIONS: frozenset[str] = frozenset()
@@ -51,11 +61,13 @@ def _names(tables: Tables) -> Iterator[str]:
     # A label must name one thing only, or a question that uses it would have two meanings; that
     # shorter names are shared (homonyms) is wanted.
     countries = {country.label for country in tables.countries.values()}
-    for river in tables.rivers.values():
-        for name in map(slug, names_of(river)):
-            owner = owners.get(name, river.label)
-            if owner != river.label and owner not in countries:
-                yield f"{river.label!r} is also called {name!r}, the label of {owner!r}"
+    named = {river.label: names_of(river) for river in tables.rivers.values()}
+    named |= {w.label: (*w.alt, bare(w.label)) for w in tables.waterbodies.values()}
+    for label, names in named.items():
+        for name in map(slug, names):
+            owner = owners.get(name, label)
+            if owner != label and owner not in countries:
+                yield f"{label!r} is also called {name!r}, the label of {owner!r}"
     for water in tables.waterbodies.values():
         if water.kind not in KINDS:
             yield f"waterbodies.csv: {water.label}: unknown class {water.kind!r}"
@@ -94,8 +106,6 @@ def _own(river: River, tables: Tables) -> Iterator[str]:
     for elevation in (river.source_m, river.mouth_m):
         if elevation is not None and not low <= elevation <= high:
             yield f"elevation {elevation} m"
-    if None not in (river.source_m, river.mouth_m) and river.source_m <= river.mouth_m:  # type: ignore[operator]  # neither is None here
-        yield f"source at {river.source_m} m is not above the mouth at {river.mouth_m} m"
 
 
 def _downstream(river: River, tables: Tables) -> Iterator[str]:
@@ -108,14 +118,14 @@ def _downstream(river: River, tables: Tables) -> Iterator[str]:
             return
         seen.append(following.label)
         following = tables.rivers.get(following.mouth)
+    source, mouth = source_elevation(river, tables), mouth_elevation(river, tables)
+    if source is not None and mouth is not None and source <= mouth:
+        yield f"source at {source} m is not above the mouth at {mouth} m"
     water = tables.waterbodies.get(river.mouth)
     if water is not None:
         level = 0 if water.kind == "Sea" else water.elevation_m
-        if level is not None:
-            if river.mouth_m is not None and abs(river.mouth_m - level) > 15:
-                yield f"mouth at {river.mouth_m} m, but {water.label} lies at {level} m"
-            if river.source_m is not None and river.source_m <= level:
-                yield f"source at {river.source_m} m is not above {water.label}"
+        if mouth is not None and level is not None and abs(mouth - level) > LAKE_TOLERANCE_M:
+            yield f"mouth at {mouth} m, but {water.label} lies at {level} m"
         return
     parent = tables.rivers[river.mouth]
     if river.countries[-1] not in parent.countries and river.label not in COUNTRY_EXCEPTIONS:
@@ -132,24 +142,19 @@ def _downstream(river: River, tables: Tables) -> Iterator[str]:
         )
     floor = _level_of_mouth(parent, tables)
     if floor is not None:
-        if river.mouth_m is not None and river.mouth_m < floor:
-            yield f"mouth at {river.mouth_m} m, below that of {parent.label} at {floor} m"
-        if river.source_m is not None and river.source_m <= floor:
-            yield f"source at {river.source_m} m, not above the mouth of {parent.label}"
-    if (
-        river.mouth_m is not None
-        and parent.source_m is not None
-        and river.mouth_m > parent.source_m
-    ):
-        yield f"mouth at {river.mouth_m} m, above the source of {parent.label}"
+        if mouth is not None and mouth < floor:
+            yield f"mouth at {mouth} m, below that of {parent.label} at {floor} m"
+        if source is not None and source <= floor:
+            yield f"source at {source} m, not above the mouth of {parent.label}"
+    spring = source_elevation(parent, tables)
+    if mouth is not None and spring is not None and mouth > spring:
+        yield f"mouth at {mouth} m, above the source of {parent.label}"
 
 
 def _level_of_mouth(river: River, tables: Tables) -> int | None:
     """Elevation of the nearest known mouth downstream, that of ``river`` included."""
     while True:
-        if river.mouth_m is not None:
-            return river.mouth_m
-        water = tables.waterbodies.get(river.mouth)
-        if water is not None:
-            return 0 if water.kind == "Sea" else water.elevation_m
+        level = mouth_elevation(river, tables)
+        if level is not None or river.mouth not in tables.rivers:
+            return level
         river = tables.rivers[river.mouth]

@@ -4,7 +4,8 @@ Three CSV files stand beside this module. Lists inside a cell are separated by `
 means "not stated because not sure", and things are named by their labels, so that a row can be
 read and checked without looking anything up:
 
-* ``rivers.csv``: label, alt, mouth, source, countries (codes, in order downstream), length_km,
+* ``rivers.csv``: label, alt, mouth, source, countries (codes, in order downstream,
+  one that is entered twice where it is left last), length_km,
   discharge_m3s, source_m, mouth_m, not_in (codes of countries the river does not flow through),
   not_into (bodies of water it does not flow into).
 * ``waterbodies.csv``: label, alt, class, elevation_m, outlet (the river that leaves a lake).
@@ -194,3 +195,19 @@ def _integer(cell: str, where: str) -> int | None:
     if not re.fullmatch(r"-?\d+", cell):
         raise TableError(f"{where}: {cell!r} is not a whole number")
     return int(cell)
+
+
+def source_elevation(river: River, tables: Tables) -> int | None:
+    """Elevation of the source in metres: the table's, else that of the lake it leaves."""
+    water = tables.waterbodies.get(river.source)
+    return river.source_m if river.source_m is not None or water is None else water.elevation_m
+
+
+def mouth_elevation(river: River, tables: Tables) -> int | None:
+    """Elevation of the mouth in metres: the table's, else that of the sea or lake it reaches."""
+    if river.mouth_m is not None:
+        return river.mouth_m
+    water = tables.waterbodies.get(river.mouth)
+    if water is None:
+        return None
+    return 0 if water.kind == "Sea" else water.elevation_m

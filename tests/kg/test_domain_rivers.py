@@ -1,0 +1,493 @@
+"""The rivers domain: true to its own tables, free of violations, honest about what it withholds."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kg.base.errors import DomainError
+from kg.claims import Claim
+from kg.domains.rivers import build
+from kg.domains.rivers.checks import problems
+from kg.domains.rivers.tables import FOLDER, River, TableError, Tables, bare, read_tables, slug
+from kg.knowledge import KnowledgeBase
+
+WM = "https://epoche.example/rivers#"
+RIVERS = "https://epoche.example/rivers/"
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+@pytest.fixture(scope="module")
+def tables() -> Tables:
+    return read_tables()
+
+
+@pytest.fixture(scope="module")
+def kb() -> KnowledgeBase:
+    return KnowledgeBase.open("rivers")
+
+
+def claim(subj: str, pred: str, obj: str) -> Claim:
+    return Claim(RIVERS + subj, WM + pred, obj if obj.startswith('"') else RIVERS + obj)
+
+
+def values(kb: KnowledgeBase, subj: str, pred: str) -> list[str]:
+    """What the closed graph holds for a subject and predicate."""
+    index = kb.oracle.closure.index
+    s, p = index.terms.get(RIVERS + subj), index.terms.get(WM + pred)
+    return [] if s is None or p is None else [index.terms.text(o) for o in index.objects(s, p)]
+
+
+# ---- tables and build ------------------------------------------------------------------------
+
+
+def test_tables_have_no_inconsistency(tables: Tables) -> None:
+    assert problems(tables) == []
+
+
+def test_committed_graph_is_what_the_tables_give(tmp_path: Path) -> None:
+    build.main(check=True)
+    for name in ("rivers.csv", "waterbodies.csv", "countries.csv"):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    build.main(folder=tmp_path)
+    assert (tmp_path / "rivers.ttl").read_bytes() == (FOLDER / "rivers.ttl").read_bytes()
+    with (tmp_path / "rivers.ttl").open("a") as handle:
+        handle.write("# touched\n")
+    with pytest.raises(DomainError, match="not what the tables give"):
+        build.main(check=True, folder=tmp_path)
+
+
+def test_graph_does_not_depend_on_row_order(tables: Tables) -> None:
+    turned = msgspec.structs.replace(
+        tables,
+        rivers=dict(reversed(tables.rivers.items())),
+        waterbodies=dict(reversed(tables.waterbodies.items())),
+        countries=dict(reversed(tables.countries.items())),
+    )
+    assert build.turtle(turned) == build.turtle(tables)
+
+
+@pytest.mark.parametrize(
+    ("label", "change", "message"),
+    [
+        ("Moselle", {"mouth": "Moselle"}, "flows into itself"),
+        ("Moselle", {"mouth": "Atlantis"}, "in no table"),
+        ("Rhine", {"mouth": "Moselle"}, "round in a circle"),
+        ("Moselle", {"mouth": "Nile"}, "where Nile does not flow"),
+        ("Moselle", {"mouth_m": -10}, "below that of Rhine"),
+        ("Moselle", {"source_m": 40}, "not above the mouth at 59"),
+        ("Moselle", {"mouth_m": 2400, "source_m": 2500}, "above the source of Rhine"),
+        ("Rhine", {"mouth_m": 300}, "but North Sea lies at 0 m"),
+        ("Moselle", {"discharge_m3s": 4000}, "which carries 2900"),
+        ("Moselle", {"length_km": 0}, "length 0"),
+        ("Moselle", {"source_m": 9000}, "elevation 9000"),
+        ("Moselle", {"discharge_m3s": 0}, "discharge 0"),
+        ("Moselle", {"countries": ()}, "through no country"),
+        ("Moselle", {"countries": ("FR", "XX", "DE")}, "unknown country code 'XX'"),
+        ("Moselle", {"countries": ("FR", "DE", "FR")}, "a country stands twice"),
+        ("Moselle", {"not_in": ("FR",)}, "both flows and does not flow through FR"),
+        ("Moselle", {"not_into": ("Rhine",)}, "both flows and does not flow into Rhine"),
+        ("Moselle", {"not_into": ("Styx",)}, "denied mouth 'Styx'"),
+        ("Moselle", {"label": "Elbe"}, "the label of 'Elbe'"),
+    ],
+)
+def test_a_wrong_row_is_found(
+    tables: Tables, label: str, change: dict[str, object], message: str
+) -> None:
+    wrong: River = msgspec.structs.replace(tables.rivers[label], **change)
+    rivers = {**tables.rivers, label: wrong}
+    if "label" in change:
+        rivers = {
+            **tables.rivers,
+            "second Elbe": msgspec.structs.replace(wrong, label="River Elbe"),
+        }
+    found = problems(msgspec.structs.replace(tables, rivers=rivers))
+    assert any(message in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("X,,North Sea,,DE,1,2,3,4,", "10 cells, 11 wanted"),
+        ("X,,North Sea,,DE,one,,,,,", "'one' is not a whole number"),
+        ("X,,North Sea,,DE,,-3,,,,", "'-3' is not a number"),
+        ("Rhine,,North Sea,,DE,,,,,,", "'Rhine' stands in line"),
+        ("X ,,North Sea,,DE,,,,,,", "space around a cell"),
+    ],
+)
+def test_an_unreadable_row_is_named(tmp_path: Path, row: str, message: str) -> None:
+    for name in ("rivers.csv", "waterbodies.csv", "countries.csv"):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    with (tmp_path / "rivers.csv").open("a", encoding="utf-8") as handle:
+        handle.write(row + "\n")
+    with pytest.raises(TableError, match=re.escape(message)):
+        read_tables(tmp_path)
+    with pytest.raises(DomainError, match=re.escape(message)):
+        build.main(folder=tmp_path)
+
+
+def test_inconsistent_tables_are_not_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("rivers.csv", "waterbodies.csv", "countries.csv"):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    with (tmp_path / "rivers.csv").open("a", encoding="utf-8") as handle:
+        handle.write("Phlegethon,,Styx,,GR,,,,,,\n")
+    with pytest.raises(DomainError, match="1 problems"):
+        build.main(folder=tmp_path)
+    assert "mouth 'Styx' is in no table" in capsys.readouterr().out
+    assert not (tmp_path / "rivers.ttl").exists()
+
+
+# ---- size and mix ----------------------------------------------------------------------------
+
+
+def test_size(tables: Tables, kb: KnowledgeBase) -> None:
+    mouths = Counter(len(values(kb, r.id, "flowsInto")) for r in tables.rivers.values())
+    assert set(mouths) == {0, 1}
+    assert mouths[1] >= 430
+    assert mouths[0] >= 220
+    continents = Counter(tables.countries[r.countries[0]].continent for r in tables.rivers.values())
+    assert min(continents[c] for c in sorted(continents)) >= 50
+    assert len(continents) == 6
+    small = (" Creek", " Brook", " Burn", " Water", " Fork")
+    assert sum(bare(label).endswith(small) for label in tables.rivers) >= 60
+
+
+def test_denials(kb: KnowledgeBase) -> None:
+    index = kb.graph.index
+    owl = "http://www.w3.org/2002/07/owl#"
+    subjects = index.pairs(index.terms.get(owl + "sourceIndividual"))
+    rivers = [river for _denial, river in subjects]
+    assert len(rivers) >= 150
+    assert len(set(rivers)) >= 100
+
+
+def test_homonyms_have_one_full_name_each(kb: KnowledgeBase) -> None:
+    homonyms = kb.labels.homonyms()
+    for name in (
+        "colorado river",
+        "red river",
+        "don",
+        "dee",
+        "esk",
+        "avon",
+        "stour",
+        "black river",
+    ):
+        assert len(kb.labels.find(name)) >= 2, name
+    assert len(homonyms) >= 40
+    for iri in kb.labels.find("Colorado River"):
+        assert kb.labels.find(kb.labels.label(iri)) == [iri]
+
+
+def test_every_label_names_one_thing(tables: Tables, kb: KnowledgeBase) -> None:
+    for label in (*tables.rivers, *tables.waterbodies):
+        assert kb.labels.find(label) == [RIVERS + slug(label)], label
+
+
+# ---- what is withheld ------------------------------------------------------------------------
+
+
+def test_a_withheld_mouth_cannot_be_derived(tables: Tables, kb: KnowledgeBase) -> None:
+    withheld = [r for r in tables.rivers.values() if not build.stated("flowsInto", r.id)]
+    for river in withheld:
+        mouth = slug(river.mouth)
+        assert values(kb, river.id, "drainsInto") == []
+        assert RIVERS + river.id not in values(kb, mouth, "hasTributary")
+        assert kb.oracle.license(claim(river.id, "flowsInto", mouth)).label == "U", river.label
+
+
+def test_what_is_stated_is_true_to_the_tables(tables: Tables, kb: KnowledgeBase) -> None:
+    for river in tables.rivers.values():
+        assert values(kb, river.id, "flowsInto") in ([], [RIVERS + slug(river.mouth)])
+        countries = {RIVERS + slug(tables.countries[code].label) for code in river.countries}
+        assert set(values(kb, river.id, "traverses")) <= countries
+
+
+def test_being_well_known_does_not_tell_what_is_withheld(tables: Tables) -> None:
+    """A river with many facts in the table is no likelier to have its mouth stated."""
+
+    def known(river: River) -> bool:
+        return river.length_km is not None and bool(river.source or river.discharge_m3s)
+
+    for group in (known, lambda r: not known(r), lambda r: len(r.countries) > 1):
+        rivers = [river for river in tables.rivers.values() if group(river)]
+        share = sum(not build.stated("flowsInto", r.id) for r in rivers) / len(rivers)
+        # Three standard errors of a draw of that size.
+        assert abs(share - build.WITHHELD["flowsInto"]) < 3 * (0.25 / len(rivers)) ** 0.5
+
+
+# ---- shapes ----------------------------------------------------------------------------------
+
+
+def test_graph_has_no_violation(kb: KnowledgeBase) -> None:
+    assert kb.oracle.violations() == ()
+
+
+@pytest.mark.slow
+def test_pyshacl_agrees_that_the_closed_graph_has_no_violation(kb: KnowledgeBase) -> None:
+    import pyshacl
+    import rdflib
+
+    index = kb.oracle.closure.index
+    lines = []
+    for triple in index.triples():
+        terms = [index.terms.text(term) for term in triple]
+        lines.append(" ".join(t if t[0] in '"_' else f"<{t}>" for t in terms) + " .")
+    data = rdflib.Graph().parse(data="\n".join(lines), format="nt")
+    conforms, _graph, text = pyshacl.validate(data, shacl_graph=kb.shapes.rdflib(), meta_shacl=True)
+    assert conforms, text
+
+
+# A river whose mouth is stated, one whose mouth is withheld, and what each shape forbids them.
+CONTRADICTIONS = [
+    ("OneMouthShape", ("missouri-river", "flowsInto", "gulf-of-california")),
+    ("MouthIsWaterShape", ("moselle", "flowsInto", "germany")),
+    ("MouthIsNotLandShape", ("moselle", "flowsInto", "place-vosges")),
+    ("MouthIsNotLandShape", ("moselle", "flowsInto", "rhine-system")),
+    ("OnlyRiversFlowShape", ("lake-constance", "flowsInto", "rhine")),
+    ("OnlyRiversFlowShape", ("germany", "flowsInto", "rhine")),
+    ("NoSelfMouthShape", ("moselle", "flowsInto", "moselle")),
+    ("NoCycleShape", ("mississippi-river", "flowsInto", "missouri-river")),
+    ("OneParentShape", ("volga", "hasTributary", "missouri-river")),
+    ("InflowIsRiverShape", ("rhine", "hasTributary", "lake-constance")),
+    ("NoSelfInflowShape", ("moselle", "hasTributary", "moselle")),
+    ("NoMutualInflowShape", ("missouri-river", "hasTributary", "mississippi-river")),
+    ("NotUpAndDownShape", ("mississippi-river", "drainsInto", "missouri-river")),
+    ("NoSelfDrainShape", ("moselle", "drainsInto", "moselle")),
+    ("DrainIsWaterShape", ("moselle", "drainsInto", "germany")),
+    ("TraversesCountryShape", ("moselle", "traverses", "north-sea")),
+    ("TraversesNoWaterShape", ("moselle", "traverses", "place-vosges")),
+    ("SystemKindShape", ("moselle", "partOfSystem", "rhine")),
+    ("SourceKindShape", ("moselle", "hasSource", "north-sea")),
+    (
+        "LengthPositiveShape",
+        ("moselle", "length", '"0"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+    ),
+    ("LengthPositiveShape", ("moselle", "length", '"long"')),
+    (
+        "DischargePositiveShape",
+        ("moselle", "discharge", '"-1.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'),
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape", "triple"), CONTRADICTIONS)
+def test_each_shape_contradicts(
+    kb: KnowledgeBase, shape: str, triple: tuple[str, str, str]
+) -> None:
+    verdict = kb.oracle.license(claim(*triple))
+    assert verdict.label == "C"
+    assert WM + shape in [violation.shape for violation in verdict.proof.violations]
+
+
+@pytest.mark.parametrize(
+    ("pred", "shape"),
+    [
+        ("hasSource", "OneSourceShape"),
+        ("partOfSystem", "OneSystemShape"),
+        ("length", "OneLengthShape"),
+        ("discharge", "OneDischargeShape"),
+        ("sourceElevation", "OneSourceElevationShape"),
+        ("mouthElevation", "OneMouthElevationShape"),
+    ],
+)
+def test_a_second_value_contradicts_and_a_first_does_not(
+    kb: KnowledgeBase, tables: Tables, pred: str, shape: str
+) -> None:
+    ids = [river.id for river in tables.rivers.values()]
+    having = [name for name in ids if values(kb, name, pred)]
+    one = having[0]
+    other = next(v for n in having for v in values(kb, n, pred) if v != values(kb, one, pred)[0])
+    second = kb.oracle.license(Claim(RIVERS + one, WM + pred, other))
+    assert WM + shape in [violation.shape for violation in second.proof.violations]
+    # A river without any value, nor another elevation that it could clash with, may have any.
+    free = next(
+        name
+        for name in ids
+        if not values(kb, name, pred)
+        and not values(kb, name, "sourceElevation")
+        and not values(kb, name, "mouthElevation")
+    )
+    assert kb.oracle.license(Claim(RIVERS + free, WM + pred, other)).label == "U"
+
+
+def test_a_source_below_its_mouth_contradicts(kb: KnowledgeBase, tables: Tables) -> None:
+    river = next(
+        river.id
+        for river in tables.rivers.values()
+        if values(kb, river.id, "mouthElevation") and not values(kb, river.id, "sourceElevation")
+    )
+    low = '"-500"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    verdict = kb.oracle.license(claim(river, "sourceElevation", low))
+    assert [v.shape for v in verdict.proof.violations] == [WM + "SourceAboveMouthShape"]
+
+
+@pytest.mark.parametrize(
+    ("subj", "cls", "shape"),
+    [
+        ("rhine", "Lake", "RiverKindShape"),
+        ("rhine", "Country", "WaterKindShape"),
+        ("germany", "Sea", "CountryKindShape"),
+    ],
+)
+def test_kinds_of_things_exclude_each_other(
+    kb: KnowledgeBase, subj: str, cls: str, shape: str
+) -> None:
+    verdict = kb.oracle.license(Claim(RIVERS + subj, RDF_TYPE, WM + cls))
+    assert WM + shape in [violation.shape for violation in verdict.proof.violations]
+
+
+def test_inferences(kb: KnowledgeBase, tables: Tables) -> None:
+    """Inverse, sub-property with transitivity, and the chain all add something."""
+    index = kb.oracle.closure.index
+    for pred in ("flowsInto", "hasTributary", "drainsInto", "partOfSystem"):
+        node = index.terms.get(WM + pred)
+        assert node is not None
+        inferred = sum(not kb.oracle.closure.asserted(s, node, o) for s, o in index.pairs(node))
+        assert inferred >= 20, pred
+
+
+# ---- words -----------------------------------------------------------------------------------
+
+
+def test_rules_cite_what_is_there(kb: KnowledgeBase) -> None:
+    shapes = set(kb.shapes.iris())
+    cited = {shape for rule in kb.domain.rules for shape in rule.shapes}
+    assert cited <= shapes
+    kinds = {WM + name for name in ("RiverKindShape", "WaterKindShape", "CountryKindShape")}
+    assert shapes - cited == kinds, "every shape about a predicate is put in words by some rule"
+    for rule in kb.domain.rules:
+        assert set(rule.predicates) <= set(kb.domain.predicates)
+        for axiom in rule.axioms:
+            assert kb.graph.has(axiom), axiom
+        assert rule.text[0].isupper()
+        assert rule.text.endswith(".")
+
+
+def test_every_predicate_has_words(kb: KnowledgeBase) -> None:
+    for iri, words in kb.domain.predicates.items():
+        assert len(set(words.questions)) >= 3, iri
+        assert words.default, iri
+        assert words.synonyms, iri
+
+
+ARTICLE_FREE = re.compile(
+    r"\b[Tt]he (Germany|France|Brazil|Malham|Lake (?!District)\w+|Loch|Lough|Lac\b|Chesapeake"
+    r"|Hudson Bay|Tokyo Bay|Puget|\w+ Creek\b|\w+ Brook\b)"
+)
+ARTICLE_WANTED = re.compile(
+    r"(?<![Tt]he )(?<!White )(?<!Blue )(?<!Wind )\b(Netherlands|United (States|Kingdom)"
+    r"|Democratic Republic|Rhine|Nile|North Sea|Gulf of|Bay of|Andes|Black Forest"
+    r"|Bristol Channel|Firth of|River (?!system)[A-Z]\w+)\b"
+)
+# "Mitta Mitta" is a name; small words are doubled by mistake only.
+DOUBLED = re.compile(r"\b([a-z]+) \1\b")
+
+
+def mistakes(sentence: str, end: str) -> list[str]:
+    """Mechanical grammar: what no English sentence of this domain may show."""
+    found = []
+    # Qualifiers such as "(Gulf of Mexico)" name things without their article.
+    text = re.sub(r" \([^)]*\)", "", sentence)
+    if not sentence[0].isupper():
+        found.append("no capital")
+    if not sentence.endswith(end) or sentence.endswith((" " + end, end * 2)):
+        found.append(f"no single {end}")
+    if "  " in sentence or sentence != sentence.strip():
+        found.append("stray space")
+    if re.search(r"[{}<>_\"]|https?:|\bwm:|None", sentence):
+        found.append("markup")
+    if match := DOUBLED.search(text[0].lower() + text[1:]):
+        found.append(f"doubled {match[0]!r}")
+    if match := ARTICLE_FREE.search(text):
+        found.append(f"article too many: {match[0]!r}")
+    if match := ARTICLE_WANTED.search(text):
+        found.append(f"article missing: {match[0]!r}")
+    if match := re.search(r"\b(a [aeiouAEIOU]|an [^aeiouAEIOUh])\w*", text):
+        found.append(f"a or an: {match[0]!r}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mistake"),
+    [
+        ("the Rhine flows.", "no capital"),
+        ("The Rhine flows", "no single ."),
+        ("The the Rhine flows.", "doubled"),
+        ("The Meuse flows through Netherlands.", "article missing"),
+        ("Rhine flows into Lake Constance.", "article missing"),
+        ("The Beverley Brook flows into the River Thames.", "article too many"),
+        ("The Rhine flows through the Germany.", "article too many"),
+    ],
+)
+def test_the_grammar_check_can_fail(sentence: str, mistake: str) -> None:
+    assert any(m.startswith(mistake) for m in mistakes(sentence, "."))
+
+
+def sample(kb: KnowledgeBase, pred: str, size: int) -> list[Claim]:
+    """True claims of a predicate, and as many with an object of another one."""
+    index = kb.oracle.closure.index
+    node = index.terms.get(pred)
+    assert node is not None
+    pairs = sorted((index.terms.text(s), index.terms.text(o)) for s, o in index.pairs(node))
+    rng = random.Random(7)
+    true = rng.sample(pairs, min(size, len(pairs)))
+    objects = [o for _s, o in true]
+    rng.shuffle(objects)
+    swapped = [(s, o) for (s, _), o in zip(true, objects, strict=True) if s != o]
+    return [Claim(s, pred, o) for s, o in [*true, *swapped]]
+
+
+def test_no_sentence_is_ungrammatical(kb: KnowledgeBase) -> None:
+    for pred in (*kb.domain.predicates, RDF_TYPE):
+        claims = sample(kb, pred, 250)
+        if pred == RDF_TYPE:
+            claims = [c for c in claims if c.subj.startswith(RIVERS) and c.obj.startswith(WM)]
+        assert len(claims) >= 100, pred
+        for each in claims:
+            for sentence in (kb.words.fact(each), kb.words.denied(each)):
+                assert not mistakes(sentence, "."), (sentence, mistakes(sentence, "."))
+            for question in kb.words.questions(each):
+                assert not mistakes(question, "?"), (question, mistakes(question, "?"))
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [
+        ("rhine", "the Rhine"),
+        ("river-thames", "the River Thames"),
+        ("beverley-brook", "Beverley Brook"),
+        ("boulder-creek", "Boulder Creek"),
+        ("bannock-burn", "the Bannock Burn"),
+        ("colorado-river-texas", "the Colorado River (Texas)"),
+        ("cherry-creek-colorado", "Cherry Creek (Colorado)"),
+        ("lake-constance", "Lake Constance"),
+        ("caspian-sea", "the Caspian Sea"),
+        ("great-salt-lake", "the Great Salt Lake"),
+        ("great-slave-lake", "Great Slave Lake"),
+        ("lake-of-the-woods", "Lake of the Woods"),
+        ("north-sea", "the North Sea"),
+        ("bay-of-bengal", "the Bay of Bengal"),
+        ("chesapeake-bay", "Chesapeake Bay"),
+        ("oslofjord", "the Oslofjord"),
+        ("port-phillip", "Port Phillip"),
+        ("okavango-delta", "the Okavango Delta"),
+        ("netherlands", "the Netherlands"),
+        ("united-states", "the United States"),
+        ("democratic-republic-of-the-congo", "the Democratic Republic of the Congo"),
+        ("czechia", "Czechia"),
+        ("rhine-system", "the Rhine river system"),
+        ("colorado-river-texas-system", "the Colorado river system (Texas)"),
+        ("place-black-forest", "the Black Forest"),
+        ("place-dartmoor-national-park", "Dartmoor National Park"),
+    ],
+)
+def test_names(kb: KnowledgeBase, name: str, inside: str) -> None:
+    assert kb.words.name(RIVERS + name) == inside
