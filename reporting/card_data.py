@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+
 from cards.card import Card
 from eval.result import Pred
-from kg.claims import Gold, Verdict
+from kg.claims import Gold, Proof, Verdict
 from reporting.inputs import Inputs, Reply
 from reporting.proofs import ProofWords, term_words
 from reporting.visible import shown_name, visible
@@ -36,6 +38,8 @@ _PRED_LETTER: dict[Pred, str] = {
     "INVALID": "I",
     "ERROR": "R",
 }
+
+SAME_PROOF = "The same proof holds from the facts and rules on the card alone."
 
 RAW_LIMIT = 600
 """Characters of a system's reply shown; the rest stays in the result file."""
@@ -87,6 +91,9 @@ class CardRow:
     facts: tuple[str, ...]
     rules: tuple[str, ...]
     proof: str
+    """Over the graph."""
+    card_proof: str
+    """Over the card's facts and rules alone; empty where the card carries none."""
     answers: tuple[CardAnswer, ...]
 
 
@@ -104,6 +111,7 @@ def card_rows(inputs: Inputs, words: ProofWords) -> Iterator[CardRow]:
             facts=tuple(map(_shown, card.facts)),
             rules=tuple(map(_shown, card.rules)),
             proof=_shown(_proof(card, words)),
+            card_proof=_shown(_card_proof(card, words)),
             answers=tuple(
                 _answer(
                     system,
@@ -120,6 +128,18 @@ def _proof(card: Card, words: ProofWords) -> str:
     if card.proof is None:
         return "This card came without a proof."
     return words(Verdict(card.claim, card.label, card.proof))
+
+
+def _card_proof(card: Card, words: ProofWords) -> str:
+    """The second proof that ``meta`` of our own cards holds; cards from elsewhere hold anything."""
+    try:
+        proof = msgspec.convert(card.meta.get("card_proof"), Proof | None)
+    except msgspec.ValidationError:
+        return ""
+    if proof is None:
+        return ""
+    text = words(Verdict(card.claim, card.label, proof))
+    return SAME_PROOF if text == _proof(card, words) else text
 
 
 def _answer(system: str, control: bool, gold: Gold, reply: Reply | None) -> CardAnswer:
@@ -160,8 +180,8 @@ def card_data(rows: list[CardRow]) -> dict[str, Any]:
     """The structure that ``templates/report.js`` reads.
 
     A card is ``[id, label, kind, difficulty, predicate, question, [facts], [rules], proof,
-    answers, [reasons]]``: kinds and predicates are positions in their lists, texts positions in
-    ``strings`` (−1: none), answers one letter a system (``-``: not asked).
+    card proof, answers, [reasons]]``: kinds and predicates are positions in their lists, texts
+    positions in ``strings`` (−1: none), answers one letter a system (``-``: not asked).
     """
     strings, kinds, predicates = _Strings(), _Strings(), _Strings()
     packed = [
@@ -175,6 +195,7 @@ def card_data(rows: list[CardRow]) -> dict[str, Any]:
             [strings.number(fact) for fact in row.facts],
             [strings.number(rule) for rule in row.rules],
             strings.number(row.proof),
+            strings.number(row.card_proof) if row.card_proof else -1,
             "".join(_PRED_LETTER[a.pred] if a.pred else "-" for a in row.answers),
             [strings.number(a.reason) if a.reason else -1 for a in row.answers],
         ]

@@ -76,7 +76,8 @@ def metrics_csv(view: View) -> str:
 
 def cards_csv(cards: Sequence[CardRow], systems: Sequence[str]) -> str:
     """One line a card, with a column for each system's answer and outcome."""
-    head = ["id", "label", "gold", "kind", "difficulty", "question", "facts", "rules", "proof"]
+    head = ["id", "label", "gold", "kind", "difficulty", "question", "facts", "rules"]
+    head += ["proof", "card_proof"]
     for system in systems:
         head += [system, f"{system}: outcome"]
     return to_csv(head, (_card_line(card) for card in cards))
@@ -85,7 +86,7 @@ def cards_csv(cards: Sequence[CardRow], systems: Sequence[str]) -> str:
 def _card_line(card: CardRow) -> list[object]:
     line: list[object] = [
         card.id, card.label, card.gold, card.kind, card.difficulty, card.question,
-        "\n".join(card.facts), "\n".join(card.rules), card.proof,
+        "\n".join(card.facts), "\n".join(card.rules), card.proof, card.card_proof,
     ]  # fmt: skip
     for answer in card.answers:
         line += [answer.pred, answer.outcome]
@@ -126,7 +127,7 @@ def _md_metrics(table: Table) -> str:
     text = _md_table(head, rows)
     won = [f"{md(c.words.short)} ({md(joined(c.won_by))})" for c in table.columns if c.won_by]
     if won:
-        text += f"\n\nWon by a control: {', '.join(won)}."
+        text += f"\n\nUnbeaten controls: {', '.join(won)}."
     return text
 
 
@@ -212,6 +213,7 @@ def _json_card(card: CardRow) -> dict[str, Any]:
         "facts": card.facts,
         "rules": card.rules,
         "proof": card.proof,
+        "card_proof": card.card_proof or None,
         "answers": {
             answer.system: {
                 "pred": answer.pred,

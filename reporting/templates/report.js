@@ -25,10 +25,11 @@
 
   // One object a card. `text` (what the search looks through) is made when first needed.
   const cards = data.cards.map((row, index) => {
-    const [id, label, kind, difficulty, pred, question, facts, rules, proof, preds, reasons] = row;
+    const [id, label, kind, difficulty, pred, question, facts, rules, proof, cardProof, preds,
+      reasons] = row;
     const gold = GOLD[label];
     const outcomes = Array.from(preds, (p) => outcome(gold, p));
-    return { index, id, label, kind, difficulty, pred, question, facts, rules, proof, preds,
+    return { index, id, label, kind, difficulty, pred, question, facts, rules, proof, cardProof, preds,
       reasons, outcomes, text: null };
   });
   const byId = new Map(cards.map((card) => [card.id, card]));
@@ -169,6 +170,9 @@
       + " and what each system said"));
     details.append(...list("Facts on the card", card.facts));
     if (card.rules.length) details.append(...list("Rules on the card", card.rules));
+    if (card.cardProof >= 0) {
+      details.append(element("h4", {}, "From the card alone"), text("p", "alone", string(card.cardProof)));
+    }
     const reasons = shownSystems().filter((i) => card.reasons[i] >= 0);
     if (reasons.length) {
       details.append(element("h4", {}, "What each system said"));

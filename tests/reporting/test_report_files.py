@@ -18,6 +18,8 @@ import pytest
 from eval.metrics_record import Discordant, PairedComparison
 from kg.base.errors import DomainError, EpocheError
 from kg.claims import Claim
+from kg.knowledge import KnowledgeBase
+from reporting.card_data import SAME_PROOF
 from reporting.html_report import main
 from reporting.inputs import read_inputs
 from reporting.proofs import plain_proof
@@ -125,6 +127,33 @@ def test_a_domain_out_of_reach_is_named_unless_it_was_asked_for():
     assert "no-such-domain" in source.notice
     with pytest.raises(DomainError):
         proof_source("no-such-domain", asked_for=True)
+
+
+def test_the_words_of_a_domain_are_those_of_its_knowledge_base():
+    source = proof_source("rivers", asked_for=True)
+    base = KnowledgeBase.open("rivers")
+    asked = next(base.graph.claims())
+    verdict = base.oracle.license(asked)
+    assert source.words(verdict) == base.words.proof(verdict)
+    assert (source.domain_title, source.notice) == (base.domain.title, "")
+
+
+def test_the_second_proof_of_a_card_is_shown_and_a_strange_one_is_not(inputs, tmp_path):
+    first, second, third, *rest = inputs.cards
+    proof = msgspec.to_builtins(second.proof)
+    deck = (
+        msgspec.structs.replace(first, meta={"card_proof": {"kind": "<b>"}}),
+        msgspec.structs.replace(second, meta={"card_proof": proof}),
+        msgspec.structs.replace(third, meta={"card_proof": {"kind": "denied", "engine": "index"}}),
+        *rest,
+    )
+    changed = dataclasses.replace(inputs, cards=deck)
+    write_report(changed, tmp_path / "r.html", ProofSource(plain_proof))
+    cards = json.loads((tmp_path / "r.json").read_bytes())["cards"]
+    assert cards[0]["card_proof"] is None
+    assert cards[1]["card_proof"] == SAME_PROOF
+    assert cards[2]["card_proof"].startswith("The graph denies it")
+    assert "From the card alone" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_a_card_without_proof_says_so(inputs, tmp_path):

@@ -1,0 +1,44 @@
+"""Takes the picture of the report that the README shows.
+
+Needs the dev extra and a Chromium (Debian: ``apt install chromium``; elsewhere name it in
+``EPOCHE_CHROMIUM``). After ``make all``:
+
+    .venv/bin/python docs/images/take_picture.py results/report.html docs/images/report.png
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+WIDTH, HEIGHT, SCALE = 1280, 1340, 1.25
+"""CSS pixels, and how many of the picture's stand for one: down to the headline table."""
+
+
+def main(report: Path, picture: Path) -> None:
+    """Writes the top of ``report``, in light colours, as a PNG."""
+    chromium = os.environ.get("EPOCHE_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        sys.exit("error: no chromium on PATH. Install it or name it in EPOCHE_CHROMIUM.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT},
+            device_scale_factor=SCALE,
+            color_scheme="light",
+        )
+        page.goto(report.resolve().as_uri())
+        page.screenshot(path=picture)
+        browser.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
