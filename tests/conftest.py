@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
+
+# Examples are timed on machines that do other things too; a slow one is no failure.
+settings.register_profile("epoche", deadline=None)
+settings.load_profile("epoche")
 
 
 @pytest.fixture(scope="session")

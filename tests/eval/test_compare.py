@@ -134,6 +134,24 @@ def test_holm_runs_over_the_pairs_of_one_metric(tmp_path: Path) -> None:
         assert [one.p_holm for one in family] == pytest.approx(adjusted, rel=1e-9)
 
 
+def test_a_p_that_holm_takes_back_names_nobody(tmp_path: Path) -> None:
+    # Eight discordant cards, all one way: p = .008 alone, and no more than that among 15 pairs.
+    base = rows_of("s0", 1.0)
+    worse = [
+        {**r, "system": "s1", "pred": "INVALID" if n < 8 else r["pred"]} for n, r in enumerate(base)
+    ]
+    alone = on(compared(write(tmp_path / "r", base, worse)), "accuracy", "s0", "s1")
+    assert alone.better == "s0"
+    twins = [[{**row, "system": f"s{n}"} for row in base] for n in range(2, 6)]
+    among = on(compared(write(tmp_path / "r", base, worse, *twins)), "accuracy", "s0", "s1")
+    assert among.p == alone.p == pytest.approx(2 * 0.5**8)
+    assert among.p_holm == pytest.approx(15 * 2 * 0.5**8)
+    assert among.low is not None
+    assert among.low > 0
+    assert among.better is None
+    assert "the data cannot tell" in verdict(among)
+
+
 def test_a_baseline_halves_the_work(tmp_path: Path) -> None:
     path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.8), rows_of("c", 0.75))
     found = compared(path, baseline="b")

@@ -127,6 +127,23 @@ def test_newcombe_of_perfect_twins_is_no_certainty() -> None:
         newcombe_paired(Discordant(0, 0, 0, 0))
 
 
+def test_newcombe_by_hand() -> None:
+    # n = 50, 20 + 12 against 20 + 2: Wilson limits by scipy, phi with the continuity correction.
+    a, b, c, d = 20, 12, 2, 16
+    one, two = (stats.binomtest(k, 50).proportion_ci(method="wilson") for k in (a + b, a + c))
+    phi = (a * d - b * c - 25) / math.sqrt(32 * 18 * 22 * 28)
+    down = (32 / 50 - one.low, two.high - 22 / 50)
+    up = (one.high - 32 / 50, 22 / 50 - two.low)
+    expected = (
+        0.2 - math.sqrt(down[0] ** 2 - 2 * phi * down[0] * down[1] + down[1] ** 2),
+        0.2 + math.sqrt(up[0] ** 2 - 2 * phi * up[0] * up[1] + up[1] ** 2),
+    )
+    assert newcombe_paired(Discordant(a, b, c, d)) == pytest.approx(expected)
+    # Weak agreement does not survive the correction: as if independent.
+    weak = newcombe_paired(Discordant(3, 2, 2, 3))
+    assert weak == pytest.approx(square_and_add((0.5, wilson(5, 10)), (0.5, wilson(5, 10))))
+
+
 def test_newcombe_covers() -> None:
     rng = np.random.default_rng(11)
     shares = (0.85, 0.08, 0.02, 0.05)
