@@ -133,6 +133,7 @@ class MentionIndex:
         self.classes: dict[tuple[str, ...], str] = {}
         """Name of a class → its IRI."""
         schema = _schema_terms(kb)
+        kinds: dict[str, tuple[str, ...]] = {}
         for iri in _things(kb):
             if iri in schema:
                 continue
@@ -141,7 +142,11 @@ class MentionIndex:
             # The name used in sentences tells homonyms apart, so it must be known here too.
             for name in dict.fromkeys((label, kb.words.name(iri), *names)):
                 self._add(name_key(name), iri, _LABEL if name == label else _ALIAS)
-            nouns = [name_key(kb.words.class_noun(cls)) for cls in sorted(kb.words.types(iri))]
+            nouns = []
+            for cls in sorted(kb.words.types(iri)):
+                if cls not in kinds:
+                    kinds[cls] = name_key(kb.words.class_noun(cls))
+                nouns.append(kinds[cls])
             for short in _short_forms(name_key(label), nouns):
                 self._add(short, iri, _SHORT)
         for iri in schema:

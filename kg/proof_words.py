@@ -20,6 +20,11 @@ MAX_RULES = 3
 
 _ABSENCE = "a rule asks for something the graph does not state, which means incomplete, not false"
 
+_FALLBACKS = {
+    "retargeted-pyshacl": "(Checked by pySHACL, on the nodes the claim concerns.)",
+    "pyshacl": "(Checked by pySHACL, on the whole graph.)",
+}
+
 _STEP_RULES = {
     "prp-dom": "by the domain of the property",
     "prp-rng": "by the range of the property",
@@ -50,6 +55,12 @@ _STEP_RULES = {
 
 def proof_paragraph(words: Verbaliser, verdict: Verdict) -> str:
     """The whole proof as one paragraph of plain text."""
+    text = _paragraph(words, verdict)
+    checked_by = _FALLBACKS.get(verdict.proof.engine, "")
+    return f"{text} {checked_by}" if checked_by else text
+
+
+def _paragraph(words: Verbaliser, verdict: Verdict) -> str:
     proof, claim = verdict.proof, verdict.claim
     match proof.kind:
         case "asserted":

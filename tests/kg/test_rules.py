@@ -51,6 +51,7 @@ def opened(folder: Path, shapes: str, graph: str = GRAPH) -> KnowledgeBase:
 
 RIVER = "a sh:NodeShape ; sh:targetClass :River ; "
 MOUTH = "a sh:PropertyShape ; sh:targetClass :River ; sh:path :mouth ; "
+RHINE = "a sh:NodeShape ; sh:targetNode :rhine ; "
 LENGTH = "a sh:PropertyShape ; sh:targetSubjectsOf :length ; sh:path :length ; "
 CASES = {
     "MinCount": (MOUTH + "sh:minCount 1", "Every river has at least one mouth."),
@@ -118,6 +119,29 @@ CASES = {
     "long path": ("a sh:PropertyShape ; sh:targetNode :rhine ; sh:path ( :mouth :system ) ; "
                   "sh:class :Sea",
                   "Every value of “mouth” followed by “system” for Rhine is a sea."),
+    "two targets": ("a sh:PropertyShape ; sh:targetClass :River ; sh:targetNode :baltic ; "
+                    "sh:path :mouth ; sh:maxCount 1",
+                    "Each of the following (Baltic and every river) has at most one mouth."),
+    "Equals node": (RIVER + "sh:equals :mouth", "Every river is its own only value of “mouth”."),
+    "Not on a node": (RHINE + "sh:not [ sh:class :Lake ]", "Rhine is not a lake."),
+    "Not or on a node": (RHINE + "sh:not [ sh:or ( [ sh:class :Lake ] [ sh:class :Sea ] ) ]",
+                         "Rhine is neither a lake nor a sea."),
+    "Not other on a node": (RHINE + "sh:not [ sh:path :mouth ; sh:minCount 1 ]",
+                            "Rhine does not meet this condition: it has at least one mouth."),
+    "Disjoint on a node": (RHINE + "sh:disjoint :mouth", "Rhine is not its own mouth."),
+    "MaxCount 0 on a node": ("a sh:PropertyShape ; sh:targetNode :rhine ; sh:path :mouth ; "
+                             "sh:maxCount 0", "Rhine does not have a mouth."),
+    "MinCount 0": (MOUTH + "sh:minCount 0",
+                   "Every river may have any number of values of “mouth”."),
+    "HasValue of a verb": ("a sh:PropertyShape ; sh:targetClass :River ; sh:path :drainsInto ; "
+                           "sh:hasValue :north",
+                           "Every river has North Sea among the values of “drains into”."),
+    "Datatype of one's own": (LENGTH + "sh:datatype :Furlongs",
+                              "Every length is a literal of type “furlongs”."),
+    "In many": (LENGTH + f"sh:in ( {' '.join(map(str, range(12)))} )",
+                "Every length is one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 or 2 more."),
+    "Node with a path": (RIVER + "sh:node [ sh:path :mouth ; sh:class :Sea ]",
+                         "Every river meets this condition: every mouth of it is a sea."),
     "objects": ("a sh:NodeShape ; sh:targetObjectsOf :mouth ; sh:class :Water",
                 "Everything that is a mouth of something is a body of water."),
     "subjects": ("a sh:PropertyShape ; sh:targetSubjectsOf :drainsInto ; sh:path :mouth ; "
@@ -375,6 +399,15 @@ def test_long_derivations_are_cut(kb: KnowledgeBase) -> None:
     assert "r40 drains into" in text
     bare = Verdict(verdict.claim, "E", Proof("derived", "index"))
     assert kb.words.proof(bare) == "It follows from what the graph states: R40 drains into s."
+
+
+def test_who_checked_is_said_when_it_was_not_the_compiled_shapes(kb: KnowledgeBase) -> None:
+    claim = Claim(BASE + "lone", BASE + "borders", BASE + "main")
+    for engine, note in (("pyshacl", "whole graph"), ("retargeted-pyshacl", "nodes the claim")):
+        text = kb.words.proof(Verdict(claim, "U", Proof("unproved", engine)))  # type: ignore[arg-type]  # a literal
+        assert text.endswith(".)")
+        assert note in text
+    assert "pySHACL" not in kb.words.proof(Verdict(claim, "U", Proof("unproved", "incremental")))
 
 
 def test_every_rivers_proof_reads() -> None:
