@@ -24,18 +24,29 @@ The closure is made once, from the graph alone; nothing is ever inferred from a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from kg.claims import Claim, Regime, Step
 from kg.index import Index, Triple
 from kg.loading import no_garbage_collection
 from kg.reasoning.axioms import Axioms
+from kg.reasoning.inconsistencies import find_clashes
 from kg.reasoning.run import Run
 from kg.reasoning.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from kg.graph import Graph
+
+
+class Inconsistency(msgspec.Struct, frozen=True):
+    """An instance of a rule that concludes *false*."""
+
+    rule: str
+    """W3C rule name, e.g. ``cax-dw``."""
+    premises: tuple[Claim, ...]
 
 
 class Closure:
@@ -136,6 +147,13 @@ class Closure:
             return (s,)
         others = self.index.objects(s, same)
         return list(dict.fromkeys([s, *others])) if others else (s,)
+
+    def inconsistencies(self) -> Iterator[Inconsistency]:
+        """What OWL 2 RL concludes *false* from, lazily; nothing under other regimes."""
+        if self.regime == "owl-rl":
+            for rule, premises in find_clashes(self.index):
+                # One triple may fill two places (a property that is disjoint with itself).
+                yield Inconsistency(rule, tuple(map(self._claim, dict.fromkeys(premises))))
 
     @property
     def inferred_count(self) -> int:

@@ -93,6 +93,10 @@ class InspectionReport(msgspec.Struct, frozen=True, kw_only=True):
     violations: tuple[Violation, ...]
     violation_count: int | None
     """Violations that the graph itself has, or None where no oracle was given."""
+    inconsistencies: tuple[str, ...]
+    """What OWL 2 RL concludes *false* from, as ``rule: premises``."""
+    inconsistency_count: int | None
+    """Or None where no oracle was given."""
     notes: tuple[str, ...]
     """Remarks from loading, e.g. that named graphs were merged."""
 
@@ -117,6 +121,7 @@ def inspect_graph(
     malformed = list(malformed_iris(stated))
     homonyms = Labels(graph).homonyms()
     violations = oracle.violations() if oracle is not None else ()
+    clashes = list(_clashes(oracle)) if oracle is not None else []
     kinds = [0, 0, 0]
     for term in _used_terms(stated):
         text = stated.terms.text(term)
@@ -140,6 +145,8 @@ def inspect_graph(
         shapes=len(shapes.iris()) if shapes is not None else None,
         violations=tuple(violations[:KEPT]),
         violation_count=len(violations) if oracle is not None else None,
+        inconsistencies=tuple(clashes[:KEPT]),
+        inconsistency_count=len(clashes) if oracle is not None else None,
         notes=graph.notes,
     )
 
@@ -150,6 +157,12 @@ def malformed_iris(index: Index) -> Iterator[str]:
         text = index.terms.text(term)
         if is_iri(text) and is_malformed_iri(text):
             yield text
+
+
+def _clashes(oracle: Oracle) -> Iterator[str]:
+    for found in oracle.closure.inconsistencies():
+        premises = "; ".join(f"{p.subj} {p.pred} {p.obj}" for p in found.premises)
+        yield f"{found.rule}: {premises}"
 
 
 class _Mentions:
@@ -308,6 +321,13 @@ def _lines(report: InspectionReport) -> Iterator[str]:
                 for v in report.violations
             ),
             report.violation_count,
+        )
+    if report.inconsistency_count is not None:
+        yield ""
+        yield f"WHAT THE AXIOMS FORBID ({report.inconsistency_count})"
+        yield from _cut(
+            (f"  {plain(found, 400)}" for found in report.inconsistencies),
+            report.inconsistency_count,
         )
 
 

@@ -90,6 +90,34 @@ RARE = [
     pairs(a_named_class, RDFS + "subClassOf", st.just(OWL + "TransitiveProperty")),
     typed(a_property, CLASSES[0]),
 ]
+
+
+def denial(drawn):
+    s, p, o = drawn
+    node = E + "N" + "".join(t.rsplit("/", 1)[1] for t in drawn)
+    parts = {"sourceIndividual": s, "assertionProperty": p, "targetIndividual": o}
+    return [Claim(node, OWL + name, value) for name, value in parts.items()]
+
+
+def members(kind, items):
+    listing = listed(st.just(E + "All" + kind), OWL + "members", items, least=2)
+    return listing.map(lambda claims: [*claims, Claim(claims[0].subj, TYPE, OWL + kind)])
+
+
+PROHIBITIONS = [
+    pairs(a_thing, OWL + "differentFrom", a_thing),
+    typed(a_property, OWL + "IrreflexiveProperty"),
+    typed(a_property, OWL + "AsymmetricProperty"),
+    pairs(a_property, OWL + "propertyDisjointWith", a_property),
+    members("AllDisjointProperties", a_property),
+    pairs(a_class, OWL + "complementOf", a_class),
+    pairs(a_class, OWL + "disjointWith", a_class),
+    members("AllDisjointClasses", a_class),
+    pairs(a_class, RDFS + "subClassOf", st.just(OWL + "Nothing")),
+    restriction(OWL + "maxCardinality", number),
+    restriction(OWL + "maxQualifiedCardinality", number, OWL + "onClass", class_or_thing),
+    st.tuples(a_thing, a_property, a_thing).map(denial),
+]
 KEYS = listed(a_named_class, OWL + "hasKey", a_property)
 facts = st.lists(
     st.one_of(

@@ -16,7 +16,7 @@ from kg.graph import Graph
 from kg.terms import OWL, RDF, RDFS, from_rdflib, is_blank, is_literal
 
 sys.path.insert(0, str(Path(__file__).parent))
-from entailment_cases import AXIOMS, KEYS, RARE, SCHEMA_RDFS, TYPE, E, graphs
+from entailment_cases import AXIOMS, KEYS, PROHIBITIONS, RARE, SCHEMA_RDFS, TYPE, E, graphs
 from proof_checker import instances, is_valid
 
 REFLEXIVE = {
@@ -309,3 +309,37 @@ def test_every_rule_fires_on_its_premises_and_on_nothing_less(case):
     for left_out in claims:
         rest = [claim for claim in claims if claim != left_out]
         assert not Closure(Graph.from_claims(rest), regime).has(Claim(*conclusion)), left_out
+
+
+@settings(deadline=None, max_examples=60)
+@given(graphs(*PROHIBITIONS, *SCHEMA_RDFS, AXIOMS[-1]))
+def test_inconsistencies_are_found_where_owlrl_finds_them(claims):
+    work = rdflib.Graph()
+    for triple in Graph.from_claims(claims).rdflib():
+        work.add(triple)
+    theirs = owlrl.OWLRL_Semantics(work, False, False)
+    theirs.closure()
+    closure = Closure(Graph.from_claims(claims))
+    ours = list(closure.inconsistencies())
+    assert bool(ours) == bool(theirs.error_messages)
+    for found in ours:
+        assert all(closure.has(premise) for premise in found.premises)
+        assert len(set(found.premises)) == len(found.premises)
+    assert list(Closure(Graph.from_claims(claims), "rdfs").inconsistencies()) == []
+
+
+def test_all_different_looks_at_the_last_member_too():
+    # owlrl stops before it.
+    nodes = [E + "L0", E + "L1", RDF + "nil"]
+    claims = [Claim(E + "x", TYPE, OWL + "AllDifferent"), Claim(E + "x", OWL + "members", nodes[0])]
+    for node, item, rest in zip(nodes, [E + "a", E + "b"], nodes[1:], strict=False):
+        claims += [Claim(node, RDF + "first", item), Claim(node, RDF + "rest", rest)]
+    assert not list(Closure(Graph.from_claims(claims)).inconsistencies())
+    claims.append(Claim(E + "b", OWL + "sameAs", E + "a"))
+    (found,) = Closure(Graph.from_claims(claims)).inconsistencies()
+    assert found.rule == "eq-diff2"
+
+
+def test_shipped_rivers_contradict_nothing():
+    path = Path(__file__).parents[2] / "kg/domains/rivers/rivers.ttl"
+    assert list(Closure(Graph.load(path)).inconsistencies()) == []

@@ -20,7 +20,7 @@ E = "http://e/"
 TURTLE = """@prefix : <http://e/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
-:River rdfs:subClassOf :Water .
+:River rdfs:subClassOf :Water ; owl:disjointWith :Wet . :a a :Wet .
 :mouth a owl:FunctionalProperty .
 :a a :River ; rdfs:label "Alpha" ; :mouth :b ; :length 5 ; :crosses :x, :y .
 :b a :River ; rdfs:label "Beta", "alpha"@en ; :mouth <http://e/with space> ; :length -5 .
@@ -83,6 +83,8 @@ def test_findings(report):
     assert [(row.label, row.iris) for row in report.homonyms] == [("Alpha", (E + "a", E + "b"))]
     assert report.violation_count == 1
     assert report.violations[0].focus_node == E + "b"
+    assert report.inconsistency_count == 1
+    assert report.inconsistencies[0].startswith("cax-dw: ")
     text = report.text()
     for part in ("with space", "Alpha: http://e/a, http://e/b", "functional", "MinExclusive"):
         assert part in text
@@ -146,7 +148,7 @@ def test_command_prints_text_or_json(files, tmp_path):
     assert result.exit_code == 0, result.output
     assert "PREDICATES" in result.output
     result = run("--kg", graph, "--json")
-    assert json.loads(result.output)["triples"] == 17
+    assert json.loads(result.output)["triples"] == 19
     out = tmp_path / "report.json"
     assert run("--kg", graph, "--json", "--out", str(out)).exit_code == 0
     assert json.loads(out.read_text())["malformed_count"] == 2
