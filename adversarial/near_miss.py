@@ -140,11 +140,13 @@ class _Maker:
 
     def of(self, name: str) -> Iterator[list[Card]]:
         """Cards by one strategy: the near-miss first, then its true partner if there is one."""
-        pairs = self.ground.pool.pairs
         idle = 0
         tried: set[Candidate] = set()
-        while pairs and idle < DRAWS:
-            s, o = pairs[self.rng.randrange(len(pairs))]
+        while idle < DRAWS:
+            pair = self.ground.pool.draw_pair(self.rng)
+            if pair is None:
+                return
+            s, o = pair
             idle += 1
             for candidate in STRATEGIES[name](self.ground, s, o):
                 if candidate in tried:

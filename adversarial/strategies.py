@@ -46,7 +46,7 @@ class Ground:
     @cached_property
     def all_objects(self) -> list[int]:
         """Distinct objects of the predicate."""
-        return list(dict.fromkeys(o for _, o in self.pool.pairs))
+        return list(dict.fromkeys(o for _, o in self.world.closed.pairs(self.p)))
 
     @cached_property
     def by_popularity(self) -> list[tuple[int, int]]:

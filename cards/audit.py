@@ -1,9 +1,9 @@
 """Leakage audit: can a card's label be told from its surface, without graph or reasoning?
 
 Trivial baselines are trained on what ``cards/surface.py`` can count or on bags of words, with
-cross-validation that keeps together all cards of one cluster *and* all cards that share one set
-of facts. Each accuracy has a Wilson interval on the effective number of cards (design effect of
-those groups, Kish 1965), at the level α / m for m baselines (Bonferroni), so that the statement
+cross-validation grouped by cluster; cards that share their facts with a tested card are left out
+of training as well. Each accuracy has a Wilson interval on the effective number of cards (design
+effect, Kish 1965), at the level α / m for m baselines (Bonferroni), so that the statement
 "some baseline leaks" is wrong at most with probability α on a card set without leaks.
 
 Chance is the share of the most frequent label: what always saying one word scores.
@@ -16,7 +16,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -27,7 +27,7 @@ from cards.surface import COUNT_NAMES, Sight, counts, file_popularity, look
 from kg.claims import GOLD_OF_LABEL
 
 ALPHA = 0.05
-MIN_GROUPS = 2
+FOLDS = 8
 
 Verdict = Literal["at chance", "LEAKS", "task"]
 
@@ -37,7 +37,8 @@ class Baseline(msgspec.Struct, frozen=True):
 
     name: str
     accuracy: float
-    """Three-way accuracy over all cards, each predicted by a model that never saw its group."""
+    """Three-way accuracy over all cards, each predicted by a model that saw neither its cluster nor
+    its facts."""
     low: float
     high: float
     chance: float
@@ -66,6 +67,7 @@ class Audit(msgspec.Struct, frozen=True):
     n: int
     labels: dict[str, int]
     groups: int
+    """Clusters."""
     alpha: float
     tests: int
     """Number of baselines the level is divided by."""
@@ -100,8 +102,8 @@ def audit_cards(
     """
     labels = Counter(card.label for card in cards)
     ordered = {label: labels[label] for label in ("E", "C", "U") if labels[label]}
-    groups = group_ids(cards)
-    n_groups = len(set(groups))
+    groups = group_cards(cards)
+    n_groups = len(set(groups.clusters.tolist()))
     sights = [look(card) for card in cards]
     chance = max(ordered.values(), default=0) / max(len(cards), 1)
     notes: list[str] = []
@@ -112,11 +114,10 @@ def audit_cards(
         notes.append(f"only one label ({', '.join(ordered) or 'none'}): nothing to tell apart")
     elif folds < 2:
         notes.append(
-            f"too few independent groups ({n_groups}) to train on some and test on others: "
-            "a label needs cards in at least two"
+            f"too few clusters ({n_groups}) or sets of facts to train on some and test on others"
         )
     else:
-        if folds < 5:
+        if folds < FOLDS:
             notes.append(f"only {folds} folds: the rarest label has cards in few groups")
         if len(ordered) < 3:
             notes.append(f"labels present: {', '.join(ordered)}; chance is counted among these")
@@ -152,24 +153,23 @@ def audit_cards(
     )
 
 
-def group_ids(cards: Sequence[Card]) -> list[int]:
-    """For each card the number of its group: linked by cluster or by the same set of facts.
+class Groups(NamedTuple):
+    """Which cards belong together, two ways; shape (n,) each."""
 
-    A memorising learner could otherwise profit (or be punished) for having met a sibling card.
-    """
-    parent = list(range(len(cards)))
+    clusters: np.ndarray[Any, Any]
+    """By cluster (the subject): a learner must not be asked about whom it was trained on."""
+    contexts: np.ndarray[Any, Any]
+    """By set of facts: siblings in training would tell that a card is *not* labelled like them."""
 
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
 
-    first: dict[object, int] = {}
-    for i, card in enumerate(cards):
-        for key in (card.cluster or card.claim.subj, tuple(sorted(card.facts))):
-            parent[root(i)] = root(first.setdefault(key, i))
-    return [root(i) for i in range(len(cards))]
+def group_cards(cards: Sequence[Card]) -> Groups:
+    """Numbers the clusters and the contexts of a card set."""
+    clusters: dict[str, int] = {}
+    contexts: dict[tuple[str, ...], int] = {}
+    return Groups(
+        np.array([clusters.setdefault(c.cluster or c.claim.subj, len(clusters)) for c in cards]),
+        np.array([contexts.setdefault(tuple(sorted(c.facts)), len(contexts)) for c in cards]),
+    )
 
 
 def same_states(cards: Sequence[Card], sights: Sequence[Sight]) -> tuple[SameState, ...]:
@@ -192,27 +192,29 @@ def same_states(cards: Sequence[Card], sights: Sequence[Sight]) -> tuple[SameSta
     )
 
 
-def wilson(right: np.ndarray[Any, Any], groups: Sequence[int], level: float) -> tuple[float, float]:
-    """Two-sided Wilson (1927) interval at ``1 - level`` for the mean of ``right``.
+def wilson(right: np.ndarray[Any, Any], groups: Groups, level: float) -> tuple[float, float]:
+    """Two-sided Wilson (1927) interval at ``1 - level`` for the mean of ``right``, shape (n,).
 
-    The number of cards is divided by the design effect of ``groups`` (variance of the mean by
-    group totals over that of independent cards, never below 1).
+    The number of cards is divided by the larger of the two groupings' design effects.
     """
     n = len(right)
     mean = float(right.mean())
-    effect = 1.0
-    if 0 < mean < 1:
-        _, index = np.unique(np.asarray(groups), return_inverse=True)
-        totals = np.bincount(index, weights=right - mean)
-        k = len(totals)
-        if k > 1:
-            variance = k / (k - 1) * float((totals**2).sum()) / n**2
-            effect = max(1.0, variance / (mean * (1 - mean) / n))
-    size = n / effect
+    size = n / max(_design_effect(right, of) for of in groups)
     z = NormalDist().inv_cdf(1 - level / 2)
     centre = (mean + z * z / (2 * size)) / (1 + z * z / size)
     half = z / (1 + z * z / size) * math.sqrt(mean * (1 - mean) / size + z * z / (4 * size**2))
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _design_effect(right: np.ndarray[Any, Any], groups: np.ndarray[Any, Any]) -> float:
+    """Variance of the mean by group totals over that of independent cards; at least 1."""
+    n, mean = len(right), float(right.mean())
+    totals = np.bincount(groups, weights=right - mean)
+    k = len(totals)
+    if k < 2 or not 0 < mean < 1:
+        return 1.0
+    variance = k / (k - 1) * float((totals**2).sum()) / n**2
+    return max(1.0, variance / (mean * (1 - mean) / n))
 
 
 def auc(score: np.ndarray[Any, Any], positive: np.ndarray[Any, Any]) -> float | None:
@@ -228,7 +230,7 @@ def auc(score: np.ndarray[Any, Any], positive: np.ndarray[Any, Any]) -> float | 
 def _baseline(
     name: str,
     right: np.ndarray[Any, Any],
-    groups: Sequence[int],
+    groups: Groups,
     chance: float,
     level: float,
     area: float | None,
@@ -242,19 +244,20 @@ def _baseline(
     return Baseline(name, float(right.mean()), low, high, chance, verdict, area)
 
 
-def _folds(gold: np.ndarray[Any, Any], groups: Sequence[int]) -> int:
-    """As many folds, up to five, as each label has groups."""
+def _folds(gold: np.ndarray[Any, Any], groups: Groups) -> int:
+    """As many folds, up to ``FOLDS``, as each label has clusters and there are contexts."""
     of_label: dict[str, set[int]] = defaultdict(set)
-    for label, group in zip(gold.tolist(), groups, strict=True):
-        of_label[label].add(group)
-    return min([5, *(len(found) for found in of_label.values())])
+    for label, cluster in zip(gold.tolist(), groups.clusters.tolist(), strict=True):
+        of_label[label].add(cluster)
+    contexts = len(set(groups.contexts.tolist()))
+    return min([FOLDS, contexts, *(len(found) for found in of_label.values())])
 
 
 def _trained(
     cards: Sequence[Card],
     sights: Sequence[Sight],
     gold: np.ndarray[Any, Any],
-    groups: Sequence[int],
+    groups: Groups,
     folds: int,
     seed: int,
     popularity: Callable[[str], int] | None,
@@ -272,7 +275,10 @@ def _trained(
         # The learners warn about slow convergence and unequal folds; neither changes a verdict.
         warnings.simplefilter("ignore")
         splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
-        splits = list(splitter.split(np.zeros(len(gold)), gold, groups))
+        splits = [
+            (train[~np.isin(groups.contexts[train], groups.contexts[test])], test)
+            for train, test in splitter.split(np.zeros(len(gold)), gold, groups.clusters)
+        ]
 
         surface = np.array([counts(c, s) for c, s in zip(cards, sights, strict=True)], float)
         in_file = file_popularity(cards)
@@ -310,11 +316,13 @@ def _trained(
         def forest() -> Any:
             return RandomForestClassifier(100, max_depth=8, random_state=seed)
 
+        ordinary = Counter(gold.tolist()).most_common(1)[0][0]
+
         def right(make: Callable[[], Any], features: Any) -> np.ndarray[Any, Any]:
             told = np.empty(len(gold), dtype=bool)
             for train, test in splits:
                 if len(set(gold[train].tolist())) < 2:
-                    told[test] = gold[test] == gold[train][0]
+                    told[test] = gold[test] == ordinary  # Nothing left to learn from.
                     continue
                 model = make().fit(features[train], gold[train])
                 told[test] = model.predict(features[test]) == gold[test]

@@ -99,7 +99,7 @@ def main(
 
 def _show(found: Audit, *, left_out: int) -> None:
     labels = ", ".join(f"{label} {n}" for label, n in found.labels.items())
-    say(f"{found.n} cards ({labels}) in {found.groups} independent groups")
+    say(f"{found.n} cards ({labels}) about {found.groups} clusters")
     if left_out:
         say(f"{left_out} context-faithfulness cards are left out: they are a set of their own")
     for note in found.notes:
@@ -108,8 +108,8 @@ def _show(found: Audit, *, left_out: int) -> None:
         level = 1 - found.alpha / found.tests
         say("")
         say(
-            f"Baselines without a graph, cross-validated by group ({level:.2%} intervals: "
-            f"{found.tests} are tested together at {1 - found.alpha:.0%})"
+            f"Baselines without a graph, cross-validated by cluster and facts ({level:.2%} "
+            f"intervals: {found.tests} are tested together at {1 - found.alpha:.0%})"
         )
         for baseline in found.baselines:
             _line(baseline)
@@ -125,8 +125,8 @@ def _show(found: Audit, *, left_out: int) -> None:
         say(f"one state, several labels: {state.state}: {shown}")
         if {"C", "U"} <= set(state.counts) and state.state.startswith("another value"):
             say(
-                f"  If the predicate takes one value only, these {state.counts['U']} U cards "
-                "are contradictory; give --kg and --shapes to have them proved."
+                "  Where the predicate takes one value only, U cards in this state are "
+                "contradictory; --kg and --shapes have them proved."
             )
     if found.baselines:
         leaks = len(found.leaks)

@@ -1,15 +1,31 @@
-"""Balance: choosing entities that look alike, so that nothing about a name tells the label."""
+"""Balance: choosing entities that look alike, so that nothing about a name tells the label.
+
+Two things are held equal within a triplet: the *telling words* of the three names ("Creek",
+"Lake"), which are the words that many names of the pool contain and a learner could therefore
+use, and the number of words each name shares with the anchor's. Lengths, classes and numbers of
+stated facts are brought as near as a few random draws allow.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from random import Random
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from cards.world import World
 
-TRIES = 12
-"""How many random candidates are compared for the most alike one."""
+TELLING_SHARE = 0.015
+"""A word in at least this share of names could be learnt from a few hundred cards."""
+
+NAME_SAMPLE = 300
+"""Names looked at, of those with and of those without a value each."""
+
+
+def telling_words(world: World, terms: Sequence[int]) -> frozenset[str]:
+    """The words that at least ``TELLING_SHARE`` of names contain, and at least three names."""
+    seen = Counter(word for term in terms for word in world.words(term))
+    least = max(3, TELLING_SHARE * len(terms))
+    return frozenset(word for word, n in seen.items() if n >= least)
 
 
 def overlap(world: World, x: int, anchor: int) -> int:
@@ -17,31 +33,27 @@ def overlap(world: World, x: int, anchor: int) -> int:
     return len(world.words(x) & world.words(anchor))
 
 
-def unlikeness(world: World, x: int, other: int) -> float:
+def unlikeness(world: World, p: int, x: int, other: int) -> float:
     """How different two entities look to someone who only counts: 0 for twins.
 
-    Adds up: different last word of the name (a creek is not a river), different number of words
-    and letters, different classes, different number of stated facts.
+    Adds up differences in: number of words and letters of the name, its last letter and alphabet,
+    classes, and how often they are an object of the asked predicate.
     """
     name, rival = world.label(x), world.label(other)
-    mine, theirs = name.split(), rival.split()
-    distance = 2.0 * (mine[-1:] != theirs[-1:]) + abs(len(mine) - len(theirs))
-    distance += abs(len(name) - len(rival)) / 8
+    distance = abs(len(name.split()) - len(rival.split())) + abs(len(name) - len(rival)) / 6
+    distance += 0.5 * (name[-1:] != rival[-1:]) + 0.5 * (name.isascii() != rival.isascii())
     distance += 5.0 * (world.types(x) != world.types(other))
-    distance += abs(math.log1p(len(world.about(x))) - math.log1p(len(world.about(other))))
-    return distance
+    counts = [len(world.graph.subjects(p, term)) for term in (x, other)]
+    return distance + abs(math.log1p(counts[0]) - math.log1p(counts[1]))
 
 
-def most_alike(world: World, candidates: Sequence[int], other: int | None, rng: Random) -> int:
-    """The most alike of a few random candidates; the first drawn when there is no ``other``.
+def by_likeness(world: World, p: int, candidates: Iterable[int], other: int) -> list[int]:
+    """Candidates, the most alike first; ties in their own order.
 
     Args:
         world: where names and facts are looked up.
-        candidates: term ids, not empty.
+        p: the asked predicate.
+        candidates: term ids.
         other: whom to resemble.
-        rng: the draw; ties go to the earlier one.
     """
-    if other is None:
-        return candidates[rng.randrange(len(candidates))]
-    drawn = [candidates[rng.randrange(len(candidates))] for _ in range(TRIES)]
-    return min(drawn, key=lambda x: unlikeness(world, x, other))
+    return sorted(candidates, key=lambda x: unlikeness(world, p, x, other))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from cards.facts import Fact, Place, place
 from cards.pools import Pool
-from cards.world import World
+from cards.world import Style, World
 from kg.claims import Label
 
 
@@ -60,9 +60,13 @@ def build_context(
     # Then level the number of mentions, in the kinds of facts that others have most.
     level = max(len(found) for found in mine.values())
     for x in mine:
-        others = Counter(p for y in mine if y != x for p in places[y])
+        # Not only how many facts mention each must be alike, but also where in the sentence: a
+        # stand-in for a fact that cannot be had is one that reads like it.
+        others = Counter(world.style(p) for y in mine if y != x for p in places[y].elements())
         while len(mine[x]) < level:
-            best = _most_wanted(spare[x], x, others, places[x])
+            own = Counter(world.style(p) for p in places[x].elements())
+            lacking = {style: n / (len(mine) - 1) - own[style] for style, n in others.items()}
+            best = _most_wanted(world, spare[x], x, lacking)
             if best is None or not _move(x, mine, spare, places, best):
                 return None
     # At last, one more of a kind for all while there is room.
@@ -85,6 +89,15 @@ def build_context(
 def mentions_balanced(facts: list[Fact], roles: list[Role]) -> bool:
     """Whether all asked-about terms occur in equally many facts."""
     return len({sum(fact.mentions(role.x) for fact in facts) for role in roles}) == 1
+
+
+def reads_alike(world: World, facts: list[Fact], roles: list[Role]) -> bool:
+    """Whether equally many facts start with each asked-about term."""
+    starts = {
+        sum(world.style(place(fact, role.x))[0] for fact in facts if fact.mentions(role.x))
+        for role in roles
+    }
+    return len(starts) == 1
 
 
 def _spare(world: World, pool: Pool, role: Role, closed: set[int], rng: Random) -> list[Fact]:
@@ -111,11 +124,15 @@ def _spare(world: World, pool: Pool, role: Role, closed: set[int], rng: Random) 
 
 
 def _most_wanted(
-    spare: list[Fact], x: int, others: Counter[Place], own: Counter[Place]
+    world: World, spare: list[Fact], x: int, lacking: dict[Style, float]
 ) -> Place | None:
-    """The kind of spare fact that others have most and ``x`` least; rather stated than denied."""
+    """The kind of spare fact whose style ``x`` lacks most; rather stated than denied."""
     kinds = [place(fact, x) for fact in spare]
-    return max(kinds, key=lambda p: (others[p] - own[p], not p.denied, p.head), default=None)
+    return max(
+        kinds,
+        key=lambda p: (lacking.get(world.style(p), -1.0), not p.denied, p.head),
+        default=None,
+    )
 
 
 def _move(

@@ -15,7 +15,7 @@ from cards.card import Card
 from cards.context import Role
 from cards.facts import SCHEMA_NAMESPACES
 from cards.faithfulness import COUNTERFACTUAL, WITHHELD, counterfactual, withheld
-from cards.pools import Pool
+from cards.pools import Pool, Varying
 from cards.proving import Prover
 from cards.recipes import Proposal, Recipes
 from cards.seeding import seeded
@@ -29,6 +29,7 @@ DEFAULT_SEED = 12345
 DEFAULT_FACTS = 6
 LABELS: tuple[Label, ...] = ("E", "C", "U")
 MAX_ADHOC_PREDICATES = 6
+SIDES: tuple[Varying, ...] = ("subj", "obj")
 
 
 class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,19 +159,19 @@ class PredicateMaker:
         self.prover = Prover(world, self.p)
         self.rng = seeded(plan.seed, pred)
         e_kinds = tuple(k for k in ("asserted", "inferred") if k in plan.kinds)
-        wanted = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
         self.sources: list[TripletSource] = []
-        pools = [Pool(world, self.p, "subj"), Pool(world, self.p, "obj")]
+        self._wanted = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
+        pools = [Pool(world, self.p, side, plan.subj_hint) for side in SIDES]
         single = [pool.probe(seeded(plan.seed, pred, pool.varying)) for pool in pools]
         for pool, one in zip(pools, single, strict=True):
             # Where a subject has one value only, varying the object leaves no unknown card: every
             # other object is contradicted. The same the other way round.
             if not one and any(single):
                 continue
-            if pool.varying == "obj" and not one and self._literal_values(pool):
+            if pool.varying == "obj" and pool.literal_values:
                 continue
             recipes = Recipes(
-                self._hinted(pool),
+                pool,
                 self.prover,
                 self.rng,
                 single=one,
@@ -182,7 +183,7 @@ class PredicateMaker:
                     pool,
                     self.prover,
                     recipes,
-                    wanted=wanted,
+                    wanted=self._wanted,
                     size=plan.num_facts,
                     rng=self.rng,
                 )
@@ -220,33 +221,21 @@ class PredicateMaker:
     def why_no_more(self) -> list[str]:
         """What limited this predicate, in words."""
         label = self.world.kb.words.label(self.pred)
-        notes: list[str] = []
         for source in self.sources:
             pool, recipes = source.pool, source.recipes
-            if not recipes.sources:
-                notes.append(f"{label}: no true pair of the kinds asked for")
-            elif recipes.single and not pool.without:
-                notes.append(
+            if not recipes.e_kinds:
+                return [f"{label}: no true pair of the kinds asked for"]
+            if recipes.single and not pool.without:
+                return [
                     f"{label}: the graph tells the value for every member of the class, "
                     "so nothing is unknown"
-                )
-            elif source.tried:
-                gone = ", ".join(source.tried)
-                notes.append(f"{label}: nothing more could be proved for {gone}")
-        return notes or [f"{label}: no more subjects that were not asked about yet"]
-
-    def _literal_values(self, pool: Pool) -> bool:
-        return bool(pool.pairs) and self.world.terms.is_literal(pool.pairs[0][0])
-
-    def _hinted(self, pool: Pool) -> Pool:
-        hint = self.plan.subj_hint.casefold()
-        if hint:
-            world = self.world
-            side = 0 if pool.varying == "subj" else 1
-            pool.pairs = [pair for pair in pool.pairs if hint in world.label(pair[side]).casefold()]
-            if side == 0:
-                pool.members = [x for x in pool.members if hint in world.label(x).casefold()]
-        return pool
+                ]
+        if not any(source.proved for source in self.sources):
+            return [f"{label}: no claim could be proved false on graph and card alike"]
+        made = ", ".join(
+            f"{name} {n}" for source in self.sources for name, n in source.proved.items()
+        )
+        return [f"{label}: nobody new who fits is left ({made})"]
 
 
 def _asked(card: Card) -> set[object]:
@@ -276,7 +265,7 @@ def _pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | None:
         x = recipes.unknown(e, anchor)
         other = Role("U", x, ()) if x is not None else None
     else:
-        x = recipes._draw(recipes.pool.holders, e, anchor)
+        x = recipes.holder(e, anchor)
         facts = recipes.stated(x, recipes.pool.anchors_of(x)[0]) if x is not None else None
         other = Role("C", x, facts) if x is not None and facts else None
     if other is None or other.x == e:

@@ -12,11 +12,13 @@ from functools import cached_property
 from random import Random
 from typing import Literal
 
+from cards.seeding import seeded
 from cards.world import World
 
 Varying = Literal["subj", "obj"]
 
 CLASS_SAMPLE = 200
+PAIR_TRIES = 16
 MIN_CLASS_SHARE = 0.1
 """A class belongs to the pool when at least this share of sampled members has it."""
 
@@ -28,13 +30,14 @@ class Pool:
         world: the knowledge base.
         p: the predicate's id.
         varying: which side varies.
-        regime_pairs: take pairs from the closure (else only asserted ones).
+        hint: keep only subjects whose name contains this.
     """
 
-    def __init__(self, world: World, p: int, varying: Varying) -> None:
+    def __init__(self, world: World, p: int, varying: Varying, hint: str = "") -> None:
         self.world = world
         self.p = p
         self.varying = varying
+        self.hint = hint.casefold()
 
     def triple(self, x: int, a: int) -> tuple[int, int, int]:
         """The triple that has ``x`` on the varying side."""
@@ -61,38 +64,71 @@ class Pool:
         return list(found)
 
     @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """All ``(x, a)`` of the closure whose ``x`` is an IRI or a literal and ``a`` is too."""
-        texts = self.world.terms.texts
-        found = [
-            (s, o)
-            for s, o in self.world.closed.pairs(self.p)
-            if not texts[s].startswith("_:") and not texts[o].startswith("_:") and s != o
-        ]
-        return found if self.varying == "subj" else [(o, s) for s, o in found]
+    def heads(self) -> list[int]:
+        """Subjects of the predicate in the closure."""
+        return self._hinted(list(self.world.closed.subjects_of(self.p)))
 
     @cached_property
-    def asserted_pairs(self) -> list[tuple[int, int]]:
-        """The pairs that the graph states."""
-        return [pair for pair in self.pairs if self.asserted(*pair)]
+    def stated_heads(self) -> list[int]:
+        """Subjects of the predicate in the graph itself."""
+        return self._hinted(list(self.world.graph.subjects_of(self.p)))
 
     @cached_property
-    def inferred_pairs(self) -> list[tuple[int, int]]:
-        """The pairs that only the closure holds."""
-        if len(self.asserted_pairs) == len(self.pairs):
-            return []
-        return [pair for pair in self.pairs if not self.asserted(*pair)]
+    def e_kinds(self) -> tuple[str, ...]:
+        """Which of ``asserted`` and ``inferred`` the predicate has."""
+        stated, closed = (index.count(self.p) for index in (self.world.graph, self.world.closed))
+        kinds = (("asserted", stated > 0), ("inferred", closed > stated))
+        return tuple(kind for kind, there in kinds if there)
 
-    @cached_property
-    def holders(self) -> list[int]:
-        """All ``x`` with at least one anchor."""
-        return list(dict.fromkeys(x for x, _ in self.pairs))
+    @property
+    def literal_values(self) -> bool:
+        """Whether the predicate's values are literals, judged by the first."""
+        first = next(self.world.closed.pairs(self.p), None)
+        return first is not None and self.world.terms.is_literal(first[1])
+
+    def draw_pair(self, rng: Random, kind: str = "") -> tuple[int, int] | None:
+        """A random true ``(x, a)``: a random subject, then one of its objects.
+
+        Args:
+            rng: the draw.
+            kind: ``asserted``, ``inferred`` or empty for either.
+
+        Returns:
+            None when a few draws find none without blank nodes.
+        """
+        world = self.world
+        heads = self.stated_heads if kind == "asserted" else self.heads
+        index = world.graph if kind == "asserted" else world.closed
+        texts = world.terms.texts
+        for _ in range(PAIR_TRIES if heads else 0):
+            s = heads[int(rng.random() * len(heads))]
+            values = index.objects(s, self.p)
+            if len(values) == 1:
+                (o,) = values
+            else:
+                o = list(values)[int(rng.random() * len(values))]
+            if kind == "inferred" and world.graph.has(s, self.p, o):
+                continue
+            if s != o and not texts[s].startswith("_:") and not texts[o].startswith("_:"):
+                return (s, o) if self.varying == "subj" else (o, s)
+        return None
+
+    def draw_holder(self, rng: Random) -> int | None:
+        """A random ``x`` that has an anchor."""
+        pair = self.draw_pair(rng)
+        return None if pair is None else pair[0]
+
+    def _hinted(self, terms: list[int]) -> list[int]:
+        if not self.hint:
+            return terms
+        return [term for term in terms if self.hint in self.world.label(term).casefold()]
 
     @cached_property
     def classes(self) -> tuple[int, ...]:
         """The classes that holders usually have."""
-        step = max(1, len(self.holders) // CLASS_SAMPLE)
-        sample = self.holders[::step]
+        rng = seeded(self.world.terms.text(self.p), self.varying)
+        drawn = [self.draw_holder(rng) for _ in range(CLASS_SAMPLE)]
+        sample = list(dict.fromkeys(x for x in drawn if x is not None))
         seen = Counter(c for x in sample for c in self.world.types(x))
         return tuple(c for c, n in seen.items() if n >= MIN_CLASS_SHARE * len(sample))
 
@@ -101,23 +137,21 @@ class Pool:
         """Everything of the holders' classes; without types, every node the predicate touches."""
         world = self.world
         if self.classes:
-            found = dict.fromkeys(
-                x for c in self.classes for x in world.graph.subjects(world.type_id, c)
-            )
+            found = list(world.graph.subjects(world.type_id, self.classes[0]))
+            if len(self.classes) > 1:
+                more = (x for c in self.classes for x in world.graph.subjects(world.type_id, c))
+                found = list(dict.fromkeys(more))
         else:
-            found = dict.fromkeys(t for pair in self.pairs for t in pair)
-        texts = world.terms.texts
-        literal = bool(self.holders) and texts[self.holders[0]].startswith('"')
-        return [
-            x
-            for x in found
-            if not texts[x].startswith("_:") and texts[x].startswith('"') == literal
-        ]
+            found = list(dict.fromkeys(t for pair in world.closed.pairs(self.p) for t in pair))
+        return self._hinted(found) if self.varying == "subj" else found
 
     @cached_property
     def without(self) -> list[int]:
         """Members for which the closure holds no anchor at all."""
-        return [x for x in self.members if not self.anchors_of(x)]
+        if self.varying == "subj":
+            held = self.world.closed.subjects_of(self.p)
+            return [x for x in self.members if x not in held]
+        return [x for x in self.members if not self.world.closed.subjects(self.p, x)]
 
     @cached_property
     def aliens(self) -> list[int]:
@@ -144,12 +178,12 @@ class Pool:
         True when more than half of some random crossings are refused for a count at ``x``.
         """
         world, refused, asked = self.world, 0, 0
-        if len(self.pairs) < 2:
-            return False
         for _ in range(tries):
-            x, _held = self.pairs[rng.randrange(len(self.pairs))]
-            _other, a = self.pairs[rng.randrange(len(self.pairs))]
-            if self.holds(x, a) or x == a:
+            one, two = self.draw_pair(rng), self.draw_pair(rng)
+            if one is None or two is None:
+                continue
+            x, a = one[0], two[1]
+            if x == a or self.holds(x, a):
                 continue
             asked += 1
             verdict = world.kb.oracle.license(world.claim(*self.triple(x, a)))

@@ -6,11 +6,12 @@ the oracle alone. A proposal that does not hold is thrown away.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from cards.balance import TRIES, most_alike, overlap
+from cards.balance import NAME_SAMPLE, by_likeness, overlap, telling_words
 from cards.context import Role
 from cards.facts import Fact
 from cards.kinds import ASYMMETRIC, CYCLE, DENIED, FUNCTIONAL, IRREFLEXIVE, NUMERIC
@@ -21,6 +22,10 @@ from cards.proving import Prover
 ALIEN = "alien"
 OTHER = "other"
 MAX_HOPS = 3
+DRAWS = 16
+"""Random candidates looked at for one role."""
+RANKED = 6
+"""So many of those that fit are compared for the most alike one."""
 
 
 class Proposal(NamedTuple):
@@ -61,15 +66,12 @@ class Recipes:
         self.rng = rng
         self.single = single
         self.used: set[int] = set()
-        self.sources = [
-            pairs
-            for kind, pairs in (
-                ("asserted", pool.asserted_pairs),
-                ("inferred", pool.inferred_pairs),
-            )
-            if kind in e_kinds and pairs
-        ]
-        self._queue: list[int] | None = None
+        self.e_kinds = tuple(kind for kind in pool.e_kinds if kind in e_kinds)
+        drawn = [pool.draw_holder(rng) for _ in range(NAME_SAMPLE if self.e_kinds else 0)]
+        others = pool.without if single else []
+        others = rng.sample(others, min(NAME_SAMPLE, len(others)))
+        names = [x for x in dict.fromkeys([*drawn, *others]) if x is not None]
+        self._telling = telling_words(self.world, names)
 
     @property
     def families(self) -> dict[str, Drawer]:
@@ -90,46 +92,48 @@ class Recipes:
     # -- the parts of a triplet ------------------------------------------------------------------
 
     def unknown(self, like: int | None = None, anchor: int | None = None) -> int | None:
-        """Someone whose anchor the graph does not tell (or not whether it is this one)."""
-        if not self.single:
-            return self._draw(self.pool.holders, like, anchor)
-        if like is not None:
-            return self._draw(self.pool.without, like, anchor)
-        if self._queue is None:
-            self._queue = list(self.pool.without)
-            self.rng.shuffle(self._queue)
-        while self._queue:
-            x = self._queue.pop()
-            if x not in self.used and self.world.nameable(x):
-                return x
-        return None
+        """Someone whose anchor the graph does not tell (or not whether it is this one).
+
+        Without ``like``, a random true holder is resembled: where the ones without a value are
+        of another sort (lakes among rivers), only those that could pass for a holder are drawn.
+        """
+        if like is None:
+            like = self.pool.draw_holder(self.rng)
+        draw = self._member_without if self.single else self._holder
+        return self._draw(draw, like, anchor)
+
+    def holder(self, like: int, anchor: int) -> int | None:
+        """Someone who has an anchor, but not this one, and resembles ``like``."""
+        return self._draw(self._holder, like, anchor)
 
     def next_round(self) -> None:
         """Lets everyone be asked about once more."""
         self.used.clear()
-        self._queue = None
 
     def entailed(self, like: int | None) -> tuple[int, int] | None:
         """A true pair ``(x, a)`` whose ``x`` resembles ``like``."""
-        if not self.sources:
+        if not self.e_kinds:
             return None
-        pairs = self.sources[self.rng.randrange(len(self.sources))]
-        drawn = [pairs[self.rng.randrange(len(pairs))] for _ in range(TRIES)]
-        drawn = [(x, a) for x, a in drawn if self._fresh(x, a)]
-        if like is not None:
-            drawn = [
-                (x, a)
-                for x, a in drawn
-                if x != like
-                and a != like
-                and overlap(self.world, x, a) == overlap(self.world, like, a)
-            ]
-        if not drawn:
-            return None
+        kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))]
         if like is None:
-            return drawn[0]
-        best = most_alike(self.world, [x for x, _ in drawn], like, self.rng)
-        return next(pair for pair in drawn if pair[0] == best)
+            pair = self.pool.draw_pair(self.rng, kind)
+            return pair if pair and self._fresh(*pair) else None
+        drawn = [self.pool.draw_pair(self.rng, kind) for _ in range(DRAWS)]
+        fit: dict[int, int] = {}
+        for pair in drawn:
+            if pair is not None and like not in pair and pair[0] not in self.used:
+                x, a = pair
+                if self.telling(x) == self.telling(like):
+                    fit.setdefault(x, a)
+        wanted = {x: a for x, a in fit.items() if self._shares_as_many(like, x, a)}
+        for x in by_likeness(self.world, self.pool.p, list(wanted)[:RANKED], like):
+            if self._fresh(x, wanted[x]):
+                return x, wanted[x]
+        return None
+
+    def telling(self, x: int) -> frozenset[str]:
+        """The words of a name that many names have."""
+        return self.world.words(x) & self._telling
 
     def stated(self, x: int, a: int) -> tuple[Fact, ...] | None:
         """The facts from which ``(x, a)`` follows."""
@@ -143,18 +147,34 @@ class Recipes:
     def _fresh(self, x: int, a: int) -> bool:
         return x not in self.used and self.world.nameable(x) and self.world.nameable(a)
 
-    def _draw(self, candidates: list[int], like: int | None, anchor: int | None) -> int | None:
-        """A fresh candidate that does not hold with the anchor, resembling ``like``."""
-        if not candidates:
-            return None
-        drawn = [candidates[self.rng.randrange(len(candidates))] for _ in range(TRIES)]
-        fit = [x for x in drawn if x != like and x not in self.used and self.world.nameable(x)]
+    def _holder(self) -> int | None:
+        return self.pool.draw_holder(self.rng)
+
+    def _member(self) -> int | None:
+        members = self.pool.members
+        return members[int(self.rng.random() * len(members))] if members else None
+
+    def _member_without(self) -> int | None:
+        members = self.pool.without
+        return members[int(self.rng.random() * len(members))] if members else None
+
+    def _shares_as_many(self, like: int, x: int, anchor: int) -> bool:
+        return overlap(self.world, x, anchor) == overlap(self.world, like, anchor)
+
+    def _draw(
+        self, draw: Callable[[], int | None], like: int | None, anchor: int | None
+    ) -> int | None:
+        """Someone fresh who does not hold with the anchor and resembles ``like``."""
+        drawn = dict.fromkeys(draw() for _ in range(DRAWS))
+        fit = [x for x in drawn if x is not None and x != like and x not in self.used]
         if anchor is not None:
             fit = [x for x in fit if x != anchor and not self.pool.holds(x, anchor)]
-            if like is not None:
-                wanted = overlap(self.world, like, anchor)
-                fit = [x for x in fit if overlap(self.world, x, anchor) == wanted]
-        return most_alike(self.world, fit, like, self.rng) if fit else None
+        if like is not None:
+            fit = [x for x in fit if self.telling(x) == self.telling(like)]
+            if anchor is not None:
+                fit = [x for x in fit if self._shares_as_many(like, x, anchor)]
+            fit = by_likeness(self.world, self.pool.p, fit[:RANKED], like)
+        return next((x for x in fit if self.world.nameable(x)), None)
 
     def _triplet(
         self, anchor: int, e: int, c: Role | None, u: int | None, *, with_types: bool = False
@@ -178,7 +198,7 @@ class Recipes:
         if u is None or pair is None:
             return None
         e, anchor = pair
-        x = self._draw(self.pool.holders, u, anchor)
+        x = self.holder(u, anchor)
         if x is None or x == e:
             return None
         facts = self.stated(x, self.pool.anchors_of(x)[0])
@@ -191,10 +211,22 @@ class Recipes:
             return None
         fact = denials[self.rng.randrange(len(denials))]
         x, anchor = (fact.s, fact.o) if self.pool.varying == "subj" else (fact.o, fact.s)
-        holders = [e for e in self.pool.holders_of(anchor) if self._fresh(e, anchor)]
-        if not holders or not self._fresh(x, anchor):
+        if not self._fresh(x, anchor):
             return None
-        e = most_alike(self.world, holders, x, self.rng)
+        holders = [
+            e
+            for e in self.pool.holders_of(anchor)
+            if e != x
+            and e not in self.used
+            and self.telling(e) == self.telling(x)
+            and self._shares_as_many(x, e, anchor)
+        ]
+        if len(holders) > DRAWS:
+            holders = self.rng.sample(holders, DRAWS)
+        likest = by_likeness(self.world, self.pool.p, holders, x)
+        e = next((e for e in likest if self._fresh(e, anchor)), None)
+        if e is None:
+            return None
         return self._triplet(anchor, e, Role("C", x, (fact,)), self.unknown(x, anchor))
 
     def _denials(self) -> list[Fact]:
@@ -207,20 +239,23 @@ class Recipes:
         if pair is None:
             return None
         e, anchor = pair
-        x = anchor
-        facts: list[Fact] = []
+        way = [anchor]
         for _ in range(hops):
-            further = [y for y in self.pool.anchors_of(x) if y not in (e, anchor)]
+            further = [y for y in self.pool.anchors_of(way[-1]) if y != e and y not in way]
             if not further:
                 return None
-            y = further[self.rng.randrange(len(further))]
-            step = self.stated(x, y)
+            way.append(further[self.rng.randrange(len(further))])
+        x = way[-1]
+        if not self._fresh(x, anchor) or self.world.types(x) != self.world.types(e):
+            return None  # A sea would betray itself: seas flow nowhere.
+        if self.telling(x) != self.telling(e):
+            return None
+        facts: list[Fact] = []
+        for one, two in itertools.pairwise(way):
+            step = self.stated(one, two)
             if step is None:
                 return None
             facts += step
-            x = y
-        if not self._fresh(x, anchor) or self.world.types(x) != self.world.types(e):
-            return None  # A sea would betray itself: seas flow nowhere.
         role = Role("C", x, tuple(dict.fromkeys(facts)), no_other_value=True)
         return self._triplet(anchor, e, role, self.unknown(x, anchor))
 
@@ -237,7 +272,7 @@ class Recipes:
         value = number_of(self.world.terms.text(anchor))
         q, below = bounds[self.rng.randrange(len(bounds))]
         subjects = self._bounded(q)
-        for _ in range(2 * TRIES):
+        for _ in range(DRAWS):
             x = subjects[self.rng.randrange(len(subjects))]
             limit = next(iter(self.world.graph.objects(x, q)))
             bound = number_of(self.world.terms.text(limit))
@@ -246,7 +281,8 @@ class Recipes:
                 and bound is not None
                 and (value >= bound if below else value <= bound)
             )
-            if wrong and x not in (e, u) and self._fresh(x, anchor):
+            fits = x not in (e, u) and self._fresh(x, anchor) and self.telling(x) == self.telling(u)
+            if wrong and fits:
                 role = Role("C", x, (Fact(x, q, limit),), no_other_value=True)
                 return self._triplet(anchor, e, role, u)
         return None
@@ -301,7 +337,7 @@ class Recipes:
         if u is None or pair is None:
             return None
         e, anchor = pair
-        x = self._draw(self.pool.members, u, anchor)
+        x = self._draw(self._member, u, anchor)
         if x is None or x == e:
             return None
         if self.prover.on_graph(self.world.claim(*self.pool.triple(x, anchor))).label != "C":

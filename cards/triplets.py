@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from cards.card import Card
-from cards.context import Role, build_context, mentions_balanced
+from cards.context import Role, build_context, mentions_balanced, reads_alike
 from cards.difficulty import difficulty_of
 from cards.facts import Fact, as_json
 from cards.kinds import ASYMMETRIC, CYCLE, IRREFLEXIVE, SURFACE_KINDS, kinds_of
@@ -74,16 +75,24 @@ class TripletSource:
         self.world, self.pool, self.prover, self.recipes = world, pool, prover, recipes
         self.wanted, self.size, self.rng = wanted, size, rng
         self.with_types = False
-        self.tried: dict[str, int] = {}
+        self.strict = True
+        self.rounds = 0
+        self.proved: Counter[str] = Counter()
+        """Recipe → triplets proved."""
+        self._gone: set[str] = set()
 
     def __iter__(self) -> Iterator[Triplet]:
-        for _ in range(ROUNDS):
+        while self.rounds < ROUNDS:
             found = False
             for triplet in self._round():
                 found = True
                 yield triplet
+            self.rounds += 1
             if not found:
-                return
+                if not self.strict:
+                    return
+                # A bare graph may have too few facts for sentences that also read alike.
+                self.strict = False
             self.recipes.next_round()
 
     def _round(self) -> Iterator[Triplet]:
@@ -94,24 +103,23 @@ class TripletSource:
         if self.wanted & SURFACE_KINDS:  # Asked for by name: no small share then.
             regular, surface = [*regular, *surface], []
         done = turn = 0
-        fruitful: set[str] = set()
         while regular:
             mirrored = not surface or done % SURFACE_EVERY != SURFACE_EVERY - 1
             names = regular if mirrored else surface
             name = names[turn % len(names)]
             turn += 1
-            patience = PATIENCE * (4 if name in fruitful else 1)
+            patience = PATIENCE * (4 if self.proved[name] else 1)
             for _ in range(patience):
                 found = self._attempt(name, families)
                 if found is not None:
-                    fruitful.add(name)
+                    self.proved[name] += 1
                     done += 1
                     yield found
                     break
             else:
                 names.remove(name)
-                self.tried[name] = patience
-                if not regular and not fruitful and OTHER not in self.tried:
+                self._gone.add(name)
+                if not regular and not self.proved and OTHER not in self._gone:
                     regular.append(OTHER)  # Only where nothing that has a name worked.
 
     def _attempt(self, name: str, families: dict[str, Drawer]) -> Triplet | None:
@@ -119,7 +127,8 @@ class TripletSource:
         if proposal is None:
             return None
         found = self.prove(name, proposal)
-        if found is None and not proposal.with_types and not self.with_types:
+        unsettled = not (proposal.with_types or self.with_types or self.proved[name])
+        if found is None and unsettled:
             # Shapes that target a class bite only when the card says who belongs to it.
             found = self.prove(name, proposal._replace(with_types=True))
             self.with_types = found is not None
@@ -135,8 +144,11 @@ class TripletSource:
         facts = build_context(self.world, self.pool, anchor, roles, self.size, self.rng)
         if facts is None:
             return None
-        if name not in SURFACE_RECIPES and not mentions_balanced(facts, roles):
-            return None
+        if name not in SURFACE_RECIPES:
+            if not mentions_balanced(facts, roles):
+                return None
+            if self.strict and not reads_alike(self.world, facts, roles):
+                return None
         on_card = self.prover.on_card(facts)
         graph: dict[str, Verdict] = {}
         card: dict[str, Verdict] = {}

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from typing import TypeAlias
 
-from cards.facts import OWL, RDF_TYPE, SCHEMA_NAMESPACES, Fact
+from cards.facts import OWL, RDF_TYPE, SCHEMA_NAMESPACES, Fact, Place
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 
 _WORD = re.compile(r"\w+")
 IN_EDGE_LIMIT = 20
 """A term that more facts than this point at is a hub: its incoming facts make poor context."""
+
+
+Style: TypeAlias = tuple[bool, bool, bool]
+"""Starts with the term, has a literal, is denied."""
 
 
 class World:
@@ -28,6 +33,8 @@ class World:
         self.terms = kb.graph.index.terms
         self._names: dict[int, str] = {}
         self._words: dict[int, frozenset[str]] = {}
+        self._styles: dict[Place, Style] = {}
+        self._nameable: dict[int, bool] = {}
         self._outgoing: dict[int, list[Fact]] = {}
 
     def id(self, text: str) -> int:
@@ -67,12 +74,14 @@ class World:
 
     def nameable(self, term: int) -> bool:
         """Whether a term can be asked about: an IRI that no other entity shares its name with."""
-        text = self.terms.text(term)
-        if text.startswith('"'):
-            return True
-        if text.startswith("_:"):
-            return False
-        return self.kb.labels.find(self.label(term)) in ([text], [])
+        known = self._nameable.get(term)
+        if known is None:
+            text = self.terms.text(term)
+            known = text.startswith('"') or (
+                not text.startswith("_:") and self.kb.labels.find(self.label(term)) in ([text], [])
+            )
+            self._nameable[term] = known
+        return known
 
     def label(self, term: int) -> str:
         """The bare label of a term, without article or disambiguation."""
@@ -93,6 +102,24 @@ class World:
     def types(self, term: int) -> tuple[int, ...]:
         """The classes the graph states for a term."""
         return tuple(self.graph.objects(term, self.type_id))
+
+    def style(self, place: Place) -> Style:
+        """How sentences of a kind read: do they start with the term, do they name a number."""
+        known = self._styles.get(place)
+        if known is None:
+            pair = next(self.closed.pairs(place.p), None)
+            if pair is None:
+                known = (place.head, False, place.denied)
+            else:
+                claim = self.claim(pair[0], place.p, pair[1])
+                words = self.kb.words
+                text = (words.denied if place.denied else words.fact)(claim)
+                term = claim.subj if place.head else claim.obj
+                name = words.name(term, claim.pred)
+                starts = text.casefold().startswith(name.casefold())
+                known = (starts, claim.obj.startswith('"'), place.denied)
+            self._styles[place] = known
+        return known
 
     def about(self, term: int) -> list[Fact]:
         """Sayable asserted facts with ``term`` as subject, denials last."""
