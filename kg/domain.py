@@ -1,7 +1,7 @@
 """A domain: which graph and shapes belong together, and the words for what they say.
 
 Read from ``domain.toml`` in a shipped folder (``kg/domains/<name>/``) or any folder or file the
-user names. The format is described in ``docs/domains/bring-your-own.md``.
+user names. The format is described in ``docs/domains/domain-toml.md``.
 """
 
 from __future__ import annotations

@@ -172,3 +172,11 @@ def test_adhoc_domain() -> None:
     assert domain.name == "b"
     assert domain.shapes_files == (Path("s.ttl"),)
     assert adhoc_domain([], []).name == "graph"
+
+
+def test_the_documented_example_loads(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "domains" / "domain-toml.md"
+    example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    domain = load_domain(write(tmp_path, example))
+    assert domain.predicates[domain.expand("p:owns")].inverse_synonyms == ("belongs to",)
+    assert domain.rules[0].axioms

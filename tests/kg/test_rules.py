@@ -140,7 +140,7 @@ CASES = {
                               "Every length is a literal of type “furlongs”."),
     "In many": (LENGTH + f"sh:in ( {' '.join(map(str, range(12)))} )",
                 "Every length is one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 or 2 more."),
-    "Node with a path": (RIVER + "sh:node [ sh:path :mouth ; sh:class :Sea ]",
+    "Node with a path": (RIVER + "sh:node [ sh:property [ sh:path :mouth ; sh:class :Sea ] ]",
                          "Every river meets this condition: every mouth of it is a sea."),
     "objects": ("a sh:NodeShape ; sh:targetObjectsOf :mouth ; sh:class :Water",
                 "Everything that is a mouth of something is a body of water."),
