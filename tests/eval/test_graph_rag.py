@@ -85,10 +85,15 @@ def test_the_corpus_is_large_and_its_questions_are_all_different() -> None:
     assert sum(row["claim"] is not None for row in ROWS) >= 160
 
 
+@pytest.mark.parametrize(
+    ("batches", "share"),
+    # The reader was mended after batches 1 and 2 were first read; batch 3 it was never tuned to.
+    [({1, 2}, 0.87), ({3}, 0.6)],
+)
 def test_paraphrases_are_read_and_hardly_ever_misread(
-    kb: KnowledgeBase, parser: ClaimParser
+    kb: KnowledgeBase, parser: ClaimParser, batches: set[int], share: float
 ) -> None:
-    answerable = [row for row in ROWS if row["claim"] is not None]
+    answerable = [row for row in ROWS if row["claim"] is not None and row["batch"] in batches]
     outcomes = {str(row["question"]): outcome(kb, parser, row) for row in answerable}
     counts = Counter(outcomes.values())
     misread = [question for question, result in outcomes.items() if result == "misread"]
