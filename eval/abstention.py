@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 
 import numpy as np
@@ -99,18 +99,23 @@ class Metric:
     denominator: Floats
     higher_is_better: bool | None
 
+    @cached_property
+    def _left_out(self) -> Floats | None:
+        """Weights of the unreadable cells it leaves out; ``None`` if it leaves out more."""
+        weights = self.denominator.reshape(len(LABELS), len(PREDS))
+        first = len(PREDS) - len(UNREADABLE)
+        if not np.all(weights[:, :first] == weights[:, :1]):
+            return None
+        missing: Floats = (weights[:, :1] - weights).reshape(CELLS)
+        return missing
+
     def is_proportion(self, counts: Floats) -> bool:
         """Whether the cards alone decide the denominator here, so that Wilson applies.
 
         True when the denominator holds all cards of its labels, whatever was answered, and also
         when it leaves out only unreadable replies and there are none.
         """
-        table = counts.reshape(len(LABELS), len(PREDS))
-        weights = self.denominator.reshape(table.shape)
-        first = len(PREDS) - len(UNREADABLE)
-        readable = bool(np.all(weights[:, :first] == weights[:, :1]))
-        left_out = (weights[:, :1] > 0) & (weights[:, first:] == 0)
-        return readable and not bool((table[:, first:] * left_out).any())
+        return self._left_out is not None and not float(counts @ self._left_out)
 
     @property
     def about_replies(self) -> bool:

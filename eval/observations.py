@@ -19,7 +19,7 @@ from eval.manifest import manifest_path, read_manifest
 from eval.metrics_record import Source
 from eval.outcomes import GOLD_CODE, LABEL_CODE, LABELS, PRED_CODE, Codes, read_pred
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
-from kg.base.files import iter_decoded_lines, sha256_bytes
+from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
 from kg.claims import GOLD_OF_LABEL
 
 FAITHFULNESS = ("withheld", "counterfactual")
@@ -201,7 +201,7 @@ def read_observations(
         DuplicateIdError: a system answers a card twice.
         CardSetMismatchError: the files, or the systems within one, are not about the same cards.
     """
-    files = [Path(path) for path in paths]
+    files = [require_file(path, "result file") for path in paths]
     reader = _Reader()
     renames = _renames(files) if distinguish else {}
     sources = [reader.read(path, rename=renames.get(path)) for path in files]
