@@ -12,6 +12,7 @@ what is not is described in ``docs/oracle.md``.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
@@ -208,6 +209,7 @@ class Oracle:
                 self._names_of,
                 unique_names=self._unique_names,
                 query_conforms=self._query_conforms,
+                without_claim=self._without_claim,
             )
         index.add(*triple)
         self._pending = triple
@@ -263,6 +265,16 @@ class Oracle:
                     found[other] = None
                     queue.append(other)
         return found
+
+    @contextlib.contextmanager
+    def _without_claim(self) -> Iterator[None]:
+        triple = self._pending
+        assert triple is not None
+        self._index.discard(*triple)
+        try:
+            yield
+        finally:
+            self._index.add(*triple)
 
     def _query_conforms(self, constraint: SparqlConstraint, focus: int) -> bool:
         """Asks rdflib about a nested SPARQL constraint that is not compiled."""

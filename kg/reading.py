@@ -20,6 +20,7 @@ A new violation is held against the claim if and only if its constraint is FALSE
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager
 from enum import IntEnum
 
 from kg.index import Index, TermTable
@@ -66,6 +67,7 @@ class Reader:
         same: all terms that ``owl:sameAs`` holds to be one with a term.
         unique_names: whether different names are different things.
         query_conforms: asks a SPARQL constraint that is not compiled about a focus node.
+        without_claim: takes the claim out of the index for the length of a ``with`` block.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class Reader:
         *,
         unique_names: bool,
         query_conforms: Callable[[SparqlConstraint, int], bool],
+        without_claim: Callable[[], AbstractContextManager[None]],
     ) -> None:
         terms: TermTable = lexicon.terms
         self._index, self._lexicon, self._terms = index, lexicon, terms
         self._same = same
         self._unique_names = unique_names
         self._query_conforms = query_conforms
+        self._without_claim = without_claim
         self._rdf_type = terms.intern(RDF + "type")
         self._no_type = frozenset(map(terms.intern, _NO_TYPE))
 
@@ -95,6 +99,8 @@ class Reader:
             value: its value, or ``NO_VALUE``.
         """
         found = [component for component in shape.components if component.name == name]
+        if len(found) > 1:
+            found = self._newly_failing(found, focus, value)
         truths = {component: self._of_result(component, focus, value) for component in found}
         # Several constraints of one kind may stand behind one result; any that is FALSE decides.
         if not truths or Truth.FALSE in truths.values():
@@ -105,6 +111,20 @@ class Reader:
         if not clash:
             return ABSENT
         return ONE_NAME if self._unique_names else NAMES
+
+    def _newly_failing(self, found: list[Component], focus: int, value: int) -> list[Component]:
+        """Of several constraints of one kind on one shape, those behind the *new* result."""
+
+        def fails(component: Component) -> bool:
+            if isinstance(component, SparqlConstraint):
+                return True
+            values = component.owner.values(self._index, focus)
+            return value in component.failing(self._index, focus, values)
+
+        failing = [component for component in found if fails(component)]
+        with self._without_claim():
+            new = [component for component in failing if not fails(component)]
+        return new or failing
 
     def _of_result(self, component: Component, focus: int, value: int) -> Truth:
         if isinstance(component, (ClassOf, Nested)):

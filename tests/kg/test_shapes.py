@@ -1,0 +1,284 @@
+"""Shapes: what is read from files, what is refused and how it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import rdflib
+
+from kg.base.errors import MissingFileError, MissingShapesError, ShapesError
+from kg.index import Index
+from kg.shapes import Shapes
+from kg.shapes.paths import Passage, compile_path, parse_path, path_text, reverse
+from kg.shapes.program import Program
+
+E = "http://e/"
+PREFIXES = """@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix e: <http://e/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+
+
+def load(tmp_path: Path, text: str, name: str = "shapes.ttl") -> Shapes:
+    path = tmp_path / name
+    path.write_text((PREFIXES if name.endswith("ttl") else "") + text)
+    return Shapes.load(path)
+
+
+# Reading
+
+
+def test_four_formats_say_the_same(tmp_path: Path) -> None:
+    turtle = (
+        PREFIXES + "e:S sh:targetClass e:R ; sh:property e:P . e:P sh:path e:p ; sh:maxCount 1 ."
+    )
+    graph = rdflib.Graph().parse(data=turtle, format="turtle")
+    hashes = set()
+    for name, form in (
+        ("a.ttl", "turtle"),
+        ("a.nt", "nt"),
+        ("a.rdf", "xml"),
+        ("a.jsonld", "json-ld"),
+    ):
+        path = tmp_path / name
+        graph.serialize(path, format=form, encoding="utf-8")
+        hashes.add(Shapes.load(path).sha256)
+    assert len(hashes) == 1
+    assert Shapes.from_graph(graph).sha256 in hashes
+
+
+def test_several_files_keep_their_blank_nodes_apart(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.ttl").write_text(
+            PREFIXES + f"e:{name} sh:targetClass e:R ; sh:property _:p . _:p sh:path e:{name} ; "
+            "sh:maxCount 1 ."
+        )
+    shapes = Shapes.load([tmp_path / "a.ttl", tmp_path / "b.ttl"])
+    assert [constraint.path for constraint in shapes.constraints()] == [E + "a", E + "b"]
+
+
+def test_constraints_are_listed_flat(tmp_path: Path) -> None:
+    shapes = load(
+        tmp_path,
+        """e:S sh:targetClass e:R ; sh:not [ sh:class e:L ] ;
+             sh:property [ sh:path e:p ; sh:maxCount 1 ; sh:message "one"@en ;
+                           sh:property [ sh:path [ sh:inversePath e:q ] ; sh:in ( e:a "b" ) ] ] .
+           e:Off sh:targetClass e:R ; sh:deactivated true ; sh:class e:X .""",
+    )
+    found = {(c.shape, c.path, c.component): c for c in shapes.constraints()}
+    assert set(found) == {
+        (E + "S", "", "NotConstraintComponent"),
+        (E + "S", E + "p", "MaxCountConstraintComponent"),
+        (E + "S", "<http://e/p>/(^<http://e/q>)", "InConstraintComponent"),
+    }
+    count = found[E + "S", E + "p", "MaxCountConstraintComponent"]
+    assert (count.parameters, count.message) == ({"maxCount": "1"}, "one")
+    assert count.target == (("class", E + "R"),)
+    ((inner,),) = found[E + "S", "", "NotConstraintComponent"].inner
+    assert inner.parameters == {"class": E + "L"}
+
+
+def test_subset_keeps_only_the_targets_asked_for(tmp_path: Path) -> None:
+    shapes = load(
+        tmp_path,
+        "e:A a sh:NodeShape ; sh:targetClass e:R ; sh:node e:B ."
+        " e:B sh:targetNode e:x ; sh:class e:K ."
+        " e:C a rdfs:Class , sh:NodeShape ; sh:nodeKind sh:IRI .",
+    )
+    assert shapes.iris() == [E + "A", E + "B", E + "C"]
+    assert shapes.shapes[E + "C"].targets.classes == (E + "C",)
+    part = shapes.subset([E + "A"])
+    assert part.iris() == [E + "A"]
+    assert part.sha256 != shapes.sha256
+    again = Shapes.from_graph(part.rdflib())
+    assert again.iris() == [E + "A"]
+    assert E + "B" in again.shapes
+    with pytest.raises(ShapesError, match="is no shape"):
+        shapes.subset([E + "Nothing"])
+
+
+def test_imports_are_never_fetched(tmp_path: Path) -> None:
+    shapes = load(
+        tmp_path,
+        "<> a owl:Ontology ; owl:imports <http://localhost:1/never> . "
+        "e:S sh:targetClass e:R ; sh:class e:K .",
+    )
+    assert len(shapes) == 1
+
+
+# Refusals
+
+ILL_FORMED = [
+    ("sh:property [ sh:path e:p ; sh:maxCount \"1\" ]", "sh:maxCount is not a non-negative"),
+    ("sh:property [ sh:path e:p ; sh:maxCount -1 ]", "sh:maxCount is not a non-negative integer"),
+    ("sh:property [ sh:path e:p ; sh:minCount 1 , 2 ]", "more than one sh:minCount"),
+    ("sh:maxCount 1", "sh:maxCount on a shape without sh:path"),
+    ("sh:lessThan e:p", "sh:lessThan on a shape without sh:path"),
+    ("sh:property [ sh:maxCount 1 ]", "without sh:path"),
+    ("sh:property [ sh:class e:K ]", "does not point to a property shape"),
+    ("sh:node [ sh:path e:p ]", "does not point to a node shape"),
+    ("sh:property [ sh:path \"p\" ]", "sh:path has the literal"),
+    ("sh:property [ sh:path [ ] ]", "no SHACL path"),
+    ("sh:property [ sh:path ( e:p ) ]", "at least two members"),
+    ("sh:property [ sh:path [ sh:alternativePath ( e:p ) ] ]", "at least two members"),
+    ("sh:property [ sh:path e:p , e:q ]", "more than one sh:path"),
+    ("sh:or e:notAList", "broken RDF list"),
+    ("sh:or ( )", "empty list"),
+    ("sh:in e:notAList", "broken RDF list"),
+    ("sh:in _:l . _:l <http://www.w3.org/1999/02/22-rdf-syntax-ns#first> 1 ; "
+     "<http://www.w3.org/1999/02/22-rdf-syntax-ns#rest> _:l", "broken RDF list"),
+    ("sh:not \"text\"", "a literal where a shape is expected"),
+    ("sh:class \"K\"", "sh:class is not an IRI"),
+    ("sh:nodeKind sh:Violation", "is no node kind"),
+    ("sh:pattern \"[\"", "no regular expression"),
+    ("sh:pattern e:p", "sh:pattern is no text"),
+    ("sh:pattern \"a\" ; sh:flags \"x\"", "only i and m"),
+    ("sh:flags \"i\"", "sh:flags without sh:pattern"),
+    ("sh:minInclusive e:five", "sh:minInclusive is not a literal"),
+    ("sh:minLength \"three\"", "sh:minLength is not a non-negative integer"),
+    ("sh:languageIn ( e:en )", "sh:languageIn must list strings"),
+    ("sh:property [ sh:path e:p ; sh:uniqueLang \"yes\" ]", "neither true nor false"),
+    ("sh:property [ sh:path e:p ; sh:qualifiedValueShape [ sh:class e:K ] ]", "need each other"),
+    ("sh:property [ sh:path e:p ; sh:qualifiedMinCount 1 ]", "need each other"),
+    ("sh:ignoredProperties ( e:p )", "sh:ignoredProperties without sh:closed"),
+    ("sh:node e:S", "recursive shape"),
+    ("sh:property [ sh:path e:p ; sh:node [ sh:not e:S ] ]", "recursive shape"),
+    ("sh:clas e:K", "Did you mean sh:class"),
+    ("sh:targetNodes e:K", "Did you mean sh:targetNode"),
+    ("sh:js [ ]", "SHACL-JS"),
+    ("sh:rule [ ]", "Advanced Features"),
+    ("sh:sparql [ ]", "sh:sparql without sh:select"),
+    ("sh:sparql [ sh:select \"SELECT $this WHERE { $this\" ]", "does not parse"),
+    ("sh:sparql [ sh:select \"ASK { $this ?p ?o }\" ]", "must be a SELECT"),
+    ("sh:sparql [ sh:select \"SELECT ?x WHERE { ?x ?p ?o }\" ]", r"without \$this"),
+    ("sh:sparql [ sh:select \"SELECT $this WHERE { SERVICE <http://s/> { $this ?p ?o } }\" ]",
+     "SERVICE"),
+    ("sh:sparql [ sh:select \"SELECT $this WHERE { $this ?p ?o MINUS { $this e:p ?o } }\" ; "
+     "sh:prefixes e:O ] . e:O sh:declare [ sh:prefix \"e\" ; sh:namespace \"http://e/\" ]",
+     "MINUS"),
+    ("sh:sparql [ sh:select \"SELECT $this WHERE { $this $PATH ?o }\" ]", "without sh:path"),
+    ("sh:severity sh:Violation , sh:Warning", "more than one sh:severity"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "message"), ILL_FORMED)
+def test_ill_formed_shapes_are_refused_by_name(tmp_path: Path, body: str, message: str) -> None:
+    with pytest.raises(ShapesError, match=message) as caught:
+        load(tmp_path, f"e:S sh:targetClass e:R ; {body} .")
+    assert "shapes.ttl" in caught.value.one_line()
+    assert caught.value.exit_code == 8
+
+
+def test_too_deep_nesting_is_refused(tmp_path: Path) -> None:
+    deep = "sh:class e:K"
+    for _ in range(15):
+        deep = f"sh:node [ {deep} ]"
+    with pytest.raises(ShapesError, match="nested deeper"):
+        load(tmp_path, f"e:S sh:targetClass e:R ; {deep} .")
+    path = "e:p"
+    for _ in range(12):
+        path = f"[ sh:zeroOrOnePath {path} ]"
+    with pytest.raises(ShapesError, match="path nested deeper"):
+        load(tmp_path, f"e:S sh:targetClass e:R ; sh:property [ sh:path {path} ; sh:maxCount 1 ] .")
+
+
+def test_one_shape_may_be_used_many_times(tmp_path: Path) -> None:
+    shapes = load(
+        tmp_path,
+        "e:S sh:targetClass e:R ; sh:node e:N ; sh:not [ sh:and ( e:N e:M ) ] . "
+        "e:N sh:nodeKind sh:IRI . e:M sh:node e:N .",
+    )
+    assert len(shapes) == 1
+
+
+def test_syntax_error_has_line_and_column(tmp_path: Path) -> None:
+    with pytest.raises(ShapesError) as caught:
+        load(tmp_path, "e:S sh:targetClass ;;\n oops")
+    assert ":6:" in caught.value.where
+
+
+def test_missing_and_empty_files(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError):
+        Shapes.load(tmp_path / "none.ttl")
+    with pytest.raises(MissingShapesError):
+        load(tmp_path, "")
+    with pytest.raises(MissingShapesError):
+        load(tmp_path, "e:S a sh:NodeShape ; sh:class e:K .")
+    with pytest.raises(MissingShapesError):
+        Shapes.load([])
+    with pytest.raises(ShapesError, match="format"):
+        load(tmp_path, "x", "shapes.csv")
+
+
+@pytest.mark.parametrize("name", ["a.ttl", "a.rdf", "a.jsonld", "a.nt"])
+def test_random_bytes_are_refused_not_crashed_on(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\xff\xfe<<{{@@\x00 sh:path")
+    with pytest.raises(ShapesError):
+        Shapes.load(path)
+
+
+# Paths
+
+PATHS = [
+    ("e:p", "http://e/p", {"b"}),
+    ("[ sh:inversePath e:p ]", "^<http://e/p>", {"z", "e"}),
+    ("( e:p e:q )", "<http://e/p>/<http://e/q>", {"c"}),
+    ("[ sh:alternativePath ( e:p e:r ) ]", "<http://e/p>|<http://e/r>", {"b", "d"}),
+    ("[ sh:oneOrMorePath e:p ]", "<http://e/p>+", {"b", "e", "a"}),
+    ("[ sh:zeroOrMorePath e:q ]", "<http://e/q>*", {"a"}),
+    ("[ sh:zeroOrOnePath e:p ]", "<http://e/p>?", {"a", "b"}),
+    ("( [ sh:inversePath e:p ] [ sh:zeroOrMorePath e:p ] )",
+     "(^<http://e/p>)/(<http://e/p>*)", {"z", "a", "b", "e"}),
+]  # fmt: skip
+EDGES = "a p b, b q c, a r d, b p e, e p a, z p a"
+
+
+@pytest.mark.parametrize(("turtle", "text", "reached"), PATHS)
+def test_paths_lead_where_they_say(turtle: str, text: str, reached: set[str]) -> None:
+    graph = rdflib.Graph().parse(data=PREFIXES + f"e:P sh:path {turtle} .", format="turtle")
+    node = graph.value(rdflib.URIRef(E + "P"), rdflib.URIRef("http://www.w3.org/ns/shacl#path"))
+    assert node is not None
+    path = parse_path(graph, node, "")
+    assert path_text(graph, node) == text
+    index = Index()
+    intern = index.terms.intern
+    for edge in EDGES.split(", "):
+        index.add(*(intern(E + name) for name in edge.split()))
+    start = intern(E + "a")
+    values = compile_path(path, index.terms)(index, start)
+    assert {index.terms.text(value)[len(E) :] for value in values} == reached
+    back = compile_path(reverse(path), index.terms)
+    assert all(start in back(index, value) for value in values)
+    passage = Passage(path, index.terms)
+    used = [t for t in index.triples() if start in passage.starts(index, *t)]
+    assert used or turtle == "[ sh:zeroOrMorePath e:q ]"
+
+
+def test_prefixes_and_path_are_filled_into_queries(tmp_path: Path) -> None:
+    shapes = load(
+        tmp_path,
+        """e:O a owl:Ontology ;
+            sh:declare [ sh:prefix "x" ; sh:namespace "http://e/"^^xsd:anyURI ] .
+        e:S sh:targetClass e:R ; sh:path [ sh:inversePath e:p ] ; sh:sparql [ sh:prefixes e:O ;
+            sh:select "SELECT $this ?value WHERE { $this $PATH ?value . ?value x:q $this }" ] .""",
+    )
+    (parameter,) = shapes.shapes[E + "S"].parameters
+    assert parameter.query is not None
+    assert "PREFIX x: <http://e/>" in parameter.query.text
+    assert "$this ^<http://e/p> ?value" in parameter.query.text
+    assert [t.evaluation for t in Program(shapes, Index().terms).targeted] == ["compiled"]
+
+
+def test_contradicting_prefixes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ShapesError, match="declared twice"):
+        load(
+            tmp_path,
+            """e:O sh:declare [ sh:prefix "x" ; sh:namespace "http://e/" ] ,
+                               [ sh:prefix "x" ; sh:namespace "http://f/" ] .
+            e:S sh:targetClass e:R ; sh:sparql [ sh:prefixes e:O ;
+                sh:select "SELECT $this WHERE { $this x:q $this }" ] .""",
+        )
