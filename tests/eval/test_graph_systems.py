@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -208,3 +208,27 @@ def test_cards_that_know_their_graph_are_asked_of_it(
     assert read_manifest(tmp_path / "k.manifest.json").domain == "rivers"
     main(cards, "controls", tmp_path / "c.jsonl")
     assert capsys.readouterr().err == ""
+
+
+def test_rag_can_retrieve_by_embeddings(
+    options: SystemOptions, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numpy as np
+
+    from retrieval import dense
+
+    def letters(texts: Sequence[str]) -> np.ndarray:
+        rows = [[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
+        return np.array(rows, dtype=np.float32)
+
+    asked: list[str] = []
+
+    def load_encoder(model: str) -> tuple[dense.Encoder, str]:
+        asked.append(model)
+        return letters, "letters"
+
+    monkeypatch.setattr(dense, "load_encoder", load_encoder)
+    told = replace(options, settings={"retriever": "dense", "model": "some/model", "top_k": "20"})
+    assert answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
+    retriever = read_manifest(tmp_path / "r.manifest.json").params["retriever"]
+    assert (asked, retriever) == (["some/model"], {"name": "dense", "model": "letters"})

@@ -77,7 +77,7 @@ def test_killed_five_times_it_ends_in_the_bytes_of_an_uninterrupted_run(
     assert call(command(cards, calm), folder).returncode == 0
     whole = calm.read_bytes()
     dice = random.Random(11)
-    env = {**os.environ, "PAUSE": "0.002"}
+    env = {**os.environ, "PAUSE": "0.01"}
     for kill in range(5):
         before = out.stat().st_size if out.exists() else 0
         with subprocess.Popen(command(cards, out), cwd=folder, env=env) as process:
@@ -105,7 +105,7 @@ def test_a_signal_saves_the_finished_rows(
     folder: Path, card_file: CardFile, sent: signal.Signals, code: int
 ) -> None:
     cards, out = card_file(400), folder / "r.jsonl"
-    env = {**os.environ, "PAUSE": "0.005"}
+    env = {**os.environ, "PAUSE": "0.02"}
     with subprocess.Popen(
         command(cards, out), cwd=folder, env=env, stderr=subprocess.PIPE
     ) as process:

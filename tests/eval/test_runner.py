@@ -333,7 +333,27 @@ def test_params_that_are_no_json_are_refused_before_anything_is_written(
 ) -> None:
     with pytest.raises(SystemNotFoundError, match="not JSON"):
         ask(card_file(2), tmp_path / "r.jsonl", Echo(model=object()))
+    bare = Echo()
+    bare.params = lambda: ["k", 1]  # type: ignore[method-assign,assignment]  # a mistaken adapter
+    with pytest.raises(SystemNotFoundError, match="not a dict"):
+        ask(card_file(2), tmp_path / "r.jsonl", bare)
     assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_a_journal_refuses_what_would_damage_it(tmp_path: Path) -> None:
+    from eval.journal import Journal
+    from eval.result import Result
+
+    row = Result(id="a", system="s", gold="YES", label="E", pred="YES", passed=True)
+    path, order = tmp_path / "r.jsonl", {("s", "a"): 0}
+    with Journal(path, order, "") as journal:
+        journal.append(row)
+        with pytest.raises(RuntimeError, match="answered already"):
+            journal.append(row)
+    before = path.read_bytes()
+    with Journal(path, order, "") as journal, pytest.raises(RuntimeError, match="unread"):
+        journal.append(row)
+    assert path.read_bytes() == before
 
 
 def test_secrets_in_params_never_reach_the_manifest(card_file: CardFile, tmp_path: Path) -> None:

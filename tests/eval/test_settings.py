@@ -33,11 +33,12 @@ def test_each_reader_and_its_refusals() -> None:
     assert settings.text("path", "") == "x"
     assert settings.text("other", "default") == "default"
     settings.refuse_others()
-    bad = Settings({"top_k": "0", "mode": "c", "cut": "nan", "size": "x"}, "s")
+    bad = Settings({"top_k": "0", "mode": "c", "cut": "nan", "size": "x", "half": "½"}, "s")
     for read in (
         lambda: bad.whole("top_k", 5, least=1),
         lambda: bad.choice("mode", ("a", "b")),
         lambda: bad.fraction("cut", 0.9),
+        lambda: bad.fraction("half", 0.9),
         lambda: bad.whole("size", 5, least=1),
     ):
         with pytest.raises(SettingError, match="must be"):
