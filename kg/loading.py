@@ -11,7 +11,6 @@ import contextlib
 import gc
 import gzip
 import hashlib
-import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,10 +20,10 @@ from kg.base.errors import (
     EmptyGraphError,
     GraphFormatError,
     GraphSyntaxError,
-    GraphTooLargeError,
     MissingFileError,
 )
 from kg.base.files import require_file
+from kg.guarded_streams import EntityGuard, LimitedStream, Readable, json_within_depth, unpacked
 from kg.index import Index, Row, TermTable, add_to_row
 
 if TYPE_CHECKING:
@@ -46,13 +45,6 @@ FORMATS = {
 
 DEFAULT_MAX_BYTES = 8 * 1024**3
 """Largest file accepted, counted *after* decompression, so that a gzip bomb ends early."""
-
-MAX_JSON_DEPTH = 512
-"""Deepest nesting of JSON-LD; pyoxigraph 0.5 overflows the stack somewhere above 2,000."""
-
-_BLOCK = 1 << 20
-# Strings are matched whole, so that brackets inside them are not counted.
-_JSON_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
 
 
 class LoadedFile(NamedTuple):
@@ -126,16 +118,14 @@ class FileReader:
             stack.enter_context(no_garbage_collection())
             stream = stack.enter_context(self._open(path))
             stack.enter_context(_named_errors(path))
-            source = _Limited(stream, path, self._max_bytes, self._digest)
+            source = LimitedStream(stream, path, self._max_bytes, self._digest)
             if path.name.lower().endswith(".gz"):
-                source = _gunzip(source, self, path)
+                source = unpacked(source, path, self._max_bytes)
             # A base IRI made of the bare file name: relative IRIs resolve to the same text
             # wherever the file lies, and lenient mode cannot let through an "IRI" that would
             # be taken for a blank node or a literal.
             parser = pyoxigraph.parse(
-                _json_within_depth(source, path)
-                if rdf_format == pyoxigraph.RdfFormat.JSON_LD
-                else cast("IO[bytes]", source),  # the parser only ever calls read()
+                _guarded(source, rdf_format, path),
                 rdf_format,
                 base_iri=f"file:///{_safe_name(path)}",
                 lenient=True,
@@ -162,11 +152,6 @@ class FileReader:
         self._blanks += 1
         return label
 
-    @property
-    def max_bytes(self) -> int:
-        """Largest number of bytes one file may have, unpacked."""
-        return self._max_bytes
-
     def _open(self, path: Path) -> IO[bytes]:
         try:
             return path.open("rb")
@@ -174,54 +159,6 @@ class FileReader:
             raise MissingFileError(
                 f"graph file cannot be read: {error.strerror}", where=str(path)
             ) from error
-
-
-class _Limited:
-    """A binary stream that counts and hashes what passes, and stops at a limit."""
-
-    def __init__(
-        self, stream: IO[bytes], path: Path, limit: int, digest: hashlib._Hash | None
-    ) -> None:
-        self._stream = stream
-        self._path = path
-        self._left = limit
-        self._limit = limit
-        self._digest = digest
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
-        self._left -= len(data)
-        if self._left < 0:
-            raise GraphTooLargeError(
-                f"the graph is larger than {self._limit} bytes once unpacked",
-                where=str(self._path),
-                hint="Split it, or raise --max-bytes.",
-            )
-        if self._digest is not None:
-            self._digest.update(data)
-        return data
-
-
-def _gunzip(source: _Limited, reader: FileReader, path: Path) -> _Limited:
-    unpacked = gzip.GzipFile(fileobj=source, mode="rb")  # type: ignore[call-overload]  # only read() is used
-    return _Limited(unpacked, path, reader.max_bytes, None)
-
-
-def _json_within_depth(source: _Limited, path: Path) -> bytes:
-    """The whole JSON text, refused where it nests so deeply that the parser's stack overflows."""
-    data = b"".join(iter(lambda: source.read(_BLOCK), b""))
-    depth = 0
-    for match in _JSON_BRACKETS.finditer(data):
-        char = match.group()
-        if char in b"[{":
-            depth += 1
-            if depth > MAX_JSON_DEPTH:
-                raise GraphSyntaxError(
-                    f"the JSON nests deeper than {MAX_JSON_DEPTH} levels", where=str(path)
-                )
-        elif char in b"]}":
-            depth -= 1
-    return data
 
 
 @contextlib.contextmanager
@@ -251,6 +188,17 @@ def _named_errors(path: Path) -> Iterator[None]:
         ) from error
     except (OSError, ValueError) as error:
         raise GraphSyntaxError(f"the graph does not parse: {error}", where=str(path)) from error
+
+
+def _guarded(source: Readable, rdf_format: RdfFormat, path: Path) -> bytes | IO[bytes]:
+    from pyoxigraph import RdfFormat as Formats
+
+    if rdf_format == Formats.JSON_LD:
+        return json_within_depth(source, path)
+    if rdf_format == Formats.RDF_XML:
+        source = EntityGuard(source, path)
+    # The parser only ever calls read().
+    return cast("IO[bytes]", source)
 
 
 def _safe_name(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from decimal import Decimal
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pyoxigraph
@@ -20,6 +21,7 @@ from kg.base.errors import (
     GraphTooLargeError,
     MissingFileError,
 )
+from kg.base.files import sha256_file
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.loading import FORMATS
@@ -184,6 +186,73 @@ def test_size_limit_counts_unpacked_bytes(tmp_path):
     plain = write(tmp_path, "plain.ttl", '<http://a> <http://p> "1" .')
     with pytest.raises(GraphTooLargeError):
         Graph.load(plain, max_bytes=10)
+
+
+XML = """<?xml version="1.0"?>{dtd}
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">
+<rdf:Description rdf:about="http://a"><e:p>{text}</e:p></rdf:Description></rdf:RDF>"""
+
+
+def test_ordinary_entities_work(tmp_path):
+    dtd = '<!DOCTYPE rdf:RDF [\n<!ENTITY e "http://e/">\n<!ENTITY f "http://f/&#x41;">\n]>'
+    graph = Graph.load(write(tmp_path, "g.rdf", XML.format(dtd=dtd, text="&e;&f;")))
+    assert graph.has(Claim("http://a", "http://e/p", '"http://e/http://f/A"'))
+
+
+def laughs(quote):
+    levels = "".join(f"<!ENTITY e{n} {quote}{f'&e{n - 1};' * 10}{quote}>" for n in range(1, 10))
+    return f"<!ENTITY e0 'lol'>{levels}"
+
+
+@pytest.mark.parametrize(
+    "declarations",
+    [
+        laughs('"'),
+        laughs("'"),
+        "<!-- <a> -->" + laughs('"'),
+        f"<!ENTITY e9 '{'x' * 5000}'>",
+        "<!ENTITY % p '<!ENTITY e9 \"x\">'> %p;",
+        "<!ENTITY e9 " + " " * 5000 + "'x'>",
+    ],
+    ids=["laughs", "single-quotes", "comment", "long", "parameter", "spaces"],
+)
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_multiplying_entities_are_refused(tmp_path, declarations, packed):
+    # pyoxigraph expands them all: 300 bytes became 3.6 GB, and the process was killed.
+    text = XML.format(dtd=f"<!DOCTYPE r [{declarations}]>", text="&e9;")
+    with pytest.raises(GraphSyntaxError):
+        Graph.load(write(tmp_path, f"g.rdf{packed}", text))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(1, 40), min_size=1), st.integers(0, 60))
+def test_entity_guard_sees_declarations_across_blocks(sizes, padding):
+    import io
+
+    from kg.guarded_streams import EntityGuard
+
+    hostile = b" " * padding + b'<!ENTITY a "&b;">' + b" " * 5000
+    guard = EntityGuard(io.BytesIO(hostile), Path("x"))
+    passed = []
+
+    def drain():
+        for size in sizes * 6000:
+            passed.append(guard.read(size))
+
+    with pytest.raises(GraphSyntaxError):
+        drain()
+    # It was stopped before the declaration was whole.
+    assert b'&b;">' not in b"".join(passed)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize("extension", sorted(SERIALIZED))
+def test_sha256_is_the_files(tmp_path, extension, packed):
+    quad = pyoxigraph.Quad(*[pyoxigraph.NamedNode("http://e/x")] * 3)
+    rdf_format = pyoxigraph.RdfFormat.from_extension(extension[1:])
+    data = pyoxigraph.serialize([quad], format=rdf_format) + b"\n" * 9000
+    path = write(tmp_path, f"g{extension}{packed}", data)
+    assert Graph.load(path).sha256 == sha256_file(path)
 
 
 def test_remote_context_is_never_fetched(tmp_path, monkeypatch):
