@@ -265,6 +265,7 @@ CONTRADICTIONS = [
     ("TraversesCountryShape", ("moselle", "traverses", "north-sea")),
     ("TraversesNoWaterShape", ("moselle", "traverses", "place-vosges")),
     ("SystemKindShape", ("moselle", "partOfSystem", "rhine")),
+    ("UpstreamSystemShape", ("missouri-river", "partOfSystem", "nile-system")),
     ("SourceKindShape", ("moselle", "hasSource", "north-sea")),
     (
         "LengthPositiveShape",

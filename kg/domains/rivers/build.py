@@ -97,9 +97,11 @@ def turtle(tables: Tables) -> str:
         label = place.removeprefix("the ")
         kind = "Place" if label == place else "NaturalFeature"
         blocks.append(_block(_place(place), kind, label, (), []))
-    for label in sorted(members):
-        if members[label] > 1:
-            blocks.append(_block(_system(label), "RiverSystem", _system_label(label), (), []))
+    blocks.extend(
+        _block(_system(label), "RiverSystem", _system_label(label), (), [])
+        for label in sorted(members)
+        if members[label] > 1
+    )
     # "Niger" alone means the country: a river called after one keeps its "River".
     countries = {name for c in tables.countries.values() for name in (c.label, *c.alt)}
     for river in sorted(tables.rivers.values(), key=lambda r: r.id):
