@@ -59,7 +59,8 @@ def main(
 
     require_file(cards, "card file")
     origin = card_origin(cards)
-    if domain is None and not kg_path:
+    told = bool(domain or kg_path)
+    if not told:
         domain = default_domain(origin)
     options = SystemOptions(
         domain=domain,
@@ -83,6 +84,11 @@ def main(
     shown = ", ".join(f"{pred} {count}" for pred, count in counts.items() if count)
     kept = f" ({done.kept} were there already)" if done.kept else ""
     say(f"{system}: {done.asked} answers{kept} → {out}   [{shown}]")
+    if not told and origin.domain is None and done.manifest.graph_sha256:
+        warn(
+            "the cards do not say what they were made from, so the system used the shipped "
+            "rivers; name a graph with --domain or --kg-path"
+        )
     for difference in differences(origin, done.manifest):
         warn(difference)
     if failed := counts["ERROR"]:

@@ -196,6 +196,11 @@ def test_cards_that_know_their_graph_are_asked_of_it(
     from eval.run_epistemic_tests import main
 
     assert card_origin(cards) == CardOrigin()
+    main(cards, "kg", tmp_path / "unsaid.jsonl")
+    assert "used the shipped rivers" in capsys.readouterr().err
+    main(cards, "kg", tmp_path / "said.jsonl", domain="rivers")
+    main(cards, "controls", tmp_path / "none.jsonl")
+    assert capsys.readouterr().err == ""
     beside = tmp_path / "cards.manifest.json"
     beside.write_text("[1]")
     assert card_origin(cards) == CardOrigin()
