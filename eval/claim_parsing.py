@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from eval.claim_cues import (
-    LEADS,
     SLOT,
     Cue,
     askable_predicates,
@@ -28,13 +27,12 @@ from eval.linking import (
     ARTICLES,
     Mention,
     MentionIndex,
-    Token,
     tokens_of,
     unit_key,
 )
+from eval.question_form import Question, cut_out, refusal
 from kg.claims import Claim
 from kg.literals import NUMERIC, number
-from kg.plain_text import words_of
 from kg.terms import RDF_TYPE, RDFS, XSD, literal_text, parse_literal
 
 if TYPE_CHECKING:
@@ -52,14 +50,6 @@ _FALSE_LEADS = tuple(
         "is it incorrect that",
     )
 )
-_NEGATIONS = frozenset(words_of("not never neither nor no n't isn doesn don wasn didn"))
-_COMPARISONS = frozenset(
-    words_of(
-        "longer shorter higher lower greater larger bigger smaller less fewer under over exceed "
-        "exceeds least about around approximately roughly nearly almost circa between"
-    )
-)
-_WH_ANSWERS = frozenset(words_of("what where which who whom when why how"))
 
 
 class Reading(NamedTuple):
@@ -77,15 +67,6 @@ class Unread(NamedTuple):
     """A question not understood, and why."""
 
     reason: str
-
-
-class _Question(NamedTuple):
-    tokens: list[Token]
-    mentions: list[Mention]
-    keys: tuple[str, ...]
-    """Folded tokens with one ``SLOT`` for each mention, articles kept."""
-    slots: tuple[int, ...]
-    """Positions of the slots in ``keys``."""
 
 
 class ClaimParser:
@@ -115,10 +96,14 @@ class ClaimParser:
         for lead in _FALSE_LEADS:
             if tuple(token.key for token in tokens[: len(lead)]) == lead:
                 tokens, inverted = tokens[len(lead) :], True
-        question = _read(tokens, self.mentions.scan(tokens))
-        claims = self._type_claim(question) or self._by_pattern(question)
+        mentions = self.mentions.scan(tokens)
+        question = cut_out(tokens, mentions)
+        named = cut_out(tokens, [mention for mention in mentions if mention.entities])
+        # A domain's sentences may hold numbers of their own ("on 1 January 2020").
+        claims = self._type_claim(question) or self._by_pattern(question) or self._by_pattern(named)
         if not claims:
-            refused = _refusal(question)
+            question = question if any(self._literal.values()) else named
+            refused = refusal(question)
             if refused:
                 return Unread(refused)
             outcome = self._by_cues(question)
@@ -132,7 +117,7 @@ class ClaimParser:
 
     # -- whole sentences -----------------------------------------------------------------------
 
-    def _by_pattern(self, question: _Question) -> tuple[Claim, ...]:
+    def _by_pattern(self, question: Question) -> tuple[Claim, ...]:
         if len(question.mentions) != 2:
             return ()
         found: list[Claim] = []
@@ -144,7 +129,7 @@ class ClaimParser:
                 break
         return tuple(found)
 
-    def _type_claim(self, question: _Question) -> tuple[Claim, ...]:
+    def _type_claim(self, question: Question) -> tuple[Claim, ...]:
         """Reads "Is the Rhine a river?"."""
         keys = [key for key in question.keys if key not in ARTICLES]
         if len(question.mentions) != 1 or keys[:2] != ["is", SLOT]:
@@ -157,7 +142,7 @@ class ClaimParser:
 
     # -- cues ----------------------------------------------------------------------------------
 
-    def _by_cues(self, question: _Question) -> tuple[Claim, ...] | Unread:
+    def _by_cues(self, question: Question) -> tuple[Claim, ...] | Unread:
         entities = [m for m in question.mentions if m.entities]
         if not entities:
             return Unread("nothing the question mentions is known to the graph")
@@ -190,7 +175,7 @@ class ClaimParser:
             return Unread(f"ambiguous: the question may ask for {' or '.join(labels)}")
         return next(iter(chosen))
 
-    def _matches(self, question: _Question) -> Iterator[Match]:
+    def _matches(self, question: Question) -> Iterator[Match]:
         stems = [SLOT if key == SLOT else stem(key) for key in question.keys]
         numbers = any(m.number for m in question.mentions)
         seen = set()
@@ -208,7 +193,7 @@ class ClaimParser:
                         yield found
 
     def _roles(
-        self, question: _Question, match: Match
+        self, question: Question, match: Match
     ) -> tuple[Mention, Mention] | tuple[()] | None:
         """(subject, object); empty when one is missing; None when it cannot be told."""
         cue = match.cue
@@ -243,7 +228,7 @@ class ClaimParser:
         return (one, two) if forth else (two, one)
 
     def _without_context(
-        self, question: _Question, slots: list[tuple[int, Mention]]
+        self, question: Question, slots: list[tuple[int, Mention]]
     ) -> list[tuple[int, Mention]]:
         """Drops "in Argentina" behind a homonym, after using it to choose among its bearers."""
         for (at, mention), (next_at, context) in itertools.pairwise(slots):
@@ -273,7 +258,7 @@ class ClaimParser:
         }
         return fitting or chosen
 
-    def _by_unit(self, question: _Question) -> tuple[Claim, ...]:
+    def _by_unit(self, question: Question) -> tuple[Claim, ...]:
         """A number's unit names its predicate, with any word of the predicate's cues to help."""
         numbers = [m for m in question.mentions if m.number and m.unit]
         entities = [m for m in question.mentions if m.entities]
@@ -301,7 +286,7 @@ class ClaimParser:
             return bool(obj.number) and obj.unit in ("", self._units[pred])
         return bool(obj.entities)
 
-    def _unit_fits(self, pred: str, question: _Question) -> bool:
+    def _unit_fits(self, pred: str, question: Question) -> bool:
         units = {m.unit for m in question.mentions if m.number and m.unit}
         return not units or units == {self._units[pred]}
 
@@ -384,37 +369,3 @@ class ClaimParser:
         return any(
             self._classes_fit(Claim(s, pred, o)) for s in subj.entities for o in obj.entities
         )
-
-
-def _read(tokens: list[Token], mentions: list[Mention]) -> _Question:
-    keys: list[str] = []
-    slots: list[int] = []
-    starts = {mention.start: mention for mention in mentions}
-    at = 0
-    while at < len(tokens):
-        mention = starts.get(at)
-        if mention is None:
-            keys.append(tokens[at].key)
-            at += 1
-        else:
-            slots.append(len(keys))
-            keys.append(SLOT)
-            at = mention.end
-    return _Question(tokens, mentions, tuple(keys), tuple(slots))
-
-
-def _refusal(question: _Question) -> str:
-    """Why a question that matches no known sentence is better left alone; empty when it is not."""
-    keys = question.keys
-    found = [m for m in question.mentions if m.entities]
-    if not found:
-        return "nothing the question mentions is known to the graph"
-    if _NEGATIONS.intersection(keys):
-        return "the question is negated, and a yes or no to it could mean either"
-    if any(m.number for m in question.mentions) and _COMPARISONS.intersection(keys):
-        return "the question asks for a comparison or an estimate, not for a stated value"
-    if "or" in keys and len(found) > 2:
-        return "the question offers alternatives"
-    if keys[0] in _WH_ANSWERS and not any(keys[: len(lead)] == lead for lead in LEADS):
-        return "not a yes-no question"
-    return ""

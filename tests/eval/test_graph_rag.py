@@ -15,6 +15,7 @@ from eval.system import SystemOptions
 from eval.systems.graph_rag import GraphRag, create
 from kg.base.errors import EpocheError
 from kg.claims import Claim
+from kg.domain import shipped_domains
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE
 
@@ -99,9 +100,8 @@ def test_paraphrases_are_read_and_hardly_ever_misread(
     misread = [question for question, result in outcomes.items() if result == "misread"]
     # Leaving a question unread costs an answer; misreading one gives a wrong answer.
     assert len(misread) <= 1, misread
-    assert counts["right"] / len(answerable) >= 0.87, [
-        q for q in outcomes if outcomes[q] != "right"
-    ]
+    unread = [question for question, result in outcomes.items() if result == "unread"]
+    assert counts["right"] / len(answerable) >= share, unread
 
 
 def test_no_claim_is_read_from_questions_that_ask_none(
@@ -115,9 +115,10 @@ def test_no_claim_is_read_from_questions_that_ask_none(
     assert over == []
 
 
-def test_every_question_the_domain_writes_is_read_back(
-    kb: KnowledgeBase, parser: ClaimParser
-) -> None:
+@pytest.mark.parametrize("name", shipped_domains())
+def test_every_question_a_domain_writes_is_read_back(name: str) -> None:
+    kb = KnowledgeBase.shared(None if name == "rivers" else name)
+    parser = ClaimParser(kb)
     wrong = []
     for pred in kb.domain.predicates:
         for claim in list(kb.graph.claims(pred))[:60]:

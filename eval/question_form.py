@@ -1,0 +1,64 @@
+"""A question with its names cut out, and the kinds of question that are better left alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eval.claim_cues import LEADS, SLOT
+from eval.linking import Mention, Token
+from kg.plain_text import words_of
+
+_NEGATIONS = frozenset(words_of("not never neither nor no n't isn doesn don wasn didn"))
+_COMPARISONS = frozenset(
+    words_of(
+        "longer shorter higher lower greater larger bigger smaller less fewer under over exceed "
+        "exceeds least about around approximately roughly nearly almost circa between"
+    )
+)
+_WH_ANSWERS = frozenset(words_of("what where which who whom when why how"))
+
+
+class Question(NamedTuple):
+    """A question as tokens, with the mentions found in it."""
+
+    tokens: list[Token]
+    mentions: list[Mention]
+    keys: tuple[str, ...]
+    """Folded tokens with one ``SLOT`` for each mention, articles kept."""
+    slots: tuple[int, ...]
+    """Positions of the slots in ``keys``."""
+
+
+def cut_out(tokens: list[Token], mentions: list[Mention]) -> Question:
+    """The question with each mention replaced by a slot."""
+    keys: list[str] = []
+    slots: list[int] = []
+    starts = {mention.start: mention for mention in mentions}
+    at = 0
+    while at < len(tokens):
+        mention = starts.get(at)
+        if mention is None:
+            keys.append(tokens[at].key)
+            at += 1
+        else:
+            slots.append(len(keys))
+            keys.append(SLOT)
+            at = mention.end
+    return Question(tokens, mentions, tuple(keys), tuple(slots))
+
+
+def refusal(question: Question) -> str:
+    """Why a question that matches no known sentence is better left alone; empty when it is not."""
+    keys = question.keys
+    found = [m for m in question.mentions if m.entities]
+    if not found:
+        return "nothing the question mentions is known to the graph"
+    if _NEGATIONS.intersection(keys):
+        return "the question is negated, and a yes or no to it could mean either"
+    if any(m.number for m in question.mentions) and _COMPARISONS.intersection(keys):
+        return "the question asks for a comparison or an estimate, not for a stated value"
+    if "or" in keys and len(found) > 2:
+        return "the question offers alternatives"
+    if keys[0] in _WH_ANSWERS and not any(keys[: len(lead)] == lead for lead in LEADS):
+        return "not a yes-no question"
+    return ""
