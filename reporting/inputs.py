@@ -95,6 +95,12 @@ def read_inputs(
         DuplicateIdError: a system answered one card twice, or two card files share an id.
         CardSetMismatchError: the files do not belong together.
     """
+    if not metrics.is_file():
+        raise MissingFileError(
+            "metrics file does not exist",
+            where=str(metrics),
+            hint="Compute it first with `epoche metrics --results … --out …`.",
+        )
     report = read_metrics(metrics)
     deck = _read_deck(_card_files(results, cards))
     labels = {card.id: card.label for card in deck}

@@ -42,7 +42,7 @@ def test_reads_what_belongs_together(world):
 
 
 def test_names_missing_files(world, tmp_path):
-    with pytest.raises(MissingFileError, match=r"nowhere\.json"):
+    with pytest.raises(MissingFileError, match=r"nowhere\.json.*epoche metrics"):
         read_inputs(world.results, tmp_path / "nowhere.json")
     with pytest.raises(MissingFileError, match=r"none\.jsonl"):
         read_inputs([tmp_path / "none.jsonl"], world.metrics, [world.deck])
