@@ -35,10 +35,10 @@ _ESCAPES = {
 _MUST_ESCAPE = re.compile(r'[\x00-\x1f"\\\x7f]')
 _UNESCAPES = {value[1]: key for key, value in _ESCAPES.items()} | {"'": "'"}
 _ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
-_LITERAL = re.compile(
-    r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*(?:--[A-Za-z]+)?)|\^\^<([^>]*)>)?',
-    re.DOTALL,
-)
+# What follows the closing quotation mark is taken as it comes: malformed datatypes and languages
+# are kept like malformed IRIs.
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"(?:@(.+)|\^\^<(.*)>)?', re.DOTALL)
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 _BAD_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _DOUBLED_SCHEME = re.compile(r"https?:.*\bhttps?(?:_|%3a)/?/", re.IGNORECASE)
@@ -128,8 +128,10 @@ def to_rdflib(text: str) -> Identifier:
         return URIRef(text)
     lexical, datatype, language = parse_literal(text)
     if language:
-        # rdflib knows no base direction (`en--ltr`), so only the language survives there.
-        return Literal(lexical, lang=language.split("--")[0])
+        # rdflib knows no base direction (`en--ltr`) and refuses malformed tags: only a language
+        # survives there.
+        tag = language.split("--")[0]
+        return Literal(lexical, lang=tag if _LANGUAGE.fullmatch(tag) else None)
     if datatype == XSD_STRING:
         return Literal(lexical)
     return Literal(lexical, datatype=URIRef(datatype), normalize=False)

@@ -315,6 +315,12 @@ def test_literal_text_is_pyoxigraphs(lexical, language, datatype):
     assert from_rdflib(to_rdflib(text)) == text
 
 
+def test_malformed_datatypes_and_languages_are_kept():
+    assert parse_literal('"x"^^<http://e/a>b>').datatype == "http://e/a>b"
+    assert parse_literal('"x"@no language').language == "no language"
+    assert to_rdflib('"x"@no language') == rdflib.Literal("x")
+
+
 def test_parse_literal_refuses_other_text():
     for text in ("http://a", "_:b", '"open', '"x"^^http://no', '"x"@'):
         with pytest.raises(ValueError, match="N-Triples"):
