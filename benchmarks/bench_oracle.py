@@ -1,0 +1,174 @@
+"""Claims a second of the licence oracle, against whole-graph pySHACL in the same run.
+
+    python benchmarks/bench_oracle.py --triples 100000
+    python benchmarks/bench_oracle.py --triples 1000000 --reference-claims 0
+
+CPU seconds on one core. Three things are checked beside speed: pySHACL on the affected focus
+nodes gives the same results for a sample of claims on the big graph; whole-graph pySHACL gives
+the same verdicts on a small graph with the same shapes; and memory stays in bounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from generate_graph import write_rivers
+from generate_shapes import write_shapes
+
+from kg.claims import Claim
+from kg.graph import Graph
+from kg.oracle import Oracle
+from kg.shapes import Shapes
+from kg.terms import RDF, XSD
+
+WM = "https://epoche.example/rivers#"
+RIVERS = "https://epoche.example/rivers/"
+TYPE = RDF + "type"
+
+
+def make_claims(oracle: Oracle, count: int, seed: int) -> list[Claim]:
+    """A third stated or derived, the rest made up, over every predicate the shapes look at."""
+    rng = random.Random(seed)
+    index = oracle.closure.index
+    text, intern = index.terms.text, index.terms.intern
+    rivers = list(index.subjects(intern(TYPE), intern(WM + "River")))
+    springs = list(index.subjects(intern(TYPE), intern(WM + "Place")))
+    seas = list(index.subjects(intern(TYPE), intern(WM + "Sea")))
+    countries = list(index.subjects(intern(TYPE), intern(WM + "Country")))
+    systems = list(index.subjects(intern(TYPE), intern(WM + "RiverSystem")))
+    objects = {
+        "flowsInto": (rivers, rivers, seas, countries),
+        "hasTributary": (rivers,),
+        "drainsInto": (rivers, seas),
+        "traverses": (countries, countries, rivers),
+        "bordersOn": (countries,),
+        "hasSource": (springs, rivers),
+        "partOfSystem": (systems, seas),
+    }
+    numbers = {
+        "length": ("decimal", -50, 12_000),
+        "discharge": ("decimal", -50, 120_000),
+        "sourceElevation": ("integer", -100, 4_000),
+        "mouthElevation": ("integer", -100, 4_000),
+        "gauge": ("integer", 0, 4_000),
+    }
+    stated = [intern(WM + name) for name in objects if index.subjects_of(intern(WM + name))]
+    claims: list[Claim] = []
+    while len(claims) < count:
+        river = rng.choice(rivers)
+        roll = rng.random()
+        if roll < 1 / 3:
+            p = rng.choice(stated)
+            values = index.objects(river, p)
+            if values:
+                claims.append(Claim(text(river), text(p), text(next(iter(values)))))
+        elif roll < 0.7:
+            name = rng.choice(sorted(objects))
+            value = rng.choice(rng.choice(objects[name]))
+            claims.append(Claim(text(river), WM + name, text(value)))
+        elif roll < 0.9:
+            name = rng.choice(sorted(numbers))
+            datatype, low, high = numbers[name]
+            number = f'"{rng.randint(low, high)}"^^<{XSD}{datatype}>'
+            claims.append(Claim(text(river), WM + name, number))
+        else:
+            kind = rng.choice(("Lake", "Sea", "River", "Country"))
+            claims.append(Claim(text(rng.choice((river, *springs[:9]))), TYPE, WM + kind))
+    return claims
+
+
+def agreement(shapes: Shapes, folder: Path, count: int, seed: int) -> int:
+    """Verdicts compared with whole-graph pySHACL on a small graph; ends the run if one differs."""
+    path = write_rivers(folder / "small.ttl", 1_500, seed)
+    fast = Oracle(Graph.load(path), shapes)
+    whole = Oracle(Graph.load(path), shapes, engine="pyshacl")
+    compared = 0
+    for claim in make_claims(fast, 10 * count, seed):
+        verdict = fast.license(claim)
+        if verdict.label == "E":
+            continue
+        expected = whole.license(claim)
+        same = (verdict.label, verdict.proof.violations) == (
+            expected.label,
+            expected.proof.violations,
+        )
+        if not same:
+            sys.exit(f"DIFFERENT VERDICT\n{verdict}\n{expected}")
+        compared += 1
+        if compared == count:
+            break
+    return compared
+
+
+def main() -> None:
+    """Runs the benchmark as the flags say."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--triples", type=int, default=100_000)
+    parser.add_argument("--claims", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--reference-claims", type=int, default=1, help="whole-graph pySHACL")
+    parser.add_argument("--audited-claims", type=int, default=20, help="retargeted pySHACL")
+    parser.add_argument("--agreement-claims", type=int, default=20, help="on a small graph")
+    parser.add_argument("--check", type=int, default=0, help="fail below this many claims/s")
+    flags = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        run(flags, Path(name))
+
+
+def run(flags: argparse.Namespace, folder: Path) -> None:
+    """Loads, licenses, compares, prints."""
+    path = write_rivers(folder / "rivers.ttl", flags.triples, flags.seed)
+    started = time.process_time()
+    graph = Graph.load(path)
+    shapes = Shapes.load(write_shapes(folder / "shapes.ttl"))
+    loaded = time.process_time()
+    oracle = Oracle(graph, shapes)
+    closed = time.process_time()
+    print(f"triples {len(graph):,}, closed {len(oracle.closure.index):,}")
+    print(f"load {loaded - started:.2f} s, closure and compilation {closed - loaded:.2f} s")
+    claims = make_claims(oracle, flags.claims, flags.seed)
+    started = time.process_time()
+    labels = Counter(verdict.label for verdict in oracle.license_many(claims))
+    spent = time.process_time() - started
+    rate = len(claims) / spent
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{len(claims):,} claims {dict(sorted(labels.items()))}: {rate:,.0f} claims/s")
+    print(f"peak memory {peak:,.0f} MB")
+    if flags.agreement_claims:
+        compared = agreement(shapes, folder, flags.agreement_claims, flags.seed)
+        print(f"small graph: {compared} verdicts as whole-graph pySHACL has them, none different")
+    unknown = [c for c in claims if not oracle.closure.has(c)]
+    if flags.audited_claims:
+        audited = Oracle(graph, shapes, audit_rate=1.0)
+        for claim in unknown[: flags.audited_claims]:
+            audited.license(claim)
+        print(f"this graph: {flags.audited_claims} claims re-checked by retargeted pySHACL")
+    if flags.reference_claims:
+        whole = Oracle(graph, shapes, engine="pyshacl")
+        whole.violations()  # G alone is validated once, and not counted
+        started = time.process_time()
+        for claim in unknown[: flags.reference_claims]:
+            expected = whole.license(claim)
+            verdict = oracle.license(claim)
+            if (verdict.label, verdict.proof.violations) != (
+                expected.label,
+                expected.proof.violations,
+            ):
+                sys.exit(f"DIFFERENT VERDICT\n{verdict}\n{expected}")
+        slow = (time.process_time() - started) / flags.reference_claims
+        print(f"whole-graph pySHACL: {slow:.1f} s a claim; ratio {slow * rate:,.0f}")
+    if flags.check and rate < flags.check:
+        sys.exit(f"slower than {flags.check} claims/s")
+
+
+if __name__ == "__main__":
+    main()
