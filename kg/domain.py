@@ -16,6 +16,7 @@ import msgspec
 
 from kg.base.errors import DomainError
 from kg.claims import Claim, Regime
+from kg.plain_text import plain
 from kg.templates import Render, compile_template
 
 SHIPPED = Path(__file__).parent / "domains"
@@ -30,6 +31,7 @@ WELL_KNOWN_PREFIXES = {
 }
 """Prefixes that may be used without being declared."""
 
+_MAX_RULE = 1_000
 _MAX_TOML_BYTES = 4 * 1024 * 1024
 
 
@@ -271,7 +273,7 @@ def _domain(table: _DomainTable, file: Path) -> Domain:
         entry = msgspec.convert(msgspec.to_builtins(words), PredicateWords)
         compile_words(entry, f"{where}: {key}")
         predicates[iri(name, key)] = entry
-    rules = tuple(_rule(rule, iri) for rule in table.rule)
+    rules = tuple(_rule(rule, iri, where) for rule in table.rule)
     duplicate = next((r.id for i, r in enumerate(rules) if r.id in [q.id for q in rules[:i]]), None)
     if duplicate is not None:
         raise DomainError(f"two rules have the id {duplicate!r}", where=where)
@@ -293,11 +295,15 @@ def _domain(table: _DomainTable, file: Path) -> Domain:
     )
 
 
-def _rule(rule: _RuleTable, iri: Callable[[str, str], str]) -> Rule:
+def _rule(rule: _RuleTable, iri: Callable[[str, str], str], where: str) -> Rule:
     key = f"rule {rule.id!r}"
+    text = plain(rule.text, _MAX_RULE)
+    if not text or not rule.predicates:
+        missing = "predicates" if text else "text"
+        raise DomainError(f"a rule without {missing} is never shown", where=f"{where}: {key}")
     return Rule(
         id=rule.id,
-        text=rule.text,
+        text=text,
         predicates=tuple(iri(p, key) for p in rule.predicates),
         shapes=tuple(iri(s, key) for s in rule.shapes),
         axioms=tuple(Claim(*(iri(term, key) for term in axiom)) for axiom in rule.axioms),

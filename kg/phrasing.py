@@ -126,6 +126,8 @@ def _noun(words: list[str], label: str) -> Phrase:
         return _after_is(words, label)
     if any(word in PREPOSITIONS - {"of"} for word in words) or _looks_plural(words[-1]):
         return Phrase("quoted", label)
+    if len(words) > 1 and is_participle(words[-1]):
+        return Phrase("quoted", label)  # "the country traversed of X" would be no English.
     return Phrase("noun", " ".join(words))
 
 
@@ -144,7 +146,8 @@ def _after_is(words: list[str], label: str) -> Phrase:
 
 def is_participle(word: str) -> bool:
     """Whether a word looks like a past participle: "located", "born"."""
-    return word in _PARTICIPLES or (word.endswith("ed") and len(word) > 4)
+    regular = word.endswith("ed") and not word.endswith("eed") and len(word) > 4
+    return word in _PARTICIPLES or regular
 
 
 def _is_verb(word: str, before_preposition: bool) -> bool:

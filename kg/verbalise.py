@@ -155,7 +155,9 @@ class Verbaliser:
             return "something unnamed" if known in ("", iri, iri[2:]) else known
         label = self._unique_label(iri)
         template = self._naming_template(iri)
-        return label if template is None else plain(template(label=label, iri=iri), NAME_LIMIT + 40)
+        if template is None:
+            return label
+        return plain(template(label=label, iri=iri), NAME_LIMIT + 40) or label
 
     def _unique_label(self, iri: str) -> str:
         """The label, told apart from other entities of that label where there are any."""

@@ -97,10 +97,12 @@ def test_curies_are_expanded_and_compacted(tmp_path: Path) -> None:
         ("{{ subj }} owns {{ obj }}.", "  ", "renders to nothing"),
         ('["Does {{ subj }} own {{ obj }}?"]', "[]", "no question"),
         ("own {{ obj }}?", "own {{ objj }}?", r"questions\[0\]"),
+        ('text = "One owner each."', 'text = " "', "without text.*rule 'one'"),
+        ('predicates = ["p:owns"]', "predicates = []", "without predicates.*rule 'one'"),
         ('"p:ownedBy"]', '"z:ownedBy"]', "prefix 'z'.*rule 'one'"),
         (
             '[[rule]]\nid = "one"',
-            '[[rule]]\nid = "one"\ntext = ""\npredicates = []\n[[rule]]\nid = "one"',
+            '[[rule]]\nid = "one"\ntext = "x"\npredicates = ["p:owns"]\n[[rule]]\nid = "one"',
             "two rules have the id 'one'",
         ),
     ],

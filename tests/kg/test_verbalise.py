@@ -94,7 +94,9 @@ def test_one_value_takes_the_definite_article() -> None:
     ("text", "kind"),
     [("species", "noun"), ("address", "noun"), ("status", "noun"), ("GPSPosition", "noun"),
      ("knows", "verb"), ("drains into", "verb"), ("has", "noun"), ("is", "noun"),
-     ("mouths of rivers near", "quoted"), ("", "quoted"), ("a b c d e f g", "quoted")],
+     ("mouths of rivers near", "quoted"),
+     ("country traversed", "quoted"), ("top speed", "noun"), ("", "quoted"),
+     ("a b c d e f g", "quoted")],
 )  # fmt: skip
 def test_kinds_of_label(text: str, kind: str) -> None:
     assert parse_label(text).kind == kind
