@@ -166,7 +166,8 @@ def markdown(inputs: Inputs, title: str, notices: Sequence[str]) -> str:
 
 
 def _said(inputs: Inputs, view: View) -> list[str]:
-    return [*verdict(inputs.metrics, view.systems), *caveats(inputs.metrics)]
+    said = verdict(inputs.metrics, view.systems, proved=not inputs.unproved)
+    return [*said, *caveats(inputs.metrics)]
 
 
 def _md_comparisons(view: View) -> list[str]:

@@ -74,6 +74,11 @@ class Inputs:
     runs: tuple[Run, ...]
 
     @property
+    def unproved(self) -> int:
+        """Cards that carry no proof: their gold answers are taken on trust."""
+        return sum(card.proof is None for card in self.cards)
+
+    @property
     def domain(self) -> str | None:
         """The domain the manifests agree on."""
         named = {run.manifest.domain for run in self.runs if run.manifest.domain}

@@ -108,12 +108,13 @@ def render(
     counts = inputs.metrics.label_counts
     total = sum(counts.values())
     answerable = (counts.get("E", 0) + counts.get("C", 0)) / total if total else None
+    said = verdict(inputs.metrics, view.systems, proved=not inputs.unproved)
     context: dict[str, Any] = {
         "report": inputs.metrics,
         "title": title,
         "subtitle": subtitle,
         "notices": [visible(text) for text in notices],
-        "verdict": [visible(text) for text in verdict(inputs.metrics, view.systems)],
+        "verdict": [visible(text) for text in said],
         "caveats": [visible(text) for text in caveats(inputs.metrics)],
         "stats": _stats(inputs, view),
         "sections": sections,
@@ -166,11 +167,12 @@ def _content_hash(text: str) -> str:
 def _stats(inputs: Inputs, view: View) -> list[tuple[str, str]]:
     report = inputs.metrics
     stats = [
-        (f"{report.n_cards:,}", "proved cards"),
-        (f"{report.n_clusters:,}", "subjects they are about"),
+        (f"{report.n_cards:,}", "cards" if inputs.unproved else "proved cards"),
         (str(len(view.systems)), "system" if len(view.systems) == 1 else "systems"),
         (str(len(view.controls)), "controls"),
     ]
+    if any(card.cluster for card in inputs.cards):
+        stats.insert(1, (f"{report.n_clusters:,}", "subjects they are about"))
     if report.n_faithfulness:
         stats.insert(1, (f"{report.n_faithfulness:,}", "faithfulness cards, apart"))
     return stats

@@ -138,6 +138,11 @@ def write_report(
     inputs = replace(inputs, systems=tuple(shown))
     rows = list(card_rows(inputs, source.words))
     notices = [source.notice] if source.notice else []
+    if inputs.unproved:
+        notices.append(
+            f"{inputs.unproved:,} of {len(inputs.cards):,} cards came without a proof: their gold "
+            "answers are taken on trust."
+        )
     names = output_names(out)
     about = shown_name(source.domain_title or inputs.domain or "")
     title = f"{about}: who knows when not to answer?" if about else TITLE

@@ -20,18 +20,19 @@ _COUNT_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Ei
 _NAMED_AT_MOST = 6
 
 
-def verdict(report: MetricsReport, systems: Sequence[str]) -> list[str]:
+def verdict(report: MetricsReport, systems: Sequence[str], *, proved: bool = True) -> list[str]:
     """The sentences of the opening paragraph.
 
     Args:
         report: the metrics.
         systems: names of the systems that are not controls, in the order of the tables.
+        proved: whether every card carries a proof of its label.
     """
     policy = report.policies[main_policy(report)]
     known = [(name, policy.systems[name]) for name in systems if name in policy.systems]
-    sentences = [_opening(report, len(known))]
+    sentences = [_opening(report, len(known), proved)]
     if known:
-        sentences += _accuracy(known)
+        sentences += _accuracy(known, proved)
         sentences += _false_answers(known)
         sentences += _differences(report, [name for name, _ in known])
     return sentences
@@ -49,7 +50,7 @@ def joined(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _opening(report: MetricsReport, count: int) -> str:
+def _opening(report: MetricsReport, count: int, proved: bool) -> str:
     labels = joined(
         [
             f"{report.label_counts[label]:,} {name}"
@@ -59,10 +60,11 @@ def _opening(report: MetricsReport, count: int) -> str:
     )
     how_many = _COUNT_WORDS[count] if count < len(_COUNT_WORDS) else str(count)
     noun = "system" if count == 1 else "systems"
-    return f"{how_many} {noun} answered {report.n_cards:,} cards with a proved answer: {labels}."
+    cards = "cards with a proved answer" if proved else "cards"
+    return f"{how_many} {noun} answered {report.n_cards:,} {cards}: {labels}."
 
 
-def _accuracy(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
+def _accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list[str]:
     scored = [
         (name, value.value, system.oracle)
         for name, system in systems
@@ -75,7 +77,7 @@ def _accuracy(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
         + (" (it is shown the claim itself)" if oracle else "")
         for name, value, oracle in scored[:_NAMED_AT_MOST]
     ]
-    return [f"The proved answer was given by {joined(parts)}."]
+    return [f"The {'proved' if proved else 'gold'} answer was given by {joined(parts)}."]
 
 
 def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:

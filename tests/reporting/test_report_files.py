@@ -159,8 +159,12 @@ def test_the_second_proof_of_a_card_is_shown_and_a_strange_one_is_not(inputs, tm
 def test_a_card_without_proof_says_so(inputs, tmp_path):
     first = msgspec.structs.replace(inputs.cards[0], proof=None)
     changed = dataclasses.replace(inputs, cards=(first, *inputs.cards[1:]))
-    write_report(changed, tmp_path / "r.html", ProofSource(plain_proof), ["csv"])
+    write_report(changed, tmp_path / "r.html", ProofSource(plain_proof), ["html", "csv"])
     assert "came without a proof" in (tmp_path / "r.cards.csv").read_text(encoding="utf-8")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "1 of 60 cards came without a proof" in page
+    assert "answered 60 cards: " in page
+    assert "cards with a proved answer" not in page
 
 
 def test_lone_surrogates_and_controls_cannot_break_the_files(inputs, tmp_path):
