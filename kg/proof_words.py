@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kg.axiom_words import axiom_sentence, is_axiom
@@ -149,6 +150,18 @@ def clashing_facts(words: Verbaliser, claim: Claim, violation: Violation) -> lis
 
 def _other_values(words: Verbaliser, claim: Claim, violation: Violation) -> list[str]:
     path = violation.path
+    steps = re.findall(r"<([^<>]*)>", path)
+    if len(steps) > 1 or path.endswith(("+", "*", ")")):
+        # A longer path: what its predicates say of the two things the claim would join, and
+        # only what its last one says (the values that clash) where it speaks of both.
+        ends = [
+            [c for node in (claim.subj, claim.obj) for c in related(words, pred, subj=node)]
+            for pred in dict.fromkeys([steps[-1], *steps])
+            if pred != claim.pred
+        ]
+        if ends and len({known.subj for known in ends[0]}) == 2:
+            ends = ends[:1]
+        return [words.clause_of(c) for known in ends for c in known if c != claim][:3]
     inverse = path.startswith("^")
     pred = path.lstrip("^").strip("<>")
     focus = violation.focus_node
@@ -208,8 +221,8 @@ def _unproved(words: Verbaliser, claim: Claim, proof: Proof) -> str:
         rules_checked = [words.rulebook.shape_text(shape) for shape in shapes]
         named = list(dict.fromkeys(rule for rule in rules_checked if rule))
         count = len(shapes)
-        text += f" Nor is it contradicted: it breaks none of the {count} rules checked"
-        text = text.replace("none of the 1 rules", "not the one rule")
+        breaks = f"breaks none of the {count} rules" if count > 1 else "does not break the one rule"
+        text += f" Nor is it contradicted: it {breaks} checked"
         if named:
             text += f": {' '.join(named[:MAX_RULES])}"
             text += f" And {len(named) - MAX_RULES} more." if len(named) > MAX_RULES else ""

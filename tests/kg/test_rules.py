@@ -339,6 +339,24 @@ def test_violations_say_what_clashes(kb: KnowledgeBase) -> None:
     assert negative.startswith("Every length is greater than 0.")
 
 
+def test_clashes_along_a_path_name_the_values_at_its_end(tmp_path: Path) -> None:
+    """Two systems meet through a chain of inverse steps: both are named, not the steps."""
+    shapes = (
+        PREFIXES
+        + """
+    :OneSystem a sh:PropertyShape ; sh:targetSubjectsOf :system ; sh:maxCount 1 ;
+        sh:path [ sh:alternativePath (
+            :system ( [ sh:oneOrMorePath [ sh:inversePath :mouth ] ] :system ) ) ] .
+    """
+    )
+    graph = PREFIXES + ":a :system :s1 . :b :system :s2 . :a :mouth :x . :c :system :s3 ."
+    kb = opened(tmp_path, shapes, graph)
+    text = proof(kb, "a", "mouth", "b", "C")
+    assert text.startswith(
+        "The graph says that the system of a is s1 and the system of b is s2. "
+    ) or (text.startswith("The graph says that a system of a is s1 and a system of b is s2. "))
+
+
 def test_several_broken_rules_are_all_told(kb: KnowledgeBase) -> None:
     text = proof(kb, "rhine", "mouth", "germany", "C")
     assert "Other rules forbid it too:" in text
