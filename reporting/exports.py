@@ -17,7 +17,8 @@ from reporting.card_data import CardRow
 from reporting.charts import Estimate
 from reporting.inputs import Inputs
 from reporting.verdict import caveats, joined, verdict
-from reporting.view import Table, View
+from reporting.view import View
+from reporting.view_records import Table
 from reporting.visible import visible
 
 JSON_SCHEMA = "epoche.report/1"

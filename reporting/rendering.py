@@ -133,6 +133,7 @@ def render(
         "difficulties": view.difficulties(),
         "near_misses": near_misses,
         "faithfulness": faithfulness,
+        "faithfulness_said": view.faithfulness_said(),
         "comparisons": _comparisons(view),
         "test_words": _TESTS,
         "terms": TERMS,

@@ -7,7 +7,6 @@ shares of the counts in its outcome tables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from eval.metrics_record import (
     GroupReport,
@@ -21,8 +20,7 @@ from eval.result import PREDS
 from kg.claims import GOLD_OF_LABEL, Label
 from reporting.card_data import OUTCOMES, Outcome, outcome
 from reporting.charts import (
-    Bar,
-    DotPanel,
+    UNDEFINED,
     Estimate,
     Scatter,
     Stack,
@@ -32,7 +30,21 @@ from reporting.charts import (
     scatter,
     stack,
 )
-from reporting.glossary import BESIDE, HEADLINE, POLICY_WORDS, MetricWords, metric_words
+from reporting.glossary import BESIDE, HEADLINE, POLICY_WORDS, metric_words
+from reporting.view_records import (
+    Cell,
+    Column,
+    GroupCell,
+    GroupLine,
+    GroupTable,
+    HeatCell,
+    HeatMap,
+    PairRow,
+    Panel,
+    Row,
+    Table,
+    TroubleRow,
+)
 from reporting.visible import shown_name, visible
 
 LABELS: tuple[Label, ...] = ("E", "C", "U")
@@ -41,121 +53,6 @@ NEAR_MISS = "near-miss/"
 _NO_ESTIMATE = Estimate(None)
 _DIFFICULTIES = {"easy": 0, "medium": 1, "hard": 2}
 _DIRECTIONS = {True: "higher is better", False: "lower is better", None: "describes only"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """One metric's column: what it is called and which way is better."""
-
-    key: str
-    words: MetricWords
-    direction: str
-    won_by: tuple[str, ...]
-    """Controls that no system beats on it; empty when some system does."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One number of a table."""
-
-    estimate: Estimate
-    beaten_by_control: bool
-
-
-@dataclass(frozen=True)
-class Row:
-    """One system's line of a table."""
-
-    name: str
-    note: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Metrics of all systems under one policy, controls apart."""
-
-    policy: str
-    policy_words: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    controls: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A dot-and-interval chart and its words."""
-
-    column: Column
-    chart: DotPanel
-
-
-@dataclass(frozen=True)
-class HeatCell:
-    """One of the fifteen outcomes."""
-
-    pred: str
-    count: str
-    share: float | None
-    outcome: Outcome
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """The 3×5 table of one system."""
-
-    name: str
-    control: bool
-    rows: tuple[tuple[str, str, str, tuple[HeatCell, ...]], ...]
-    """Label, its name, cards, cells."""
-
-
-@dataclass(frozen=True)
-class GroupCell:
-    """One system's share of right answers in one group of cards."""
-
-    estimate: Estimate
-    bar: Bar
-
-
-@dataclass(frozen=True)
-class GroupLine:
-    """One group of cards: a kind, a difficulty."""
-
-    name: str
-    n: str
-    cells: tuple[GroupCell, ...]
-
-
-@dataclass(frozen=True)
-class GroupTable:
-    """Groups of cards × systems, in sections."""
-
-    systems: tuple[str, ...]
-    sections: tuple[tuple[str, tuple[GroupLine, ...]], ...]
-
-
-@dataclass(frozen=True)
-class TroubleRow:
-    """What went wrong for one system, as counts."""
-
-    name: str
-    control: bool
-    counts: tuple[tuple[str, str], ...]
-    """Count and share, one pair a column."""
-
-
-@dataclass(frozen=True)
-class PairRow:
-    """One paired comparison."""
-
-    pair: PairedComparison
-    difference: str
-    interval: str
-    p: str
-    discordant: str
-    smallest: str
-    finding: str
 
 
 def estimate(value: MetricValue | None) -> Estimate:
@@ -338,6 +235,23 @@ class View:
         """The context-faithfulness cards."""
         names = self._group_names("faithfulness")
         return self._groups([("", [self._line("faithfulness", name) for name in names])])
+
+    def faithfulness_said(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Per kind and gold answer, what each system said: ``YES 12, UNKNOWN 3``."""
+        lines: list[tuple[str, str, tuple[str, ...]]] = []
+        for name in self._group_names("faithfulness"):
+            tables = [group.table if group else {} for group in self._members("faithfulness", name)]
+            for label in LABELS:
+                rows = [table.get(label, {}) for table in tables]
+                if not any(sum(row.values()) for row in rows):
+                    continue
+                said = tuple(
+                    ", ".join(f"{pred} {_count(row[pred])}" for pred in PREDS if row.get(pred))
+                    or UNDEFINED
+                    for row in rows
+                )
+                lines.append((shown_name(name), GOLD_OF_LABEL[label], said))
+        return lines
 
     def _kind_table(self, *, near_miss: bool) -> GroupTable:
         names = self._group_names("per_kind")

@@ -229,3 +229,44 @@ def browser() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
         yield running
         running.close()
+
+
+class Reader:
+    """One open page and everything that went wrong in it."""
+
+    def __init__(self, browser: Any, report: Path, **context: Any) -> None:
+        context.setdefault("viewport", {"width": 1280, "height": 900})
+        self.context = browser.new_context(**context)
+        self.page = self.context.new_page()
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.problems.append(message.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.problems.append("dialog"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.url = report.as_uri()
+        self.page.goto(self.url)
+
+    def count(self) -> str:
+        return self.page.inner_text("#count")
+
+    def rows(self) -> int:
+        return self.page.locator("#card-rows > tr:has(.c-card)").count()
+
+    def wait_count(self, text: str) -> None:
+        self.page.wait_for_function(
+            "text => document.getElementById('count').textContent === text", arg=text, timeout=10000
+        )
+
+
+@pytest.fixture
+def open_report(browser: Any) -> Iterator[Callable[..., Reader]]:
+    readers: list[Reader] = []
+
+    def opened(path: Path, **context: Any) -> Reader:
+        readers.append(Reader(browser, path, **context))
+        return readers[-1]
+
+    yield opened
+    for reader in readers:
+        reader.context.close()

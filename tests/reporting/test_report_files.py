@@ -219,6 +219,17 @@ def test_faithfulness_cards_stand_apart(kit, tmp_path):
     assert 'id="faithfulness"' in page
     assert "answered 40 cards" in page
     assert "faithfulness cards, apart" in page
+    said = View(read_inputs(world.results, world.metrics).metrics).faithfulness_said()
+    for kind in kinds:
+        mine = [card for card in cards if card.kind == kind]
+        golds = [card.gold for card in mine]
+        lines = {gold: texts for name, gold, texts in said if name == kind}
+        # The kg of this world is always right, so it says each gold answer as often
+        # as there is one.
+        assert {gold: texts[0] for gold, texts in lines.items()} == {
+            gold: f"{gold} {golds.count(gold)}" for gold in lines
+        }
+        assert sorted(lines) == sorted(set(golds))
 
 
 def pair(a, b, better, difference, low, high):
