@@ -159,6 +159,13 @@ def test_size(tables: Tables, kb: KnowledgeBase) -> None:
     assert sum(bare(label).endswith(small) for label in tables.rivers) >= 60
 
 
+def test_the_page_counts_right(tables: Tables) -> None:
+    page = Path(__file__).parents[2] / "docs" / "domains" / "rivers.md"
+    text = page.read_text(encoding="utf-8")
+    assert f"{len(tables.rivers):,} rivers" in text
+    assert f"| mouth (`flowsInto`) | {100 * build.WITHHELD['flowsInto']:.0f} % of rivers" in text
+
+
 def test_denials(kb: KnowledgeBase) -> None:
     index = kb.graph.index
     owl = "http://www.w3.org/2002/07/owl#"
