@@ -194,7 +194,10 @@ class Index:
         row = self._forward.get(p)
         if row is None:
             row = self._forward[p] = {}
-        if not add_to_row(row, s, o):
+        # The commonest case, a first value, is written out: this runs once per inferred triple.
+        if s not in row:
+            row[s] = o
+        elif not add_to_row(row, s, o):
             return False
         reverse = self._reverse.get(p)
         if reverse is not None:

@@ -259,7 +259,10 @@ def _fill(index: Index, parser: QuadParser, reader: FileReader, path: Path) -> t
                 texts.append(text)
         else:
             _refuse(target, path)
-        if add_to_row(row, s, o):
+        if s not in row:
+            row[s] = o
+            added += 1
+        elif add_to_row(row, s, o):
             added += 1
         graph = quad.graph_name
         if graph.__class__ is not DefaultGraph:

@@ -144,7 +144,7 @@ class GraphFormatError(EpocheError):
 
 
 class GraphTooLargeError(EpocheError):
-    """A graph file is larger, once unpacked, than ``max_bytes`` allows."""
+    """A graph is larger, once unpacked or once closed, than the limit allows."""
 
     exit_code = 21
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_WIDTH = 5
+ENTRY_WIDTH = 5
+"""Integers per inferred triple."""
+
 _SMALL = 20_000
 """Up to this many entries a dictionary finds a triple's place; above, sorted arrays do."""
 
@@ -35,17 +37,17 @@ class InferenceLog:
         self._arrays: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
 
     def __len__(self) -> int:
-        return len(self.entries) // _WIDTH
+        return len(self.entries) // ENTRY_WIDTH
 
     def triples(self, end: int) -> Iterator[Triple]:
         """The first ``end`` triples in order."""
         entries = self.entries
-        for at in range(0, end * _WIDTH, _WIDTH):
+        for at in range(0, end * ENTRY_WIDTH, ENTRY_WIDTH):
             yield entries[at], entries[at + 1], entries[at + 2]
 
     def at(self, place: int) -> tuple[int, int, int, int, int]:
         """The entry at a place."""
-        s, p, o, rule, witness = self.entries[place * _WIDTH : (place + 1) * _WIDTH]
+        s, p, o, rule, witness = self.entries[place * ENTRY_WIDTH : (place + 1) * ENTRY_WIDTH]
         return s, p, o, rule, witness
 
     def place(self, triple: Triple) -> int | None:
@@ -64,7 +66,7 @@ class InferenceLog:
 
         s, p, o = triple
         if p not in self._arrays:
-            table = np.array(self.entries, dtype=np.int64).reshape(-1, _WIDTH)
+            table = np.array(self.entries, dtype=np.int64).reshape(-1, ENTRY_WIDTH)
             places = np.flatnonzero(table[:, 1] == p)
             keys = (table[places, 0] << 32) | table[places, 2]
             order = np.argsort(keys, kind="stable")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kg.base.errors import GraphTooLargeError
 from kg.index import Index, Triple
-from kg.reasoning.log import InferenceLog
+from kg.reasoning.log import ENTRY_WIDTH, InferenceLog
 
 if TYPE_CHECKING:
     from kg.reasoning.axioms import Axioms
@@ -22,6 +23,10 @@ EQUALITY_NAMES = {
     EQ_REP_P: "eq-rep-p",
     EQ_REP_O: "eq-rep-o",
 }
+
+MAX_INFERRED = 20_000_000
+"""A run that infers more is given up: one property declared transitive over a chain of a million
+links would otherwise ask for 10¹² triples."""
 
 
 class Run:
@@ -146,10 +151,18 @@ class Run:
     def _drain(self, axioms: Axioms, equality: bool) -> None:
         by_predicate, by_class = axioms.by_predicate, axioms.by_class
         kind, same = self._vocabulary.TYPE, self._vocabulary.SAME
+        entries, most = self.log.entries, MAX_INFERRED * ENTRY_WIDTH
         # Batch by batch, so that the shortest derivation of a triple is found first.
         while self._todo:
             batch, self._todo = self._todo, []
             for s, p, o in batch:
+                if len(entries) > most:
+                    raise GraphTooLargeError(
+                        f"the axioms infer more than {MAX_INFERRED:,} triples",
+                        where="closure",
+                        hint="Choose a weaker entailment regime, or take out the transitive, "
+                        "functional or owl:sameAs axiom behind them.",
+                    )
                 for rule in by_predicate.get(p, ()):
                     rule.on_pair(self, s, p, o)
                 if p == kind:
