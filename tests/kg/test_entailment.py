@@ -459,12 +459,8 @@ def triples_of(text):
 def test_every_prohibition_is_found_and_needs_all_its_premises(rule):
     claims = list(triples_of(FALSE_RULES[rule]))
     found = list(Closure(Graph.from_claims(claims)).inconsistencies())
-    assert rule in {clash.rule for clash in found}
-    for clash in found:
-        if clash.rule == rule:
-            assert set(clash.premises) <= set(claims) | {
-                Claim(E + "y", OWL + "sameAs", E + "x"),
-            }
+    own = [set(clash.premises) for clash in found if clash.rule == rule]
+    assert set(claims) in own
     for left_out in claims:
         rest = [claim for claim in claims if claim != left_out]
         assert not list(Closure(Graph.from_claims(rest)).inconsistencies())
