@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from cards.card import Card, card_set_hash, read_cards
+from cards.card import Card, card_set_hash
+from cards.joining import join_cards
 from eval.manifest import RunManifest, find_cards, manifest_path, read_manifest
 from eval.metrics_record import MetricsReport, read_metrics
 from eval.outcomes import read_pred
@@ -107,7 +108,7 @@ def read_inputs(
             hint="Compute it first with `epoche metrics --results … --out …`.",
         )
     report = read_metrics(metrics)
-    deck = _read_deck(_card_files(results, cards))
+    deck = join_cards(_card_files(results, cards))
     labels = {card.id: card.label for card in deck}
     answers: dict[str, dict[str, Reply]] = {}
     for path in results:
@@ -194,22 +195,6 @@ def _card_files(results: Sequence[Path], cards: Sequence[Path] | None) -> list[P
             hint="No manifest beside the results names a card file that exists; pass --cards.",
         )
     return found
-
-
-def _read_deck(paths: Sequence[Path]) -> list[Card]:
-    deck: list[Card] = []
-    seen: dict[str, Path] = {}
-    for path in paths:
-        for card in read_cards(path):
-            if card.id in seen:
-                raise DuplicateIdError(
-                    f"card id {card.id!r} occurs twice",
-                    where=f"{seen[card.id]} and {path}",
-                    hint="Give each card file once.",
-                )
-            seen[card.id] = path
-            deck.append(card)
-    return deck
 
 
 def _check_hash(deck: list[Card], report: MetricsReport) -> None:

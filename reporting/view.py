@@ -26,11 +26,11 @@ from reporting.charts import (
     Stack,
     bar,
     dot_panel,
-    number,
     scatter,
     stack,
 )
 from reporting.glossary import BESIDE, HEADLINE, POLICY_WORDS, metric_words
+from reporting.pair_words import pair_row
 from reporting.view_records import (
     Cell,
     Column,
@@ -339,13 +339,14 @@ class View:
 
     def comparisons(self, policy: str) -> list[tuple[Column, list[PairRow]]]:
         """Paired comparisons under one policy, grouped by metric."""
+        alpha = 1 - self.report.confidence
         grouped: dict[str, list[PairedComparison]] = {}
         for pair in self.report.comparisons:
             if pair.policy == policy and {pair.a, pair.b} <= set(self.systems):
                 grouped.setdefault(pair.metric, []).append(pair)
         report = self.report.policies[policy]
         return [
-            (column, [_pair_row(pair) for pair in grouped[column.key]])
+            (column, [pair_row(pair, alpha) for pair in grouped[column.key]])
             for column in self.columns(_accuracy_first(grouped), report)
         ]
 
@@ -400,32 +401,3 @@ def _share_right(group: GroupReport | None) -> Estimate:
     total = sum(sum(row.values()) for row in group.table.values())
     right = sum(group.table.get(label, {}).get(GOLD_OF_LABEL[label], 0) for label in LABELS)
     return Estimate(right / total if total else None)
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "<0.001" if value < 0.001 else number(value)
-
-
-def _pair_row(pair: PairedComparison) -> PairRow:
-    interval = ""
-    if pair.low is not None and pair.high is not None:
-        interval = f"{_signed(pair.low)} to {_signed(pair.high)}"
-    counts = ""
-    if pair.discordant is not None:
-        counts = f"{pair.discordant.only_a} : {pair.discordant.only_b}"
-    return PairRow(
-        pair=pair,
-        difference=_signed(pair.difference),
-        interval=interval,
-        p=_p(pair.p_holm if pair.p_holm is not None else pair.p),
-        discordant=counts,
-        smallest=number(pair.minimum_detectable_effect),
-        finding=f"{shown_name(pair.better)} is better" if pair.better else "cannot be told apart",
-    )
-
-
-def _signed(value: float | None) -> str:
-    text = number(value)
-    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text

@@ -22,6 +22,7 @@ from kg.knowledge import KnowledgeBase
 from reporting.card_data import SAME_PROOF
 from reporting.html_report import main
 from reporting.inputs import read_inputs
+from reporting.pair_words import pair_row
 from reporting.proofs import plain_proof
 from reporting.report_files import ProofSource, proof_source, write_report
 from reporting.verdict import caveats, verdict
@@ -252,6 +253,19 @@ def test_the_verdict_states_a_difference_only_where_the_test_found_one(inputs):
     text = " ".join(verdict(clear, View(clear).systems))
     assert "careful more accurate than hasty by 20.0 points (10.0 to 30.0)" in text
     assert "cannot tell" not in text
+
+
+def test_a_comparison_says_no_more_than_its_test():
+    tested = pair("a", "b", None, 0.1, 0.0, 0.2)
+    assert pair_row(tested, 0.05).finding == "cannot be told apart"
+    describing = msgspec.structs.replace(tested, metric="coverage", p_holm=0.001)
+    assert pair_row(describing, 0.05).finding == "they differ"
+    assert pair_row(msgspec.structs.replace(tested, p=None, p_holm=None), 0.05).finding == (
+        "not tested"
+    )
+    row = pair_row(pair("a", "b", "b", -0.1, -0.2, -0.05), 0.05)
+    assert (row.finding, row.difference) == ("b is better", "−0.100")
+    assert (row.interval, row.discordant) == ("−0.200 to −0.050", "2 : 3")
 
 
 def test_the_verdict_names_metrics_that_a_control_wins(inputs):
