@@ -159,16 +159,23 @@ class Groups(NamedTuple):
     clusters: np.ndarray[Any, Any]
     """By cluster (the subject): a learner must not be asked about whom it was trained on."""
     contexts: np.ndarray[Any, Any]
-    """By set of facts: siblings in training would tell that a card is *not* labelled like them."""
+    """By set of facts, where it occurs with several labels: siblings in training would tell that a
+    card is *not* labelled like them."""
 
 
 def group_cards(cards: Sequence[Card]) -> Groups:
     """Numbers the clusters and the contexts of a card set."""
     clusters: dict[str, int] = {}
-    contexts: dict[tuple[str, ...], int] = {}
+    facts = [tuple(sorted(card.facts)) for card in cards]
+    labels: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for card, context in zip(cards, facts, strict=True):
+        labels[context].add(card.label)
+    # Facts that always come with one label are no siblings but a leak: they stay in training.
+    contexts: dict[object, int] = {}
+    keys: list[object] = [f if len(labels[f]) > 1 else i for i, f in enumerate(facts)]
     return Groups(
         np.array([clusters.setdefault(c.cluster or c.claim.subj, len(clusters)) for c in cards]),
-        np.array([contexts.setdefault(tuple(sorted(c.facts)), len(contexts)) for c in cards]),
+        np.array([contexts.setdefault(key, len(contexts)) for key in keys]),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import run_script, say, say_json
 
 if TYPE_CHECKING:
     from cards.audit import Audit, Baseline
@@ -72,7 +72,7 @@ def main(
             "audit": msgspec.to_builtins(found),
             "relabelling": msgspec.to_builtins(relabelling),
         }
-        say(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+        say_json(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
     else:
         _show(found, left_out=len(read) - len(main_set))
         if relabelling is not None:

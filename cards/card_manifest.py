@@ -7,11 +7,15 @@ together. Nothing in it changes between two runs of the same code on the same in
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from cards.card import Card, card_set_hash
+from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import write_json_atomic
 from kg.knowledge import KnowledgeBase
 
@@ -48,6 +52,47 @@ def card_manifest(
         "counts": {"cards": len(cards), "by_predicate": counts, "missing": missing},
         "notes": list(notes),
     }
+
+
+def joined_manifest(files: Sequence[Path], cards: Sequence[Card]) -> dict[str, Any]:
+    """The manifest of a file joined from others; what all of them say alike holds for it too.
+
+    Raises:
+        CardSetMismatchError: the files were made from different graphs, shapes or domains, so no
+            one system could be asked both.
+    """
+    parts = [_read(path) for path in files]
+    shared: dict[str, Any] = {}
+    for key in ("graph_sha256", "shapes_sha256", "domain", "regime", "unique_names"):
+        values = [part.get(key) for part in parts]
+        if any(value != values[0] for value in values):
+            raise CardSetMismatchError(
+                f"the card files differ in {key}: {', '.join(map(str, values))}",
+                where=", ".join(map(str, files)),
+                hint="Join only cards of one graph, made with the same shapes.",
+            )
+        shared[key] = values[0]
+    return {
+        "kind": "cards",
+        "cards_sha256": card_set_hash(cards),
+        **shared,
+        "joined_from": [
+            {"file": path.name, **part} for path, part in zip(files, parts, strict=True)
+        ],
+    }
+
+
+def _read(cards: Path) -> dict[str, Any]:
+    """The manifest beside a card file; empty when there is none (cards from elsewhere)."""
+    beside = manifest_path(cards)
+    if not beside.is_file():
+        return {}
+    try:
+        return msgspec.json.decode(beside.read_bytes(), type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError(
+            f"not a card manifest: {error}", where=str(beside), hint="Make the cards again."
+        ) from error
 
 
 def write_card_manifest(cards: Path | str, manifest: dict[str, Any]) -> Path:

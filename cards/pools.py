@@ -7,6 +7,7 @@ the object suits those where an object has one subject (a river's only parent).
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from functools import cached_property
 from random import Random
@@ -165,10 +166,9 @@ class Pool:
             text = world.terms.text(c)
             if c in mine or text.startswith("http://www.w3.org/"):
                 continue
-            some = [
-                x for x in world.graph.subjects(world.type_id, c) if not mine & {*world.types(x)}
-            ]
-            others.append(some[:500])
+            listed = world.graph.subjects(world.type_id, c)
+            fit = (x for x in listed if not mine & {*world.types(x)})
+            others.append(list(itertools.islice(fit, 500)))
         longest = max(map(len, others), default=0)
         return [row[i % len(row)] for i in range(min(longest, 500)) for row in others if row]
 

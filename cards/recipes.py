@@ -22,7 +22,7 @@ from cards.proving import Prover
 ALIEN = "alien"
 OTHER = "other"
 MAX_HOPS = 3
-DRAWS = 16
+DRAWS = 12
 """Random candidates looked at for one role."""
 RANKED = 6
 """So many of those that fit are compared for the most alike one."""
@@ -72,6 +72,7 @@ class Recipes:
         others = rng.sample(others, min(NAME_SAMPLE, len(others)))
         names = [x for x in dict.fromkeys([*drawn, *others]) if x is not None]
         self._telling = telling_words(self.world, names)
+        self._told: dict[int, frozenset[str]] = {}
 
     @property
     def families(self) -> dict[str, Drawer]:
@@ -133,7 +134,10 @@ class Recipes:
 
     def telling(self, x: int) -> frozenset[str]:
         """The words of a name that many names have."""
-        return self.world.words(x) & self._telling
+        found = self._told.get(x)
+        if found is None:
+            found = self._told[x] = self.world.words(x) & self._telling
+        return found
 
     def stated(self, x: int, a: int) -> tuple[Fact, ...] | None:
         """The facts from which ``(x, a)`` follows."""
@@ -170,7 +174,8 @@ class Recipes:
         if anchor is not None:
             fit = [x for x in fit if x != anchor and not self.pool.holds(x, anchor)]
         if like is not None:
-            fit = [x for x in fit if self.telling(x) == self.telling(like)]
+            told = self.telling(like)
+            fit = [x for x in fit if self.telling(x) == told]
             if anchor is not None:
                 fit = [x for x in fit if self._shares_as_many(like, x, anchor)]
             fit = by_likeness(self.world, self.pool.p, fit[:RANKED], like)

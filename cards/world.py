@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import TypeAlias
 
-from cards.facts import OWL, RDF_TYPE, SCHEMA_NAMESPACES, Fact, Place
+from cards.facts import OWL, RDF_TYPE, RDFS, SCHEMA_NAMESPACES, SKOS, Fact, Place
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 
@@ -87,10 +87,30 @@ class World:
         """The bare label of a term, without article or disambiguation."""
         name = self._names.get(term)
         if name is None:
-            text = self.terms.text(term)
-            name = self.kb.words.name(text) if text.startswith('"') else self.kb.labels.label(text)
-            self._names[term] = name
+            name = self._names[term] = self._only_label(term) or self._best_label(term)
         return name
+
+    @cached_property
+    def _label_id(self) -> int | None:
+        """``rdfs:label``, in a graph whose only naming predicate it is."""
+        preferred = self.terms.get(SKOS + "prefLabel")
+        if preferred is not None and self.graph.count(preferred):
+            return None
+        return self.terms.get(RDFS + "label")
+
+    def _only_label(self, term: int) -> str:
+        """The label of a term that has just one, in plain letters: the usual case, found fast."""
+        if self._label_id is None:
+            return ""
+        found = self.graph.objects(term, self._label_id)
+        if len(found) != 1:
+            return ""
+        text = self.terms.text(next(iter(found)))
+        return "" if "\\" in text else text[1 : text.rfind('"')]
+
+    def _best_label(self, term: int) -> str:
+        text = self.terms.text(term)
+        return self.kb.words.name(text) if text.startswith('"') else self.kb.labels.label(text)
 
     def words(self, term: int) -> frozenset[str]:
         """The words of a term's label, case-folded."""

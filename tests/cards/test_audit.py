@@ -1,0 +1,174 @@
+"""The audit must find planted leaks, stay silent without them, and never crash on odd files."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cards.audit import auc, audit_cards, group_cards, wilson
+from cards.audit_labels import main
+from cards.card import Card, read_cards, write_cards
+from cards.surface import look, negated, tail
+from kg.base.errors import AuditFailedError
+from kg.claims import GOLD_OF_LABEL, Claim, Label
+
+PUBLISHED = Path("/work/shared/data/published/epistemic/context_cards.jsonl")
+BASE = "https://example.org/"
+
+
+def make_card(n: int, label: Label, facts: tuple[str, ...], question: str = "") -> Card:
+    return Card(
+        id=f"{n:05d}",
+        facts=facts,
+        question=question or f"Does A{n} flow into B{n}?",
+        gold=GOLD_OF_LABEL[label],
+        label=label,
+        claim=Claim(f"{BASE}A{n}", f"{BASE}flows", f"{BASE}B{n}"),
+        cluster=f"{BASE}A{n}",
+    )
+
+
+def make_noise(count: int, seed: int = 0) -> list[Card]:
+    """Cards whose surface has nothing to do with their labels."""
+    rng = random.Random(seed)
+    labels: list[Label] = ["E", "C", "U"] * (count // 3)
+    rng.shuffle(labels)
+    words = ["red", "blue", "green", "cold", "warm"]
+    return [
+        make_card(
+            n, label, tuple(f"X{n} is {rng.choice(words)}." for _ in range(rng.randint(1, 4)))
+        )
+        for n, label in enumerate(labels)
+    ]
+
+
+def test_noise_is_at_chance() -> None:
+    found = audit_cards(make_noise(300))
+    assert found.labels == {"E": 100, "C": 100, "U": 100}
+    assert not found.leaks
+    assert found.tests == len(found.baselines) == 11
+
+
+def test_a_planted_fact_count_is_found() -> None:
+    size = {"E": 1, "C": 2, "U": 3}
+    cards = [
+        make_card(c.claim and int(c.id), c.label, ("Something is so.",) * size[c.label])
+        for c in make_noise(150)
+    ]
+    found = audit_cards(cards)
+    by_name = {b.name: b for b in found.baselines}
+    assert by_name["number of facts"].verdict == "LEAKS"
+    assert by_name["number of facts"].accuracy > 0.95
+    assert by_name["question, bag of words"].verdict == "at chance"
+
+
+def test_a_planted_word_is_found() -> None:
+    cards = [
+        make_card(int(c.id), c.label, c.facts, f"Does A{c.id} {c.label}mouth B?")
+        for c in make_noise(150)
+    ]
+    names = {b.name for b in audit_cards(cards).leaks}
+    assert "question, bag of words" in names
+    assert "number of facts" not in names
+
+
+def test_sorted_file_leaks_its_order() -> None:
+    cards = sorted(make_noise(150), key=lambda c: c.label)
+    assert "position in the file" in {b.name for b in audit_cards(cards).leaks}
+
+
+def test_siblings_do_not_help_or_hurt_a_memoriser() -> None:
+    """Three labels over one context: knowing two siblings would give the third away."""
+    cards = []
+    for n in range(0, 180, 3):
+        facts = (f"Fact number {n} holds.",)
+        cards += [make_card(n + i, label, facts) for i, label in enumerate(("E", "C", "U"))]
+    by_name = {b.name: b for b in audit_cards(cards).baselines}
+    assert by_name["facts, bag of words"].verdict == "at chance"
+    assert by_name["facts, bag of words"].accuracy > 0.2
+
+
+def test_one_label_only_and_tiny_sets_get_a_note() -> None:
+    one = audit_cards([make_card(n, "E", ("A is.",)) for n in range(5)])
+    assert not one.baselines
+    assert "only one label" in one.notes[0]
+    tiny = audit_cards([make_card(0, "E", ("A.",)), make_card(1, "C", ("B.",))])
+    assert not tiny.baselines
+    assert "too few" in tiny.notes[0]
+    small = audit_cards([make_card(n, "EC"[n % 20 == 0], (f"A{n} is so.",)) for n in range(60)])  # type: ignore[arg-type]
+    assert small.baselines
+    assert any("folds" in note for note in small.notes)
+
+
+def test_unbalanced_labels_raise_chance() -> None:
+    cards = make_noise(150)
+    kept = [c for n, c in enumerate(cards) if c.label != "U" or n % 5 == 0]
+    found = audit_cards(kept)
+    assert found.baselines[0].chance == pytest.approx(
+        max(found.labels.values()) / sum(found.labels.values())
+    )
+
+
+def test_wilson_matches_scipy_for_independent_cards() -> None:
+    from scipy.stats import binomtest
+
+    right = np.array([1.0] * 30 + [0.0] * 70)
+    cards = [make_card(n, "E", (str(n),)) for n in range(100)]
+    low, high = wilson(right, group_cards(cards), 0.05)
+    known = binomtest(30, 100).proportion_ci(0.95, method="wilson")
+    assert (low, high) == pytest.approx((known.low, known.high), abs=1e-3)
+
+
+def test_wilson_widens_with_clusters() -> None:
+    right = np.array([1.0, 1.0, 0.0, 0.0] * 25)
+    apart = group_cards([make_card(n, "E", (str(n),)) for n in range(100)])
+    together = group_cards([make_card(n // 2, "E", (str(n // 2),)) for n in range(100)])
+    assert wilson(right, together, 0.05)[0] < wilson(right, apart, 0.05)[0]
+
+
+def test_auc_counts_ties_half() -> None:
+    score = np.array([1.0, 2.0, 2.0, 3.0])
+    assert auc(score, np.array([False, False, True, True])) == pytest.approx(0.875)
+    assert auc(score, np.array([True] * 4)) is None
+
+
+def test_names_are_read_from_the_question() -> None:
+    assert tail('"1,5"^^<http://www.w3.org/2001/XMLSchema#decimal>') == "1,5"
+    assert negated("It does not flow.")
+    assert negated("It doesn't.")
+    assert not negated("The Notting Hill flows.")
+    card = make_card(7, "C", ("A7 flows into C9.", "D flows into B7."))
+    sight = look(card)
+    assert sight.other_value
+    assert sight.object_elsewhere
+    assert not sight.pair_stated
+
+
+def test_the_command_fails_only_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = {"E": 1, "C": 2, "U": 3}
+    cards = [make_card(int(c.id), c.label, ("So.",) * size[c.label]) for c in make_noise(90)]
+    write_cards(tmp_path / "x.jsonl", cards)
+    main(tmp_path / "x.jsonl")
+    assert "LEAKS" in capsys.readouterr().out
+    main(tmp_path / "x.jsonl", max_leak=0.9)
+    with pytest.raises(AuditFailedError, match="read off the surface"):
+        main(tmp_path / "x.jsonl", fail=True)
+    capsys.readouterr()
+    main(tmp_path / "x.jsonl", as_json=True)
+    assert '"baselines"' in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not PUBLISHED.exists(), reason="published cards are not here")
+def test_the_published_cards_are_found_out() -> None:
+    found = audit_cards(read_cards(PUBLISHED))
+    rules = {r.name: r.accuracy for r in found.rules}
+    assert max(rules.values()) > 0.99
+    assert len(found.leaks) >= 4
+    state = next(s for s in found.states if s.state.startswith("another value"))
+    assert state.counts["U"] == 200
+    assert state.counts["C"] > 390

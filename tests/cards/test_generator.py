@@ -1,0 +1,338 @@
+"""Card sets: every label proved twice, nothing readable off the surface, same bytes every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cards.audit import audit_cards
+from cards.audit_labels import main as audit_main
+from cards.card import Card, read_cards
+from cards.card_manifest import manifest_path
+from cards.facts import triples_of_meta
+from cards.faithfulness import FAITHFULNESS_KINDS
+from cards.generator import CardPlan, CardSet, make_cards
+from cards.make_context_cards import main
+from cards.surface import COUNT_NAMES, counts, look
+from kg.base.errors import (
+    AuditFailedError,
+    DomainError,
+    InvalidGraphError,
+    QuotaError,
+    UnknownPredicateError,
+)
+from kg.claims import Claim
+from kg.graph import Graph
+from kg.knowledge import KnowledgeBase
+from kg.oracle import Oracle
+
+ROOT = Path(__file__).parents[2]
+EX = "https://example.org/"
+PUBLISHED = Path("/work/shared/data/published/epistemic/rivers_reconstructed_cardiri.ttl")
+
+SHAPES = f"""
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix ex: <{EX}> .
+ex:OneBoss a sh:PropertyShape ; sh:targetSubjectsOf ex:worksFor ; sh:path ex:worksFor ;
+    sh:maxCount 1 ; sh:message "A person works for one firm." .
+ex:AgeShape a sh:PropertyShape ; sh:targetSubjectsOf ex:joined ; sh:path ex:joined ;
+    sh:lessThan ex:left ; sh:message "Who leaves has joined before." .
+"""
+
+
+def write_graph(folder: Path, people: int, seed: int, *, bosses: float = 0.7) -> tuple[Path, Path]:
+    """A small world of people, firms and towns; some people's firm is not stated."""
+    rng = random.Random(seed)
+    rows = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    names = ["Ada", "Bo", "Cy", "Di", "Eve", "Fay", "Gus", "Hal"]
+    for n in range(people):
+        rows.append(
+            f'ex:p{n} a ex:Person ; rdfs:label "{rng.choice(names)} {chr(65 + n % 26)}{n}" .'
+        )
+        if rng.random() < bosses:
+            rows.append(f"ex:p{n} ex:worksFor ex:f{rng.randrange(6)} .")
+        rows.append(f"ex:p{n} ex:livesIn ex:t{rng.randrange(5)} .")
+        rows.append(f"ex:p{n} ex:knows ex:t{rng.randrange(5)} .")
+    rows += [f'ex:f{n} a ex:Firm ; rdfs:label "Firm {n}" .' for n in range(6)]
+    rows += [f'ex:t{n} a ex:Town ; rdfs:label "Town {n}" .' for n in range(5)]
+    graph, shapes = folder / "graph.ttl", folder / "shapes.ttl"
+    graph.write_text("\n".join(rows), encoding="utf-8")
+    shapes.write_text(SHAPES, encoding="utf-8")
+    return graph, shapes
+
+
+@pytest.fixture(scope="module")
+def rivers() -> KnowledgeBase:
+    return KnowledgeBase.open("rivers")
+
+
+@pytest.fixture(scope="module")
+def made(rivers: KnowledgeBase) -> CardSet:
+    return make_cards(rivers, CardPlan(per_label=90, seed=7))
+
+
+def check_invariants(kb: KnowledgeBase, cards: list[Card]) -> None:
+    """What must hold of every card set of three labels."""
+    contexts: dict[str, list[Card]] = defaultdict(list)
+    for card in cards:
+        contexts[card.meta["context"]].append(card)
+        assert re.fullmatch(r"[0-9a-f]{16}", card.id)
+        assert card.cluster == card.claim.subj
+        verdict = kb.oracle.license(card.claim)
+        assert verdict.label == card.label
+        assert kb.oracle.closure.has(card.claim) == (card.label == "E")
+    assert len({card.id for card in cards}) == len(cards)
+    assert len({card.question for card in cards}) == len(cards)
+    assert len({card.claim for card in cards}) == len(cards)
+    for siblings in contexts.values():
+        assert sorted(card.label for card in siblings) == ["C", "E", "U"]
+        assert len({tuple(sorted(card.facts)) for card in siblings}) == 1
+        assert len({card.rules for card in siblings}) == 1
+        anchors = [Counter((c.claim.subj, c.claim.obj)) for c in siblings]
+        assert anchors[0] & anchors[1] & anchors[2]
+
+
+def prove_on_card(card: Card, kb: KnowledgeBase, engine: str = "incremental") -> str:
+    """The label by an oracle that is built from the card's own triples and rules alone."""
+    rules = kb.words.rules(card.claim.pred)
+    triples = triples_of_meta(card.meta["triples"])
+    axioms = [axiom for rule in rules for axiom in rule.axioms]
+    shapes = kb.shapes.subset([shape for rule in rules for shape in rule.shapes])
+    graph = Graph.from_claims([*triples, *axioms])
+    return Oracle(graph, shapes, regime=kb.domain.regime, engine=engine).license(card.claim).label  # type: ignore[arg-type]
+
+
+def test_rivers_fill_their_quota_over_many_kinds(made: CardSet) -> None:
+    assert not made.missing
+    assert Counter(card.label for card in made.cards) == {"E": 90, "C": 90, "U": 90}
+    kinds = {card.kind for card in made.cards}
+    assert {"asserted", "inferred", "functional", "denied", "numeric", "absent"} <= kinds
+    assert kinds & {"asymmetric", "cycle"}
+    assert len({card.claim.pred for card in made.cards}) >= 5
+    assert {card.difficulty for card in made.cards} == {"easy", "medium", "hard"}
+
+
+def test_rivers_hold_the_invariants(rivers: KnowledgeBase, made: CardSet) -> None:
+    check_invariants(rivers, list(made.cards))
+
+
+def test_a_reader_of_the_card_alone_reaches_gold(rivers: KnowledgeBase, made: CardSet) -> None:
+    for card in made.cards:
+        assert prove_on_card(card, rivers) == card.label, card.question
+
+
+def test_pyshacl_reaches_the_same_labels(rivers: KnowledgeBase, made: CardSet) -> None:
+    for card in made.cards[:12]:
+        assert prove_on_card(card, rivers, "pyshacl") == card.label, card.question
+
+
+def test_order_and_ids_say_nothing(made: CardSet) -> None:
+    labels = [card.label for card in made.cards]
+    changes = sum(one != two for one, two in zip(labels, labels[1:], strict=False))
+    assert changes > len(labels) / 2
+
+
+def test_labels_share_counts_of_facts_words_and_objects(made: CardSet) -> None:
+    tables: dict[str, list[list[float]]] = {"E": [], "C": [], "U": []}
+    for card in made.cards:
+        tables[card.label].append(counts(card, look(card)))
+    for name in ("facts", "rules", "negated facts", "words in facts", "digits in facts"):
+        i = COUNT_NAMES.index(name)
+        rows = [sorted(row[i] for row in tables[label]) for label in ("E", "C", "U")]
+        assert rows[0] == rows[1] == rows[2], name
+    asked = {
+        label: Counter(
+            card.claim.obj
+            for card in made.cards
+            if card.label == label and card.claim.pred.endswith("flowsInto") and card.kind != "x"
+        )
+        for label in ("E", "C", "U")
+    }
+    assert asked["E"] == asked["C"] == asked["U"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
+def test_no_baseline_beats_chance_on_rivers(rivers: KnowledgeBase, seed: int) -> None:
+    found = audit_cards(make_cards(rivers, CardPlan(seed=seed)).cards, seed=seed)
+    assert found.labels == {"E": 200, "C": 200, "U": 200}
+    assert not found.leaks, [(b.name, b.accuracy, b.low) for b in found.leaks]
+
+
+def test_faithfulness_is_kept_apart(rivers: KnowledgeBase) -> None:
+    kb = rivers
+    made = make_cards(kb, CardPlan(per_label=15, faithfulness=True))
+    by_kind: dict[str, list[Card]] = defaultdict(list)
+    for card in made.cards:
+        by_kind[card.kind].append(card)
+    assert len(by_kind["withheld"]) == 15
+    assert by_kind["counterfactual"]
+    for card in by_kind["withheld"]:
+        assert (card.gold, card.meta["graph_label"]) == ("UNKNOWN", "E")
+        assert kb.oracle.license(card.claim).label == "E"
+        assert prove_on_card(card, kb) == "U"
+    for card in by_kind["counterfactual"]:
+        assert card.meta["graph_label"] == {"YES": "C", "NO": "E"}[card.gold]
+        assert kb.oracle.license(card.claim).label == card.meta["graph_label"]
+        assert prove_on_card(card, kb) == card.label
+    check_invariants(kb, [c for c in made.cards if c.kind not in FAITHFULNESS_KINDS])
+
+
+def test_plain_graph_and_shapes_need_no_domain(tmp_path: Path) -> None:
+    graph, shapes = write_graph(tmp_path, 120, 3)
+    main(out=tmp_path / "c.jsonl", kg=[graph], shapes=[shapes], pred=["worksFor"], num_per_type=20)
+    cards = read_cards(tmp_path / "c.jsonl")
+    assert Counter(card.label for card in cards) == {"E": 20, "C": 20, "U": 20}
+    assert {card.kind for card in cards} == {"asserted", "functional", "absent"}
+    check_invariants(KnowledgeBase.open(None, [graph], [shapes]), cards)
+    manifest = json.loads(manifest_path(tmp_path / "c.jsonl").read_text())
+    assert manifest["counts"]["cards"] == 60
+    assert str(tmp_path) not in json.dumps(manifest)
+
+
+@given(people=st.integers(20, 60), seed=st.integers(0, 10_000), bosses=st.floats(0.3, 0.9))
+@settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_random_small_worlds(tmp_path: Path, people: int, seed: int, bosses: float) -> None:
+    graph, shapes = write_graph(tmp_path, people, seed, bosses=bosses)
+    kb = KnowledgeBase.open(None, [graph], [shapes])
+    made = make_cards(kb, CardPlan(per_label=6, seed=seed, predicates=(EX + "worksFor",)))
+    if not made.cards:
+        assert made.missing
+        return
+    labels = Counter(card.label for card in made.cards)
+    if set(labels) == {"E", "C", "U"}:
+        assert len(set(labels.values())) == 1
+        check_invariants(kb, list(made.cards))
+    for card in made.cards:
+        assert prove_on_card(card, kb, "pyshacl") == card.label
+
+
+def test_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
+    digests = []
+    for hash_seed in ("0", "4242"):
+        out = tmp_path / hash_seed / "c.jsonl"
+        subprocess.run(
+            [
+                sys.executable,
+                "cards/make_context_cards.py",
+                *("--out", str(out), "--num-per-type", "25", "--faithfulness"),
+            ],
+            check=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+        )
+        digests.append((out.read_bytes(), manifest_path(out).read_bytes()))
+    assert digests[0] == digests[1]
+
+
+def test_another_seed_gives_other_cards(rivers: KnowledgeBase) -> None:
+    one, two = (make_cards(rivers, CardPlan(per_label=10, seed=seed)) for seed in (1, 2))
+    assert {c.question for c in one.cards} != {c.question for c in two.cards}
+
+
+def test_where_nothing_is_unknown_two_labels_are_made(tmp_path: Path) -> None:
+    graph, shapes = write_graph(tmp_path, 40, 5, bosses=1.0)
+    kb = KnowledgeBase.open(None, [graph], [shapes])
+    made = make_cards(kb, CardPlan(per_label=8, predicates=(EX + "worksFor",)))
+    assert Counter(card.label for card in made.cards) == {"E": 8, "C": 8}
+    assert made.missing == {"U": 8}
+    assert any("UNKNOWN" in note for note in made.notes)
+
+
+def test_kinds_and_subject_hint_restrict(rivers: KnowledgeBase) -> None:
+    made = make_cards(rivers, CardPlan(per_label=10, kinds=("numeric", "asserted")))
+    assert {card.kind for card in made.cards if card.label != "U"} == {"numeric", "asserted"}
+    flows = rivers.resolve_predicate("flowsInto")
+    hinted = make_cards(rivers, CardPlan(per_label=4, predicates=(flows,), subj_hint="River"))
+    assert hinted.cards
+    assert all("River" in rivers.labels.label(card.claim.subj) for card in hinted.cards)
+
+
+def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
+    graph, shapes = write_graph(tmp_path, 40, 1)
+    out = tmp_path / "c.jsonl"
+    with pytest.raises(UnknownPredicateError, match="worksFor"):
+        main(out=out, kg=[graph], shapes=[shapes], pred=["worksFr"])
+    with pytest.raises(QuotaError, match="of 5000 cards"):
+        main(
+            out=out,
+            kg=[graph],
+            shapes=[shapes],
+            pred=["worksFor"],
+            num_per_type=5000,
+            strict=True,
+        )
+    with pytest.raises(DomainError, match="regime"):
+        main(out=out, kg=[graph], shapes=[shapes], regime="owl-full")
+    graph.write_text(
+        graph.read_text() + "\nex:p1 ex:worksFor ex:f1, ex:f2, ex:f3 .", encoding="utf-8"
+    )
+    with pytest.raises(InvalidGraphError, match="violates its shapes"):
+        main(out=out, kg=[graph], shapes=[shapes])
+    assert not out.exists()
+    main(out=out, kg=[graph], shapes=[shapes], num_per_type=3, allow_violations=True)
+    assert out.exists()
+
+
+def test_a_wrong_label_is_found_by_proving_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, shapes = write_graph(tmp_path, 60, 2)
+    out = tmp_path / "c.jsonl"
+    main(out=out, kg=[graph], shapes=[shapes], pred=["worksFor"], num_per_type=8)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    wrong = next(row for row in rows if row["label"] == "C")
+    wrong["label"], wrong["gold"] = "U", "UNKNOWN"
+    out.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    capsys.readouterr()
+    audit_main(out, kg=[graph], shapes=[shapes])
+    shown = capsys.readouterr().out
+    assert "1 disagree" in shown
+    assert "U in the file, proved C" in shown
+    with pytest.raises(AuditFailedError, match="what the oracle proves"):
+        audit_main(out, kg=[graph], shapes=[shapes], fail=True)
+
+
+@pytest.mark.skipif(not PUBLISHED.exists(), reason="the published graph is not here")
+def test_the_published_graph_gives_balanced_cards(tmp_path: Path) -> None:
+    shapes = tmp_path / "s.ttl"
+    shapes.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+        "@prefix wm: <http://worldmind.ai/rivers-v4#> .\n"
+        "wm:OneMouth a sh:PropertyShape ; sh:targetSubjectsOf wm:hasMouth ;\n"
+        " sh:path wm:hasMouth ; sh:maxCount 1 .\n",
+        encoding="utf-8",
+    )
+    out = tmp_path / "c.jsonl"
+    main(
+        out=out,
+        kg=[PUBLISHED],
+        shapes=[shapes],
+        pred=["hasMouth"],
+        pred_label=["mouth"],
+        num_per_type=60,
+        allow_violations=True,
+    )
+    cards = read_cards(out)
+    assert Counter(card.label for card in cards) == {"E": 60, "C": 60, "U": 60}
+    check_invariants(KnowledgeBase.open(None, [PUBLISHED], [shapes]), cards)
+
+
+def test_claims_are_terms(made: CardSet) -> None:
+    assert all(isinstance(card.claim, Claim) and card.claim.subj for card in made.cards)
