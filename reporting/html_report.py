@@ -25,6 +25,12 @@ def main(
         list[Path] | None,
         typer.Option(help="Card file; repeatable. Default: the one the manifests name."),
     ] = None,
+    skip_other_cards: Annotated[
+        bool,
+        typer.Option(
+            "--skip-other-cards", help="Leave out, with a warning, results not of --cards."
+        ),
+    ] = False,
     kg: Annotated[
         list[Path] | None,
         typer.Option("--kg", "--kg-path", help="Graph whose words the proofs are put in."),
@@ -41,6 +47,7 @@ def main(
     ] = "html,csv,md,json",
 ) -> None:
     """Writes one self-contained HTML file, and CSV, Markdown and JSON beside it."""
+    from eval.card_check import only_of_these_cards
     from reporting.inputs import read_inputs
     from reporting.report_files import (
         proof_source,
@@ -51,6 +58,8 @@ def main(
 
     results = [*results, *(more_results or ())]
     wanted = read_formats(formats)
+    if skip_other_cards and cards:
+        results = only_of_these_cards(results, cards)
     refuse_overwriting(out, wanted, [*results, metrics, *(cards or ())])
     inputs = read_inputs(results, metrics, cards)
     asked_for = bool(domain or kg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eval.compare import ALPHA
 from eval.metrics_record import PairedComparison
 from reporting.charts import UNDEFINED, number
 from reporting.view_records import PairRow
@@ -14,8 +15,8 @@ def _p(value: float | None) -> str:
     return "<0.001" if value < 0.001 else number(value)
 
 
-def pair_row(pair: PairedComparison, alpha: float) -> PairRow:
-    """One line of a comparison table; ``alpha`` is the level at which a difference is a finding."""
+def pair_row(pair: PairedComparison) -> PairRow:
+    """One line of a comparison table."""
     interval = ""
     if pair.low is not None and pair.high is not None:
         interval = f"{_signed(pair.low)} to {_signed(pair.high)}"
@@ -29,18 +30,20 @@ def pair_row(pair: PairedComparison, alpha: float) -> PairRow:
         p=_p(pair.p_holm if pair.p_holm is not None else pair.p),
         discordant=counts,
         smallest=number(pair.minimum_detectable_effect),
-        finding=_finding(pair, alpha),
+        finding=_finding(pair),
     )
 
 
-def _finding(pair: PairedComparison, alpha: float) -> str:
+def _finding(pair: PairedComparison) -> str:
     if pair.better:
         return f"{shown_name(pair.better)} is better"
     p = pair.p if pair.p_holm is None else pair.p_holm
     if p is None:
         return "not tested"
-    # Of a metric that only describes, such as coverage, neither value is the better one.
-    return "they differ" if p < alpha else "cannot be told apart"
+    # Of a metric that only describes, such as coverage, neither value is the better one; whether
+    # the two differ is judged as the comparison judges it: by test and interval together.
+    apart = pair.low is not None and pair.high is not None and (pair.low > 0 or pair.high < 0)
+    return "they differ" if p < ALPHA and apart else "cannot be told apart"
 
 
 def _signed(value: float | None) -> str:

@@ -339,14 +339,13 @@ class View:
 
     def comparisons(self, policy: str) -> list[tuple[Column, list[PairRow]]]:
         """Paired comparisons under one policy, grouped by metric."""
-        alpha = 1 - self.report.confidence
         grouped: dict[str, list[PairedComparison]] = {}
         for pair in self.report.comparisons:
             if pair.policy == policy and {pair.a, pair.b} <= set(self.systems):
                 grouped.setdefault(pair.metric, []).append(pair)
         report = self.report.policies[policy]
         return [
-            (column, [pair_row(pair, alpha) for pair in grouped[column.key]])
+            (column, [pair_row(pair) for pair in grouped[column.key]])
             for column in self.columns(_accuracy_first(grouped), report)
         ]
 
