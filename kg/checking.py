@@ -6,7 +6,9 @@ results that G ∪ {claim} has and G has not, *before* it is read for absence (`
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from kg.index import Index, Triple
@@ -53,9 +55,21 @@ class DataGraph:
                 self._index.add(*triple)
         return self._graph
 
-    def claim(self, triple: Triple) -> tuple[rdflib.term.Node, ...]:
-        """A triple of ids as rdflib terms."""
-        return tuple(to_rdflib(self._index.terms.text(term)) for term in triple)
+    @contextlib.contextmanager
+    def having(self, triple: Triple) -> Iterator[rdflib.Graph]:
+        """The graph with a claim in it, for the length of a ``with`` block."""
+        data = self.without(triple)
+        text = self._index.terms.text
+        s, p, o = (to_rdflib(text(term)) for term in triple)
+        # rdflib may hold two of our literals to be one; what was there must stay there.
+        added = (s, p, o) not in data
+        if added:
+            data.add((s, p, o))
+        try:
+            yield data
+        finally:
+            if added:
+                data.remove((s, p, o))
 
 
 class WholeGraph:
@@ -77,12 +91,8 @@ class WholeGraph:
     def find(self, triple: Triple) -> Findings:
         """What the claim adds; ``triple`` must not be in the index."""
         before = self.before()
-        data, claim = self._data.without(None), self._data.claim(triple)
-        data.add(claim)  # type: ignore[arg-type]  # three terms
-        try:
+        with self._data.having(triple) as data:
             after = validate(data, self._shapes.rdflib(), self._shapes)
-        finally:
-            data.remove(claim)  # type: ignore[arg-type]  # as above
         new = [self._program.result(raw) for raw in (after - before).elements()]
         return Findings(new, list(self._checked), "pyshacl")
 
@@ -198,7 +208,6 @@ class Incremental:
         self, triple: Triple, affected: list[tuple[Targeted, list[int]]]
     ) -> list[Result]:
         text = self._index.terms.text
-        data = self._data.without(None)
         shapes = self._program.shapes
         now = [(t.node, text(focus)) for t, foci in affected for focus in foci]
         already = [
@@ -207,12 +216,8 @@ class Incremental:
             for focus in foci
             if t.target.holds(self._index, focus)
         ]
-        claim = self._data.claim(triple)
-        data.add(claim)  # type: ignore[arg-type]  # three terms
-        try:
+        with self._data.having(triple) as data:
             after = validate_foci(data, shapes, now)
-        finally:
-            data.remove(claim)  # type: ignore[arg-type]  # as above
         if not after:
             return []
         new = after - validate_foci(data, shapes, already)

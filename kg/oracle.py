@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import threading
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
@@ -32,7 +33,7 @@ from kg.shapes.model import Raw
 from kg.shapes.program import Program
 from kg.shapes.sparql import SparqlConstraint
 from kg.shapes.wording import violation
-from kg.terms import OWL, is_blank, is_literal, literal_text, parse_literal
+from kg.terms import OWL, is_blank, is_literal, literal_text, parse_literal, to_rdflib
 
 Engine = Literal["incremental", "pyshacl"]
 
@@ -53,6 +54,9 @@ class Oracle:
             nodes; a disagreement raises ``ShapesEngineError``.
         audit_seed: which claims are drawn.
 
+    Safe to use from several threads, one claim at a time. While a claim is checked it stands in
+    ``closure.index``, so copy what you iterate over if you license in the loop.
+
     Attributes:
         closure: the closed graph.
     """
@@ -71,6 +75,8 @@ class Oracle:
         program = None if shapes is None else Program(shapes, graph.index.terms)
         self._set_up(Closure(graph, regime), program, unique_names, engine)
         self._audit_rate = audit_rate
+        # A claim stands in the index while it is checked, and terms are shared with local oracles.
+        self._lock = threading.RLock()
         self._random = random.Random(audit_seed)  # noqa: S311  # draws samples, keeps no secret
         self._programs: dict[tuple[int, tuple[str, ...]], tuple[Shapes, Program]] = {}
         self._axioms: dict[tuple[Claim, ...], Axioms] = {}
@@ -112,6 +118,10 @@ class Oracle:
                 or a literal that is not in N-Triples form).
             ShapesEngineError: pySHACL was needed and gave up, or the audit found a disagreement.
         """
+        with self._lock:
+            return self._license(claim)
+
+    def _license(self, claim: Claim) -> Verdict:
         triple = self._triple(claim)
         index = self._index
         if index.has(*triple):
@@ -143,15 +153,17 @@ class Oracle:
             return ()
         program = self._program
         assert program is not None
-        results = map(program.result, self._checker.before().elements())
-        return tuple(sorted(map(self._record, results)))
+        with self._lock:
+            results = map(program.result, self._checker.before().elements())
+            return tuple(sorted(map(self._record, results)))
 
     def new_results(self, claim: Claim) -> tuple[Raw, ...]:
         """Results that adding the claim would give, unread; for comparing engines."""
-        triple = self._triple(claim)
-        if self._checker is None or self._program is None or self._index.has(*triple):
-            return ()
-        return tuple(sorted(map(self._program.raw, self._checker.find(triple).new)))
+        with self._lock:
+            triple = self._triple(claim)
+            if self._checker is None or self._program is None or self._index.has(*triple):
+                return ()
+            return tuple(sorted(map(self._program.raw, self._checker.find(triple).new)))
 
     def local(
         self, triples: Iterable[Claim], shapes: Shapes | None, axioms: Iterable[Claim] = ()
@@ -165,11 +177,16 @@ class Oracle:
             shapes: the constraints in force, or None.
             axioms: schema triples (``owl:inverseOf`` …) that hold besides.
         """
+        with self._lock:
+            return self._local(triples, shapes, tuple(axioms))
+
+    def _local(
+        self, triples: Iterable[Claim], shapes: Shapes | None, schema: tuple[Claim, ...]
+    ) -> Oracle:
         index = self._index.scratch()
         intern = index.terms.intern
         for claim in triples:
             index.add(intern(claim.subj), intern(claim.pred), intern(_canonical(claim.obj)))
-        schema = tuple(axioms)
         regime = self.closure.regime
         if regime == "none":
             for claim in schema:
@@ -184,6 +201,7 @@ class Oracle:
         program = None if shapes is None else self._local_program(shapes)
         oracle._set_up(closure, program, self._unique_names, self._engine, memoise=False)
         oracle._programs, oracle._axioms = self._programs, self._axioms
+        oracle._lock = self._lock
         return oracle
 
     # Proofs
@@ -278,18 +296,12 @@ class Oracle:
 
     def _query_conforms(self, constraint: SparqlConstraint, focus: int) -> bool:
         """Asks rdflib about a nested SPARQL constraint that is not compiled."""
-        from kg.terms import to_rdflib
-
         triple = self._pending
         assert triple is not None
-        data, added = self._data.without(triple), self._data.claim(triple)
-        data.add(added)  # type: ignore[arg-type]  # three terms
-        try:
-            this = to_rdflib(self._index.terms.text(focus))
+        this = to_rdflib(self._index.terms.text(focus))
+        with self._data.having(triple) as data:
             rows = data.query(constraint.query.text, initBindings={"this": this})
             return len(rows) == 0
-        finally:
-            data.remove(added)  # type: ignore[arg-type]  # as above
 
     def _local_program(self, shapes: Shapes) -> Program:
         # The shapes are kept alive beside the program, so that their id() stays theirs.

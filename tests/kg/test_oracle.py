@@ -379,3 +379,20 @@ def test_local_programs_are_compiled_once(tmp_path: Path, monkeypatch: pytest.Mo
     for _ in range(3):
         asked.local([claim("k p y")], shapes.subset([E + "S"]))
     assert len(made) == 1
+
+
+def test_threads_do_not_see_each_other(tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    asked = oracle(tmp_path, ONE, "x a R\nx p y\nw a R")
+    claims = [claim(f"{subject} p v{n}") for n in range(100) for subject in "xw"]
+    with ThreadPoolExecutor(8) as pool:
+        labels = [verdict.label for verdict in pool.map(asked.license, claims)]
+    assert labels == ["C", "U"] * 100
+
+
+def test_claim_that_rdflib_takes_for_another_does_no_harm(tmp_path: Path) -> None:
+    shapes = "e:S sh:targetClass e:R ; sh:property [ sh:path e:p ; sh:maxCount 1 ] ."
+    asked = oracle(tmp_path, shapes, 'x a R\nx p "t"@en--ltr', engine="pyshacl")
+    assert asked.license(claim('x p "t"@en')).label == "U"
+    assert len(asked._data.without(None)) == 2
