@@ -66,8 +66,9 @@ def refuse_violations(kb: KnowledgeBase) -> None:
     found = kb.oracle.violations()
     if found:
         first = found[0]
+        often = "once" if len(found) == 1 else f"{len(found)} times"
         raise InvalidGraphError(
-            f"the graph violates its shapes {len(found)} times, first: "
+            f"the graph violates its shapes {often}, first: "
             f"{first.message or first.component} at {first.focus_node}",
             where=", ".join(path.name for path in kb.graph.sources) or kb.domain.name,
             hint="Mend it (`epoche kg inspect` lists all), or give --allow-violations.",

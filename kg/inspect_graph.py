@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import guarded, say
+from kg.base.console import guarded, say, say_json
 
 
 def inspect_command(
@@ -37,7 +37,7 @@ def inspect_command(
         report = inspect_graph(base.graph, base.shapes, base.oracle)
     text = to_json_bytes(report, indent=2).decode() + "\n" if as_json else report.text()
     if out is None:
-        say(text.rstrip("\n"))
+        (say_json if as_json else say)(text.rstrip("\n"))
     else:
         write_text_atomic(out, text)
         say(f"inspection written to {out}")

@@ -30,12 +30,40 @@ def plain(text: str, limit: int = NAME_LIMIT) -> str:
     cut = len(text) > 4 * limit
     if cut:
         text = text[: 4 * limit]
-    if not _ORDINARY.fullmatch(text):
-        text = "".join(map(_printable, text))
-    text = _SPACE.sub(" ", text).strip()
+    text = one_line(text)
     if cut or len(text) > limit:
         text = text[: limit - 1].rstrip() + "…"
     return text
+
+
+def one_line(text: str) -> str:
+    """``text`` of any length on one line, without control and bidirectional characters.
+
+    Nothing in it can move the cursor, colour a terminal or reorder the words around it.
+    """
+    if not _ORDINARY.fullmatch(text):
+        text = "".join(map(_printable, text))
+    return _SPACE.sub(" ", text).strip()
+
+
+def for_terminal(text: str) -> str:
+    """``text`` fit to print: as ``one_line`` makes it, but its line breaks and spacing stay."""
+    if _ORDINARY.fullmatch(text):
+        return text
+    return "".join(char if char in "\n\t" else _printable(char) for char in text)
+
+
+def json_for_terminal(text: str) -> str:
+    r"""The same JSON document with unprintable characters written as ``\uXXXX``.
+
+    They can only stand inside its strings, where that form means the same character.
+    """
+    if _ORDINARY.fullmatch(text):
+        return text
+    return "".join(
+        char if char in "\n " or _printable(char) == char else f"\\u{ord(char):04x}"
+        for char in text
+    )
 
 
 def _printable(char: str) -> str:

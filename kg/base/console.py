@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 import signal
 import sys
@@ -11,18 +12,24 @@ from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 from kg.base.errors import INTERRUPTED, EpocheError
+from kg.plain_text import for_terminal, json_for_terminal, one_line
 
 Item = TypeVar("Item")
 
 
 def say(text: str) -> None:
-    """Prints a line for the user on standard output."""
-    print(text, flush=True)
+    """Prints a line for the user on standard output; nothing in it can drive the terminal."""
+    print(for_terminal(text), flush=True)
+
+
+def say_json(text: str) -> None:
+    """Prints a JSON document with exactly the data it has, and nothing that drives the terminal."""
+    print(json_for_terminal(text), flush=True)
 
 
 def warn(text: str) -> None:
     """Prints a line that deserves attention on standard error."""
-    print(f"warning: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    print(f"warning: {one_line(text)}", file=sys.stderr, flush=True)
 
 
 def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> Iterator[Item]:
@@ -70,6 +77,9 @@ def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
             raise SystemExit(128 + signum)
 
         signal.signal(signal.SIGTERM, terminate)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # An old console that lacks a letter shows a substitute; that must not end a run.
+            sys.stdout.reconfigure(errors="replace")
         try:
             action(*args, **kwargs)
             sys.stdout.flush()

@@ -7,6 +7,19 @@ Every failure that a user can cause is one of these classes. The command line pr
 
 from __future__ import annotations
 
+from kg.plain_text import one_line
+
+
+QUOTE_LIMIT = 700
+"""Characters each part of a message may have: what it quotes may be megabytes long."""
+
+
+def _short(text: str) -> str:
+    """``text`` with its middle left out when it is too long to read."""
+    if len(text) <= QUOTE_LIMIT:
+        return text
+    return f"{text[: QUOTE_LIMIT - 200]} … {text[-150:]}"
+
 
 class EpocheError(Exception):
     """Base of all errors that a user can act on.
@@ -26,13 +39,17 @@ class EpocheError(Exception):
         super().__init__(self.one_line())
 
     def one_line(self) -> str:
-        """The whole message on one line, whatever the text it quotes contains."""
-        text = self.what
+        """The whole message on one line, whatever the text it quotes contains.
+
+        Quoted text comes from graphs and files: control characters in it could drive the
+        terminal that shows the message, so none is left.
+        """
+        text = _short(self.what)
         if self.where:
-            text += f" ({self.where})"
+            text += f" ({_short(self.where)})"
         if self.hint:
-            text += f". {self.hint}"
-        return " ".join(text.split())
+            text += f". {_short(self.hint)}"
+        return one_line(text)
 
 
 class MissingFileError(EpocheError):

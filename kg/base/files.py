@@ -51,6 +51,12 @@ def write_errors_named(path: Path) -> Iterator[None]:
     """Turns an ``OSError`` raised while writing ``path`` into a ``WriteError`` that names it."""
     try:
         yield
+    except (FileExistsError, NotADirectoryError) as error:
+        raise WriteError(
+            "cannot write: a part of its path is a file, not a folder",
+            where=str(path),
+            hint="Choose another --out.",
+        ) from error
     except OSError as error:
         raise WriteError(
             f"cannot write: {error.strerror or error}",
@@ -64,13 +70,20 @@ def atomic_writer(path: Path | str) -> Iterator[IO[bytes]]:
     """Opens a temporary sibling of ``path`` that replaces it only if the block succeeds.
 
     An exception (Ctrl-C included) leaves whatever stood at ``path`` untouched and removes the
-    temporary file.
+    temporary file. A symbolic link stays one: what it points at is replaced.
 
     Raises:
-        WriteError: when the folder or file cannot be written or the disk is full.
+        WriteError: when the folder or file cannot be written or the disk is full, or when ``path``
+            is no ordinary file (renaming over ``/dev/null`` would destroy it).
     """
     path = Path(path)
     with write_errors_named(path):
+        path = path.resolve() if path.is_symlink() else path
+        if path.exists() and not path.is_file():
+            kind = "a folder" if path.is_dir() else "no ordinary file"
+            raise WriteError(
+                f"cannot write: it is {kind}", where=str(path), hint="Name a file with --out."
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         temporary = Path(name)
