@@ -24,12 +24,12 @@ EPOCHE := $(BIN)/python -m epoche
 # Quoted once, here: a graph path or predicate may hold spaces and `#`.
 source_flags = $(if $(KG),--kg '$(KG)' $(if $(SHAPES),--shapes '$(SHAPES)'),--domain '$(DOMAIN)')
 pred_flags   = $(if $(PRED),--pred '$(PRED)') $(if $(PRED_LABEL),--pred-label '$(PRED_LABEL)')
-card_files   = $$(for f in context_cards near_miss_cards; do [ -f "$(OUT)/$$f.jsonl" ] && printf -- '--cards %s ' "$(OUT)/$$f.jsonl"; done)
-result_files = $$(for f in $(OUT)/*_results.jsonl; do printf -- '--results %s ' "$$f"; done)
+card_set     = $(OUT)/cards.jsonl
+scored       = --cards '$(card_set)' --skip-other-cards --results $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev cards near-miss eval eval-kg eval-graph-rag eval-rag eval-controls metrics report \
+.PHONY: all setup setup-dev cards near-miss card-set eval eval-kg eval-graph-rag eval-rag eval-controls metrics report \
         compare audit inspect lint test coverage bench clean clean-results help
 .DEFAULT_GOAL := help
 
@@ -65,19 +65,24 @@ cards: setup ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= 
 near-miss: setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]
 	@$(EPOCHE) near-miss $(source_flags) $(pred_flags) --num $(NUM_NEAR) --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
 
+# What systems answer: the cards and the near-misses, whichever were made, as one set.
+card-set: setup
+	@[ -f '$(OUT)/context_cards.jsonl' ] || [ -f '$(OUT)/near_miss_cards.jsonl' ] || { echo "error: no cards in $(OUT)/. Run \`make cards\` first" >&2; exit 3; }
+	@$(EPOCHE) join $$(ls $(OUT)/context_cards.jsonl $(OUT)/near_miss_cards.jsonl 2>/dev/null) --out '$(card_set)'
+
 eval: $(addprefix eval-,$(subst _,-,$(SYSTEMS))) ## Every system of SYSTEMS= over the cards
 
-eval-%: setup
-	@$(EPOCHE) eval $(card_files) $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)_results.jsonl'
+eval-%: card-set
+	@$(EPOCHE) eval --cards '$(card_set)' $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)_results.jsonl'
 
 metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
-	@$(EPOCHE) metrics $(card_files) $(result_files) --seed $(SEED) --out '$(OUT)/metrics.json'
+	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
 
 report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
-	@$(EPOCHE) report $(card_files) $(result_files) $(source_flags) --metrics '$(OUT)/metrics.json' --out '$(OUT)/report.html'
+	@$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' --out '$(OUT)/report.html'
 
 compare: setup ## Paired differences between the systems, with intervals, exact tests and Holm
-	@$(EPOCHE) compare $(card_files) $(result_files) --seed $(SEED) --out '$(OUT)/comparison.json'
+	@$(EPOCHE) compare $(scored) --seed $(SEED) --out '$(OUT)/comparison.json'
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
 	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED)

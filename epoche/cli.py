@@ -14,9 +14,11 @@ import typer
 
 from adversarial.make_near_miss import main as near_miss
 from cards.audit_labels import main as audit
+from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, schema
 from eval.compare_runs import main as compare
+from eval.list_systems import main as systems
 from eval.metrics_abstention import main as metrics
 from eval.run_epistemic_tests import main as evaluate
 from kg.base.console import guarded
@@ -26,7 +28,7 @@ from reporting.html_report import main as report
 app = typer.Typer(
     name="epoche",
     help="Does it know when not to answer? Proved cards, honest abstention metrics, a report.",
-    epilog="Exit codes: docs/errors.md. The stages in order: cards, near-miss, eval, metrics, report.",
+    epilog="Exit codes: docs/errors.md. In order: cards, near-miss, join, eval, metrics, report.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -56,11 +58,13 @@ def _root(
 _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("cards", cards, "Make E/C/U cards from a graph, each label proved."),
     ("near-miss", near_miss, "Make near-misses, each proved false or unknown."),
+    ("join", join, "Join card files of one graph into one set."),
     ("eval", evaluate, "Put the cards to a system."),
     ("metrics", metrics, "AP, CVRR, FAR-NE, LA with intervals and controls."),
     ("report", report, "One HTML file, and CSV, Markdown and JSON beside it."),
     ("compare", compare, "Paired differences: who wins by what, can we tell?"),
     ("audit", audit, "Can labels be read off the surface of the cards?"),
+    ("systems", systems, "List the systems that can be named."),
 )
 for _name, _main, _short_help in _STAGES:
     app.command(_name, short_help=_short_help)(guarded(_main))

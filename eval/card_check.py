@@ -8,10 +8,40 @@ from pathlib import Path
 
 import numpy as np
 
-from cards.card import Card, card_set_hash, read_cards
+from cards.card import Card, card_set_hash
+from cards.joining import join_cards
 from eval.observations import Observations
 from eval.outcomes import LABEL_CODE, LABELS
-from kg.base.errors import CardSetMismatchError, DuplicateIdError
+from eval.result import read_results
+from kg.base.console import warn
+from kg.base.errors import CardSetMismatchError
+
+
+def only_of_these_cards(results: Sequence[Path], cards: Sequence[Path]) -> list[Path]:
+    """Leaves out, with a warning each, the result files of another card set.
+
+    For pipelines that keep results of several runs in one folder. A file whose first row names no
+    card set stays in: ``check_cards`` looks at its ids.
+
+    Raises:
+        MissingFileError, RecordError, DuplicateIdError: as in ``join_cards`` and ``read_results``.
+        CardSetMismatchError: none is left.
+    """
+    identity = card_set_hash(join_cards(cards))[:12]
+    kept = []
+    for path in results:
+        first = next(iter(read_results(path)), None)
+        if first is None or first.cards in ("", identity):
+            kept.append(path)
+        else:
+            warn(f"{path} left out: it is of card set {first.cards}, not {identity}")
+    if not kept:
+        raise CardSetMismatchError(
+            f"no results are of card set {identity}",
+            where=", ".join(map(str, results)),
+            hint="Run the systems over these cards first.",
+        )
+    return kept
 
 
 def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Observations:
@@ -25,14 +55,12 @@ def check_cards(observations: Observations, paths: Sequence[Path | str]) -> Obse
         paths: the card files, in the order in which they were asked.
 
     Raises:
-        MissingFileError, RecordError, DuplicateIdError: as in ``read_cards``.
+        MissingFileError, RecordError, DuplicateIdError: as in ``join_cards``.
         CardSetMismatchError: the results are of other cards.
     """
-    cards = [card for path in paths for card in read_cards(path)]
+    cards = join_cards([Path(path) for path in paths])
     where = ", ".join(str(path) for path in paths)
     by_id = {card.id: card for card in cards}
-    if len(by_id) < len(cards):
-        raise DuplicateIdError("two card files share an id", where=where)
     identity = card_set_hash(cards)[:12]
     named = not observations.cards.startswith("ids-")
     if named and observations.cards != identity:

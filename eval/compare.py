@@ -37,6 +37,8 @@ def compare_systems(
 ) -> tuple[PairedComparison, ...]:
     """Compares all pairs of systems, or each with a baseline, on every headline metric.
 
+    Controls that were run take no part, unless one is the baseline.
+
     Holm's family is the pairs compared on one metric under one policy.
 
     Args:
@@ -50,18 +52,18 @@ def compare_systems(
     Raises:
         ValueError: no such baseline.
     """
-    systems = list(samples.observations.preds)
+    systems = samples.observations.contenders
     pairs = list(combinations(systems, 2))
     if baseline is not None:
-        systems.remove(baseline)
-        pairs = [(system, baseline) for system in systems]
+        if baseline not in samples.observations.preds:
+            raise ValueError(f"no such baseline: {baseline}")
+        pairs = [(system, baseline) for system in systems if system != baseline]
+        systems = tuple(dict.fromkeys((*systems, baseline)))
     out: list[PairedComparison] = []
     for policy in samples.plan.policies:
         signed = replace(signature, policy=policy)
         wanted = metrics(COMPARED, policy)
-        alone = {
-            name: samples.distribution(wanted, policy, name) for name in samples.observations.preds
-        }
+        alone = {name: samples.distribution(wanted, policy, name) for name in systems}
         spreads = [_spreads(alone[a], alone[b], samples.plan.confidence) for a, b in pairs]
         for column, metric in enumerate(wanted):
             family = [

@@ -26,6 +26,12 @@ def main(
         list[Path] | None,
         typer.Option(help="Card file the results must be about; repeatable, in the asked order."),
     ] = None,
+    skip_other_cards: Annotated[
+        bool,
+        typer.Option(
+            "--skip-other-cards", help="Leave out, with a warning, results not of --cards."
+        ),
+    ] = False,
     baseline: Annotated[
         str | None, typer.Option(help="Hold all others against this system, not all pairs.")
     ] = None,
@@ -47,7 +53,7 @@ def main(
     bootstrap of the difference, Holm over the pairs. Two files may hold a system of one name.
     """
     from eval.abstention import POLICIES
-    from eval.card_check import check_cards
+    from eval.card_check import check_cards, only_of_these_cards
     from eval.compare import compare_systems
     from eval.comparison import ComparisonReport, markdown, verdict
     from eval.observations import read_observations
@@ -58,6 +64,8 @@ def main(
     files = [*(runs or ()), *(results or ())]
     if not files:
         raise typer.BadParameter("give at least one result file")
+    if skip_other_cards and cards:
+        files = only_of_these_cards(files, cards)
     seen = read_observations(files, common=common, distinguish=True)
     if cards:
         seen = check_cards(seen, cards)

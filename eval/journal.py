@@ -19,7 +19,7 @@ import msgspec
 
 from eval.result import Pred, Result, result_from_json, result_to_json
 from kg.base.errors import DuplicateIdError, RecordError, WriteError
-from kg.base.files import atomic_writer, to_json_bytes, write_errors_named
+from kg.base.files import atomic_writer, check_output, to_json_bytes, write_errors_named
 
 Key = tuple[str, str]
 """(system, card id): what a row answers. Never twice in a file."""
@@ -49,8 +49,7 @@ class Journal:
         """Where the last whole row ends; unknown until the file was read, empty or cleared."""
         with write_errors_named(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists() and not path.is_file():
-                raise WriteError("results need an ordinary file", where=str(path))
+            check_output(path)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         self._locks: list[int] = [self._descriptor]
         try:
@@ -167,7 +166,7 @@ class Journal:
         hint = "Nothing was changed. Repair the line, name another --out, or use --overwrite."
         try:
             result = result_from_json(msgspec.json.decode(line, type=dict))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RecordError(f"not a result: {error}", where=where, hint=hint) from error
         if (result.system, result.id) not in self._order or result.cards != self._card_set:
             raise RecordError(

@@ -75,7 +75,7 @@ def manifest_path(results: Path | str) -> Path:
     """Where the manifest of a result file stands: ``r/kg.jsonl`` → ``r/kg.manifest.json``."""
     results = Path(results)
     stem = results.name.removesuffix(".jsonl") or results.name
-    return results.with_name(f"{stem}.manifest.json")
+    return results.parent / f"{stem}.manifest.json"
 
 
 def read_manifest(path: Path | str) -> RunManifest:
@@ -88,7 +88,7 @@ def read_manifest(path: Path | str) -> RunManifest:
     path = require_file(path, "run manifest")
     try:
         return msgspec.json.decode(path.read_bytes(), type=RunManifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a run manifest: {error}",
             where=str(path),

@@ -31,6 +31,12 @@ def main(
         list[Path] | None,
         typer.Option(help="Card file the results must be about; repeatable, in the asked order."),
     ] = None,
+    skip_other_cards: Annotated[
+        bool,
+        typer.Option(
+            "--skip-other-cards", help="Leave out, with a warning, results not of --cards."
+        ),
+    ] = False,
     policy: Annotated[
         PolicyChoice, typer.Option(help="What counts as an answer and as an abstention.")
     ] = PolicyChoice.both,
@@ -52,14 +58,17 @@ def main(
     number in it means.
     """
     from eval.abstention import POLICIES
-    from eval.card_check import check_cards
+    from eval.card_check import check_cards, only_of_these_cards
     from eval.metrics_console import summary, tables
     from eval.metrics_report import measure
     from eval.observations import read_observations
     from eval.samples import Plan
     from kg.base.files import write_json_atomic
 
-    observations = read_observations([*results, *(more_results or ())], common=common)
+    files = [*results, *(more_results or ())]
+    if skip_other_cards and cards:
+        files = only_of_these_cards(files, cards)
+    observations = read_observations(files, common=common)
     if cards:
         observations = check_cards(observations, cards)
     plan = Plan(

@@ -77,7 +77,10 @@ class GroupReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One system under one policy, on the headline cards (context faithfulness left out)."""
+    """One system under one policy, on the headline cards.
+
+    Near-misses and context faithfulness are left out, unless the file holds near-misses alone.
+    """
 
     n_cards: int
     n_clusters: int
@@ -90,6 +93,8 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     per_label: dict[str, GroupReport] = {}
     per_kind: dict[str, GroupReport] = {}
     """By kind, near-misses under their own names; faithfulness kinds are not here."""
+    near_misses: GroupReport | None = None
+    """All near-misses together; null where there are none."""
     per_difficulty: dict[str, GroupReport] = {}
     faithfulness: dict[str, GroupReport] = {}
     """``withheld`` and ``counterfactual`` cards, which never enter the headline."""
@@ -182,8 +187,10 @@ class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
     """First 12 hex digits of the card set's hash; ``ids-`` and 12 digits made from ids and gold
     answers where the result files name no card set."""
     n_cards: int
-    """Headline cards; faithfulness cards are counted in ``n_faithfulness``."""
+    """Headline cards; those reported apart have counts of their own."""
     n_clusters: int
+    n_near_misses: int = 0
+    """Near-misses reported apart; 0 where they are the headline themselves."""
     n_faithfulness: int = 0
     label_counts: dict[str, int]
     confidence: float = 0.95
@@ -206,7 +213,7 @@ def read_metrics(path: Path | str) -> MetricsReport:
     path = require_file(path, "metrics file")
     try:
         report = msgspec.json.decode(path.read_bytes(), type=MetricsReport)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a metrics file: {error}", where=str(path), hint="Make it with `epoche metrics`."
         ) from error

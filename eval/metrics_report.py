@@ -81,7 +81,7 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         policy: _policy_report(samples, policy, msgspec.structs.replace(base, policy=policy))
         for policy in plan.policies
     }
-    few = 2 <= len(observations.preds) <= COMPARED_AT_MOST
+    few = 2 <= len(observations.contenders) <= COMPARED_AT_MOST
     comparisons = compare_systems(samples, signature=base) if few else ()
     labels = samples.labels(plan.policies[0])
     return MetricsReport(
@@ -89,7 +89,8 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         cards=observations.cards,
         n_cards=samples.n_cards,
         n_clusters=samples.n_clusters,
-        n_faithfulness=len(observations.ids) - samples.n_cards,
+        n_near_misses=_apart(observations)["near-miss"],
+        n_faithfulness=_apart(observations)["context-faithfulness"],
         label_counts={label: int((labels == code).sum()) for code, label in enumerate(LABELS)},
         confidence=plan.confidence,
         resamples=plan.resamples,
@@ -178,16 +179,20 @@ def _pair(interval: Sequence[float] | Floats) -> tuple[float, float]:
 def _policy_report(samples: Samples, policy: PolicyName, base: Signature) -> PolicyReport:
     """All systems and the controls under one policy."""
     groups = _Groups(samples, policy, base)
-    systems = {
+    reports = {
         name: _system_report(samples, policy, name, base, groups)
         for name in samples.observations.preds
     }
+    systems = {name: reports[name] for name in samples.observations.contenders}
     cards = cards_per_label(count_cells(samples.labels(policy), np.zeros(samples.n_cards, np.int8)))
     controls = control_counts(cards)
     return PolicyReport(
         systems=systems,
+        # A control that was run has intervals and kinds of its own; the others are computed.
         controls={
-            name: SystemReport(
+            name: reports[name]
+            if name in reports
+            else SystemReport(
                 n_cards=samples.n_cards,
                 n_clusters=samples.n_clusters,
                 table=table_of(counts),
@@ -227,6 +232,7 @@ def _system_report(
             )
             for name in samples.difficulties
         },
+        near_misses=groups.report("near-misses", answers).get("near-misses"),
         faithfulness=groups.report("faithfulness", answers),
         oracle=system in samples.observations.oracles,
     )
@@ -279,6 +285,7 @@ class _Groups:
                 for code, label in enumerate(LABELS)
             ],
             "kind": [self._group(k, "kind", at) for k, at in named if k not in FAITHFULNESS],
+            "near-misses": [self._group("near-misses", "set", np.flatnonzero(seen.near_misses))],
             "faithfulness": [self._group(k, "kind", at) for k, at in named if k in FAITHFULNESS],
         }
 
@@ -312,14 +319,21 @@ class _Groups:
         )
 
 
+def _apart(observations: Observations) -> dict[str, int]:
+    """How many cards of which set stay out of the headline."""
+    out = ~observations.headline
+    near = int((out & observations.near_misses).sum())
+    return {"near-miss": near, "context-faithfulness": int(out.sum()) - near}
+
+
 def _notes(
     observations: Observations, samples: Samples, policies: Mapping[str, PolicyReport]
 ) -> Iterator[str]:
     """What a reader of the numbers must know, in plain sentences."""
     yield from observations.notes
-    apart = len(observations.ids) - samples.n_cards
-    if apart:
-        yield f"{apart} context-faithfulness cards are reported apart and enter no headline number."
+    for what, apart in _apart(observations).items():
+        if apart:
+            yield f"{apart} {what} cards are reported apart and enter no headline number."
     if not samples.n_cards:
         yield "There are no headline cards, so every headline metric is null."
         return
@@ -328,9 +342,9 @@ def _notes(
             f"Only {samples.n_clusters} clusters: bootstrap intervals are too narrow below "
             f"{FEW_CLUSTERS}."
         )
-    if len(observations.preds) > COMPARED_AT_MOST:
+    if len(observations.contenders) > COMPARED_AT_MOST:
         yield (
-            f"{len(observations.preds)} systems: pairs are not compared here; use "
+            f"{len(observations.contenders)} systems: pairs are not compared here; use "
             "`epoche compare --baseline`."
         )
     for policy, report in policies.items():

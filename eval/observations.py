@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from eval.manifest import manifest_path, read_manifest
 from eval.metrics_record import Source
-from eval.outcomes import GOLD_CODE, LABEL_CODE, LABELS, PRED_CODE, Codes, read_pred
+from eval.outcomes import CONTROLS, GOLD_CODE, LABEL_CODE, LABELS, PRED_CODE, Codes, read_pred
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
 from kg.claims import GOLD_OF_LABEL
 
 FAITHFULNESS = ("withheld", "counterfactual")
 """Kinds whose gold follows the card against the graph: always reported apart."""
+
+NEAR_MISS = "near-miss/"
+"""What kinds of near-misses begin with: reported apart from the cards they were joined to."""
 
 _MISSING = 255
 
@@ -78,9 +81,25 @@ class Observations:
         return int(self.clusters.max()) + 1 if self.clusters.size else 0
 
     @property
+    def contenders(self) -> tuple[str, ...]:
+        """The systems that were read, without controls that were run for real."""
+        return tuple(name for name in self.preds if name not in CONTROLS)
+
+    @property
     def headline(self) -> NDArray[np.bool_]:
-        """Cards that enter the headline, shape (n,): all but context faithfulness."""
-        return np.array([kind not in FAITHFULNESS for kind in self.kinds], dtype=np.bool_)
+        """Cards that enter the headline, shape (n,).
+
+        All but context faithfulness and near-misses. Near-misses alone (a file of nothing else)
+        are their own headline.
+        """
+        ordinary = np.array([kind not in FAITHFULNESS for kind in self.kinds], dtype=np.bool_)
+        context = ordinary & ~self.near_misses
+        return context if context.any() else ordinary
+
+    @property
+    def near_misses(self) -> NDArray[np.bool_]:
+        """Which cards are near-misses, shape (n,)."""
+        return np.array([kind.startswith(NEAR_MISS) for kind in self.kinds], dtype=np.bool_)
 
 
 @dataclass

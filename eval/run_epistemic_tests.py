@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kg.base.console import run_script, say, warn
+
+
+class IfStale(StrEnum):
+    """What to do with results that belong to another run."""
+
+    error = "error"
+    set_aside = "set-aside"
 
 
 def main(
@@ -38,6 +46,9 @@ def main(
             help="Replace what --out holds, instead of taking up a run that was cut off.",
         ),
     ] = False,
+    if_stale: Annotated[
+        IfStale, typer.Option(help="What to do when --out holds a run of other cards or settings.")
+    ] = IfStale.error,
     retry_errors: Annotated[
         bool, typer.Option("--retry-errors", help="Ask again what ended in ERROR.")
     ] = False,
@@ -78,6 +89,7 @@ def main(
         domain=origin.domain or domain,
         limit=limit,
         overwrite=overwrite,
+        set_aside=if_stale is IfStale.set_aside,
         retry_errors=retry_errors,
     )
     counts = done.manifest.counts

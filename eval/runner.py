@@ -33,7 +33,7 @@ from eval.redaction import hide_secret_values
 from eval.registry import AnySystem
 from eval.result import PREDS
 from eval.system import ClaimOracle
-from kg.base.console import progress
+from kg.base.console import progress, warn
 from kg.base.errors import (
     CardSetMismatchError,
     EpocheError,
@@ -41,7 +41,7 @@ from kg.base.errors import (
     SystemNotFoundError,
     WriteError,
 )
-from kg.base.files import sha256_file
+from kg.base.files import sha256_file, write_errors_named
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ def run(
     domain: str | None = None,
     limit: int | None = None,
     overwrite: bool = False,
+    set_aside: bool = False,
     retry_errors: bool = False,
 ) -> Run:
     """Asks systems the cards of a file and appends each answer to ``out`` as it comes.
@@ -97,6 +98,7 @@ def run(
         domain: of the cards, for the manifest.
         limit: ask only the first so many cards; a later run with a higher limit goes on.
         overwrite: forget what ``out`` holds.
+        set_aside: rename what ``out`` holds if it belongs to another run, and start afresh.
         retry_errors: ask again what ended in ``ERROR``.
 
     Raises:
@@ -143,6 +145,8 @@ def run(
         status="running",
     )
     beside = manifest_path(out)
+    if set_aside and not overwrite:
+        _set_stale_aside(manifest, beside, out)
     with Journal(out, order, card_set[:12]) as journal:
         if overwrite:
             journal.clear()
@@ -209,6 +213,21 @@ def _continued(new: RunManifest, beside: Path, out: Path) -> RunManifest:
                 hint=hint,
             )
     return msgspec.structs.replace(new, started=old.started, resumed=old.resumed + 1)
+
+
+def _set_stale_aside(new: RunManifest, beside: Path, out: Path) -> None:
+    """Renames results of another run to ``X.stale-<their card set>.jsonl``; nothing is deleted."""
+    if not (out.is_file() and beside.is_file() and out.stat().st_size):
+        return
+    try:
+        _continued(new, beside, out)
+    except CardSetMismatchError as error:
+        old = read_manifest(beside)
+        aside = out.with_name(f"{out.stem}.stale-{old.cards_sha256[:12]}{out.suffix}")
+        with write_errors_named(aside):
+            out.replace(aside)
+            beside.replace(manifest_path(aside))
+        warn(f"set aside as {aside.name}: {error.what}")
 
 
 def _keep_cards_safe(cards_file: Path, out: Path) -> None:

@@ -31,7 +31,7 @@ class BM25(Ranked):
         tokens = [content_words(passage.text) for passage in passages]
         self._vocabulary = {token for line in tokens for token in line}
         if self._vocabulary:
-            import bm25s  # type: ignore[import-untyped]  # the library ships no types
+            import bm25s
 
             self._index = bm25s.BM25(k1=k1, b=b, method="lucene")
             self._index.index(tokens, show_progress=False)

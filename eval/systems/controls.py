@@ -24,7 +24,7 @@ class Constant:
     """Gives the same answer to every card."""
 
     def __init__(self, pred: Gold) -> None:
-        self.name = f"always-{pred.lower()}"
+        self.name = f"always-{pred}"
         self._answer = Answer(pred=pred)
 
     def params(self) -> dict[str, Any]:
@@ -58,24 +58,24 @@ class RandomChoice:
         return Answer(pred=chooser.choice(_CHOICES))
 
 
-@register("always-yes")
+@register("always-YES")
 def always_yes(options: SystemOptions) -> Constant:
     """Control: YES to everything."""
-    Settings(options.settings, "always-yes").refuse_others()
+    Settings(options.settings, "always-YES").refuse_others()
     return Constant("YES")
 
 
-@register("always-no")
+@register("always-NO")
 def always_no(options: SystemOptions) -> Constant:
     """Control: NO to everything."""
-    Settings(options.settings, "always-no").refuse_others()
+    Settings(options.settings, "always-NO").refuse_others()
     return Constant("NO")
 
 
-@register("always-unknown")
+@register("always-UNKNOWN")
 def always_unknown(options: SystemOptions) -> Constant:
     """Control: UNKNOWN to everything."""
-    Settings(options.settings, "always-unknown").refuse_others()
+    Settings(options.settings, "always-UNKNOWN").refuse_others()
     return Constant("UNKNOWN")
 
 
@@ -88,6 +88,6 @@ def random_choice(options: SystemOptions) -> RandomChoice:
 
 @register("controls")
 def controls(options: SystemOptions) -> tuple[Constant | RandomChoice, ...]:
-    """The four controls (always-yes, always-no, always-unknown, random) into one file."""
+    """The four controls (always-YES, always-NO, always-UNKNOWN, random) into one file."""
     Settings(options.settings, "controls").refuse_others()
     return (*(Constant(pred) for pred in _CHOICES), RandomChoice(options.seed))

@@ -156,7 +156,7 @@ def test_a_baseline_halves_the_work(tmp_path: Path) -> None:
     path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.8), rows_of("c", 0.75))
     found = compared(path, baseline="b")
     assert {(one.a, one.b) for one in found} == {("a", "b"), ("c", "b")}
-    with pytest.raises(ValueError, match="not in list"):
+    with pytest.raises(ValueError, match="no such baseline: z"):
         compared(path, baseline="z")
 
 

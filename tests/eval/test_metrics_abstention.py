@@ -30,7 +30,7 @@ from kg.claims import GOLD_OF_LABEL
 
 ROOT = Path(__file__).parents[2]
 QUICK = Plan(resamples=200)
-KINDS = {"E": ("asserted", "inferred"), "C": ("functional", "near-miss/sibling"), "U": ("absent",)}
+KINDS = {"E": ("asserted", "inferred"), "C": ("functional", "denied"), "U": ("absent",)}
 
 
 def rows_of(
@@ -96,7 +96,7 @@ def test_the_report_has_everything_for_every_system(report: MetricsReport) -> No
         for system in part.systems.values():
             assert list(system.per_label) == ["E", "C", "U"]
             assert list(system.per_kind) == [
-                *("asserted", "inferred", "functional", "near-miss/sibling", "absent"),
+                *("asserted", "inferred", "denied", "functional", "absent"),
             ]
             assert list(system.per_difficulty) == ["easy", "hard"]
             assert sum(group.n_cards for group in system.per_kind.values()) == 120
@@ -409,7 +409,7 @@ def test_results_are_held_against_their_cards(
     swapped = {**rows[0], "label": "U", "gold": "UNKNOWN"}
     with pytest.raises(CardSetMismatchError, match="as E"):
         check_cards(read_observations([write(tmp_path / "r", [swapped])]), [path])
-    with pytest.raises(DuplicateIdError, match="share an id"):
+    with pytest.raises(DuplicateIdError, match="occurs twice"):
         check_cards(seen, [path, path])
 
 
@@ -441,3 +441,24 @@ def test_as_a_script_it_ends_in_one_line_and_a_code(
 
 def test_codes_cover_gold_and_label_alike() -> None:
     assert {GOLD_OF_LABEL[label]: code for label, code in LABEL_CODE.items()} == GOLD_CODE
+
+
+def test_near_misses_joined_to_cards_are_apart_and_alone_are_the_headline(tmp_path: Path) -> None:
+    rows = rows_of("good", good)
+    alone = measure(read_observations([write(tmp_path / "a.jsonl", rows)]), QUICK)
+    near = [
+        {**row, "id": f"n{row['id']}", "kind": "near-miss/sibling", "pred": "YES", "pass": False}
+        for row in rows
+        if row["label"] == "C"
+    ]
+    both = measure(read_observations([write(tmp_path / "b.jsonl", rows + near)]), QUICK)
+    assert (both.n_cards, both.n_near_misses) == (alone.n_cards, len(near))
+    system, before = (each.policies["licensed"].systems["good"] for each in (both, alone))
+    assert system.metrics == before.metrics
+    assert system.near_misses is not None
+    assert before.near_misses is None
+    assert system.near_misses.metrics["CVRR"].value == 0.0
+    assert any(f"{len(near)} near-miss cards are reported apart" in note for note in both.notes)
+    only = measure(read_observations([write(tmp_path / "c.jsonl", near)]), QUICK)
+    assert (only.n_cards, only.n_near_misses) == (len(near), 0)
+    assert only.policies["licensed"].systems["good"].metrics["CVRR"].value == 0.0

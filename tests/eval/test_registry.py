@@ -65,7 +65,7 @@ def names(name: str) -> list[str]:
 
 def test_ours_are_listed_with_a_line_each() -> None:
     listed = system_names()
-    for name in ("kg", "rag", "controls", "always-yes", "always-no", "always-unknown", "random"):
+    for name in ("kg", "rag", "controls", "always-YES", "always-NO", "always-UNKNOWN", "random"):
         assert listed[name], name
         assert "\n" not in listed[name]
 
@@ -115,8 +115,8 @@ def test_the_current_folder_comes_last_on_the_path(module: str) -> None:
 
 
 def test_unknown_names_list_the_nearest_first() -> None:
-    with pytest.raises(SystemNotFoundError, match="Nearest first: always-no, always-yes") as caught:
-        names("always-o")
+    with pytest.raises(SystemNotFoundError, match="Nearest first: always-NO, always-YES") as caught:
+        names("always-O")
     assert "mypkg.mod:Class" in str(caught.value)
 
 
@@ -164,7 +164,7 @@ def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_settings_nobody_knows_are_refused_by_our_systems() -> None:
-    for name in ("kg", "controls", "always-yes", "always-no", "always-unknown", "random", "rag"):
+    for name in ("kg", "controls", "always-YES", "always-NO", "always-UNKNOWN", "random", "rag"):
         with pytest.raises(SettingError, match="no setting 'colour'"):
             make_systems(name, SystemOptions(settings={"colour": "red"}))
 

@@ -192,7 +192,7 @@ def test_secrets_in_exceptions_are_hidden(folder: Path, card_file: CardFile) -> 
         (["--system", "kgg"], 16, "Nearest first: kg,"),
         (["--system", "nowhere.at:All"], 16, "cannot be imported"),
         (["--system", "slowly:Fast"], 16, "It has: Slow, Leaky"),
-        (["--system", "always-yes", "--set", "top_k=3"], 19, "It has none"),
+        (["--system", "always-YES", "--set", "top_k=3"], 19, "It has none"),
         (["--cards", "absent.jsonl"], 3, "absent.jsonl"),
     ],
 )

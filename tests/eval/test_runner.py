@@ -213,6 +213,22 @@ def test_results_of_another_run_are_refused_and_kept(
     assert (out.read_bytes(), manifest_path(out).read_bytes()) == before
 
 
+def test_stale_results_are_set_aside_whole_when_asked(card_file: CardFile, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    ask(card_file(5), out, Echo())
+    before = out.read_bytes()
+    ask(card_file(6), out, Echo(), set_aside=True)
+    (aside,) = tmp_path.glob("r.stale-*.jsonl")
+    assert aside.read_bytes() == before
+    assert manifest_path(aside).is_file()
+    assert sum(1 for _ in read_results(out)) == 6
+    # A run of its own is resumed, not set aside.
+    ask(card_file(6), out, Echo(), set_aside=True)
+    assert len(list(tmp_path.glob("r.stale-*"))) == 2, (
+        "a run of one's own is resumed, not set aside"
+    )
+
+
 def test_cards_that_changed_only_behind_the_view_are_noticed(
     card_file: CardFile, tmp_path: Path
 ) -> None:

@@ -40,8 +40,8 @@ def system(name: str, **settings: str) -> System:
 
 
 def test_constant_controls_answer_what_they_are_called() -> None:
-    for name, expected in (("yes", "YES"), ("no", "NO"), ("unknown", "UNKNOWN")):
-        control = system(f"always-{name}")
+    for expected in ("YES", "NO", "UNKNOWN"):
+        control = system(f"always-{expected}")
         assert {pred(control, view(f"Q{number}?")) for number in range(5)} == {expected}
 
 
@@ -68,7 +68,7 @@ def test_controls_share_one_file_card_by_card(
     cards = card_file(10)
     done = run(cards, make_systems("controls", OPTIONS), out, asked_as="controls")
     rows = list(read_results(out))
-    names = ["always-yes", "always-no", "always-unknown", "random"]
+    names = ["always-YES", "always-NO", "always-UNKNOWN", "random"]
     expected = [(card.id, name) for card in read_cards(cards) for name in names]
     assert [(row.id, row.system) for row in rows] == expected
     assert done.manifest.systems == tuple(names)

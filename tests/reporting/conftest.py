@@ -154,7 +154,7 @@ def build_world(
     rng = random.Random(11)
     plan: dict[str, tuple[float, float, float] | Pred] = dict(systems or SYSTEMS)
     if controls:
-        plan |= {"always-YES": "YES", "always-unknown": "UNKNOWN"}
+        plan |= {"always-YES": "YES", "always-UNKNOWN": "UNKNOWN"}
     for number, (system, shares) in enumerate(plan.items()):
         rows = []
         for card in world.cards:

@@ -33,8 +33,8 @@ def copy(world, tmp_path, kit):
 
 def test_reads_what_belongs_together(world):
     inputs = read_inputs(world.results, world.metrics)
-    assert inputs.systems == ("kg", "careful", "hasty", "always-YES", "always-unknown")
-    assert inputs.controls == {"always-YES", "always-unknown"}
+    assert inputs.systems == ("kg", "careful", "hasty", "always-YES", "always-UNKNOWN")
+    assert inputs.controls == {"always-YES", "always-UNKNOWN"}
     assert len(inputs.cards) == 60
     assert len(inputs.runs) == 5
     assert inputs.domain is None
