@@ -7,7 +7,7 @@ the oracle alone. A proposal that does not hold is thrown away.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from random import Random
 from typing import NamedTuple
 
@@ -66,13 +66,15 @@ class Recipes:
         self.rng = rng
         self.single = single
         self.used: set[int] = set()
+        self.strict = True
         self.e_kinds = tuple(kind for kind in pool.e_kinds if kind in e_kinds)
         drawn = [pool.draw_holder(rng) for _ in range(NAME_SAMPLE if self.e_kinds else 0)]
         others = pool.without if single else []
         others = rng.sample(others, min(NAME_SAMPLE, len(others)))
         names = [x for x in dict.fromkeys([*drawn, *others]) if x is not None]
         self._telling = telling_words(self.world, names)
-        self._told: dict[int, frozenset[str]] = {}
+        self._deniers = list(self.world.denials)
+        self._told: dict[int, tuple[frozenset[str], int]] = {}
 
     @property
     def families(self) -> dict[str, Drawer]:
@@ -107,9 +109,11 @@ class Recipes:
         """Someone who has an anchor, but not this one, and resembles ``like``."""
         return self._draw(self._holder, like, anchor)
 
-    def next_round(self) -> None:
-        """Lets everyone be asked about once more."""
+    def next_round(self, *, strict: bool) -> None:
+        """Lets everyone be asked about once more; popularity need not match unless ``strict``."""
         self.used.clear()
+        self._told.clear()
+        self.strict = strict
 
     def entailed(self, like: int | None) -> tuple[int, int] | None:
         """A true pair ``(x, a)`` whose ``x`` resembles ``like``."""
@@ -132,11 +136,15 @@ class Recipes:
                 return x, wanted[x]
         return None
 
-    def telling(self, x: int) -> frozenset[str]:
-        """The words of a name that many names have."""
+    def telling(self, x: int) -> tuple[frozenset[str], int]:
+        """What must be equal within a triplet: the frequent words of a name, and popularity.
+
+        Popularity counts by doubling: 0, 1, 2 to 3, 4 and more facts that point at ``x``.
+        """
         found = self._told.get(x)
         if found is None:
-            found = self._told[x] = self.world.words(x) & self._telling
+            popular = min(3, self.world.pointed_at(x).bit_length()) if self.strict else 0
+            found = self._told[x] = (self.world.words(x) & self._telling, popular)
         return found
 
     def stated(self, x: int, a: int) -> tuple[Fact, ...] | None:
@@ -149,7 +157,16 @@ class Recipes:
         return not texts[fact.s].startswith("_:") and not texts[fact.o].startswith("_:")
 
     def _fresh(self, x: int, a: int) -> bool:
-        return x not in self.used and self.world.nameable(x) and self.world.nameable(a)
+        if x in self.used or not self._meant(x if self.pool.varying == "subj" else a):
+            return False
+        return self.world.nameable(x) and self.world.nameable(a)
+
+    def _meant(self, subject: int) -> bool:
+        """Whether the subject's name fits the hint; where objects vary, the anchor is checked."""
+        hint = self.pool.hint
+        return (
+            not hint or self.pool.varying == "obj" or hint in self.world.label(subject).casefold()
+        )
 
     def _holder(self) -> int | None:
         return self.pool.draw_holder(self.rng)
@@ -179,7 +196,7 @@ class Recipes:
             if anchor is not None:
                 fit = [x for x in fit if self._shares_as_many(like, x, anchor)]
             fit = by_likeness(self.world, self.pool.p, fit[:RANKED], like)
-        return next((x for x in fit if self.world.nameable(x)), None)
+        return next((x for x in fit if self.world.nameable(x) and self._meant(x)), None)
 
     def _triplet(
         self, anchor: int, e: int, c: Role | None, u: int | None, *, with_types: bool = False
@@ -218,21 +235,35 @@ class Recipes:
         x, anchor = (fact.s, fact.o) if self.pool.varying == "subj" else (fact.o, fact.s)
         if not self._fresh(x, anchor):
             return None
+        # Denials are rare, so that one about the asked subject would tell: take others who have
+        # some as well, where there are any.
+        e = self._true_like(x, anchor, self.world.denials) or self._true_like(x, anchor)
+        if e is None:
+            return None
+        u = self._draw(self._denier, x, anchor) or self.unknown(x, anchor)
+        return self._triplet(anchor, e, Role("C", x, (fact,)), u)
+
+    def _denier(self) -> int | None:
+        """Someone of whom something is denied, and who could be an unknown."""
+        x = self._deniers[int(self.rng.random() * len(self._deniers))]
+        return None if self.single and self.pool.anchors_of(x) else x
+
+    def _true_like(self, x: int, anchor: int, among: Collection[int] | None = None) -> int | None:
+        """Someone fresh who truly has the anchor and resembles ``x``."""
+        told = self.telling(x)
         holders = [
             e
             for e in self.pool.holders_of(anchor)
             if e != x
+            and (among is None or e in among)
             and e not in self.used
-            and self.telling(e) == self.telling(x)
+            and self.telling(e) == told
             and self._shares_as_many(x, e, anchor)
         ]
         if len(holders) > DRAWS:
             holders = self.rng.sample(holders, DRAWS)
         likest = by_likeness(self.world, self.pool.p, holders, x)
-        e = next((e for e in likest if self._fresh(e, anchor)), None)
-        if e is None:
-            return None
-        return self._triplet(anchor, e, Role("C", x, (fact,)), self.unknown(x, anchor))
+        return next((e for e in likest if self._fresh(e, anchor)), None)
 
     def _denials(self) -> list[Fact]:
         p = self.pool.p
@@ -243,18 +274,17 @@ class Recipes:
         pair = self.entailed(None)
         if pair is None:
             return None
-        e, anchor = pair
+        anchor = pair[1]
         way = [anchor]
         for _ in range(hops):
-            further = [y for y in self.pool.anchors_of(way[-1]) if y != e and y not in way]
+            further = [y for y in self.pool.anchors_of(way[-1]) if y not in way]
             if not further:
                 return None
             way.append(further[self.rng.randrange(len(further))])
         x = way[-1]
-        if not self._fresh(x, anchor) or self.world.types(x) != self.world.types(e):
+        e = self._true_like(x, anchor) if self._fresh(x, anchor) else None
+        if e is None or e in way or self.world.types(x) != self.world.types(e):
             return None  # A sea would betray itself: seas flow nowhere.
-        if self.telling(x) != self.telling(e):
-            return None
         facts: list[Fact] = []
         for one, two in itertools.pairwise(way):
             step = self.stated(one, two)

@@ -93,7 +93,7 @@ class TripletSource:
                     return
                 # A bare graph may have too few facts for sentences that also read alike.
                 self.strict = False
-            self.recipes.next_round()
+            self.recipes.next_round(strict=self.strict)
 
     def _round(self) -> Iterator[Triplet]:
         """Triplets in which nobody is asked about twice."""

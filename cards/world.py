@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import cached_property
 from typing import TypeAlias
@@ -11,6 +12,7 @@ from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 
 _WORD = re.compile(r"\w+")
+SAMPLE = 300
 IN_EDGE_LIMIT = 20
 """A term that more facts than this point at is a hub: its incoming facts make poor context."""
 
@@ -33,6 +35,7 @@ class World:
         self.terms = kb.graph.index.terms
         self._names: dict[int, str] = {}
         self._words: dict[int, frozenset[str]] = {}
+        self._pointing: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._styles: dict[Place, Style] = {}
         self._nameable: dict[int, bool] = {}
         self._outgoing: dict[int, list[Fact]] = {}
@@ -164,6 +167,25 @@ class World:
             if not self.terms.text(s).startswith("_:"):
                 facts.append(Fact(s, p, term))
         return facts
+
+    def pointed_at(self, term: int) -> int:
+        """How many sayable facts have ``term`` as object."""
+        return sum(len(self.graph.subjects(p, term)) for p in self._between(self.types(term)))
+
+    def _between(self, types: tuple[int, ...]) -> tuple[int, ...]:
+        """Sayable predicates whose objects (the first few) have one of some classes."""
+        known = self._pointing.get(types)
+        if known is None:
+            wanted = set(types)
+            known = self._pointing[types] = tuple(
+                p
+                for p in self.sayable
+                if any(
+                    not self.terms.is_literal(o) and (not wanted or wanted & {*self.types(o)})
+                    for _, o in itertools.islice(self.graph.pairs(p), SAMPLE)
+                )
+            )
+        return known
 
     def claim(self, s: int, p: int, o: int) -> Claim:
         """A claim in term text."""

@@ -1,0 +1,154 @@
+"""Near-misses: named, proved, scored, balanced over strategies, the same bytes every time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from adversarial.hardness import WEIGHTS, hardness
+from adversarial.make_near_miss import main
+from adversarial.near_miss import NearMisses, NearMissPlan, make_near_misses
+from adversarial.strategies import STRATEGIES, Ground
+from cards.card import read_cards
+from cards.facts import triples_of_meta
+from cards.seeding import seeded
+from cards.world import World
+from kg.base.errors import DomainError, QuotaError
+from kg.graph import Graph
+from kg.knowledge import KnowledgeBase
+from kg.oracle import Oracle
+
+ROOT = Path(__file__).parents[2]
+WM = "https://epoche.example/rivers#"
+
+
+@pytest.fixture(scope="module")
+def rivers() -> KnowledgeBase:
+    return KnowledgeBase.open("rivers")
+
+
+@pytest.fixture(scope="module")
+def made(rivers: KnowledgeBase) -> NearMisses:
+    return make_near_misses(rivers, NearMissPlan(num=120, seed=5))
+
+
+def test_all_strategies_share_the_number(made: NearMisses) -> None:
+    assert made.missing == 0
+    assert len(made.cards) == 120
+    assert set(made.counts) == set(STRATEGIES)
+    sizes = [sum(found.values()) for found in made.counts.values()]
+    assert min(sizes) > 0
+    assert Counter(card.kind for card in made.cards) == {
+        f"near-miss/{name}": sum(found.values()) for name, found in made.counts.items()
+    }
+
+
+def test_every_near_miss_is_proved_on_graph_and_card(
+    rivers: KnowledgeBase, made: NearMisses
+) -> None:
+    assert {card.label for card in made.cards} == {"C", "U"}
+    for card in made.cards:
+        assert rivers.oracle.license(card.claim).label == card.label
+        rules = rivers.words.rules(card.claim.pred)
+        shapes = rivers.shapes.subset([shape for rule in rules for shape in rule.shapes])
+        axioms = [axiom for rule in rules for axiom in rule.axioms]
+        graph = Graph.from_claims([*triples_of_meta(card.meta["triples"]), *axioms])
+        local = Oracle(graph, shapes, regime=rivers.domain.regime)
+        assert local.license(card.claim).label == card.label, card.question
+
+
+def test_no_claim_occurs_twice_and_ids_are_opaque(made: NearMisses) -> None:
+    assert len({card.claim for card in made.cards}) == len(made.cards)
+    assert len({card.id for card in made.cards}) == len(made.cards)
+    assert not any("near" in card.id for card in made.cards)
+
+
+def test_hardness_is_the_documented_sum(made: NearMisses) -> None:
+    assert sum(WEIGHTS.values()) == pytest.approx(1)
+    for card in made.cards:
+        parts = card.meta["hardness_parts"]
+        assert all(0 <= value <= 1 for value in parts.values())
+        total = sum(WEIGHTS[name] * value for name, value in parts.items())
+        assert card.meta["hardness"] == pytest.approx(total, abs=1e-3)
+    assert len({card.meta["hardness"] for card in made.cards}) > 20
+
+
+def test_strategies_do_what_they_say(rivers: KnowledgeBase) -> None:
+    world = World(rivers)
+    p = world.id(WM + "flowsInto")
+    ground = Ground(world, p, seeded(1))
+    base = "https://epoche.example/rivers/"
+    s, o = world.id(base + "neckar"), world.id(base + "rhine")
+    assert world.graph.has(s, p, o)
+    down = [c.wrong for c in STRATEGIES["downstream"](ground, s, o)]
+    assert down == list(world.closed.objects(o, p))
+    back = next(STRATEGIES["inverse"](ground, s, o))
+    assert (back.subject, back.wrong) == (o, s)
+    for name in ("swapped-subjects", "similar-name", "popularity", "sibling"):
+        for candidate in STRATEGIES[name](ground, s, o):
+            assert candidate.subject == s
+            assert candidate.wrong != o
+    assert not list(STRATEGIES["numeric"](ground, s, o))
+    twin, _ = hardness(world, p, o, o)
+    far, _ = hardness(world, p, world.id(base + "germany"), o)
+    assert twin > far
+
+
+def test_numeric_takes_the_nearest_values(rivers: KnowledgeBase) -> None:
+    world = World(rivers)
+    p = world.id(WM + "length")
+    ground = Ground(world, p, seeded(1))
+    s, o = next(iter(world.graph.pairs(p)))
+    values = [value for value, _ in ground.numbers]
+    assert values == sorted(values)
+    wrong = [c.wrong for c in STRATEGIES["numeric"](ground, s, o)]
+    assert wrong
+    assert o not in wrong
+
+
+def test_with_entailed_adds_true_partners(rivers: KnowledgeBase) -> None:
+    flows = (WM + "flowsInto",)
+    made = make_near_misses(rivers, NearMissPlan(predicates=flows, num=40, with_entailed=True))
+    contexts: dict[str, set[str]] = defaultdict(set)
+    for card in made.cards:
+        contexts[card.meta["context"]].add(card.label)
+    entailed = [card for card in made.cards if card.label == "E"]
+    assert len(entailed) >= 20
+    assert all("E" in contexts[card.meta["context"]] for card in entailed)
+    assert all(rivers.oracle.closure.has(card.claim) for card in entailed)
+
+
+def test_restricting_to_a_strategy_and_errors(tmp_path: Path) -> None:
+    out = tmp_path / "n.jsonl"
+    main(out=out, domain="rivers", pred=["flowsInto"], num=10, strategy=["downstream"])
+    assert {card.kind for card in read_cards(out)} == {"near-miss/downstream"}
+    with pytest.raises(DomainError, match="no strategy"):
+        main(out=out, domain="rivers", num=3, strategy=["downhill"])
+    with pytest.raises(QuotaError, match="near-misses"):
+        main(out=out, domain="rivers", pred=["flowsInto"], num=10, strategy=["numeric"])
+
+
+def test_works_on_mayors(tmp_path: Path) -> None:
+    out = tmp_path / "n.jsonl"
+    main(out=out, domain="mayors", num=6)
+    assert len(read_cards(out)) == 6
+
+
+def test_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
+    found = []
+    for hash_seed in ("0", "99"):
+        out = tmp_path / hash_seed / "n.jsonl"
+        subprocess.run(
+            [sys.executable, "adversarial/make_near_miss.py", "--out", str(out), "--num", "40"],
+            check=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+        )
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
