@@ -15,6 +15,7 @@ from kg.index import Index, Triple
 from kg.reference import index_to_rdflib, validate
 from kg.retarget import validate_foci
 from kg.shapes.components import Result
+from kg.shapes.lexicon import quiet_rdflib
 from kg.shapes.model import Raw
 from kg.shapes.program import Program, Targeted
 from kg.terms import to_rdflib
@@ -60,7 +61,8 @@ class DataGraph:
         """The graph with a claim in it, for the length of a ``with`` block."""
         data = self.without(triple)
         text = self._index.terms.text
-        s, p, o = (to_rdflib(text(term)) for term in triple)
+        with quiet_rdflib():
+            s, p, o = (to_rdflib(text(term)) for term in triple)
         # rdflib may hold two of our literals to be one; what was there must stay there.
         added = (s, p, o) not in data
         if added:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kg.base.errors import ShapesEngineError
 from kg.shapes import Shapes
+from kg.shapes.lexicon import quiet_rdflib
 from kg.shapes.model import Raw
 from kg.shapes.vocabulary import SH
 from kg.terms import RDF, from_rdflib, to_rdflib
@@ -25,11 +26,12 @@ def index_to_rdflib(index: Index) -> rdflib.Graph:
     graph = rdflib.Graph(bind_namespaces="none")
     made: dict[int, rdflib.term.Identifier] = {}
     text = index.terms.text
-    for triple in index.triples():
-        for term in triple:
-            if term not in made:
-                made[term] = to_rdflib(text(term))
-        graph.add((made[triple[0]], made[triple[1]], made[triple[2]]))
+    with quiet_rdflib():
+        for triple in index.triples():
+            for term in triple:
+                if term not in made:
+                    made[term] = to_rdflib(text(term))
+            graph.add((made[triple[0]], made[triple[1]], made[triple[2]]))
     return graph
 
 
@@ -48,7 +50,7 @@ def validate(data: rdflib.Graph, shapes_graph: rdflib.Graph, shapes: Shapes) -> 
     import rdflib
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), quiet_rdflib():
             warnings.simplefilter("ignore")
             _, report, text = pyshacl.validate(
                 data,

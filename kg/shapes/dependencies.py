@@ -32,11 +32,6 @@ class Edge:
     back: Walk | None
     """From the near end to the focus nodes; None where it is the focus node."""
 
-    def foci(self, index: Index, s: int, o: int) -> Iterator[int]:
-        """Focus nodes the triple ``s predicate o`` can matter to."""
-        near = o if self.inverse else s
-        yield from (near,) if self.back is None else self.back(index, near)
-
 
 @dataclass(frozen=True)
 class AnyEdge:

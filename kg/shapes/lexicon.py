@@ -23,7 +23,7 @@ MEMO_LIMIT = 500_000
 
 @contextlib.contextmanager
 def quiet_rdflib() -> Iterator[None]:
-    """Keeps rdflib from logging a traceback for every ill-typed literal it meets."""
+    """Keeps rdflib from logging every ill-typed literal and malformed IRI it meets."""
     logger = logging.getLogger("rdflib.term")
     before, logger.disabled = logger.disabled, True
     try:

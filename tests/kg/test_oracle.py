@@ -396,3 +396,22 @@ def test_claim_that_rdflib_takes_for_another_does_no_harm(tmp_path: Path) -> Non
     asked = oracle(tmp_path, shapes, 'x a R\nx p "t"@en--ltr', engine="pyshacl")
     assert asked.license(claim('x p "t"@en')).label == "U"
     assert len(asked._data.without(None)) == 2
+
+
+def test_message_of_a_query_names_what_it_found(ask) -> None:
+    shapes = (
+        'e:S sh:targetClass e:R ; sh:sparql [ sh:message "{$this} must not lead to {?value}" ; '
+        'sh:select "SELECT $this ?value WHERE { $this <http://e/p> ?value }" ] .'
+    )
+    verdict = ask("x a R", shapes, "x p y")
+    assert verdict.proof.violations[0].message == f"{E}x must not lead to {E}y"
+
+
+def test_deactivated_shapes_and_queries_say_nothing(ask) -> None:
+    query = 'sh:select "SELECT $this WHERE { $this <http://e/p> ?v }" ; sh:deactivated true'
+    shapes = (
+        f"e:S sh:targetClass e:R ; sh:sparql [ {query} ] . "
+        "e:T sh:targetClass e:R ; sh:deactivated true ; "
+        "sh:property [ sh:path e:p ; sh:maxCount 0 ] ."
+    )
+    assert ask("x a R", shapes, "x p y").label == "U"

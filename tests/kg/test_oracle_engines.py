@@ -180,9 +180,22 @@ class Maker:
                 f"$this {p} ?value . OPTIONAL {{ $this {q} ?x }} FILTER (!bound(?x))",
                 f"$this {p} ?x . BIND (?x AS ?value)",
                 f"$this {p} ?value . FILTER (STR(?value) > 'http://e/c')",
+                f"$this {p} [ {q} ?value ] .",
+                f"<{E}a> {p} ?value . $this {q} ?value .",
+                f"?x {p} <{E}b> . $this {q} ?value . FILTER (?x = ?value || ?x < ?none)",
+                f"?x {p} ?x . $this {q} ?value .",
+                f"$this !{p} ?value . FILTER (isLITERAL(?value))",
+                f"$this ({p}|^{q})? ?value . FILTER (?value != $this)",
+                f"$this {p} ?value . ?value a <{E}A> .",
+                f"$this ?any ?value . FILTER (?any = {p})",
+                f"{{ $this {p} ?value }} UNION {{ $this {q} ?value }}",
+                f"$this {p} 'x'@en . $this {q} ?value .",
+                f"?value {p}* ?x . ?x {q} $this .",
+                f"$this {p} ?value . FILTER (?value IN (1, 7, 'x') && ?value != 7)",
             ]
         )
-        return f'sh:sparql [ sh:select "SELECT $this ?value WHERE {{ {where} }}" ]'
+        shown = self.pick(["$this ?value", "$this ?value", "$this", "?value", "*", "?x ?value"])
+        return f'sh:sparql [ sh:select "SELECT {shown} WHERE {{ {where} }}" ]'
 
     def logic(self, depth: int) -> str:
         kind = self.pick(["not", "and", "or", "xone", "node"])
@@ -269,7 +282,9 @@ class Maker:
 
     def simple_body(self) -> str:
         """One constraint on its own, so that no other stands in the way of its effect."""
-        kind = self.pick(["path", "not", "languages", "siblings", "nested"])
+        kind = self.pick(["path", "not", "languages", "siblings", "nested", "query"])
+        if kind == "query":
+            return self.query()
         if kind == "path":
             path = f"( {self.iri(PREDICATES)} {self.iri(PREDICATES)} {self.path(2)} )"
             return f"sh:property [ sh:path {path} ; {self.value_constraint()} ]"
