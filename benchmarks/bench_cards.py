@@ -1,0 +1,88 @@
+"""Cards against parsing: CPU of load + 2,000 proved cards per label, over rdflib's parse alone.
+
+    python benchmarks/bench_cards.py --triples 1000000 --per-label 2000
+
+Each side runs in its own process, so that peak memory is its own. With ``--scaling`` the cost per
+card on a graph a tenth the size stands beside it: it must not grow with the graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.generate_graph import write_rivers
+
+CARDS = """
+import json, resource, sys, time
+from pathlib import Path
+start = time.process_time()
+from cards.card import write_cards
+from cards.generator import CardPlan, make_cards
+from kg.knowledge import KnowledgeBase
+kb = KnowledgeBase.open("rivers", [sys.argv[1]])
+opened = time.process_time()
+warm = make_cards(kb, CardPlan(per_label=3, seed=1))
+warmed = time.process_time()
+made = make_cards(kb, CardPlan(per_label=int(sys.argv[2])))
+written = write_cards(Path(sys.argv[1] + ".cards.jsonl"), made.cards)
+end = time.process_time()
+print(json.dumps({
+    "open_s": opened - start, "warm_s": warmed - opened, "cards_s": end - warmed,
+    "total_s": end - start, "cards": written,
+    "ms_per_card": 1000 * (end - warmed) / written,
+    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+}))
+"""
+
+PARSE = """
+import json, resource, sys, time
+import rdflib
+start = time.process_time()
+rdflib.Graph().parse(sys.argv[1], format="turtle")
+print(json.dumps({
+    "total_s": time.process_time() - start,
+    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+}))
+"""
+
+
+def run_apart(code: str, *arguments: str) -> dict[str, float]:
+    """Runs ``code`` in a process of its own and returns what it measured."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent.parent,
+    )
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    """Measures and prints one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--triples", type=int, default=1_000_000)
+    parser.add_argument("--per-label", type=int, default=2_000)
+    parser.add_argument("--scaling", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        graph = str(write_rivers(Path(folder) / "graph.ttl", arguments.triples))
+        cards = run_apart(CARDS, graph, str(arguments.per_label))
+        parse = run_apart(PARSE, graph)
+        report = {"cards": cards, "rdflib": parse, "ratio": cards["total_s"] / parse["total_s"]}
+        if arguments.scaling:
+            small = str(write_rivers(Path(folder) / "small.ttl", arguments.triples // 10))
+            report["tenth"] = run_apart(CARDS, small, str(arguments.per_label))
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
