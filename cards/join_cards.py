@@ -23,7 +23,9 @@ def main(
     from cards.card import card_set_hash, write_cards
     from cards.card_manifest import joined_manifest, write_card_manifest
     from cards.joining import join_cards
+    from kg.base.files import check_output
 
+    check_output(out, files)
     cards = join_cards(files)
     manifest = joined_manifest(files, cards)
     write_cards(out, cards)

@@ -57,7 +57,9 @@ def main(
     from cards.generator import CardPlan, make_cards
     from cards.opening import open_for_cards
     from kg.base.errors import QuotaError
+    from kg.base.files import check_output
 
+    check_output(out, [*(kg or ()), *(shapes or ())])
     kb, predicates = open_for_cards(
         domain, kg or [], shapes or [], regime, pred or [], pred_label or [], allow_violations
     )

@@ -162,11 +162,9 @@ class Recipes:
         return self.world.nameable(x) and self.world.nameable(a)
 
     def _meant(self, subject: int) -> bool:
-        """Whether the subject's name fits the hint; where objects vary, the anchor is checked."""
+        """Whether the subject's name fits the hint."""
         hint = self.pool.hint
-        return (
-            not hint or self.pool.varying == "obj" or hint in self.world.label(subject).casefold()
-        )
+        return not hint or hint in self.world.label(subject).casefold()
 
     def _holder(self) -> int | None:
         return self.pool.draw_holder(self.rng)
@@ -196,7 +194,10 @@ class Recipes:
             if anchor is not None:
                 fit = [x for x in fit if self._shares_as_many(like, x, anchor)]
             fit = by_likeness(self.world, self.pool.p, fit[:RANKED], like)
-        return next((x for x in fit if self.world.nameable(x) and self._meant(x)), None)
+        subjects = self.pool.varying == "subj"
+        return next(
+            (x for x in fit if self.world.nameable(x) and (not subjects or self._meant(x))), None
+        )
 
     def _triplet(
         self, anchor: int, e: int, c: Role | None, u: int | None, *, with_types: bool = False

@@ -83,8 +83,7 @@ def test_strategies_do_what_they_say(rivers: KnowledgeBase) -> None:
     p = world.id(WM + "flowsInto")
     ground = Ground(world, p, seeded(1))
     base = "https://epoche.example/rivers/"
-    s, o = world.id(base + "neckar"), world.id(base + "rhine")
-    assert world.graph.has(s, p, o)
+    s, o = next(pair for pair in world.graph.pairs(p) if len(world.closed.objects(pair[1], p)) == 1)
     down = [c.wrong for c in STRATEGIES["downstream"](ground, s, o)]
     assert down == list(world.closed.objects(o, p))
     back = next(STRATEGIES["inverse"](ground, s, o))
