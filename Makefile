@@ -29,8 +29,7 @@ scored       = --cards '$(card_set)' --skip-other-cards --results $$(ls $(OUT)/*
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev cards near-miss card-set eval eval-kg eval-graph-rag eval-rag eval-controls metrics report \
-        compare audit inspect lint test coverage bench clean clean-results help
+.PHONY: all setup setup-dev cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -70,9 +69,12 @@ card-set: setup
 	@[ -f '$(OUT)/context_cards.jsonl' ] || [ -f '$(OUT)/near_miss_cards.jsonl' ] || { echo "error: no cards in $(OUT)/. Run \`make cards\` first" >&2; exit 3; }
 	@$(EPOCHE) join $$(ls $(OUT)/context_cards.jsonl $(OUT)/near_miss_cards.jsonl 2>/dev/null) --out '$(card_set)'
 
-eval: $(addprefix eval-,$(subst _,-,$(SYSTEMS))) ## Every system of SYSTEMS= over the cards
+EVALS := $(addprefix eval-,$(subst _,-,$(SYSTEMS)))
 
-eval-%: card-set
+eval: $(EVALS) ## Every system of SYSTEMS= over the cards
+
+.PHONY: $(EVALS)
+$(EVALS): eval-%: card-set
 	@$(EPOCHE) eval --cards '$(card_set)' $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)_results.jsonl'
 
 metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls

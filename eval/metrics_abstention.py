@@ -63,9 +63,10 @@ def main(
     from eval.metrics_report import measure
     from eval.observations import read_observations
     from eval.samples import Plan
-    from kg.base.files import write_json_atomic
+    from kg.base.files import check_output, write_json_atomic
 
     files = [*results, *(more_results or ())]
+    check_output(out, [*files, *(cards or ())])
     if skip_other_cards and cards:
         files = only_of_these_cards(files, cards)
     observations = read_observations(files, common=common)
@@ -88,7 +89,7 @@ def main(
     else:
         for line in summary(report):
             say(line)
-    say(f"{len(observations.preds)} systems on {report.n_cards} cards → {out}")
+    say(f"{len(observations.contenders)} systems on {report.n_cards} cards → {out}")
 
 
 if __name__ == "__main__":

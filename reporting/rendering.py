@@ -174,6 +174,8 @@ def _stats(inputs: Inputs, view: View) -> list[tuple[str, str]]:
     ]
     if any(card.cluster for card in inputs.cards):
         stats.insert(1, (f"{report.n_clusters:,}", "subjects they are about"))
+    if report.n_near_misses:
+        stats.insert(1, (f"{report.n_near_misses:,}", "near-misses, apart"))
     if report.n_faithfulness:
         stats.insert(1, (f"{report.n_faithfulness:,}", "faithfulness cards, apart"))
     return stats
