@@ -52,7 +52,9 @@ def main(
     from cards.card_manifest import card_manifest, write_card_manifest
     from cards.opening import open_for_cards
     from kg.base.errors import QuotaError
+    from kg.base.files import check_output
 
+    check_output(out, [*(kg or ()), *(shapes or ())])
     kb, predicates = open_for_cards(
         domain, kg or [], shapes or [], None, pred or [], pred_label or [], allow_violations
     )

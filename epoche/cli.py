@@ -21,7 +21,7 @@ from eval.compare_runs import main as compare
 from eval.list_systems import main as systems
 from eval.metrics_abstention import main as metrics
 from eval.run_epistemic_tests import main as evaluate
-from kg.base.console import guarded
+from kg.base.console import guarded, say_json
 from kg.inspect_graph import inspect_command
 from reporting.html_report import main as report
 
@@ -79,7 +79,7 @@ def _schema(
     record: Annotated[str, typer.Argument(help=f"One of: {', '.join(RECORDS)}.")],
 ) -> None:
     """Prints the JSON Schema of a record that passes between rooms."""
-    typer.echo(schema(record))
+    say_json(schema(record))
 
 
 def main() -> NoReturn:

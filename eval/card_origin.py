@@ -22,7 +22,7 @@ def card_origin(cards: Path | str) -> CardOrigin:
     beside = manifest_path(cards)
     try:
         return msgspec.json.decode(beside.read_bytes(), type=CardOrigin)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return CardOrigin()
 
 

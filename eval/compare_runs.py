@@ -59,11 +59,14 @@ def main(
     from eval.observations import read_observations
     from eval.samples import Plan, Samples
     from eval.signature import Signature, package_version
-    from kg.base.files import write_json_atomic, write_text_atomic
+    from kg.base.files import check_output, write_json_atomic, write_text_atomic
 
     files = [*(runs or ()), *(results or ())]
     if not files:
         raise typer.BadParameter("give at least one result file")
+    check_output(out, [*files, *(cards or ())])
+    page = out.with_suffix(".md")
+    check_output(page, [out, *files, *(cards or ())])
     if skip_other_cards and cards:
         files = only_of_these_cards(files, cards)
     seen = read_observations(files, common=common, distinguish=True)
@@ -111,7 +114,6 @@ def main(
         notes=seen.notes,
         sources=seen.sources,
     )
-    page = out.with_suffix(".md")
     write_json_atomic(out, report)
     write_text_atomic(page, markdown(report))
     for one in report.comparisons:

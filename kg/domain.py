@@ -154,7 +154,13 @@ def load_domain(name_or_path: str | Path) -> Domain:
             raise DomainError("file is larger than 4 MiB", where=str(file))
         raw = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DomainError(f"not valid TOML: {error}", where=str(file)) from error
+        raise DomainError(
+            f"not valid TOML: {error}", where=str(file), hint="Correct the file there."
+        ) from error
+    except RecursionError as error:
+        raise DomainError(
+            "not valid TOML: nested too deeply", where=str(file), hint="Correct the file."
+        ) from error
     except OSError as error:
         raise DomainError(f"cannot be read: {error.strerror}", where=str(file)) from error
     _check_keys(raw, str(file))

@@ -21,6 +21,12 @@ MAX_JSON_DEPTH = 512
 MAX_ENTITY = 512
 """Longest XML entity; what people declare there are namespaces."""
 
+MAX_GZIP_RATIO = 200
+"""Times a gzip file may grow: RDF grows 5 to 60 times, a bomb up to 1,032 times."""
+
+FREE_UNPACKED = 32 * 1024**2
+"""Bytes below which the ratio is not looked at: small repetitive files harm nobody."""
+
 _BLOCK = 1 << 20
 # Strings are matched whole, so that brackets inside them are not counted.
 _JSON_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
@@ -56,6 +62,11 @@ class LimitedStream:
         self._limit = limit
         self._digest = digest
 
+    @property
+    def passed(self) -> int:
+        """Bytes let through so far."""
+        return self._limit - self._left
+
     def read(self, size: int = -1) -> bytes:
         """Up to ``size`` bytes.
 
@@ -75,10 +86,35 @@ class LimitedStream:
         return data
 
 
-def unpacked(source: LimitedStream, path: Path, limit: int) -> LimitedStream:
+def unpacked(source: LimitedStream, path: Path, limit: int) -> Readable:
     """The content of a gzip stream, under a limit of its own."""
     stream = gzip.GzipFile(fileobj=source, mode="rb")  # type: ignore[call-overload]  # only read() is used
-    return LimitedStream(stream, path, limit)
+    return _RatioGuard(LimitedStream(stream, path, limit), source, path)
+
+
+class _RatioGuard:
+    """Stops a gzip bomb long before the byte limit: no graph packs as well as one does."""
+
+    def __init__(self, content: LimitedStream, packed: LimitedStream, path: Path) -> None:
+        self._content = content
+        self._packed = packed
+        self._path = path
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to ``size`` bytes.
+
+        Raises:
+            GraphTooLargeError: so far it unpacked to more than ``MAX_GZIP_RATIO`` times its size.
+        """
+        data = self._content.read(size)
+        ratio = self._content.passed / max(self._packed.passed, 1)
+        if self._content.passed > FREE_UNPACKED and ratio > MAX_GZIP_RATIO:
+            raise GraphTooLargeError(
+                f"it unpacks to over {MAX_GZIP_RATIO} times its size, as a gzip bomb does",
+                where=str(self._path),
+                hint="If you trust it, unpack it first.",
+            )
+        return data
 
 
 class EntityGuard:

@@ -24,11 +24,13 @@ def inspect_command(
 ) -> None:
     """Looks a graph over: what is in it, and what to mend before measuring with it."""
     # Loaded here, so that `epoche --help` stays quick.
-    from kg.base.files import to_json_bytes, write_text_atomic
+    from kg.base.files import check_output, to_json_bytes, write_text_atomic
     from kg.graph import Graph
     from kg.inspection import inspect_graph
     from kg.knowledge import KnowledgeBase
 
+    if out is not None:
+        check_output(out, [*(kg or ()), *(shapes or ())])
     if kg and not shapes and domain is None:
         # A graph without shapes cannot be measured with, but it can be looked at.
         report = inspect_graph(Graph.load(list(kg)))

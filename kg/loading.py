@@ -118,9 +118,10 @@ class FileReader:
             stack.enter_context(no_garbage_collection())
             stream = stack.enter_context(self._open(path))
             stack.enter_context(_named_errors(path))
-            source = LimitedStream(stream, path, self._max_bytes, self._digest)
+            packed = LimitedStream(stream, path, self._max_bytes, self._digest)
+            source: Readable = packed
             if path.name.lower().endswith(".gz"):
-                source = unpacked(source, path, self._max_bytes)
+                source = unpacked(packed, path, self._max_bytes)
             # A base IRI made of the bare file name: relative IRIs resolve to the same text
             # wherever the file lies, and lenient mode cannot let through an "IRI" that would
             # be taken for a blank node or a literal.

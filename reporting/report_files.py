@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from kg.base.errors import EpocheError, SettingError
-from kg.base.files import write_bytes_atomic, write_text_atomic
+from kg.base.files import check_output, write_bytes_atomic, write_text_atomic
 from reporting.card_data import card_rows
 from reporting.exports import cards_csv, markdown, metrics_csv, to_json
 from reporting.inputs import Inputs
@@ -107,7 +107,9 @@ def refuse_overwriting(out: Path, formats: Sequence[Format], inputs: Sequence[Pa
 
     Raises:
         SettingError: one would (``--out metrics.html`` writes ``metrics.json`` too).
+        WriteError: ``out`` is a folder or a device.
     """
+    check_output(out)
     names = output_names(out)
     sources = {path.resolve() for path in inputs}
     for path in (path for form in formats for path in names[form]):

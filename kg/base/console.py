@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from kg.base.errors import INTERRUPTED, EpocheError
+from kg.base.errors import INTERRUPTED, EpocheError, WriteError
 from kg.plain_text import for_terminal, json_for_terminal, one_line
 
 Item = TypeVar("Item")
@@ -19,12 +19,31 @@ Item = TypeVar("Item")
 
 def say(text: str) -> None:
     """Prints a line for the user on standard output; nothing in it can drive the terminal."""
-    print(for_terminal(text), flush=True)
+    _print(for_terminal(text))
 
 
 def say_json(text: str) -> None:
     """Prints a JSON document with exactly the data it has, and nothing that drives the terminal."""
-    print(json_for_terminal(text), flush=True)
+    _print(json_for_terminal(text))
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise  # The reader went away, which is no failure; ``guarded`` knows.
+    except OSError as error:
+        _forget_stdout()
+        raise WriteError(
+            f"cannot write: {error.strerror or error}",
+            where="standard output",
+            hint="Free space, or send the output elsewhere.",
+        ) from error
+
+
+def _forget_stdout() -> None:
+    """Lets nothing more reach standard output: Python flushes it at exit and would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def warn(text: str) -> None:
@@ -90,9 +109,8 @@ def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
             print("interrupted: what was finished is saved", file=sys.stderr)
             raise SystemExit(INTERRUPTED) from None
         except BrokenPipeError:
-            # The reader went away (`epoche … | head`): not our failure. Python flushes stdout once
-            # more at exit, which must not fail a second time.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # The reader went away (`epoche … | head`): not our failure.
+            _forget_stdout()
             raise SystemExit(0) from None
         raise SystemExit(0)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from kg.plain_text import one_line
 
-
 QUOTE_LIMIT = 700
 """Characters each part of a message may have: what it quotes may be megabytes long."""
 

@@ -28,11 +28,39 @@ def require_file(path: Path | str, what: str) -> Path:
     """
     path = Path(path)
     if not path.is_file():
-        kind = "is a folder, not a file" if path.is_dir() else "does not exist"
+        kind = "does not exist"
+        if path.exists():
+            kind = "is a folder, not a file" if path.is_dir() else "is no ordinary file"
         raise MissingFileError(f"{what} {kind}", where=str(path), hint="Check the path.")
     if not os.access(path, os.R_OK):
         raise MissingFileError(f"{what} cannot be read", where=str(path), hint="Check permissions.")
     return path
+
+
+def check_output(path: Path | str, inputs: Iterable[Path | str] = ()) -> None:
+    """Finds out before the work whether ``path`` can be an output file at all.
+
+    Args:
+        path: the file to be written.
+        inputs: files it must not take the place of.
+
+    Raises:
+        WriteError: it is a folder or a device, or one of ``inputs``.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or pipe"
+        raise WriteError(
+            f"cannot write: it is {kind}, not an ordinary file",
+            where=str(path),
+            hint="Name a file with --out.",
+        )
+    if any(path.resolve() == Path(taken).resolve() for taken in inputs):
+        raise WriteError(
+            "cannot write: it would take the place of a file it is made from",
+            where=str(path),
+            hint="Choose another --out.",
+        )
 
 
 def sha256_bytes(data: bytes) -> str:
@@ -79,11 +107,7 @@ def atomic_writer(path: Path | str) -> Iterator[IO[bytes]]:
     path = Path(path)
     with write_errors_named(path):
         path = path.resolve() if path.is_symlink() else path
-        if path.exists() and not path.is_file():
-            kind = "a folder" if path.is_dir() else "no ordinary file"
-            raise WriteError(
-                f"cannot write: it is {kind}", where=str(path), hint="Name a file with --out."
-            )
+        check_output(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         temporary = Path(name)
@@ -148,20 +172,30 @@ def iter_decoded_lines(
         MissingFileError: no such file.
         RecordError: a line is torn, too long, not JSON, or not such a record.
     """
-    path = require_file(path, what)
+    path = require_file(path, what if what.endswith("file") else f"{what} file")
     with path.open("rb") as handle:
         number = 0
         while line := handle.readline(MAX_LINE_BYTES + 1):
             number += 1
             where = f"{path}:{number}"
             if len(line) > MAX_LINE_BYTES:
-                raise RecordError(f"line longer than {MAX_LINE_BYTES} bytes", where=where)
+                raise RecordError(
+                    f"a line is longer than {MAX_LINE_BYTES} bytes",
+                    where=where,
+                    hint=f"No {what} is; check that it is the file you meant.",
+                )
             if not line.strip():
                 continue
             try:
                 row = decode(line)
             except msgspec.ValidationError as error:
-                raise RecordError(f"not a valid {what}: {error}", where=where) from error
+                raise RecordError(
+                    f"not a valid {what}: {error}", where=where, hint=_format_hint(what)
+                ) from error
+            except RecursionError as error:
+                raise RecordError(
+                    "JSON nested too deeply", where=where, hint=_format_hint(what)
+                ) from error
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 torn = not line.endswith(b"\n")
                 raise RecordError(
@@ -183,7 +217,9 @@ def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str
     """
     for number, row in iter_decoded_lines(path, what, msgspec.json.decode):
         if not isinstance(row, dict):
-            raise RecordError("not a JSON object", where=f"{path}:{number}")
+            raise RecordError(
+                "not a JSON object", where=f"{path}:{number}", hint=_format_hint(what)
+            )
         yield number, row
 
 
@@ -198,5 +234,9 @@ def iter_records(
             raise RecordError(
                 f"not a valid {what}: {error}",
                 where=f"{path}:{number}",
-                hint=f"See `epoche schema {what.split()[0]}` for the format.",
+                hint=_format_hint(what),
             ) from error
+
+
+def _format_hint(what: str) -> str:
+    return f"See `epoche schema {what.split()[0]}` for the format."
