@@ -162,7 +162,8 @@ def swapped_subjects(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
         for other in world.pointing_at(fact.o, fact.p):
             if other.s != s and world.types(other.s) == world.types(s):
                 for wrong in ground.objects(other.s):
-                    yield Candidate(s, wrong, o)
+                    if wrong != o:
+                        yield Candidate(s, wrong, o)
 
 
 @strategy("numeric")

@@ -6,6 +6,7 @@ and one that has no more leaves its turns to the others.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -84,10 +85,22 @@ def make_cards(
     Returns:
         The cards in an order that says nothing, what is missing, and why.
     """
-    world = World(kb)
+    # The graph outlives this function, so the collector need not walk its millions of cells again
+    # and again while cards come and go.
+    gc.freeze()
+    try:
+        return _make(World(kb), plan, watch)
+    finally:
+        gc.unfreeze()
+
+
+def _make(
+    world: World, plan: CardPlan, watch: Callable[[Iterable[int]], Iterable[int]] | None
+) -> CardSet:
     notes: list[str] = []
     makers = [
-        PredicateMaker(world, pred, plan) for pred in plan.predicates or default_predicates(kb)
+        PredicateMaker(world, pred, plan)
+        for pred in plan.predicates or default_predicates(world.kb)
     ]
     rng = seeded(plan.seed, "cards")
     cards: list[Card] = []

@@ -337,3 +337,12 @@ def test_the_published_graph_gives_balanced_cards(tmp_path: Path) -> None:
 
 def test_claims_are_terms(made: CardSet) -> None:
     assert all(isinstance(card.claim, Claim) and card.claim.subj for card in made.cards)
+
+
+def test_mayors_give_proved_cards() -> None:
+    kb = KnowledgeBase.open("mayors")
+    made = make_cards(kb, CardPlan(per_label=6))
+    assert made.cards
+    check_invariants(kb, list(made.cards))
+    for card in made.cards:
+        assert prove_on_card(card, kb) == card.label
