@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 
 import pytest
+from rivers_claims import CLAIMS, make_claims
 
 import kg.domains.rivers
-from kg.claims import Claim
 from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.shapes import Shapes
 from kg.shapes.components import Result
-from kg.terms import RDF, XSD
 
 FOLDER = next(iter(kg.domains.rivers.__path__))
-WM = "https://epoche.example/rivers#"
-TYPE = RDF + "type"
-CLAIMS = 1_000
 
 
 def open_oracle(engine: str = "incremental") -> Oracle:
     graph = Graph.load(f"{FOLDER}/rivers.ttl")
     shapes = Shapes.load(f"{FOLDER}/rivers.shacl.ttl")
     return Oracle(graph, shapes, engine=engine)  # type: ignore[arg-type]
-
-
-def make_claims(oracle: Oracle, count: int = CLAIMS) -> list[Claim]:
-    """Claims of every predicate: stated ones, ones with another's object, and nonsense."""
-    rng = random.Random(7)
-    index = oracle.closure.index
-    text = index.terms.text
-    facts = [Claim(text(s), text(p), text(o)) for s, p, o in index.triples()]
-    facts = [claim for claim in facts if claim.subj.startswith("http")]
-    by_predicate: dict[str, list[Claim]] = {}
-    for claim in facts:
-        if claim.pred.startswith(WM) or claim.pred == TYPE:
-            by_predicate.setdefault(claim.pred, []).append(claim)
-    names = sorted(by_predicate)
-    subjects = sorted({claim.subj for claim in facts})
-    made: dict[Claim, None] = {}
-    while len(made) < count:
-        claims = by_predicate[rng.choice(names)]
-        one, other = rng.choice(claims), rng.choice(claims)
-        roll = rng.random()
-        if roll < 0.15:
-            claim = one
-        elif roll < 0.6:
-            claim = Claim(one.subj, one.pred, other.obj)
-        elif roll < 0.75 and not one.obj.startswith('"'):
-            claim = Claim(one.obj, one.pred, one.subj)
-        elif roll < 0.85:
-            claim = Claim(rng.choice(subjects), one.pred, other.obj)
-        elif roll < 0.9:
-            claim = Claim(one.subj, one.pred, f'"{rng.randint(-9, 9000)}"^^<{XSD}integer>')
-        elif roll < 0.95:
-            claim = Claim(one.subj, one.pred, rng.choice(subjects))
-        else:
-            claim = Claim("https://epoche.example/rivers/Nowhere", one.pred, one.obj)
-        made[claim] = None
-    return list(made)
 
 
 def everything(oracle: Oracle) -> Counter[Result]:
