@@ -48,8 +48,7 @@ def main(
 ) -> None:
     """Makes claims that sound right and are proved false, or proved undecided."""
     from adversarial.near_miss import NearMissPlan, make_near_misses
-    from cards.card import write_cards
-    from cards.card_manifest import card_manifest, write_card_manifest
+    from cards.card_manifest import card_manifest, write_card_set
     from cards.opening import open_for_cards
     from kg.base.errors import QuotaError
     from kg.base.files import check_output
@@ -73,7 +72,6 @@ def main(
             where=kb.domain.name,
             hint="; ".join(made.notes) or "Ask for fewer, or allow more strategies or predicates.",
         )
-    write_cards(out, made.cards)
     params: dict[str, Any] = {
         "predicates": list(predicates),
         "pred_label": list(pred_label or []),
@@ -91,7 +89,7 @@ def main(
         missing={"near-miss": made.missing} if made.missing else {},
         notes=made.notes,
     )
-    write_card_manifest(out, manifest)
+    write_card_set(out, made.cards, manifest)
     for name, labels in made.counts.items():
         shown = ", ".join(f"{label} {n}" for label, n in labels.items()) or "none"
         say(f"  {name:18s} {shown}")

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from cards.card import Card, card_set_hash
+from cards.card import Card, card_set_hash, card_to_json
 from kg.base.errors import CardSetMismatchError, RecordError
-from kg.base.files import write_json_atomic
+from kg.base.files import to_json_bytes, write_files_atomic
 from kg.knowledge import KnowledgeBase
 
 PACKAGES = ("epoche", "pyoxigraph", "pyshacl", "rdflib")
@@ -95,11 +95,18 @@ def _read(cards: Path) -> dict[str, Any]:
         ) from error
 
 
-def write_card_manifest(cards: Path | str, manifest: dict[str, Any]) -> Path:
-    """Writes a manifest beside its card file; returns where."""
-    path = manifest_path(cards)
-    write_json_atomic(path, manifest)
-    return path
+def write_card_set(path: Path | str, cards: Sequence[Card], manifest: dict[str, Any]) -> None:
+    """Writes a card file and its manifest, both or neither.
+
+    Raises:
+        WriteError: one of them cannot be written; what stood there is intact.
+    """
+    write_files_atomic(
+        {
+            Path(path): b"".join(to_json_bytes(card_to_json(card)) + b"\n" for card in cards),
+            manifest_path(path): to_json_bytes(manifest, indent=2) + b"\n",
+        }
+    )
 
 
 def _version(name: str) -> str:

@@ -20,16 +20,15 @@ def main(
 
     Systems then answer one file, and metrics and report keep the sets apart by their kinds.
     """
-    from cards.card import card_set_hash, write_cards
-    from cards.card_manifest import joined_manifest, write_card_manifest
+    from cards.card import card_set_hash
+    from cards.card_manifest import joined_manifest, write_card_set
     from cards.joining import join_cards
     from kg.base.files import check_output
 
     check_output(out, files)
     cards = join_cards(files)
     manifest = joined_manifest(files, cards)
-    write_cards(out, cards)
-    write_card_manifest(out, manifest)
+    write_card_set(out, cards, manifest)
     say(f"{len(cards)} cards of {len(files)} files → {out}   [cards:{card_set_hash(cards)[:12]}]")
 
 

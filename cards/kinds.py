@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from kg.base.errors import DomainError
 from kg.claims import Claim, Verdict, Violation
+from kg.shapes.model import Constraint
 
 FUNCTIONAL = "functional"
 NUMERIC = "numeric"
@@ -52,7 +55,11 @@ def kind_of_violation(claim: Claim, violation: Violation, *, reverse_holds: bool
     known = _OF_COMPONENT.get(component)
     if known is not None:
         return known
-    # A component this table does not know lends its own name: "InConstraint…" → "in".
+    return _own_name(component)
+
+
+def _own_name(component: str) -> str:
+    """The kind a component lends its own name to: ``InConstraintComponent`` → ``in``."""
     name = re.sub(r"(ConstraintComponent|Component)$", "", component)
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() or "violation"
 
@@ -72,3 +79,23 @@ def kinds_of(verdict: Verdict, *, reverse_holds: bool = False) -> list[str]:
             for violation in proof.violations
         )
     )
+
+
+def check_kinds(asked: Iterable[str], constraints: Iterable[Constraint]) -> None:
+    """Refuses a kind that no card can ever have: it would silently leave a label empty.
+
+    Args:
+        asked: names given with ``--kinds``.
+        constraints: what the shapes demand; components without a kind of their own name it.
+
+    Raises:
+        DomainError: naming the kinds there are.
+    """
+    fixed = ("asserted", "inferred", "absent", DENIED, IRREFLEXIVE, ASYMMETRIC, CYCLE)
+    own = (_OF_COMPONENT.get(c.component) or _own_name(c.component) for c in constraints)
+    known = list(dict.fromkeys((*fixed, *own)))
+    for kind in asked:
+        if kind not in known:
+            raise DomainError(
+                f"no kind {kind!r}", where="--kinds", hint=f"Known here: {', '.join(known)}."
+            )

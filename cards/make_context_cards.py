@@ -52,9 +52,9 @@ def main(
     ] = False,
 ) -> None:
     """Makes cards whose answers are proved: entailed, contradictory and unknown ones alike."""
-    from cards.card import write_cards
-    from cards.card_manifest import card_manifest, write_card_manifest
+    from cards.card_manifest import card_manifest, write_card_set
     from cards.generator import CardPlan, make_cards
+    from cards.kinds import check_kinds
     from cards.opening import open_for_cards
     from kg.base.errors import QuotaError
     from kg.base.files import check_output
@@ -72,6 +72,7 @@ def main(
         faithfulness=faithfulness,
         subj_hint=subj_hint,
     )
+    check_kinds(plan.kinds, kb.shapes.constraints())
     made = make_cards(kb, plan, watch=lambda steps: progress(steps, what="cards"))
     short = ", ".join(f"{n} {what}" for what, n in made.missing.items())
     if (made.missing and strict) or not made.cards:
@@ -80,7 +81,6 @@ def main(
             where=kb.domain.name,
             hint="; ".join(made.notes[:4]) or "Ask for fewer, or allow more predicates.",
         )
-    write_cards(out, made.cards)
     params: dict[str, Any] = {
         "predicates": list(predicates),
         "pred_label": list(pred_label or []),
@@ -99,7 +99,7 @@ def main(
         missing=made.missing,
         notes=made.notes,
     )
-    write_card_manifest(out, manifest)
+    write_card_set(out, made.cards, manifest)
     for predicate, of_label in made.counts().items():
         say(f"{kb.words.label(predicate)}:")
         for label, of_kind in of_label.items():

@@ -59,7 +59,7 @@ def main(
     from eval.observations import read_observations
     from eval.samples import Plan, Samples
     from eval.signature import Signature, package_version
-    from kg.base.files import check_output, write_json_atomic, write_text_atomic
+    from kg.base.files import check_output, to_json_bytes, write_files_atomic
 
     files = [*(runs or ()), *(results or ())]
     if not files:
@@ -114,8 +114,9 @@ def main(
         notes=seen.notes,
         sources=seen.sources,
     )
-    write_json_atomic(out, report)
-    write_text_atomic(page, markdown(report))
+    write_files_atomic(
+        {out: to_json_bytes(report, indent=2) + b"\n", page: markdown(report).encode()}
+    )
     for one in report.comparisons:
         prefix = f"{one.policy}: " if len(plan.policies) > 1 else ""
         say(prefix + verdict(one))

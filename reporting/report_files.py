@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from kg.base.errors import EpocheError, SettingError
-from kg.base.files import check_output, write_bytes_atomic, write_text_atomic
+from kg.base.files import check_output, write_files_atomic
 from reporting.card_data import card_rows
 from reporting.exports import cards_csv, markdown, metrics_csv, to_json
 from reporting.inputs import Inputs
@@ -146,6 +146,7 @@ def write_report(
             "answers are taken on trust."
         )
     names = output_names(out)
+    contents: dict[Path, bytes] = {}
     about = shown_name(source.domain_title or inputs.domain or "")
     title = f"{about}: who knows when not to answer?" if about else TITLE
     for form in FORMATS:
@@ -160,13 +161,14 @@ def write_report(
                 notices=notices,
                 beside=[p.name for f in FORMATS[1:] if f in formats for p in names[f]],
             )
-            write_text_atomic(out, page)
+            contents[out] = page.encode()
         elif form == "csv":
             systems = [shown_name(name) for name in inputs.systems]
-            write_text_atomic(names["csv"][0], metrics_csv(view))
-            write_text_atomic(names["csv"][1], cards_csv(rows, systems))
+            contents[names["csv"][0]] = metrics_csv(view).encode()
+            contents[names["csv"][1]] = cards_csv(rows, systems).encode()
         elif form == "md":
-            write_text_atomic(names["md"][0], markdown(inputs, title, notices))
+            contents[names["md"][0]] = markdown(inputs, title, notices).encode()
         else:
-            write_bytes_atomic(names["json"][0], to_json(inputs, rows, title, notices))
+            contents[names["json"][0]] = to_json(inputs, rows, title, notices)
+    write_files_atomic(contents)
     return [path for form in FORMATS if form in formats for path in names[form]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,33 @@ def published_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the published files are not here (EPOCHE_PUBLISHED_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one good file of every kind that stages write."""
+    from typer.testing import CliRunner
+
+    from epoche.cli import app
+
+    folder = tmp_path_factory.mktemp("made")
+    for line in (
+        "cards --domain mayors --num-per-type 4 --out {0}/cards.jsonl",
+        "cards --domain mayors --num-per-type 3 --out {0}/other.jsonl",
+        "eval --cards {0}/cards.jsonl --system kg --domain mayors --out {0}/kg.jsonl",
+        "near-miss --domain mayors --num 3 --out {0}/near.jsonl",
+        "eval --cards {0}/cards.jsonl --system controls --out {0}/controls.jsonl",
+        "metrics --results {0}/kg.jsonl --out {0}/metrics.json",
+        "report --results {0}/kg.jsonl --metrics {0}/metrics.json --out {0}/report.html",
+    ):
+        arguments = [part.format(folder) for part in line.split()]
+        assert CliRunner().invoke(app, arguments).exit_code == 0, line
+    return folder
+
+
+@pytest.fixture
+def shop(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Those files copied to where a test may do what it likes; also its working folder."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -27,9 +27,15 @@ def require_file(path: Path | str, what: str) -> Path:
         MissingFileError: naming ``what`` the file was wanted for.
     """
     path = Path(path)
+    try:
+        there = path.exists()
+    except OSError as error:  # a name too long, a folder that may not be entered
+        raise MissingFileError(
+            f"{what} cannot be reached: {error.strerror}", where=str(path), hint="Check the path."
+        ) from error
     if not path.is_file():
         kind = "does not exist"
-        if path.exists():
+        if there:
             kind = "is a folder, not a file" if path.is_dir() else "is no ordinary file"
         raise MissingFileError(f"{what} {kind}", where=str(path), hint="Check the path.")
     if not os.access(path, os.R_OK):
@@ -48,7 +54,9 @@ def check_output(path: Path | str, inputs: Iterable[Path | str] = ()) -> None:
         WriteError: it is a folder or a device, or one of ``inputs``.
     """
     path = Path(path)
-    if path.exists() and not path.is_file():
+    with write_errors_named(path):  # a name too long for the file system, to begin with
+        odd = path.exists() and not path.is_file()
+    if odd:
         kind = "a folder" if path.is_dir() else "a device or pipe"
         raise WriteError(
             f"cannot write: it is {kind}, not an ordinary file",
@@ -124,6 +132,22 @@ def atomic_writer(path: Path | str) -> Iterator[IO[bytes]]:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def write_files_atomic(contents: Mapping[Path, bytes]) -> None:
+    """Writes files that belong together: all are on disk before the first takes its place.
+
+    So a full disk cannot leave new cards beside the manifest of the old ones.
+
+    Raises:
+        WriteError: one cannot be written; every file is then as it was.
+    """
+    with contextlib.ExitStack() as stack:
+        for path, content in contents.items():
+            handle = stack.enter_context(atomic_writer(path))
+            with write_errors_named(path):
+                handle.write(content)
+                handle.flush()
 
 
 def write_bytes_atomic(path: Path | str, data: bytes) -> None:

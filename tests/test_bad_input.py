@@ -1,0 +1,290 @@
+"""Bad input of every kind through the real command line: one line, its own code, nothing lost."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from stage_calls import GRAPH, MAYORS, SHAPES, Done, epoche, error_line, snapshot, usage_error
+
+from kg.base import errors
+
+GARBAGE = bytes(range(256)) * 40
+SH = "@prefix sh: <http://www.w3.org/ns/shacl#> . "
+CITY = "<https://epoche.example/mayors#City>"
+MAYOR = "https://epoche.example/mayors#mayor"
+HOSTILE = "\x1b[31m<script>\u202eevil\x07\x9b2J"
+
+
+def fails(shop: Path, code: int, *arguments: object, said: str = "") -> str:
+    """Runs a command that must fail with ``code`` and leave every file as it was."""
+    before = snapshot(shop)
+    line = error_line(epoche(*arguments), code)
+    assert snapshot(shop) == before, "a failure changed files"
+    assert re.search(said, line), line
+    return line
+
+
+def write(path: str, content: str | bytes) -> str:
+    Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+# -- graphs and shapes -----------------------------------------------------------------------------
+
+STAGES_ON_GRAPHS = (
+    ("cards", "--num-per-type", 2, "--out", "cards.jsonl"),
+    ("near-miss", "--num", 2, "--out", "cards.jsonl"),
+    ("kg", "inspect", "--out", "report.html"),
+    ("eval", "--cards", "cards.jsonl", "--system", "kg", "--out", "kg.jsonl"),
+    ("audit", "cards.jsonl"),
+    ("report", "--results", "kg.jsonl", "--metrics", "metrics.json", "--out", "report.html"),
+)
+GRAPHS = {
+    "missing": ("gone.ttl", None, 3, r"graph file does not exist \(gone\.ttl\)\. Check"),
+    "a folder": (".", None, 3, r"is a folder"),
+    "syntax": (
+        "bad.ttl",
+        "@prefix a: <x:> .\na:b a:c .\n",
+        4,
+        r"bad\.ttl, line 2, column 9\)\. Correct",
+    ),
+    "long token": ("long.ttl", b"x" * 10_000_000, 4, r"line 1, column 1"),
+    "garbage": ("garbage.ttl", GARBAGE, 4, "line 1, column 1"),
+    "garbage, packed": ("garbage.nt.gz", GARBAGE, 4, "damaged gzip"),
+    "cut off, packed": ("cut.ttl.gz", gzip.compress(b"<x:a> <x:b> 1 ." * 99)[:-9], 4, "gzip"),
+    "garbage XML": ("garbage.rdf", GARBAGE, 4, "does not parse"),
+    "garbage JSON": ("garbage.jsonld", GARBAGE, 4, "does not parse"),
+    "deep JSON": ("deep.jsonld", "[" * 9_999, 4, "nests deeper"),
+    "garbage quads": ("garbage.nq", GARBAGE, 4, "does not parse"),
+    "empty": ("empty.ttl", "", 5, r"no triples \(empty\.ttl\)"),
+    "comments only": ("comment.ttl", "# nothing\n", 5, "no triples"),
+    "unknown format": ("graph.bin", GARBAGE, 20, "Known extensions: .ttl"),
+    "no format": ("graph", GARBAGE, 20, "no extension"),
+    "gzip bomb": ("bomb.nt.gz", gzip.compress(b"<x:a> <x:b> <x:c> .\n" * 2_400_000), 21, "bomb"),
+}
+
+
+@pytest.mark.parametrize("case", GRAPHS)
+def test_a_graph_that_cannot_be_read(shop: Path, case: str) -> None:
+    name, content, code, said = GRAPHS[case]
+    if content is not None:
+        write(name, content)
+    fails(shop, code, *STAGES_ON_GRAPHS[0], "--kg", name, "--shapes", SHAPES, said=said)
+
+
+@pytest.mark.parametrize("stage", STAGES_ON_GRAPHS, ids=lambda stage: stage[0])
+def test_every_stage_on_graphs_names_bad_ones(shop: Path, stage: tuple[object, ...]) -> None:
+    bad = write("bad.ttl", "<x:a> <x:b> ")
+    fails(shop, 3, *stage, "--kg", "gone.ttl", "--shapes", SHAPES, said="gone.ttl")
+    fails(shop, 3, *stage, "--kg", GRAPH, "--shapes", "gone.ttl", said="shapes file does not")
+    fails(shop, 4, *stage, "--kg", bad, "--shapes", SHAPES, said="bad.ttl, line 1, column")
+    fails(shop, 5, *stage, "--kg", write("no.ttl", ""), "--shapes", SHAPES, said="no.ttl")
+    fails(shop, 8, *stage, "--kg", GRAPH, "--shapes", bad, said="bad.ttl")
+    if stage[0] != "kg":
+        fails(shop, 7, *stage, "--kg", GRAPH, said="with --shapes")
+    fails(shop, 10, *stage, "--domain", "mayor", said='Did you mean "mayors"')
+
+
+SHAPES_FILES = {
+    "no targets": ("", 7, "no shape with a target"),
+    "syntax": (SH + "x", 8, r"s\.ttl:1:\d+\)\. Correct"),
+    "unknown term": (
+        SH + f"<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:maxCoun 3 .",
+        8,
+        r"sh:maxCoun is not a SHACL term .* Did you mean sh:maxCount\?",
+    ),
+    "ill-formed": (
+        SH
+        + f"<x:s> a sh:PropertyShape ; sh:targetClass {CITY} ; sh:path <x:p> ; sh:maxCount true .",
+        8,
+        "non-negative integer.*x:s",
+    ),
+    "pattern": (
+        SH + f'<x:s> a sh:PropertyShape ; sh:targetClass {CITY} ; sh:path <x:p> ; sh:pattern "(" .',
+        8,
+        "no regular expression",
+    ),
+    "SPARQL": (
+        SH + f'<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:sparql [ sh:select "SELEC" ] .',
+        8,
+        "SPARQL constraint does not parse",
+    ),
+    "recursive": (
+        SH + f"<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:node <x:s> .",
+        8,
+        "refers to itself",
+    ),
+    "deep": (
+        SH
+        + f"<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:not "
+        + "[ sh:not " * 3_000
+        + "[]"
+        + " ]" * 3_000
+        + " .",
+        8,
+        "nested deeper",
+    ),
+    "garbage": (GARBAGE, 8, "do not parse"),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES_FILES)
+def test_shapes_that_cannot_be_used(shop: Path, case: str) -> None:
+    content, code, said = SHAPES_FILES[case]
+    file = write("s.ttl", content)
+    fails(shop, code, *STAGES_ON_GRAPHS[0], "--kg", GRAPH, "--shapes", file, said=said)
+
+
+@pytest.mark.parametrize("stage", STAGES_ON_GRAPHS[:2], ids=lambda stage: stage[0])
+def test_an_absent_predicate_names_the_nearest(shop: Path, stage: tuple[object, ...]) -> None:
+    for asked in ("mayr", f"{MAYOR}s", "mayors"):
+        fails(shop, 6, *stage, "--domain", "mayors", "--pred", asked, said=f"Nearest: {MAYOR}")
+    fails(shop, 6, *stage, "--domain", "mayors", "--pred", "", said="The graph has: ")
+    fails(shop, 6, *stage, "--domain", "mayors", "--pred", HOSTILE, said="does not occur")
+
+
+@pytest.mark.parametrize("stage", STAGES_ON_GRAPHS[:2], ids=lambda stage: stage[0])
+def test_a_graph_that_violates_its_shapes(shop: Path, stage: tuple[object, ...]) -> None:
+    graph = write("two.ttl", GRAPH.read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
+    files = ("--kg", graph, "--shapes", SHAPES)
+    said = r"violates its shapes once, first: A city had only one mayor.*vienna \(two\.ttl\)"
+    fails(shop, 9, *stage, *files, said=said)
+    allowed = epoche(*stage[:-1], "new.jsonl", *files, "--allow-violations")
+    assert allowed.code == 0, allowed.err
+
+
+def nothing_drives_the_terminal(done: Done) -> None:
+    for text in (done.out, done.err):
+        controls = {char for char in text if unicodedata.category(char) == "Cc"} - {"\n", "\t"}
+        assert not controls
+        assert "\u202e" not in text
+
+
+def test_hostile_text_of_a_graph_never_reaches_the_terminal(shop: Path) -> None:
+    hostile = f'"{HOSTILE}\\nmore"'
+    text = GRAPH.read_text("utf-8")
+    graph = write(
+        "h.ttl",
+        text
+        + f"\ncm:mayor rdfs:label {hostile} . cm:City rdfs:label {hostile} .\n"
+        + f"<https://epoche.example/{HOSTILE[:6]}> a cm:City ; rdfs:label {hostile} .\n",
+    )
+    shapes = write("h.shacl.ttl", SHAPES.read_text("utf-8").replace('"A city had', f'"{HOSTILE} A'))
+    files = ("--kg", graph, "--shapes", shapes)
+    for stage in STAGES_ON_GRAPHS[:3]:
+        done = epoche(*stage, *files)
+        assert done.code == 0, done.err
+        nothing_drives_the_terminal(done)
+    shown = epoche("kg", "inspect", *files)
+    nothing_drives_the_terminal(shown)
+    assert "<script>" in shown.out
+    printed = epoche("kg", "inspect", "--json", *files)
+    nothing_drives_the_terminal(printed)
+    assert "\x1b" in json.dumps(json.loads(printed.out)).encode().decode("unicode_escape"), "kept"
+    for name in ("cards.jsonl", "other.jsonl"):
+        nothing_drives_the_terminal(epoche("eval", "--cards", name, "--system", HOSTILE))
+    two = write("two.ttl", Path(graph).read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
+    fails(shop, 9, *STAGES_ON_GRAPHS[0], "--kg", two, "--shapes", shapes, said="<script>")
+
+
+def test_a_message_that_quotes_a_megabyte_stays_readable() -> None:
+    error = errors.RecordError("a" * 10**6, where="/x/" * 10**5 + "end.ttl", hint="\x1b[2J" * 9999)
+    line = error.one_line()
+    assert len(line) < 2_200
+    assert "end.ttl)" in line
+    assert "\x1b" not in line
+
+
+# -- domains and numbers ---------------------------------------------------------------------------
+
+DOMAINS = {
+    "unknown key": (lambda text: 'nam = "x"\n' + text, 10, 'unknown key nam .*mean "name"'),
+    "unknown word": (
+        lambda text: text.replace('label = "mayor"', 'lable = "mayor"'),
+        10,
+        r'unknown key predicates\."cm:mayor"\.lable .*mean "label"',
+    ),
+    "template": (lambda text: text.replace("{{ subj }}", "{{ subj", 1), 10, "mayor.*fact"),
+    "file gone": (lambda text: text.replace('"mayors.ttl"', '"gone.ttl"'), 3, "gone.ttl"),
+    "no shapes": (lambda text: 'name = "x"\ngraph = ["mayors.ttl"]\nshapes = []', 7, "--shapes"),
+    "not TOML": (lambda text: "name = [1,\nb", 10, "not valid TOML.*Correct"),
+    "deep TOML": (lambda text: "name = " + "[" * 9_999, 10, "nested too deeply"),
+    "garbage": (lambda text: None, 10, "not valid TOML"),
+    "empty": (lambda text: "", 10, "name"),
+}
+
+
+@pytest.mark.parametrize("case", DOMAINS)
+def test_a_domain_file_that_cannot_be_used(shop: Path, case: str) -> None:
+    change, code, said = DOMAINS[case]
+    for name in ("mayors.ttl", "mayors.shacl.ttl"):
+        write(name, (MAYORS / name).read_bytes())
+    changed = change((MAYORS / "domain.toml").read_text("utf-8"))
+    file = write("domain.toml", GARBAGE if changed is None else changed)
+    fails(shop, code, *STAGES_ON_GRAPHS[0], "--domain", file, said=said)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cards", "--num-per-type", 0),
+        ("cards", "--num-per-type", "many"),
+        ("cards", "--nope"),
+        ("cards", "--out"),
+        ("near-miss", "--num", -1),
+        ("eval", "--cards", "cards.jsonl"),
+        ("eval", "--cards", "cards.jsonl", "--system", "kg", "--out", "x", "--limit", 0),
+        ("metrics",),
+        ("metrics", "--results", "kg.jsonl", "--policy", "kind"),
+        ("metrics", "--results", "kg.jsonl", "--resamples", 1),
+        ("compare", "--out", "c.json"),
+        ("report", "--out", "r.html"),
+        ("audit",),
+        ("nonsense",),
+        ("schema",),
+    ],
+    ids=lambda arguments: " ".join(map(str, arguments)),
+)
+def test_a_wrong_command_line_is_2(shop: Path, arguments: tuple[object, ...]) -> None:
+    before = snapshot(shop)
+    usage_error(epoche(*arguments))
+    assert snapshot(shop) == before
+
+
+@pytest.mark.parametrize(
+    ("stage", "flag"), [("cards", "--num-per-type"), ("near-miss", "--num")], ids=["cards", "near"]
+)
+def test_a_quota_out_of_reach(shop: Path, stage: str, flag: str) -> None:
+    many = (stage, "--domain", "mayors", flag, 3_000)
+    fails(shop, 11, *many, "--strict", "--out", "cards.jsonl", said=r"could not make \d+ .*of 3000")
+    done = epoche(*many, "--out", "many.jsonl")
+    assert done.code == 0
+    assert re.search(r"^warning: could not make \d+", done.err, re.MULTILINE)
+    assert 0 < len(Path("many.jsonl").read_text("utf-8").splitlines()) < 9_000
+
+
+def test_a_quota_of_which_nothing_can_be_made(shop: Path) -> None:
+    nobody = ("cards", "--domain", "mayors", "--subj-hint", "Zanzibar", "--out", "cards.jsonl")
+    fails(shop, 11, *nobody, said="could not make")
+    never = ("near-miss", "--domain", "mayors", "--strategy", "numeric", "--out", "cards.jsonl")
+    fails(shop, 11, *never, said="numeric")
+
+
+def test_names_that_mean_nothing(shop: Path) -> None:
+    cards = ("cards", "--domain", "mayors", "--out", "cards.jsonl")
+    near = ("near-miss", "--domain", "mayors", "--out", "cards.jsonl")
+    report = ("report", "--results", "kg.jsonl", "--metrics", "metrics.json", "--out", "r.html")
+    fails(shop, 10, *cards, "--regime", "owl", said="none, rdfs, owl-rl")
+    fails(shop, 10, *cards, "--kinds", "nonsense", said="nonsense.*functional")
+    fails(shop, 10, *near, "--strategy", "nonsense", said="sibling")
+    fails(shop, 10, *cards, "--pred-label", "mayor", said="Give one --pred")
+    fails(shop, 19, *report, "--formats", "pdf", said="html, csv, md, json")
+    fails(shop, 19, "schema", "cart", said="card, result, manifest")
