@@ -23,8 +23,9 @@ PACKAGES = ("epoche", "pyoxigraph", "pyshacl", "rdflib")
 
 
 def manifest_path(cards: Path | str) -> Path:
-    """``X.manifest.json`` for ``X.jsonl``."""
-    return Path(cards).with_suffix(".manifest.json")
+    """``X.manifest.json`` for ``X.jsonl``, named as the manifests of runs are."""
+    cards = Path(cards)
+    return cards.parent / f"{cards.name.removesuffix('.jsonl')}.manifest.json"
 
 
 def card_manifest(
