@@ -150,3 +150,14 @@ def test_the_page_states_the_measured_agreement(
     assert f"{outcomes['countries', 'second']} lists of countries were corrected" in text
     assert f"{outcomes['length_km', 'blank']} lengths were blanked" in text
     assert f"{outcomes['label', 'renamed']} rivers got a qualifier" in text
+
+
+def test_the_page_counts_the_filled_cells(tables: Tables) -> None:
+    rivers = list(tables.rivers.values())
+    text = PAGE.read_text(encoding="utf-8")
+    assert (
+        f"{sum(r.length_km is not None for r in rivers)} lengths, "
+        f"{sum(r.discharge_m3s is not None for r in rivers)} discharges, "
+        f"{sum(r.source_m is not None for r in rivers)} source and "
+        f"{sum(r.mouth_m is not None for r in rivers)} mouth elevations are filled"
+    ) in text
