@@ -93,8 +93,8 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     per_label: dict[str, GroupReport] = {}
     per_kind: dict[str, GroupReport] = {}
     """By kind, near-misses under their own names; faithfulness kinds are not here."""
-    near_misses: GroupReport | None = None
-    """All near-misses together; null where there are none."""
+    near_misses: dict[str, GroupReport] = {}
+    """``all near-misses`` together, where there are any."""
     per_difficulty: dict[str, GroupReport] = {}
     faithfulness: dict[str, GroupReport] = {}
     """``withheld`` and ``counterfactual`` cards, which never enter the headline."""

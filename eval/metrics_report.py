@@ -232,7 +232,7 @@ def _system_report(
             )
             for name in samples.difficulties
         },
-        near_misses=groups.report("near-misses", answers).get("near-misses"),
+        near_misses=groups.report("near-misses", answers),
         faithfulness=groups.report("faithfulness", answers),
         oracle=system in samples.observations.oracles,
     )
@@ -285,7 +285,9 @@ class _Groups:
                 for code, label in enumerate(LABELS)
             ],
             "kind": [self._group(k, "kind", at) for k, at in named if k not in FAITHFULNESS],
-            "near-misses": [self._group("near-misses", "set", np.flatnonzero(seen.near_misses))],
+            "near-misses": [
+                self._group("all near-misses", "set", np.flatnonzero(seen.near_misses))
+            ],
             "faithfulness": [self._group(k, "kind", at) for k, at in named if k in FAITHFULNESS],
         }
 

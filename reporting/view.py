@@ -236,11 +236,15 @@ class View:
         names = self._group_names("faithfulness")
         return self._groups([("", [self._line("faithfulness", name) for name in names])])
 
-    def faithfulness_said(self) -> list[tuple[str, str, tuple[str, ...]]]:
-        """Per kind and gold answer, what each system said: ``YES 12, UNKNOWN 3``."""
+    def said(self, field: str) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Per group and gold answer, what each system said: ``YES 12, UNKNOWN 3``.
+
+        Args:
+            field: ``near_misses`` or ``faithfulness``.
+        """
         lines: list[tuple[str, str, tuple[str, ...]]] = []
-        for name in self._group_names("faithfulness"):
-            tables = [group.table if group else {} for group in self._members("faithfulness", name)]
+        for name in self._group_names(field):
+            tables = [group.table if group else {} for group in self._members(field, name)]
             for label in LABELS:
                 rows = [table.get(label, {}) for table in tables]
                 if not any(sum(row.values()) for row in rows):
@@ -263,7 +267,9 @@ class View:
             line = self._line("per_kind", name)
             sections[self._label_of("per_kind", name)].append(line)
         titles = {**LABEL_TITLES, "mixed": "Several labels"}
-        return self._groups([(titles[key], lines) for key, lines in sections.items() if lines])
+        whole = self._group_names("near_misses") if near_miss else []
+        lines = [self._line("near_misses", name) for name in whole]
+        return self._groups([("", lines), *((titles[key], at) for key, at in sections.items())])
 
     def _groups(self, sections: Sequence[tuple[str, list[GroupLine]]]) -> GroupTable:
         return GroupTable(

@@ -455,9 +455,9 @@ def test_near_misses_joined_to_cards_are_apart_and_alone_are_the_headline(tmp_pa
     assert (both.n_cards, both.n_near_misses) == (alone.n_cards, len(near))
     system, before = (each.policies["licensed"].systems["good"] for each in (both, alone))
     assert system.metrics == before.metrics
-    assert system.near_misses is not None
-    assert before.near_misses is None
-    assert system.near_misses.metrics["CVRR"].value == 0.0
+    assert list(system.near_misses) == ["all near-misses"]
+    assert before.near_misses == {}
+    assert system.near_misses["all near-misses"].metrics["CVRR"].value == 0.0
     assert any(f"{len(near)} near-miss cards are reported apart" in note for note in both.notes)
     only = measure(read_observations([write(tmp_path / "c.jsonl", near)]), QUICK)
     assert (only.n_cards, only.n_near_misses) == (len(near), 0)
