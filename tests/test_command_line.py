@@ -1,0 +1,191 @@
+"""One stage, three ways: ``make X``, ``epoche X`` and the script take the same flags."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from stage_calls import GRAPH, ROOT, SHAPES, Done, call, command, epoche, error_line
+
+from epoche.cli import app
+
+SCRIPTS = {
+    "cards": "cards/make_context_cards.py",
+    "near-miss": "adversarial/make_near_miss.py",
+    "join": "cards/join_cards.py",
+    "eval": "eval/run_epistemic_tests.py",
+    "metrics": "eval/metrics_abstention.py",
+    "report": "reporting/html_report.py",
+    "compare": "eval/compare_runs.py",
+    "audit": "cards/audit_labels.py",
+    "systems": "eval/list_systems.py",
+}
+SEED_FLAGS = {
+    "cards": "--kg --pred --pred-label --num-per-type --out --seed --subj-hint",
+    "near-miss": "--kg --pred --pred-label --num --out",
+    "eval": "--cards --system --out --kg-path",
+    "metrics": "--results --out --verbose",
+    "report": "--results --metrics --out",
+}
+MAKE_GOALS = (
+    *("cards", "near-miss", "eval-kg", "eval-graph-rag", "eval-rag", "eval-controls"),
+    *("metrics", "report", "compare", "audit", "inspect"),
+)
+
+
+def group() -> Any:
+    """The whole command as the parser knows it (typer brings its own copy of click)."""
+    return typer.main.get_group(app)
+
+
+def flags(of: Any) -> dict[str, tuple[str, ...]]:
+    """Parameter name → its spellings, with those of help left out."""
+    return {
+        str(parameter.name): (*parameter.opts, *parameter.secondary_opts)
+        for parameter in of.params
+        if parameter.name != "help"
+    }
+
+
+def script_command(path: str) -> Any:
+    """The command that ``python PATH`` builds."""
+    module = importlib.import_module(path.removesuffix(".py").replace("/", "."))
+    one = typer.Typer(add_completion=False)
+    one.command()(module.main)
+    return typer.main.get_command(one)
+
+
+def test_every_command_has_a_script_and_every_script_a_command() -> None:
+    assert set(group().commands) - {"kg", "schema"} == set(SCRIPTS)
+    starts = {
+        str(path.relative_to(ROOT))
+        for room in ("cards", "adversarial", "eval", "reporting", "retrieval")
+        for path in (ROOT / room).rglob("*.py")
+        if "run_script(main)" in path.read_text("utf-8")
+    }
+    assert starts == set(SCRIPTS.values())
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script_and_command_take_the_same_flags(name: str) -> None:
+    assert flags(group().commands[name]) == flags(script_command(SCRIPTS[name]))
+
+
+@pytest.mark.parametrize("name", SEED_FLAGS)
+def test_the_published_experiment_s_flags_are_there(name: str) -> None:
+    known = {flag for spelt in flags(group().commands[name]).values() for flag in spelt}
+    assert known >= set(SEED_FLAGS[name].split())
+
+
+def made_by_make(goal: str, *variables: str) -> list[list[str]]:
+    """The ``epoche`` command lines a goal would run, as words."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("no make")
+    shown = subprocess.run(
+        [make, "-n", goal, *variables],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    lines = [line for line in shown.splitlines() if "-m epoche" in line]
+    # What only a shell can know (which files exist) is no flag of ours.
+    return [shlex.split(re.sub(r"\$\(for .*?done\)", "", line))[3:] for line in lines]
+
+
+@pytest.mark.parametrize("goal", MAKE_GOALS)
+@pytest.mark.parametrize(
+    "variables",
+    [
+        ("NUM=7",),
+        ("KG=my graph.ttl", "SHAPES=s.ttl", "PRED=http://x#mouth", "PRED_LABEL=mouth", "NUM=7"),
+    ],
+    ids=["domain", "own graph"],
+)
+def test_make_uses_flags_that_exist(goal: str, variables: tuple[str, ...]) -> None:
+    lines = made_by_make(goal, *variables, "OUT=o")
+    assert lines
+    for words in lines:
+        of = group()
+        while hasattr(of, "commands"):
+            of = of.commands[words.pop(0)]
+        known = {flag for spelt in flags(of).values() for flag in spelt}
+        used = {word for word in words if word.startswith("--")}
+        assert used <= known
+        if len(variables) > 1 and "--kg" in used:
+            assert "my graph.ttl" in words
+            assert "s.ttl" in words
+
+
+def script(name: str, *arguments: object, cwd: Path) -> Done:
+    path = ROOT / SCRIPTS[name]
+    return call([sys.executable, str(path), *map(str, arguments)], cwd)
+
+
+def test_the_published_command_lines_run_as_they_are_written(tmp_path: Path) -> None:
+    shutil.copy(GRAPH, tmp_path / "knowledge_graph.ttl")
+    shutil.copy(SHAPES, tmp_path / "shapes.ttl")
+    mayor = "https://epoche.example/mayors#mayor"
+    source = ("--kg", "knowledge_graph.ttl", "--pred", mayor, "--pred-label", "mayor")
+    cards, near = "results/context_cards.jsonl", "results/near_miss_cards.jsonl"
+    made = (*source, "--num-per-type", 20, "--out", cards)
+    refused = script("cards", *made, cwd=tmp_path)
+    assert "--shapes" in error_line(refused, 7)
+    assert not (tmp_path / "results").exists()
+
+    shapes = ("--shapes", "shapes.ttl")
+    done = script("cards", *made, *shapes, cwd=tmp_path)
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in (tmp_path / cards).read_text("utf-8").splitlines()]
+    assert {"id", "facts", "question", "gold", "label", "claim"} <= rows[0].keys()
+    done = script("near-miss", *source, *shapes, "--num", 5, "--out", near, cwd=tmp_path)
+    assert done.code == 0, done.err
+    for system, more in (("kg", ()), ("graph_rag", ("--kg-path", "knowledge_graph.ttl", *shapes))):
+        out = f"results/{system}_results.jsonl"
+        asked = ("--cards", cards, "--system", system, "--out", out)
+        done = script("eval", *asked, *more, cwd=tmp_path)
+        assert done.code == 0, done.err
+    asked = ("--cards", cards, "--system", "graph_rag", "--kg-path", "knowledge_graph.ttl")
+    refused = script("eval", *asked, "--out", "results/x.jsonl", cwd=tmp_path)
+    assert "--shapes" in error_line(refused, 7)
+    row = json.loads((tmp_path / "results/kg_results.jsonl").read_text("utf-8").splitlines()[0])
+    assert {"id", "gold", "pred", "pass", "system", "label"} <= row.keys()
+    results = ("--results", "results/graph_rag_results.jsonl")
+    measured = (*results, "--out", "results/metrics.json", "--verbose")
+    done = script("metrics", *measured, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "graph_rag" in done.out
+    shown = (*results, "--metrics", "results/metrics.json", "--out", "results/report.html")
+    done = script("report", *shown, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert (tmp_path / "results/report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_command_and_script_write_the_same_bytes(tmp_path: Path) -> None:
+    flags = ("--domain", "mayors", "--num-per-type", 3, "--out")
+    assert epoche("cards", *flags, tmp_path / "a.jsonl").code == 0
+    assert script("cards", *flags, tmp_path / "b.jsonl", cwd=tmp_path).code == 0
+    assert call(command("cards", *flags, tmp_path / "c.jsonl"), tmp_path).code == 0
+    first = (tmp_path / "a.jsonl").read_bytes()
+    assert first == (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
+
+
+def test_help_is_there_for_all(tmp_path: Path) -> None:
+    for name in (*SCRIPTS, "schema", "kg"):
+        done = epoche(name, "--help")
+        assert done.code == 0
+        assert "Usage: " in done.out
+    shown = call(command("--version"), tmp_path)
+    assert re.fullmatch(r"epoche \d+\.\d+\.\d+\n", shown.out)
