@@ -48,7 +48,7 @@ def main(
 ) -> None:
     """Makes claims that sound right and are proved false, or proved undecided."""
     from adversarial.near_miss import NearMissPlan, make_near_misses
-    from cards.card_manifest import card_manifest, write_card_set
+    from cards.card_manifest import card_manifest, source_files, write_card_set
     from cards.opening import open_for_cards
     from kg.base.errors import QuotaError
     from kg.base.files import check_output
@@ -89,7 +89,7 @@ def main(
         missing={"near-miss": made.missing} if made.missing else {},
         notes=made.notes,
     )
-    write_card_set(out, made.cards, manifest)
+    write_card_set(out, made.cards, manifest | source_files(kb, out))
     for name, labels in made.counts.items():
         shown = ", ".join(f"{label} {n}" for label, n in labels.items()) or "none"
         say(f"  {name:18s} {shown}")

@@ -1,4 +1,4 @@
-"""The manifest beside a card file: what it was made from, without paths, times or machines.
+"""The manifest beside a card file: what it was made from, without times, machines or their paths.
 
 Key names are those of the result manifests, so that one look tells whether two files belong
 together. Nothing in it changes between two runs of the same code on the same input.
@@ -6,6 +6,7 @@ together. Nothing in it changes between two runs of the same code on the same in
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +18,7 @@ import msgspec
 from cards.card import Card, card_set_hash, card_to_json
 from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import to_json_bytes, write_files_atomic
+from kg.domain import SHIPPED
 from kg.knowledge import KnowledgeBase
 
 PACKAGES = ("epoche", "pyoxigraph", "pyshacl", "rdflib")
@@ -55,8 +57,39 @@ def card_manifest(
     }
 
 
-def joined_manifest(files: Sequence[Path], cards: Sequence[Card]) -> dict[str, Any]:
+def source_files(kb: KnowledgeBase, out: Path | str) -> dict[str, Any]:
+    """Where the user's own graph lies, as seen from the card file, for systems that ask the same.
+
+    Relative, so that cards and graph can move together and no machine's folders are told. Nothing
+    for a shipped domain: its name says it all.
+    """
+    domain = kb.domain
+    if domain.file is not None:
+        shipped = SHIPPED.resolve() in domain.file.resolve().parents
+        return {} if shipped else {"domain_file": _seen_from(out, domain.file)}
+    return {
+        "graph_files": [_seen_from(out, path) for path in domain.graph_files],
+        "shapes_files": [_seen_from(out, path) for path in domain.shapes_files],
+    }
+
+
+def _seen_from(out: Path | str, target: Path) -> str:
+    target = target.resolve()
+    try:
+        return Path(os.path.relpath(target, Path(out).resolve().parent)).as_posix()
+    except ValueError:  # another drive on Windows has no relative path
+        return target.name
+
+
+def joined_manifest(
+    files: Sequence[Path], cards: Sequence[Card], out: Path | None = None
+) -> dict[str, Any]:
     """The manifest of a file joined from others; what all of them say alike holds for it too.
+
+    Args:
+        files: the card files, each with its manifest beside it if it has one.
+        cards: all their cards.
+        out: the joined file; relative names of sources hold for it if it lies beside the others.
 
     Raises:
         CardSetMismatchError: the files were made from different graphs, shapes or domains, so no
@@ -73,6 +106,14 @@ def joined_manifest(files: Sequence[Path], cards: Sequence[Card]) -> dict[str, A
                 hint="Join only cards of one graph, made with the same shapes.",
             )
         shared[key] = values[0]
+    folders = {path.resolve().parent for path in (*files, *([out] if out else ()))}
+    for key in ("domain_file", "graph_files", "shapes_files"):
+        if (
+            parts[0].get(key)
+            and len(folders) == 1
+            and all(p.get(key) == parts[0][key] for p in parts)
+        ):
+            shared[key] = parts[0][key]
     return {
         "kind": "cards",
         "cards_sha256": card_set_hash(cards),
@@ -90,7 +131,7 @@ def _read(cards: Path) -> dict[str, Any]:
         return {}
     try:
         return msgspec.json.decode(beside.read_bytes(), type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a card manifest: {error}", where=str(beside), hint="Make the cards again."
         ) from error

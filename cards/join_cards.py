@@ -27,7 +27,7 @@ def main(
 
     check_output(out, files)
     cards = join_cards(files)
-    manifest = joined_manifest(files, cards)
+    manifest = joined_manifest(files, cards, out)
     write_card_set(out, cards, manifest)
     say(f"{len(cards)} cards of {len(files)} files → {out}   [cards:{card_set_hash(cards)[:12]}]")
 

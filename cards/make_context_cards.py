@@ -52,7 +52,7 @@ def main(
     ] = False,
 ) -> None:
     """Makes cards whose answers are proved: entailed, contradictory and unknown ones alike."""
-    from cards.card_manifest import card_manifest, write_card_set
+    from cards.card_manifest import card_manifest, source_files, write_card_set
     from cards.generator import CardPlan, make_cards
     from cards.kinds import check_kinds
     from cards.opening import open_for_cards
@@ -99,7 +99,7 @@ def main(
         missing=made.missing,
         notes=made.notes,
     )
-    write_card_set(out, made.cards, manifest)
+    write_card_set(out, made.cards, manifest | source_files(kb, out))
     for predicate, of_label in made.counts().items():
         say(f"{kb.words.label(predicate)}:")
         for label, of_kind in of_label.items():

@@ -15,6 +15,10 @@ class CardOrigin(msgspec.Struct, frozen=True):
     domain: str | None = None
     graph_sha256: str | None = None
     shapes_sha256: str | None = None
+    domain_file: str | None = None
+    """Relative to the card file, as the next two: the user's own domain or graph."""
+    graph_files: tuple[str, ...] = ()
+    shapes_files: tuple[str, ...] = ()
 
 
 def card_origin(cards: Path | str) -> CardOrigin:
@@ -24,6 +28,23 @@ def card_origin(cards: Path | str) -> CardOrigin:
         return msgspec.json.decode(beside.read_bytes(), type=CardOrigin)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return CardOrigin()
+
+
+def own_source(
+    origin: CardOrigin, cards: Path
+) -> tuple[str | None, tuple[Path, ...], tuple[Path, ...]]:
+    """Domain, graph files and shapes files to ask when the user names none: the cards' own.
+
+    Falls back to the shipped domain of that name when the files are no longer where they were.
+    """
+    folder = cards.parent
+    if origin.domain_file is not None and (folder / origin.domain_file).is_file():
+        return str(folder / origin.domain_file), (), ()
+    graph = tuple(folder / name for name in origin.graph_files)
+    shapes = tuple(folder / name for name in origin.shapes_files)
+    if graph and shapes and all(path.is_file() for path in (*graph, *shapes)):
+        return None, graph, shapes
+    return default_domain(origin), (), ()
 
 
 def default_domain(origin: CardOrigin) -> str | None:

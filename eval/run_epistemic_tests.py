@@ -61,7 +61,7 @@ def main(
 
     A run that was cut off goes on where it stopped when the same command is given again.
     """
-    from eval.card_origin import card_origin, default_domain, differences
+    from eval.card_origin import card_origin, differences, own_source
     from eval.registry import make_systems
     from eval.runner import run
     from eval.settings import parse_settings
@@ -71,12 +71,14 @@ def main(
     require_file(cards, "card file")
     origin = card_origin(cards)
     told = bool(domain or kg_path)
+    graph, shape_files = tuple(kg_path or ()), tuple(shapes or ())
     if not told:
-        domain = default_domain(origin)
+        domain, graph, own_shapes = own_source(origin, cards)
+        shape_files = shape_files or own_shapes
     options = SystemOptions(
         domain=domain,
-        graph=tuple(kg_path or ()),
-        shapes=tuple(shapes or ()),
+        graph=graph,
+        shapes=shape_files,
         seed=seed,
         settings=parse_settings(settings or ()),
     )

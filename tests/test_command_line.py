@@ -160,7 +160,9 @@ def test_the_published_command_lines_run_as_they_are_written(tmp_path: Path) -> 
     asked = ("--cards", cards, "--system", "graph_rag", "--kg-path", "knowledge_graph.ttl")
     refused = script("eval", *asked, "--out", "results/x.jsonl", cwd=tmp_path)
     assert "--shapes" in error_line(refused, 7)
-    row = json.loads((tmp_path / "results/kg_results.jsonl").read_text("utf-8").splitlines()[0])
+    answers = (tmp_path / "results/kg_results.jsonl").read_text("utf-8").splitlines()
+    assert all(json.loads(answer)["pass"] for answer in answers), "it asked the cards' own graph"
+    row = json.loads(answers[0])
     assert {"id", "gold", "pred", "pass", "system", "label"} <= row.keys()
     results = ("--results", "results/graph_rag_results.jsonl")
     measured = (*results, "--out", "results/metrics.json", "--verbose")
@@ -171,6 +173,39 @@ def test_the_published_command_lines_run_as_they_are_written(tmp_path: Path) -> 
     done = script("report", *shown, cwd=tmp_path)
     assert done.code == 0, done.err
     assert (tmp_path / "results/report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_systems_ask_the_graph_the_cards_were_made_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever one stands and however the graph was named, also after joining and moving."""
+    home, away = tmp_path / "home", tmp_path / "away"
+    shutil.copytree(GRAPH.parent, home / "domain")
+    text = (home / "domain" / "mayors.ttl").read_text("utf-8")
+    (home / "domain" / "mayors.ttl").write_text(text + ":x a cm:City .\n", encoding="utf-8")
+    monkeypatch.chdir(home)
+    graph = ("--kg", "domain/mayors.ttl", "--shapes", "domain/mayors.shacl.ttl")
+    for name, source in (("a", graph), ("b", ("--domain", "domain"))):
+        cards, near, joined = (f"r/{name}-{part}.jsonl" for part in ("cards", "near", "joined"))
+        assert epoche("cards", *source, "--num-per-type", 3, "--out", cards).code == 0
+        assert epoche("near-miss", *source, "--num", 3, "--out", near).code == 0
+        assert epoche("join", cards, near, "--out", joined).code == 0
+        assert str(tmp_path) not in Path(f"r/{name}-joined.manifest.json").read_text("utf-8")
+    home.rename(away)
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        out = tmp_path / f"{name}.jsonl"
+        asked = ("--cards", f"away/r/{name}-joined.jsonl", "--system", "kg", "--out", out)
+        done = epoche("eval", *asked)
+        assert done.code == 0, done.err
+        assert "warning" not in done.err
+        assert all(json.loads(row)["pass"] for row in out.read_text("utf-8").splitlines())
+    (away / "domain" / "domain.toml").unlink()
+    (away / "domain" / "mayors.ttl").unlink()
+    for name in ("a", "b"):
+        asked = ("--cards", f"away/r/{name}-joined.jsonl", "--system", "kg", "--out", "new.jsonl")
+        done = epoche("eval", *asked, "--overwrite")
+        assert "the cards were made from another graph" in done.err
 
 
 def test_command_and_script_write_the_same_bytes(tmp_path: Path) -> None:
