@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from stage_calls import (
+    GRAPH,
     call,
     command,
     cpu_seconds,
@@ -129,14 +133,46 @@ def test_an_output_that_cannot_be_written(shop: Path, stage: str, where: str) ->
     assert Path("/dev/null").is_char_device()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission(shop: Path) -> None:
-    closed = shop / "closed"
+@pytest.fixture
+def nobody(made: Path) -> Iterator[Path]:
+    """A folder, and the rights of a user whom permissions bind (root's pass over them).
+
+    ``made`` has imported what the stages need: that user may not even read the libraries.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="epoche-", dir="/tmp"))
+    root = os.geteuid() == 0
+    if root:
+        os.chown(folder, 65534, 65534)
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def test_files_and_folders_without_permission(nobody: Path) -> None:
+    closed, secret = nobody / "closed", nobody / "secret.jsonl"
     closed.mkdir(mode=0o500)
-    error_line(epoche(*WRITERS["cards"][:-1], closed / "c.jsonl"), 15)
-    secret = shop / "secret.ttl"
     secret.touch(mode=0o000)
-    error_line(epoche("kg", "inspect", "--kg", secret), 3)
+    shutil.copy(GRAPH, nobody / "secret.ttl")
+    (nobody / "secret.ttl").chmod(0o000)
+    line = error_line(epoche(*WRITERS["cards"][:-1], closed / "c.jsonl"), 15)
+    assert "Permission denied" in line
+    assert "closed/c.jsonl" in line
+    for arguments in (
+        ("kg", "inspect", "--kg", nobody / "secret.ttl"),
+        ("audit", secret),
+        ("metrics", "--results", secret, "--out", nobody / "m.json"),
+        ("eval", "--cards", secret, "--system", "always-NO", "--out", nobody / "r.jsonl"),
+    ):
+        line = error_line(epoche(*arguments), 3)
+        assert "secret." in line
+        assert "ermission" in line
+    assert not list(closed.iterdir())
+    assert {path.name for path in nobody.iterdir()} == {"closed", "secret.jsonl", "secret.ttl"}
 
 
 @pytest.mark.parametrize(

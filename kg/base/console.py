@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from kg.base.errors import INTERRUPTED, EpocheError, WriteError
+from kg.base.errors import INTERRUPTED, EpocheError, MissingFileError, WriteError
 from kg.plain_text import for_terminal, json_for_terminal, one_line
 
 Item = TypeVar("Item")
@@ -112,6 +112,17 @@ def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
             # The reader went away (`epoche … | head`): not our failure.
             _forget_stdout()
             raise SystemExit(0) from None
+        except OSError as error:
+            if error.filename is None:
+                raise
+            # A file that was there a moment ago, a network disk: the machine's fault, not a bug.
+            said = MissingFileError(
+                f"a file cannot be opened: {error.strerror}",
+                where=os.fsdecode(error.filename),
+                hint="Check the path and its permissions.",
+            )
+            print(f"error: {said.one_line()}", file=sys.stderr)
+            raise SystemExit(said.exit_code) from None
         raise SystemExit(0)
 
     return entry
