@@ -1,1 +1,115 @@
-"""The face of Epoché: public names and the command line."""
+"""The face of Epoché: its public names, from whichever room they live in.
+
+    from epoche import Claim, KnowledgeBase
+
+    kb = KnowledgeBase.open("rivers")
+    verdict = kb.oracle.license(Claim(subj, pred, obj))
+
+A name's room is imported when the name is first asked for, so ``import epoche`` costs next to
+nothing and the metrics need no graph library. What stands here is kept stable; other names of the
+rooms may change between versions.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adversarial.near_miss import NearMissPlan, make_near_misses
+    from cards.audit import audit_cards
+    from cards.card import Card, CardView, read_cards, write_cards
+    from cards.generator import CardPlan, make_cards
+    from eval.manifest import RunManifest, read_manifest
+    from eval.metrics_record import MetricsReport, read_metrics
+    from eval.metrics_report import measure
+    from eval.observations import read_observations
+    from eval.registry import make_systems, register
+    from eval.result import Answer, Result, read_results
+    from eval.runner import run
+    from eval.system import ClaimOracle, System, SystemOptions
+    from kg.base.errors import EpocheError
+    from kg.claims import Claim, Proof, Verdict, Violation
+    from kg.domain import Domain, load_domain
+    from kg.graph import Graph
+    from kg.knowledge import KnowledgeBase
+    from kg.oracle import Oracle
+    from kg.shapes import Shapes
+
+__all__ = [
+    "Answer",
+    "Card",
+    "CardPlan",
+    "CardView",
+    "Claim",
+    "ClaimOracle",
+    "Domain",
+    "EpocheError",
+    "Graph",
+    "KnowledgeBase",
+    "MetricsReport",
+    "NearMissPlan",
+    "Oracle",
+    "Proof",
+    "Result",
+    "RunManifest",
+    "Shapes",
+    "System",
+    "SystemOptions",
+    "Verdict",
+    "Violation",
+    "audit_cards",
+    "load_domain",
+    "make_cards",
+    "make_near_misses",
+    "make_systems",
+    "measure",
+    "read_cards",
+    "read_manifest",
+    "read_metrics",
+    "read_observations",
+    "read_results",
+    "register",
+    "run",
+    "write_cards",
+]
+
+_NAMES_OF_MODULE = {
+    "adversarial.near_miss": ("NearMissPlan", "make_near_misses"),
+    "cards.audit": ("audit_cards",),
+    "cards.card": ("Card", "CardView", "read_cards", "write_cards"),
+    "cards.generator": ("CardPlan", "make_cards"),
+    "eval.manifest": ("RunManifest", "read_manifest"),
+    "eval.metrics_record": ("MetricsReport", "read_metrics"),
+    "eval.metrics_report": ("measure",),
+    "eval.observations": ("read_observations",),
+    "eval.registry": ("make_systems", "register"),
+    "eval.result": ("Answer", "Result", "read_results"),
+    "eval.runner": ("run",),
+    "eval.system": ("ClaimOracle", "System", "SystemOptions"),
+    "kg.base.errors": ("EpocheError",),
+    "kg.claims": ("Claim", "Proof", "Verdict", "Violation"),
+    "kg.domain": ("Domain", "load_domain"),
+    "kg.graph": ("Graph",),
+    "kg.knowledge": ("KnowledgeBase",),
+    "kg.oracle": ("Oracle",),
+    "kg.shapes": ("Shapes",),
+}
+_HOME = {name: module for module, names in _NAMES_OF_MODULE.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported now and kept (PEP 562)."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("epoche")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return sorted({*globals(), *__all__, "__version__"})
