@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from kg.oracle import Oracle
     from kg.shapes import Shapes
 
+    __version__: str
+
 __all__ = [
     "Answer",
     "Card",
@@ -98,16 +100,18 @@ _NAMES_OF_MODULE = {
 _HOME = {name: module for module, names in _NAMES_OF_MODULE.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """A public name, imported now and kept (PEP 562)."""
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # else every misspelt name would pass for ``Any``
 
-        return version("epoche")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
+    def __getattr__(name: str) -> Any:
+        """A public name, imported now and kept (PEP 562)."""
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("epoche")
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:
