@@ -87,7 +87,7 @@ compare: setup ## Paired differences between the systems, with intervals, exact 
 	@$(EPOCHE) compare $(scored) --seed $(SEED) --out '$(OUT)/comparison.json'
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
-	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED)
+	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED) --fail
 
 inspect: setup ## What is in a graph: predicates, homonyms, constraint coverage, violations
 	@$(EPOCHE) kg inspect $(source_flags)
