@@ -8,33 +8,32 @@ from typing import Annotated, Any
 import typer
 
 from kg.base.console import progress, run_script, say, warn
+from kg.base.options import (
+    AllowViolations,
+    CardSeed,
+    CardsOut,
+    DomainName,
+    FactsPerCard,
+    GraphFiles,
+    PredicateLabels,
+    Predicates,
+    ShapesFiles,
+)
 
 
 def main(
-    out: Annotated[Path, typer.Option(help="Card file (JSONL); its manifest goes beside it.")] = (
-        Path("results/near_miss_cards.jsonl")
-    ),
-    kg: Annotated[
-        list[Path] | None,
-        typer.Option("--kg", help="Graph file instead of a domain's; repeatable. Needs --shapes."),
-    ] = None,
-    shapes: Annotated[list[Path] | None, typer.Option(help="SHACL file; repeatable.")] = None,
-    domain: Annotated[
-        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
-    ] = None,
-    pred: Annotated[
-        list[str] | None,
-        typer.Option(help="Predicate: IRI, prefixed or local name, or label; repeatable."),
-    ] = None,
-    pred_label: Annotated[
-        list[str] | None, typer.Option(help="What to call the predicate, one per --pred.")
-    ] = None,
+    out: CardsOut = Path("results/near_miss_cards.jsonl"),
+    kg: GraphFiles = None,
+    shapes: ShapesFiles = None,
+    domain: DomainName = None,
+    pred: Predicates = None,
+    pred_label: PredicateLabels = None,
     num: Annotated[int, typer.Option(min=1, help="Near-misses to make.")] = 200,
     strategy: Annotated[
         list[str] | None, typer.Option(help="Use only this strategy; repeatable.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed and input, same bytes.")] = 12345,
-    num_facts: Annotated[int, typer.Option(min=1, help="Facts per card to aim at.")] = 6,
+    seed: CardSeed = 12345,
+    num_facts: FactsPerCard = 6,
     with_entailed: Annotated[
         bool,
         typer.Option("--with-entailed", help="Add the true claim that shares each card's facts."),
@@ -42,9 +41,7 @@ def main(
     strict: Annotated[
         bool, typer.Option("--strict", help="A number that cannot be reached is an error.")
     ] = False,
-    allow_violations: Annotated[
-        bool, typer.Option("--allow-violations", help="Accept a graph that breaks its shapes.")
-    ] = False,
+    allow_violations: AllowViolations = False,
 ) -> None:
     """Makes claims that sound right and are proved false, or proved undecided."""
     from adversarial.near_miss import NearMissPlan, make_near_misses

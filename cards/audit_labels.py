@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg.base.console import run_script, say, say_json
+from kg.base.options import DomainName, ShapesFiles
 
 if TYPE_CHECKING:
     from cards.audit import Audit, Baseline
@@ -22,10 +23,8 @@ def main(
         list[Path] | None,
         typer.Option("--kg", help="Graph file to prove the labels on; repeatable."),
     ] = None,
-    shapes: Annotated[list[Path] | None, typer.Option(help="SHACL file; repeatable.")] = None,
-    domain: Annotated[
-        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
-    ] = None,
+    shapes: ShapesFiles = None,
+    domain: DomainName = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds and learners.")] = 12345,
     max_leak: Annotated[
         float | None,

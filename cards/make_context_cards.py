@@ -8,36 +8,35 @@ from typing import Annotated, Any
 import typer
 
 from kg.base.console import progress, run_script, say, warn
+from kg.base.options import (
+    AllowViolations,
+    CardSeed,
+    CardsOut,
+    DomainName,
+    FactsPerCard,
+    GraphFiles,
+    PredicateLabels,
+    Predicates,
+    ShapesFiles,
+)
 
 
 def main(
-    out: Annotated[Path, typer.Option(help="Card file (JSONL); its manifest goes beside it.")] = (
-        Path("results/context_cards.jsonl")
-    ),
-    kg: Annotated[
-        list[Path] | None,
-        typer.Option("--kg", help="Graph file instead of a domain's; repeatable. Needs --shapes."),
-    ] = None,
-    shapes: Annotated[list[Path] | None, typer.Option(help="SHACL file; repeatable.")] = None,
-    domain: Annotated[
-        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
-    ] = None,
-    pred: Annotated[
-        list[str] | None,
-        typer.Option(help="Predicate: IRI, prefixed or local name, or label; repeatable."),
-    ] = None,
-    pred_label: Annotated[
-        list[str] | None, typer.Option(help="What to call the predicate, one per --pred.")
-    ] = None,
+    out: CardsOut = Path("results/context_cards.jsonl"),
+    kg: GraphFiles = None,
+    shapes: ShapesFiles = None,
+    domain: DomainName = None,
+    pred: Predicates = None,
+    pred_label: PredicateLabels = None,
     num_per_type: Annotated[int, typer.Option(min=1, help="Cards per label.")] = 200,
-    seed: Annotated[int, typer.Option(help="Same seed and input, same bytes.")] = 12345,
+    seed: CardSeed = 12345,
     subj_hint: Annotated[
         str, typer.Option(help="Ask only about subjects whose name contains this.")
     ] = "",
     kinds: Annotated[
         str, typer.Option(help="Kinds of YES and NO cards to make, with commas; default all.")
     ] = "",
-    num_facts: Annotated[int, typer.Option(min=1, help="Facts per card to aim at.")] = 6,
+    num_facts: FactsPerCard = 6,
     regime: Annotated[
         str | None, typer.Option(help="none, rdfs or owl-rl instead of the domain's.")
     ] = None,
@@ -47,9 +46,7 @@ def main(
     strict: Annotated[
         bool, typer.Option("--strict", help="A quota that cannot be reached is an error.")
     ] = False,
-    allow_violations: Annotated[
-        bool, typer.Option("--allow-violations", help="Accept a graph that breaks its shapes.")
-    ] = False,
+    allow_violations: AllowViolations = False,
 ) -> None:
     """Makes cards whose answers are proved: entailed, contradictory and unknown ones alike."""
     from cards.card_manifest import card_manifest, source_files, write_card_set

@@ -10,11 +10,38 @@ import numpy as np
 
 from cards.card import Card, card_set_hash
 from cards.joining import join_cards
-from eval.observations import Observations
+from eval.observations import Observations, read_observations
 from eval.outcomes import LABEL_CODE, LABELS
 from eval.result import read_results
 from kg.base.console import warn
 from kg.base.errors import CardSetMismatchError
+
+
+def read_checked(
+    results: Sequence[Path],
+    cards: Sequence[Path] = (),
+    *,
+    skip_other_cards: bool = False,
+    common: bool = False,
+    distinguish: bool = False,
+) -> Observations:
+    """Reads result files and holds them against the card files, where any are given.
+
+    Args:
+        results: the result files.
+        cards: the card files, in the order in which they were asked; may be none.
+        skip_other_cards: leave out, with a warning, result files of other cards.
+        common: as in ``read_observations``.
+        distinguish: as in ``read_observations``.
+
+    Raises:
+        MissingFileError, RecordError, DuplicateIdError, CardSetMismatchError: as in
+            ``read_observations`` and ``check_cards``.
+    """
+    if not cards:
+        return read_observations(results, common=common, distinguish=distinguish)
+    kept = only_of_these_cards(results, cards) if skip_other_cards else results
+    return check_cards(read_observations(kept, common=common, distinguish=distinguish), cards)
 
 
 def only_of_these_cards(results: Sequence[Path], cards: Sequence[Path]) -> list[Path]:

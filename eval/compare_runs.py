@@ -10,6 +10,7 @@ import typer
 from eval.metrics_abstention import PolicyChoice
 from kg.base.console import run_script, say
 from kg.base.errors import CardSetMismatchError, SystemNotFoundError
+from kg.base.options import CheckedCards, Confidence, Resamples, ResampleSeed, SkipOtherCards
 
 
 def main(
@@ -22,27 +23,17 @@ def main(
     out: Annotated[
         Path, typer.Option(help="Where the comparison goes (JSON); Markdown goes beside it.")
     ] = Path("results/comparison.json"),
-    cards: Annotated[
-        list[Path] | None,
-        typer.Option(help="Card file the results must be about; repeatable, in the asked order."),
-    ] = None,
-    skip_other_cards: Annotated[
-        bool,
-        typer.Option(
-            "--skip-other-cards", help="Leave out, with a warning, results not of --cards."
-        ),
-    ] = False,
+    cards: CheckedCards = None,
+    skip_other_cards: SkipOtherCards = False,
     baseline: Annotated[
         str | None, typer.Option(help="Hold all others against this system, not all pairs.")
     ] = None,
     policy: Annotated[
         PolicyChoice, typer.Option(help="What counts as an answer and as an abstention.")
     ] = PolicyChoice.licensed,
-    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 12345,
-    confidence: Annotated[
-        float, typer.Option(min=0.5, max=0.999, help="Coverage intervals aim at.")
-    ] = 0.95,
+    resamples: Resamples = 2000,
+    seed: ResampleSeed = 12345,
+    confidence: Confidence = 0.95,
     common: Annotated[
         bool, typer.Option("--common", help="Compare only on the cards that all answered.")
     ] = False,
@@ -53,10 +44,9 @@ def main(
     bootstrap of the difference, Holm over the pairs. Two files may hold a system of one name.
     """
     from eval.abstention import POLICIES
-    from eval.card_check import check_cards, only_of_these_cards
+    from eval.card_check import read_checked
     from eval.compare import compare_systems
     from eval.comparison import ComparisonReport, markdown, verdict
-    from eval.observations import read_observations
     from eval.samples import Plan, Samples
     from eval.signature import Signature, package_version
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
@@ -67,11 +57,13 @@ def main(
     check_output(out, [*files, *(cards or ())])
     page = out.with_suffix(".md")
     check_output(page, [out, *files, *(cards or ())])
-    if skip_other_cards and cards:
-        files = only_of_these_cards(files, cards)
-    seen = read_observations(files, common=common, distinguish=True)
-    if cards:
-        seen = check_cards(seen, cards)
+    seen = read_checked(
+        files,
+        cards or (),
+        skip_other_cards=skip_other_cards,
+        common=common,
+        distinguish=True,
+    )
     if len(seen.preds) < 2:
         raise CardSetMismatchError(
             "nothing to compare: only one system",

@@ -9,6 +9,15 @@ from typing import Annotated
 import typer
 
 from kg.base.console import run_script, say
+from kg.base.options import (
+    CheckedCards,
+    Confidence,
+    MoreResultFiles,
+    Resamples,
+    ResampleSeed,
+    ResultFiles,
+    SkipOtherCards,
+)
 
 
 class PolicyChoice(StrEnum):
@@ -20,31 +29,19 @@ class PolicyChoice(StrEnum):
 
 
 def main(
-    results: Annotated[list[Path], typer.Option(help="Result file (JSONL); repeatable.")],
-    more_results: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RESULTS]...", help="More result files.")
-    ] = None,
+    results: ResultFiles,
+    more_results: MoreResultFiles = None,
     out: Annotated[Path, typer.Option(help="Where the metrics go (JSON).")] = Path(
         "results/metrics.json"
     ),
-    cards: Annotated[
-        list[Path] | None,
-        typer.Option(help="Card file the results must be about; repeatable, in the asked order."),
-    ] = None,
-    skip_other_cards: Annotated[
-        bool,
-        typer.Option(
-            "--skip-other-cards", help="Leave out, with a warning, results not of --cards."
-        ),
-    ] = False,
+    cards: CheckedCards = None,
+    skip_other_cards: SkipOtherCards = False,
     policy: Annotated[
         PolicyChoice, typer.Option(help="What counts as an answer and as an abstention.")
     ] = PolicyChoice.both,
-    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 12345,
-    confidence: Annotated[
-        float, typer.Option(min=0.5, max=0.999, help="Coverage intervals aim at.")
-    ] = 0.95,
+    resamples: Resamples = 2000,
+    seed: ResampleSeed = 12345,
+    confidence: Confidence = 0.95,
     common: Annotated[
         bool, typer.Option("--common", help="Count only the cards that every system answered.")
     ] = False,
@@ -58,20 +55,17 @@ def main(
     number in it means.
     """
     from eval.abstention import POLICIES
-    from eval.card_check import check_cards, only_of_these_cards
+    from eval.card_check import read_checked
     from eval.metrics_console import summary, tables
     from eval.metrics_report import measure
-    from eval.observations import read_observations
     from eval.samples import Plan
     from kg.base.files import check_output, write_json_atomic
 
     files = [*results, *(more_results or ())]
     check_output(out, [*files, *(cards or ())])
-    if skip_other_cards and cards:
-        files = only_of_these_cards(files, cards)
-    observations = read_observations(files, common=common)
-    if cards:
-        observations = check_cards(observations, cards)
+    observations = read_checked(
+        files, cards or (), skip_other_cards=skip_other_cards, common=common
+    )
     plan = Plan(
         policies=tuple(name for name in POLICIES if policy.value in (name, "both")),
         resamples=resamples,

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import guarded, say, say_json
+from kg.base.console import run_script, say, say_json
+from kg.base.options import DomainName, ShapesFiles
 
 
 def inspect_command(
@@ -15,10 +16,8 @@ def inspect_command(
         list[Path] | None,
         typer.Option("--kg", help="Graph file instead of a domain's; repeatable."),
     ] = None,
-    shapes: Annotated[list[Path] | None, typer.Option(help="SHACL file; repeatable.")] = None,
-    domain: Annotated[
-        str | None, typer.Option(help="Shipped domain, or a path to a domain.toml.")
-    ] = None,
+    shapes: ShapesFiles = None,
+    domain: DomainName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write there instead of printing.")] = None,
 ) -> None:
@@ -46,4 +45,4 @@ def inspect_command(
 
 
 if __name__ == "__main__":
-    guarded(lambda: typer.run(inspect_command))()
+    run_script(inspect_command)

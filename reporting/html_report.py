@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from kg.base.console import run_script, say, warn
+from kg.base.options import MoreResultFiles, ResultFiles, SkipOtherCards
 
 
 def main(
-    results: Annotated[list[Path], typer.Option(help="Result file (JSONL); repeatable.")],
-    more_results: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RESULTS]...", help="More result files.")
-    ] = None,
+    results: ResultFiles,
+    more_results: MoreResultFiles = None,
     metrics: Annotated[Path, typer.Option(help="metrics.json made from these results.")] = Path(
         "results/metrics.json"
     ),
@@ -25,12 +24,7 @@ def main(
         list[Path] | None,
         typer.Option(help="Card file; repeatable. Default: the one the manifests name."),
     ] = None,
-    skip_other_cards: Annotated[
-        bool,
-        typer.Option(
-            "--skip-other-cards", help="Leave out, with a warning, results not of --cards."
-        ),
-    ] = False,
+    skip_other_cards: SkipOtherCards = False,
     kg: Annotated[
         list[Path] | None,
         typer.Option("--kg", "--kg-path", help="Graph whose words the proofs are put in."),
