@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from eval.linking import ARTICLES, Token, tokens_of
+from eval.question_frames import frame_of
 from kg.phrasing import PREPOSITIONS, parse_label
 from kg.plain_text import words_of
 
@@ -19,13 +20,6 @@ Role = Literal["subj", "obj"]
 SLOT = "⟨⟩"
 _SUBJ, _OBJ = "zzsubjectzz", "zzobjectzz"
 _SLOTS: dict[str, Role] = {_SUBJ: "subj", _OBJ: "obj"}
-_LEADS = (
-    "is it true that", "is it correct that", "is it right that", "is it the case that",
-    "is it a fact that", "true or false", "is this true", "is this right",
-)  # fmt: skip
-LEADS = tuple(tuple(lead.split()) for lead in _LEADS)
-"""Openings that ask whether a statement holds, and add nothing to it."""
-
 FILLERS = frozenset(
     words_of("is are be was were been do does did will would can could directly really indeed also "
     "actually then please")
@@ -47,6 +41,10 @@ _IRREGULAR = {
         "find": "found",
         "meet": "met",
         "lead": "led",
+        "give": "gives gave given giving",
+        "take": "takes took taken taking",
+        "make": "makes made making",
+        "get": "gets got gotten getting",
         "be": "is are was were been being",
     }.items()
     for irregular in forms.split()
@@ -90,6 +88,8 @@ class Pattern(NamedTuple):
 
     pred: str
     first: Role
+    weak: bool = False
+    """It holds no word of weight, so that subject and object must be of the right kinds."""
 
 
 @lru_cache(maxsize=20_000)
@@ -134,16 +134,18 @@ def patterns_of(kb: KnowledgeBase, preds: Iterable[str]) -> dict[tuple[str, ...]
                 entries = found.setdefault(key, [])
                 if pattern not in entries:
                     entries.append(pattern)
+        for phrase in kb.words.words_of(pred).synonyms:
+            # "Is in" is too weak a cue, but "Is S in O?" says nothing else.
+            keys = [token.key for token in tokens_of(phrase)]
+            if keys and keys[0] in BE and _weightless(map(stem, keys)):
+                key = pattern_key((keys[0], SLOT, *keys[1:], SLOT))
+                found.setdefault(key, []).append(Pattern(pred, "subj", weak=True))
     return found
 
 
 def pattern_key(keys: Iterable[str]) -> tuple[str, ...]:
-    """A sentence as it is looked up among the patterns; articles and openings dropped."""
-    kept = tuple(key for key in keys if key not in ARTICLES)
-    for lead in LEADS:
-        if kept[: len(lead)] == lead:
-            return kept[len(lead) :]
-    return kept
+    """A sentence as it is looked up among the patterns: without articles."""
+    return tuple(key for key in keys if key not in ARTICLES)
 
 
 def cues_of(kb: KnowledgeBase, preds: Iterable[str]) -> list[Cue]:
@@ -210,5 +212,7 @@ def _sentences(words: Verbaliser, pred: str) -> list[str]:
 
 def _with_slots(text: str) -> tuple[tuple[str, ...], list[Role]]:
     keys = [token.key for token in tokens_of(text)]
+    frame = frame_of(keys)
+    keys = keys[frame.start : frame.end]
     roles = [_SLOTS[key] for key in keys if key in _SLOTS]
     return pattern_key(SLOT if key in _SLOTS else key for key in keys), roles

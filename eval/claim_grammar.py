@@ -98,12 +98,14 @@ def agent(
 ) -> Mention | None:
     """Who the verb is said of: the last name before it, or the one behind "by"."""
     if match.fronted >= 0:
-        aim = next(at for at, _ in slots if at > match.fronted)
-        return next(m for at, m in slots if at != aim)
+        aim = next((at for at, _ in slots if at > match.fronted), -1)
+        return next((m for at, m in slots if at != aim), None) if aim >= 0 else None
     if match.at == 0:
         return slots[0][1]  # "Has S got O as …": the verb itself opens the question.
-    before = [m for at, m in slots if at < match.at]
-    if not match.cue.passive and _is_passive(keys, match.at):
+    # "Water from S reaches O": a name may stand inside the cue.
+    before = [m for at, m in slots if at < match.at] or [m for at, m in slots if at < match.end]
+    by = is_participle(keys[match.end]) and keys[match.end + 1 : match.end + 2] == ("by",)
+    if not match.cue.passive and (by or _is_passive(keys, match.at)):
         after = [k for k in keys[match.end + 1 : match.end + 3] if k not in ARTICLES]
         behind = [m for at, m in slots if at > match.end]
         if after[:1] == ["by"]:
@@ -141,8 +143,11 @@ def owner(
         holders = [m for place, m in before if place < having[-1]]
         if holders or having[-1] == 0:
             return holders[-1] if holders else slots[0][1]
-    if "its" in keys[max(0, match.at - 3) : match.at] and before:
+    if "whose" in keys[max(0, match.at - 2) : match.at] and before:
         return before[-1][1]
+    if "its" in keys[max(0, match.at - 3) : match.at] and before:
+        # "S counts O among its tributaries", but "O is where S reaches its mouth".
+        return before[-1 if _RELATIVES.intersection(keys[: match.at]) else 0][1]
     if match.at - 1 in by_place:
         return by_place[match.at - 1]
     return None

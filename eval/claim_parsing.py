@@ -9,9 +9,10 @@ unclear is named and left undecided: a guess would be an answer nobody licensed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from eval.claim_coverage import Coverage
 from eval.claim_cues import (
     SLOT,
     Cue,
@@ -31,6 +32,7 @@ from eval.linking import (
     unit_key,
 )
 from eval.question_form import Question, cut_out, refusal
+from eval.question_frames import frame_of
 from kg.claims import Claim
 from kg.literals import NUMERIC, number
 from kg.terms import RDF_TYPE, RDFS, XSD, literal_text, parse_literal
@@ -40,16 +42,6 @@ if TYPE_CHECKING:
 
 MAX_READINGS = 16
 """Combinations of homonyms that are tried before a question counts as ambiguous."""
-
-_FALSE_LEADS = tuple(
-    tuple(lead.split())
-    for lead in (
-        "is it false that",
-        "is it untrue that",
-        "is it wrong that",
-        "is it incorrect that",
-    )
-)
 
 
 class Reading(NamedTuple):
@@ -82,6 +74,7 @@ class ClaimParser:
         self._by_stem: dict[str, list[Cue]] = {}
         for cue in self._cues:
             self._by_stem.setdefault(max(cue.stems, key=weight), []).append(cue)
+        self._coverage = Coverage(kb, self._cues, self.mentions.classes)
         self._literal = {pred: self._literal_datatype(pred) for pred in self.preds}
         self._units = {pred: unit_key(kb.words.words_of(pred).unit) for pred in self.preds}
         self._ends = {pred: (self._classes(pred, "domain"), self._classes(pred, "range"))
@@ -90,12 +83,10 @@ class ClaimParser:
     def parse(self, text: str) -> Reading | Unread:
         """The claim a question asks for, or why none could be read."""
         tokens = tokens_of(text)
+        frame = frame_of([token.key for token in tokens])
+        tokens = tokens[frame.start : frame.end]
         if not tokens:
             return Unread("the question holds no words")
-        inverted = False
-        for lead in _FALSE_LEADS:
-            if tuple(token.key for token in tokens[: len(lead)]) == lead:
-                tokens, inverted = tokens[len(lead) :], True
         mentions = self.mentions.scan(tokens)
         question = cut_out(tokens, mentions)
         named = cut_out(tokens, [mention for mention in mentions if mention.entities])
@@ -113,7 +104,7 @@ class ClaimParser:
         claims = self._charitable(tuple(dict.fromkeys(claims)))
         if len(claims) > MAX_READINGS:
             return Unread("ambiguous: a name in the question is borne by too many things")
-        return Reading(claims, inverted)
+        return Reading(claims, frame.inverted)
 
     # -- whole sentences -----------------------------------------------------------------------
 
@@ -124,7 +115,8 @@ class ClaimParser:
         for pattern in self._patterns.get(pattern_key(question.keys), ()):
             first, second = question.mentions
             subj, obj = (first, second) if pattern.first == "subj" else (second, first)
-            if self._fits(pattern.pred, subj, obj):
+            weak = pattern.weak and not self._allowed(pattern.pred, subj, obj)
+            if not weak and self._fits(pattern.pred, subj, obj):
                 found += self._claims(pattern.pred, subj, obj)
                 break
         return tuple(found)
@@ -152,19 +144,14 @@ class ClaimParser:
         if not ranked:
             by_unit = self._by_unit(question)
             return by_unit or Unread("no words of the question point to a predicate of the graph")
-        best = [found for found in ranked if found.score == ranked[0].score]
         chosen: dict[tuple[Claim, ...], Match] = {}
         reason = ""
-        for candidate in best:
-            roles = self._roles(question, candidate)
-            if roles is None:
-                reason = reason or "it is unclear which thing the question makes the subject"
-            elif not roles:
-                reason = reason or "the question names only one thing the graph knows"
-            elif self._senseless(candidate.cue.pred, *roles):
-                reason = reason or "neither thing is of the kind the predicate is about"
-            else:
-                chosen.setdefault(self._claims(candidate.cue.pred, *roles), candidate)
+        for _, group in itertools.groupby(ranked, key=lambda found: found.score):
+            chosen, why, weaker = self._readings(question, group)
+            reason = reason or why
+            # A weaker cue is tried when these cannot be meant; it must account for every word.
+            if chosen or not weaker:
+                break
         if not chosen:
             by_unit = self._by_unit(question)
             return by_unit or Unread(reason)
@@ -174,6 +161,34 @@ class ClaimParser:
             labels = dict.fromkeys(self._kb.words.label(m.cue.pred) for m in chosen.values())
             return Unread(f"ambiguous: the question may ask for {' or '.join(labels)}")
         return next(iter(chosen))
+
+    def _readings(
+        self, question: Question, candidates: Iterable[Match]
+    ) -> tuple[dict[tuple[Claim, ...], Match], str, bool]:
+        """What equally good cues say, or why none says anything.
+
+        Returns:
+            Claims and cues; why the first cue that says nothing does not; whether weaker cues may
+            be tried.
+        """
+        chosen: dict[tuple[Claim, ...], Match] = {}
+        reason, weaker = "", False
+        for candidate in candidates:
+            pred = candidate.cue.pred
+            roles = self._roles(question, candidate)
+            if roles is None:
+                reason = reason or "it is unclear which thing the question makes the subject"
+            elif not roles:
+                reason = reason or "the question names only one thing the graph knows"
+            elif not self._allowed(pred, *roles):
+                weaker = True
+                reason = reason or "a thing is not of the kind the predicate is about"
+            elif unplaced := self._coverage.unplaced(question, pred, roles, candidate):
+                weaker = True
+                reason = reason or _says_more(unplaced)
+            else:
+                chosen.setdefault(self._claims(pred, *roles), candidate)
+        return chosen, reason, weaker
 
     def _matches(self, question: Question) -> Iterator[Match]:
         stems = [SLOT if key == SLOT else stem(key) for key in question.keys]
@@ -268,14 +283,21 @@ class ClaimParser:
             p for p, unit in self._units.items() if self._literal[p] and unit == numbers[0].unit
         ]
         if len(preds) > 1:
+            # A word that all of them have names the dimension ("elevation"), and one that only
+            # one of them has tells which: "rises 8 m" alone may speak of a flood.
             stems = {stem(key) for key in question.keys}
-            shared = {pred: self._shared_words(pred, stems) for pred in preds}
-            preds = [pred for pred in preds if 0 < shared[pred] == max(shared.values())]
-        return self._claims(preds[0], entities[0], numbers[0]) if len(preds) == 1 else ()
+            shared = [self._cue_words(pred) & stems for pred in preds]
+            common = set.intersection(*shared)
+            preds = [
+                pred for pred, own in zip(preds, shared, strict=True) if common and own - common
+            ]
+        used = (entities[0], numbers[0])
+        if len(preds) != 1 or self._coverage.unplaced(question, preds[0], used):
+            return ()
+        return self._claims(preds[0], *used)
 
-    def _shared_words(self, pred: str, stems: set[str]) -> float:
-        words = {s for cue in self._cues if cue.pred == pred for s in cue.stems}
-        return sum(weight(s) for s in words & stems if weight(s) >= 2)
+    def _cue_words(self, pred: str) -> set[str]:
+        return {s for cue in self._cues if cue.pred == pred for s in cue.stems if weight(s) >= 2}
 
     # -- claims --------------------------------------------------------------------------------
 
@@ -355,17 +377,11 @@ class ClaimParser:
             return True
         return not range_ or not self._kb.words.types(claim.obj).isdisjoint(range_)
 
-    def _senseless(self, pred: str, subj: Mention, obj: Mention) -> bool:
-        """Whether neither end is of the class wanted: a sign that the cue was none."""
-        domain, range_ = self._ends[pred]
-        if not domain or not range_ or obj.number:
-            return False
-        types = self._kb.words.types
-        return all(types(iri).isdisjoint(domain) for iri in subj.entities) and all(
-            types(iri).isdisjoint(range_) for iri in obj.entities
-        )
-
     def _allowed(self, pred: str, subj: Mention, obj: Mention) -> bool:
-        return any(
-            self._classes_fit(Claim(s, pred, o)) for s in subj.entities for o in obj.entities
-        )
+        objects = obj.entities or (obj.number,)
+        return any(self._classes_fit(Claim(s, pred, o)) for s in subj.entities for o in objects)
+
+
+def _says_more(words: list[str]) -> str:
+    quoted = ", ".join(f"“{word}”" for word in words[:3])
+    return f"the question says more than a claim of the graph could ({quoted})"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kg.phrasing import parse_label
 from kg.plain_text import plain, words_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _AUXILIARIES = frozenset(
 )
 _TOKEN = re.compile(
     r"(?P<number>(?<![\w.])[-−+]?(?:\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+|\d+)(?:\.\d+)?"
-    r"(?:[eE][+-]?\d+)?(?![\w]))"
+    r"(?:[eE][+-]?\d+)?(?:(?!\w)|(?=(?:km|m|mi|ft)\b)))"
     r"|(?P<possessive>['’ʼ]s\b|(?<=s)['’ʼ](?=\s|$))"
     r"|(?P<word>\w+)"
 )
@@ -41,8 +42,9 @@ _UNITS: dict[str, tuple[str, ...]] = {
     "km": ("km", "kms", "kilometre", "kilometres", "kilometer", "kilometers"),
     "m": ("m", "metre", "metres", "meter", "meters", "masl"),
     "m3 s": (
-        "m3 s", "m3s", "cumec", "cumecs", "cubic metres per second", "cubic meters per second",
-        "cubic metres a second", "cubic meters a second", "cubic metre per second", "m3 per second",
+        "m3 s", "m3s", "cumec", "cumecs", "m3 per second",
+        *(f"cubic {metre}{of} {per} second" for metre in ("metres", "meters", "metre", "meter")
+          for of in ("", " of water") for per in ("per", "a", "every", "each")),
     ),
     "km2": ("km2", "square kilometres", "square kilometers", "sq km"),
     "mi": ("mi", "mile", "miles"),
@@ -134,6 +136,7 @@ class MentionIndex:
         """Name of a class → its IRI."""
         schema = _schema_terms(kb)
         kinds: dict[str, tuple[str, ...]] = {}
+        other_nouns = _other_nouns(kb)
         for iri in _things(kb):
             if iri in schema:
                 continue
@@ -147,13 +150,14 @@ class MentionIndex:
                 if cls not in kinds:
                     kinds[cls] = name_key(kb.words.class_noun(cls))
                 nouns.append(kinds[cls])
-            for short in _short_forms(name_key(label), nouns):
+            for short in _short_forms(name_key(label), nouns, other_nouns):
                 self._add(short, iri, _SHORT)
         for iri in schema:
             if schema[iri] == "class":
                 self.classes.setdefault(name_key(kb.words.class_noun(iri)), iri)
         units = [(tuple(s.split()), unit) for unit, all_ in _UNITS.items() for s in all_]
         self._units = sorted(units, key=lambda pair: -len(pair[0]))
+        self._longest_unit = len(self._units[0][0])
 
     def _add(self, key: tuple[str, ...], iri: str, tier: int) -> None:
         if key and len(key) <= MAX_NAME_TOKENS:
@@ -217,7 +221,7 @@ class MentionIndex:
         digits = tokens[at].key
         if at > 0 and tokens[at - 1].key == "minus" and not digits.startswith("-"):
             digits, start = f"-{digits}", at - 1
-        following = tuple(token.key for token in tokens[at + 1 : at + 5])
+        following = tuple(token.key for token in tokens[at + 1 : at + 1 + self._longest_unit])
         for spelling, unit in self._units:
             if following[: len(spelling)] == spelling:
                 return Mention(start, at + 1 + len(spelling), number=digits, unit=unit)
@@ -225,9 +229,11 @@ class MentionIndex:
 
 
 def _short_forms(
-    name: tuple[str, ...], nouns: Iterable[tuple[str, ...]]
+    name: tuple[str, ...],
+    nouns: Iterable[tuple[str, ...]],
+    others: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]],
 ) -> Iterable[tuple[str, ...]]:
-    """A name without the word for what it is: the Baltic (Sea), the Danube (river) system."""
+    """A name without the word for what it is, or with another: the Baltic, the Danube basin."""
     for noun in nouns:
         size = len(noun)
         if 0 < size < len(name) and name[-size:] == noun:
@@ -236,6 +242,22 @@ def _short_forms(
                 yield stem
             if size > 1:
                 yield (*stem, noun[-1])
+            for other in others.get(noun, ()):
+                yield (*stem, *other)
+
+
+def _other_nouns(kb: KnowledgeBase) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+    """What else a kind of thing is called, by its name.
+
+    A predicate whose label names its values ("river system") says so with its other nouns too
+    ("basin").
+    """
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for pred in kb.domain.predicates:
+        phrases = kb.words.words_of(pred).synonyms
+        nouns = [name_key(phrase) for phrase in phrases if parse_label(phrase).kind == "noun"]
+        found.setdefault(name_key(kb.words.label(pred)), []).extend(nouns)
+    return found
 
 
 def _capitalised(tokens: Iterable[Token]) -> bool:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eval.claim_cues import LEADS, SLOT
+from eval.claim_cues import SLOT
 from eval.linking import Mention, Token
 from kg.plain_text import words_of
 
-_NEGATIONS = frozenset(words_of("not never neither nor no n't isn doesn don wasn didn"))
+_NEGATIONS = frozenset(
+    words_of(
+        "not never neither nor no none nothing without hardly cannot isn aren wasn weren "
+        "doesn don didn hasn haven hadn won wouldn couldn"
+    )
+)
 _COMPARISONS = frozenset(
     words_of(
         "longer shorter higher lower greater larger bigger smaller less fewer under over exceed "
@@ -59,6 +64,8 @@ def refusal(question: Question) -> str:
         return "the question asks for a comparison or an estimate, not for a stated value"
     if "or" in keys and len(found) > 2:
         return "the question offers alternatives"
-    if keys[0] in _WH_ANSWERS and not any(keys[: len(lead)] == lead for lead in LEADS):
+    if "than" in keys:
+        return "the question compares, and the graph states no comparisons"
+    if keys[0] in _WH_ANSWERS:
         return "not a yes-no question"
     return ""

@@ -1,0 +1,82 @@
+"""Takes off what only wraps a statement: "Can you confirm that …", "…, isn't it?".
+
+A frame adds nothing to the claim, but it may turn the answer round ("Is it false that …").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_ASKING = r"(?:true|correct|right|accurate|fair|so|the case|a fact)"
+_FALSE = r"(?:false|untrue|wrong|incorrect|mistaken|a mistake|a myth)"
+_SAYING = r"(?:to (?:say|state|claim|think|believe|assume) )?"
+_VERB = r"(?:confirm|tell me|say|agree|know|verify|check)"
+_THAT = r"(?:that|if|whether)"
+_CLAIM = r"is (?:the|this) (?:claim|statement|idea) that"
+
+_LEADS = (
+    rf"(?:is|was|would|could) it (?:be )?(?:really |actually |indeed )?{_ASKING} {_SAYING}that",
+    rf"(?:can|could|would|will|do|does) (?:you|anyone|somebody|we) (?:please )?{_VERB} {_THAT}",
+    # Without "that": "Would you say the Elbe is …?"
+    r"would you say",
+    r"am i (?:right|correct) (?:in (?:thinking|saying|believing|assuming)|to (?:think|say)) that",
+    r"could it be that",
+    r"(?:please )?(?:confirm|verify|check) (?:for me )?(?:that|whether)",
+    r"i (?:(?:ve|have) )?(?:heard|read|think|thought|believe) (?:it said )?that",
+    r"true or false",
+    r"is this (?:true|right)",
+    r"please",
+)
+_FALSE_LEADS = (rf"(?:is|was|would|could) it (?:be )?{_FALSE} {_SAYING}that",)
+_TAILS = (
+    r"(?:is|was) (?:that|this|it) (?:true|correct|right|so)",
+    r"(?:true or false|yes or no|or not|right|correct|please)",
+    r"(?:isn|doesn|don|aren|wasn|didn|hasn) t (?:it|they)",
+)
+_LEAD = re.compile(rf"(?:{'|'.join(_LEADS)})(?= |$)")
+_FALSE_LEAD = re.compile(rf"(?:{'|'.join(_FALSE_LEADS)})(?= |$)")
+_TAIL = re.compile(rf"(?<= )(?:{'|'.join(_TAILS)})$")
+_WHOLE = re.compile(rf"{_CLAIM} (?P<claim>.+?) (?:(?P<false>{_FALSE})|{_ASKING})$")
+_MAX_LAYERS = 4
+
+
+class Frame(NamedTuple):
+    """What is left of a question: its words from ``start`` to ``end`` (exclusive)."""
+
+    start: int
+    end: int
+    inverted: bool
+
+
+def frame_of(keys: Sequence[str]) -> Frame:
+    """Finds the statement or question inside the frames around it.
+
+    Args:
+        keys: the folded tokens of the question.
+    """
+    start, end, inverted = 0, len(keys), False
+    for _ in range(_MAX_LAYERS):
+        text = " ".join(keys[start:end])
+        whole = _WHOLE.match(text)
+        if whole:
+            start += _words(text[: whole.start("claim")])
+            end = start + _words(whole["claim"])
+            inverted ^= whole["false"] is not None
+            continue
+        false = _FALSE_LEAD.match(text)
+        lead = false or _LEAD.match(text)
+        tail = _TAIL.search(text)
+        if lead is None and tail is None:
+            break
+        inverted ^= false is not None
+        start += _words(lead.group()) if lead else 0
+        end -= _words(tail.group()) if tail else 0
+        if end <= start:
+            return Frame(start, start, inverted)
+    return Frame(start, end, inverted)
+
+
+def _words(text: str) -> int:
+    return len(text.split())
