@@ -166,6 +166,20 @@ class Index:
         """Distinct subjects of a predicate."""
         return self._forward.get(p, {}).keys()
 
+    def cells(self, p: int) -> Collection[tuple[int, Cell]]:
+        """(subject, its one object or a collection of them), for walks over a whole predicate."""
+        return self._forward.get(p, {}).items()
+
+    def nodes_among(self, wanted: set[int]) -> Iterator[int]:
+        """Those of ``wanted`` that are subject or object of a triple, in order of first mention.
+
+        When they are few, whole rows are passed over at C's pace.
+        """
+        left = set(wanted)
+        for row in self._forward.values():
+            yield from _taken(left, row)
+            yield from _taken(left, row.values())
+
     def count(self, p: int) -> int:
         """Number of triples with predicate ``p``."""
         cells = self._forward.get(p, {}).values()
@@ -289,6 +303,17 @@ def add_to_row(row: Row, key: int, value: int) -> bool:
         grown[value] = None
         row[key] = grown
     return True
+
+
+def _taken(left: set[int], cells: Iterable[Cell]) -> Iterable[int]:
+    """Moves what the cells hold out of ``left``, in their order."""
+    try:
+        here = left.intersection(cells)
+    except TypeError:  # Some cell is a list or a dictionary.
+        cells = [o for cell in cells for o in ((cell,) if isinstance(cell, int) else cell)]
+        here = left.intersection(cells)
+    left -= here
+    return dict.fromkeys(filter(here.__contains__, cells)) if here else ()  # type: ignore[arg-type]  # ints
 
 
 def _discard_from_row(row: Row, key: int, value: int) -> None:

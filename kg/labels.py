@@ -6,6 +6,7 @@ writing cards for a graph of a million triples never needs it.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -102,7 +103,13 @@ class Labels:
             for rank, text in enumerate(LABEL_PREDICATES)
             if (term := self._terms.get(text)) is not None
         ]
-        self._by_name: dict[str, list[str]] | None = None
+        self._by_name: dict[str, int | list[int]] | None = None
+        # A literal whose normal form is its letters in lower case, which is most of them. What is
+        # plain but opens with an article is left to ``normalised``.
+        articles = "|".join(sorted(map(re.escape, self._articles)))
+        self._simple = re.compile(
+            rf'"(?!(?i:{articles or "(?!)"}) )([A-Za-z0-9]+(?: [A-Za-z0-9]+)*)"(?:@[a-z-]+)?'
+        )
 
     def label(self, term: str) -> str:
         """The best name of a term; always something readable, on one line.
@@ -138,7 +145,8 @@ class Labels:
         Things whose *label* it is come before those that bear it as an alias; within each group
         in the graph's order. Costs a walk over the graph the first time.
         """
-        return list(self._names_index().get(self.normalise(name), ()))
+        found = self._names_index().get(self.normalise(name), [])
+        return [self._terms.text(term) for term in (found if isinstance(found, list) else [found])]
 
     def all_names(self) -> Iterator[str]:
         """Every normalised name that ``find`` knows (for scanning a text for mentions)."""
@@ -196,31 +204,67 @@ class Labels:
             if is_iri(text):
                 yield text
 
-    def _nameless(self, labelled: set[str]) -> Iterator[str]:
-        """IRIs of nodes that state no name, to be found by their tails."""
-        nodes: dict[int, None] = {}
-        for p in self._index.predicates():
-            nodes.update(dict.fromkeys(self._index.subjects_of(p)))
-            for _, o in self._index.pairs(p):
-                nodes[o] = None
-        for node in nodes:
-            text = self._terms.text(node)
-            if is_iri(text) and text not in labelled and not text.startswith(_VOCABULARIES):
-                yield text
+    def _labelled_once(self) -> Iterator[tuple[int, int]]:
+        """(IRI, its only name or -1) of all that state a name, each once."""
+        index, texts = self._index, self._terms.texts
+        rows = [index.subjects_of(predicate) for _, predicate in self._predicates]
+        several = {s for one, two in itertools.combinations(rows, 2) for s in one if s in two}
+        seen: set[int] = set()
+        for _, predicate in self._predicates:
+            for s, cell in index.cells(predicate):
+                if texts[s][:2] == "_:":
+                    continue
+                if s not in several:
+                    yield s, cell if isinstance(cell, int) else -1
+                elif s not in seen:
+                    seen.add(s)
+                    yield s, -1
 
-    def _names_index(self) -> dict[str, list[str]]:
+    def _nameless(self) -> Iterator[int]:
+        """IRIs of nodes that state no name, to be found by their tails; in the graph's order."""
+        texts = self._terms.texts
+        missing = {node for node, text in enumerate(texts) if text[:1] != '"'}
+        for _, predicate in self._predicates:
+            missing.difference_update(self._index.subjects_of(predicate))
+        for node in self._index.nodes_among(missing):
+            if is_iri(texts[node]) and not texts[node].startswith(_VOCABULARIES):
+                yield node
+
+    def _names_index(self) -> dict[str, int | list[int]]:
+        """Normalised name → the term that bears it, or all of them, labels before aliases.
+
+        A million triples name some two hundred thousand things: whatever is done for each of
+        them is done in few steps, and a name borne by one thing costs no list.
+        """
         if self._by_name is None:
-            labels: dict[str, list[str]] = {}
-            aliases: dict[str, list[str]] = {}
-            labelled = list(self._labelled())
-            for term in labelled:
-                first, *others = dict.fromkeys(map(self.normalise, self.names(term)))
-                labels.setdefault(first, []).append(term)
-                for other in others:
-                    aliases.setdefault(other, []).append(term)
-            for term in self._nameless(set(labelled)):
-                labels.setdefault(self.normalise(iri_tail(term)), []).append(term)
-            for name, terms in aliases.items():
-                labels.setdefault(name, []).extend(terms)
-            self._by_name = labels
+            found: dict[str, int | list[int]] = {}
+            aliases: list[tuple[str, int]] = []
+            texts, simple = self._terms.texts, self._simple.fullmatch
+            for s, o in self._labelled_once():
+                match = simple(texts[o]) if o >= 0 else None
+                if match is not None:
+                    name = match[1].lower()
+                    if name not in found:
+                        found[name] = s
+                    else:
+                        _bear(found, name, s)
+                    continue
+                name, *others = dict.fromkeys(map(self.normalise, self.names(texts[s])))
+                _bear(found, name, s)
+                aliases += [(other, s) for other in others]
+            for s in self._nameless():
+                _bear(found, self.normalise(iri_tail(texts[s])), s)
+            for name, s in aliases:
+                _bear(found, name, s)
+            self._by_name = found
         return self._by_name
+
+
+def _bear(names: dict[str, int | list[int]], name: str, term: int) -> None:
+    known = names.get(name)
+    if known is None:
+        names[name] = term
+    elif isinstance(known, list):
+        known.append(term)
+    else:
+        names[name] = [known, term]

@@ -92,3 +92,13 @@ def test_scratch_shares_terms_and_nothing_else():
     assert terms.text(a) == "http://e/a"
     assert not terms.is_literal(a)
     assert terms.is_literal(terms.intern('"x"'))
+
+
+@settings(deadline=None)
+@given(st.lists(TRIPLES), st.sets(st.integers(0, 14)))
+def test_nodes_among_are_those_mentioned_in_order(triples, wanted):
+    index = Index()
+    index.update(triples)
+    columns = [column for p in index.predicates() for column in zip(*index.pairs(p), strict=True)]
+    walked = [node for column in columns for node in column]
+    assert list(index.nodes_among(wanted)) == [n for n in dict.fromkeys(walked) if n in wanted]

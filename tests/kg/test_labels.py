@@ -142,3 +142,26 @@ def test_hostile_labels_neither_crash_nor_get_lost(label, iri):
     if label.split():
         assert shown == " ".join(label.split())
         assert labels.find(label) == [E + iri]
+
+
+NAMES = st.sampled_from(
+    ["Rhine", "the Rhine", "RHINE", "Rhône 2", "Ma in", "Ma  in", " ", "The", "a", "-", 'q"\\', "K"]
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from(LABEL_PREDICATES), NAMES)),
+    st.lists(st.tuples(st.sampled_from("vwxyz"), st.sampled_from("vwxyz"))),
+)
+def test_the_name_index_is_what_each_name_says_by_itself(named, edges):
+    rows = [(s, p, literal_text(name, language="en")) for s, p, name in named]
+    g = graph(*rows, *((s, E + "p", E + o) for s, o in edges))
+    labels = Labels(g)
+    nodes = dict.fromkeys([*(E + s for s, _, _ in named), *(E + n for edge in edges for n in edge)])
+    expected: dict[str, set[str]] = {}
+    for node in nodes:
+        for name in labels.names(node):
+            expected.setdefault(labels.normalise(name), set()).add(node)
+    assert {name: set(labels.find(name)) for name in labels.all_names()} == expected
+    assert all(len(labels.find(name)) == len(bearers) for name, bearers in expected.items())
