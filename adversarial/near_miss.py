@@ -19,7 +19,7 @@ from cards.card import Card
 from cards.context import Role, build_context
 from cards.facts import Fact
 from cards.generator import DEFAULT_FACTS, DEFAULT_SEED, default_predicates
-from cards.kinds import CYCLE, kinds_of
+from cards.kinds import CYCLE, NEAR_MISS_PREFIX, kinds_of
 from cards.proving import Prover
 from cards.seeding import seeded
 from cards.triplets import Triplet, cards_of
@@ -28,7 +28,6 @@ from kg.base.errors import DomainError
 from kg.claims import Label, Verdict
 from kg.knowledge import KnowledgeBase
 
-PREFIX = "near-miss/"
 DRAWS = 40
 """True pairs tried per card before a strategy counts as exhausted for a predicate."""
 
@@ -251,5 +250,7 @@ class _Maker:
             "hardness": score,
             "hardness_parts": parts,
         }
-        near = msgspec.structs.replace(miss, kind=PREFIX + name, meta={**miss.meta, **extra})
+        near = msgspec.structs.replace(
+            miss, kind=NEAR_MISS_PREFIX + name, meta={**miss.meta, **extra}
+        )
         return [near, *(card for card in written if card.label == "E")]

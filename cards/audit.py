@@ -24,7 +24,7 @@ import numpy as np
 from cards.card import Card
 from cards.string_rules import STRING_RULES
 from cards.surface import COUNT_NAMES, Sight, counts, file_popularity, look
-from kg.claims import GOLD_OF_LABEL
+from kg.claims import GOLD_OF_LABEL, LABELS
 
 ALPHA = 0.05
 FOLDS = 8
@@ -101,7 +101,7 @@ def audit_cards(
         empty and ``notes`` says why; string rules are reported all the same.
     """
     labels = Counter(card.label for card in cards)
-    ordered = {label: labels[label] for label in ("E", "C", "U") if labels[label]}
+    ordered: dict[str, int] = {label: labels[label] for label in LABELS if labels[label]}
     groups = group_cards(cards)
     n_groups = len(set(groups.clusters.tolist()))
     sights = [look(card) for card in cards]
@@ -193,7 +193,7 @@ def same_states(cards: Sequence[Card], sights: Sequence[Sight]) -> tuple[SameSta
             state = "nothing is stated about the asked pair or subject's value"
         table[state][card.label] += 1
     return tuple(
-        SameState(state, {label: found[label] for label in ("E", "C", "U") if found[label]})
+        SameState(state, {label: found[label] for label in LABELS if found[label]})
         for state, found in sorted(table.items())
         if len(found) > 1
     )
@@ -298,7 +298,7 @@ def _trained(
             # No vocabulary is learnt across folds that labels could enter by: counting is blind.
             try:
                 return CountVectorizer(binary=True, **how).fit_transform(texts)
-            except ValueError:
+            except ValueError:  # not one word occurs often enough
                 return csr_matrix((len(texts), 1))
 
         token = r"(?u)\b\w+\b"  # noqa: S105 - a word pattern, not a password

@@ -44,7 +44,7 @@ def main(
 
     from cards.audit import audit_cards
     from cards.card import read_cards
-    from cards.faithfulness import FAITHFULNESS_KINDS
+    from cards.kinds import FAITHFULNESS_KINDS
     from kg.base.errors import AuditFailedError
 
     read = read_cards(cards)

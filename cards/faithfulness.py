@@ -20,14 +20,11 @@ from cards.card import Card
 from cards.context import Role
 from cards.difficulty import difficulty_of
 from cards.facts import Fact, as_json
+from cards.kinds import COUNTERFACTUAL, WITHHELD
 from cards.proving import Prover
 from cards.triplets import Triplet, digest, sentence
 from cards.world import World
 from kg.claims import GOLD_OF_LABEL, Label, Verdict
-
-WITHHELD = "withheld"
-COUNTERFACTUAL = "counterfactual"
-FAITHFULNESS_KINDS = frozenset({WITHHELD, COUNTERFACTUAL})
 
 
 def withheld(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Random) -> list[Card]:

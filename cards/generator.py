@@ -15,20 +15,20 @@ import msgspec
 from cards.card import Card
 from cards.context import Role
 from cards.facts import SCHEMA_NAMESPACES
-from cards.faithfulness import COUNTERFACTUAL, WITHHELD, counterfactual, withheld
+from cards.faithfulness import counterfactual, withheld
+from cards.kinds import COUNTERFACTUAL, WITHHELD
 from cards.pools import Pool, Varying
 from cards.proving import Prover
 from cards.recipes import Proposal, Recipes
 from cards.seeding import seeded
 from cards.triplets import Triplet, TripletSource, cards_of
 from cards.world import World
-from kg.claims import Label
+from kg.claims import LABELS, Label
 from kg.knowledge import KnowledgeBase
 
 DEFAULT_PER_LABEL = 200
 DEFAULT_SEED = 12345
 DEFAULT_FACTS = 6
-LABELS: tuple[Label, ...] = ("E", "C", "U")
 MAX_ADHOC_PREDICATES = 6
 SIDES: tuple[Varying, ...] = ("subj", "obj")
 

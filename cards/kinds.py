@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kg.base.errors import DomainError
 from kg.claims import Claim, Verdict, Violation
-from kg.shapes.model import Constraint
+
+if TYPE_CHECKING:
+    from kg.shapes import Constraint
 
 FUNCTIONAL = "functional"
 NUMERIC = "numeric"
@@ -17,6 +20,14 @@ IRREFLEXIVE = "irreflexive"
 ASYMMETRIC = "asymmetric"
 CYCLE = "cycle"
 DENIED = "denied"
+
+WITHHELD = "withheld"
+COUNTERFACTUAL = "counterfactual"
+FAITHFULNESS_KINDS = frozenset({WITHHELD, COUNTERFACTUAL})
+"""Kinds whose gold follows the card *against* the graph: always reported apart."""
+
+NEAR_MISS_PREFIX = "near-miss/"
+"""What kinds of near-misses begin with; their strategy follows."""
 
 SURFACE_KINDS = frozenset({DISJOINT, DOMAIN_RANGE, IRREFLEXIVE})
 """Kinds that the question itself betrays ("Does the Rhine flow into the Rhine?", a country as a

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
-from kg.oracle import Oracle
 
 from cards.card import Card
-from cards.faithfulness import FAITHFULNESS_KINDS
-from kg.claims import Label
+from cards.kinds import FAITHFULNESS_KINDS
+from kg.claims import LABELS, Label
+from kg.oracle import Oracle
 
 
 class Disagreement(msgspec.Struct, frozen=True):
@@ -38,7 +38,6 @@ class Relabelling(msgspec.Struct, frozen=True):
 def relabel(cards: Iterable[Card], oracle: Oracle) -> Relabelling:
     """Asks the oracle for every card's claim again."""
     table: dict[str, Counter[str]] = {}
-    order: tuple[Label, ...] = ("E", "C", "U")
     wrong: list[Disagreement] = []
     checked = skipped = 0
     for card in cards:
@@ -56,8 +55,8 @@ def relabel(cards: Iterable[Card], oracle: Oracle) -> Relabelling:
                 reason = f"{first.component}: {first.message}" if first.message else first.component
             wrong.append(Disagreement(card.id, card.label, verdict.label, card.kind, reason))
     shown: dict[str, dict[str, int]] = {
-        label: {v: table[label][v] for v in order if table[label][v]}
-        for label in order
+        label: {v: table[label][v] for v in LABELS if table[label][v]}
+        for label in LABELS
         if label in table
     }
     return Relabelling(checked, skipped, shown, tuple(wrong))

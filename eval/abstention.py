@@ -17,8 +17,9 @@ from itertools import product
 import numpy as np
 
 from eval.metrics_record import Number, PolicyName, WonByControl
-from eval.outcomes import CELLS, LABEL_CODE, LABELS, PRED_CODE, UNREADABLE, Floats, as_number
+from eval.outcomes import CELLS, LABEL_CODE, PRED_CODE, UNREADABLE, Floats, as_number
 from eval.result import PREDS
+from kg.claims import LABELS
 
 POLICIES: tuple[PolicyName, ...] = ("licensed", "published")
 

@@ -11,10 +11,11 @@ import numpy as np
 from cards.card import Card, card_set_hash
 from cards.joining import join_cards
 from eval.observations import Observations, read_observations
-from eval.outcomes import LABEL_CODE, LABELS
+from eval.outcomes import LABEL_CODE
 from eval.result import read_results
 from kg.base.console import warn
 from kg.base.errors import CardSetMismatchError
+from kg.claims import LABELS
 
 
 def read_checked(

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from cards.kinds import FAITHFULNESS_KINDS
 from eval.abstention import (
     HEADLINE,
     METRICS,
@@ -30,9 +31,8 @@ from eval.metrics_record import (
     PolicyReport,
     SystemReport,
 )
-from eval.observations import FAITHFULNESS, Observations
+from eval.observations import Observations
 from eval.outcomes import (
-    LABELS,
     Codes,
     as_number,
     cards_per_label,
@@ -42,7 +42,7 @@ from eval.outcomes import (
 )
 from eval.samples import Plan, Samples
 from eval.signature import Signature, package_version
-from kg.claims import Label
+from kg.claims import LABELS, Label
 
 COMPARED_AT_MOST = 8
 """With more systems than this, all pairs are left to `epoche compare`, which takes a baseline."""
@@ -284,11 +284,13 @@ class _Groups:
                 self._group(label, "label", np.flatnonzero(headline & (self.labels == code)))
                 for code, label in enumerate(LABELS)
             ],
-            "kind": [self._group(k, "kind", at) for k, at in named if k not in FAITHFULNESS],
+            "kind": [self._group(k, "kind", at) for k, at in named if k not in FAITHFULNESS_KINDS],
             "near-misses": [
                 self._group("all near-misses", "set", np.flatnonzero(seen.near_misses))
             ],
-            "faithfulness": [self._group(k, "kind", at) for k, at in named if k in FAITHFULNESS],
+            "faithfulness": [
+                self._group(k, "kind", at) for k, at in named if k in FAITHFULNESS_KINDS
+            ],
         }
 
     def report(self, section: str, answers: Codes) -> dict[str, GroupReport]:

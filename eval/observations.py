@@ -15,18 +15,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from cards.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.manifest import manifest_path, read_manifest
 from eval.metrics_record import Source
-from eval.outcomes import CONTROLS, GOLD_CODE, LABEL_CODE, LABELS, PRED_CODE, Codes, read_pred
+from eval.outcomes import CONTROLS, GOLD_CODE, LABEL_CODE, PRED_CODE, Codes, read_pred
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
-from kg.claims import GOLD_OF_LABEL
-
-FAITHFULNESS = ("withheld", "counterfactual")
-"""Kinds whose gold follows the card against the graph: always reported apart."""
-
-NEAR_MISS = "near-miss/"
-"""What kinds of near-misses begin with: reported apart from the cards they were joined to."""
+from kg.claims import GOLD_OF_LABEL, LABELS
 
 _MISSING = 255
 
@@ -92,14 +87,14 @@ class Observations:
         All but context faithfulness and near-misses. Near-misses alone (a file of nothing else)
         are their own headline.
         """
-        ordinary = np.array([kind not in FAITHFULNESS for kind in self.kinds], dtype=np.bool_)
+        ordinary = np.array([kind not in FAITHFULNESS_KINDS for kind in self.kinds], dtype=np.bool_)
         context = ordinary & ~self.near_misses
         return context if context.any() else ordinary
 
     @property
     def near_misses(self) -> NDArray[np.bool_]:
         """Which cards are near-misses, shape (n,)."""
-        return np.array([kind.startswith(NEAR_MISS) for kind in self.kinds], dtype=np.bool_)
+        return np.array([kind.startswith(NEAR_MISS_PREFIX) for kind in self.kinds], dtype=np.bool_)
 
 
 @dataclass

@@ -14,25 +14,22 @@ from numpy.typing import NDArray
 
 from eval.metrics_record import Number, Table
 from eval.result import PREDS, Pred
-from kg.claims import GOLD_OF_LABEL, Gold, Label
+from kg.claims import GOLD_OF_LABEL, LABELS, Label
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int8]
 
-LABELS: tuple[Label, ...] = ("E", "C", "U")
 CELLS = len(LABELS) * len(PREDS)
 """Fifteen."""
 
 LABEL_CODE: dict[str, int] = {label: code for code, label in enumerate(LABELS)}
 PRED_CODE: dict[str, int] = {pred: code for code, pred in enumerate(PREDS)}
 GOLD_CODE: dict[str, int] = {GOLD_OF_LABEL[label]: code for code, label in enumerate(LABELS)}
-LABEL_OF_GOLD: dict[Gold, Label] = {gold: label for label, gold in GOLD_OF_LABEL.items()}
 
 INVALID = PRED_CODE["INVALID"]
 ERROR = PRED_CODE["ERROR"]
 
 UNREADABLE: tuple[Pred, ...] = ("INVALID", "ERROR")
-READABLE: tuple[Pred, ...] = ("YES", "NO", "UNKNOWN")
 
 
 def read_pred(value: object) -> int:

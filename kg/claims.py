@@ -14,6 +14,9 @@ import msgspec
 Label = Literal["E", "C", "U"]
 """Entailed, contradictory, unknown."""
 
+LABELS: tuple[Label, ...] = ("E", "C", "U")
+"""All labels, in the order in which tables show them."""
+
 Gold = Literal["YES", "NO", "UNKNOWN"]
 
 GOLD_OF_LABEL: dict[Label, Gold] = {"E": "YES", "C": "NO", "U": "UNKNOWN"}

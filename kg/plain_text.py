@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 NAME_LIMIT = 200
 """Characters a name may have in a sentence; longer ones end in an ellipsis."""
@@ -83,7 +84,7 @@ def sentence(text: str) -> str:
     return text
 
 
-def listing(items: list[str], word: str = "and") -> str:
+def listing(items: Sequence[str], word: str = "and") -> str:
     """Items joined as English does: ``a``, ``a and b``, ``a, b and c``."""
     if len(items) < 2:
         return "".join(items)

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kg.base.files import to_json_bytes
+from kg.plain_text import listing
 from reporting.card_data import CardRow
 from reporting.charts import Estimate
 from reporting.inputs import Inputs
-from reporting.verdict import caveats, joined, verdict
+from reporting.verdict import caveats, verdict
 from reporting.view import View
 from reporting.view_records import Table
 from reporting.visible import visible
@@ -126,7 +127,7 @@ def _md_metrics(table: Table) -> str:
         ]
     ]
     text = _md_table(head, rows)
-    won = [f"{md(c.words.short)} ({md(joined(c.won_by))})" for c in table.columns if c.won_by]
+    won = [f"{md(c.words.short)} ({md(listing(c.won_by))})" for c in table.columns if c.won_by]
     if won:
         text += f"\n\nUnbeaten controls: {', '.join(won)}."
     return text

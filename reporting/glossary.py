@@ -78,9 +78,6 @@ METRIC_WORDS: dict[str, MetricWords] = {
     "unknown_rate": MetricWords("UNKNOWN", "UNKNOWN rate", "Share of cards answered UNKNOWN."),
 }
 
-HEADLINE = ("AP", "CVRR", "FAR-NE", "LA")
-BESIDE = ("coverage", "accuracy", "false_denial_rate", "abstention_recall")
-
 POLICY_WORDS = {
     "licensed": "A proved NO is a good answer: on contradictory cards NO and "
     "UNKNOWN both reject; on entailed cards NO is a false denial; on unknown cards YES and NO are "

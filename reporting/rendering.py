@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kg.base.files import to_json_bytes
+from kg.plain_text import listing
 from reporting.card_data import (
     LABEL_WORDS,
     OUTCOMES,
@@ -24,7 +25,7 @@ from reporting.card_data import (
 from reporting.charts import number, percent
 from reporting.glossary import TERMS
 from reporting.inputs import Inputs
-from reporting.verdict import caveats, joined, verdict
+from reporting.verdict import caveats, verdict
 from reporting.view import View
 from reporting.visible import embed, shown_name, visible
 
@@ -140,7 +141,7 @@ def render(
         "terms": TERMS,
         "signatures": view.signatures(),
         "manifests": _manifests(inputs),
-        "beside": joined([visible(name) for name in beside]) or "nothing",
+        "beside": listing([visible(name) for name in beside]) or "nothing",
         "label_words": LABEL_WORDS,
         "predicates": sorted({row.predicate for row in rows}),
         "has_difficulty": any(row.difficulty for row in rows),

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from eval.abstention import HEADLINE
 from eval.metrics_record import MetricsReport, PairedComparison, PolicyReport, SystemReport
+from kg.plain_text import listing
 from reporting.charts import number, percent
-from reporting.glossary import HEADLINE, metric_words
+from reporting.glossary import metric_words
 from reporting.view import main_policy
 from reporting.visible import shown_name
 
@@ -43,15 +45,8 @@ def caveats(report: MetricsReport) -> list[str]:
     return _controls(report.policies[main_policy(report)])
 
 
-def joined(parts: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
 def _opening(report: MetricsReport, count: int, proved: bool) -> str:
-    labels = joined(
+    labels = listing(
         [
             f"{report.label_counts[label]:,} {name}"
             for label, name in _LABEL_NAMES.items()
@@ -77,7 +72,7 @@ def _accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list
         + (" (it is shown the claim itself)" if oracle else "")
         for name, value, oracle in scored[:_NAMED_AT_MOST]
     ]
-    return [f"The {'proved' if proved else 'gold'} answer was given by {joined(parts)}."]
+    return [f"The {'proved' if proved else 'gold'} answer was given by {listing(parts)}."]
 
 
 def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
@@ -96,8 +91,8 @@ def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
     what = "a false answer (YES to a contradiction, YES or NO to the unknown)"
     if not some:
         return [f"None gave {what}."] if never else []
-    given = f"{what[0].upper()}{what[1:]} was given by {joined(some)} of those cards"
-    return [f"{given}; {joined(never)} gave none." if never else f"{given}."]
+    given = f"{what[0].upper()}{what[1:]} was given by {listing(some)} of those cards"
+    return [f"{given}; {listing(never)} gave none." if never else f"{given}."]
 
 
 def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
@@ -116,10 +111,10 @@ def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
             open_.append(f"{shown_name(first)} from {shown_name(second)}")
     sentences = []
     if found:
-        sentences.append(f"Paired tests on the same cards find {joined(found)}.")
+        sentences.append(f"Paired tests on the same cards find {listing(found)}.")
     if open_:
         start = "They" if found else "Paired tests on the same cards"
-        sentences.append(f"{start} cannot tell {joined(open_)} by accuracy.")
+        sentences.append(f"{start} cannot tell {listing(open_)} by accuracy.")
     return sentences
 
 
@@ -140,8 +135,8 @@ def _controls(policy: PolicyReport) -> list[str]:
     won = [w for w in policy.won_by_controls if w.won and w.metric in HEADLINE]
     if not won:
         return []
-    parts = [f"{metric_words(w.metric).short} ({joined(w.controls)})" for w in won]
+    parts = [f"{metric_words(w.metric).short} ({listing(w.controls)})" for w in won]
     return [
-        f"A control that looks at nothing is unbeaten on {joined(parts)}: "
+        f"A control that looks at nothing is unbeaten on {listing(parts)}: "
         f"read {'that number' if len(won) == 1 else 'those numbers'} only beside the others."
     ]

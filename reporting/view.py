@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cards.kinds import NEAR_MISS_PREFIX
+from eval.abstention import BESIDE, HEADLINE
 from eval.metrics_record import (
     GroupReport,
     MetricsReport,
@@ -17,7 +19,7 @@ from eval.metrics_record import (
     SystemReport,
 )
 from eval.result import PREDS
-from kg.claims import GOLD_OF_LABEL, Label
+from kg.claims import GOLD_OF_LABEL, LABELS
 from reporting.card_data import OUTCOMES, Outcome, outcome
 from reporting.charts import (
     UNDEFINED,
@@ -29,7 +31,7 @@ from reporting.charts import (
     scatter,
     stack,
 )
-from reporting.glossary import BESIDE, HEADLINE, POLICY_WORDS, metric_words
+from reporting.glossary import POLICY_WORDS, metric_words
 from reporting.pair_words import pair_row
 from reporting.view_records import (
     Cell,
@@ -47,9 +49,7 @@ from reporting.view_records import (
 )
 from reporting.visible import shown_name, visible
 
-LABELS: tuple[Label, ...] = ("E", "C", "U")
 LABEL_TITLES: dict[str, str] = {"E": "Entailed", "C": "Contradictory", "U": "Unknown"}
-NEAR_MISS = "near-miss/"
 _NO_ESTIMATE = Estimate(None)
 _DIFFICULTIES = {"easy": 0, "medium": 1, "hard": 2}
 _DIRECTIONS = {True: "higher is better", False: "lower is better", None: "describes only"}
@@ -84,9 +84,7 @@ class View:
 
     def __init__(self, report: MetricsReport) -> None:
         self.report = report
-        self.main_policy = (
-            "licensed" if "licensed" in report.policies else next(iter(report.policies))
-        )
+        self.main_policy = main_policy(report)
         policy = report.policies[self.main_policy]
         self.controls = list(policy.controls)
         # The exempt oracle first, as the ceiling; then by accuracy, so that tables read downhill.
@@ -262,7 +260,7 @@ class View:
         sections: dict[str, list[GroupLine]] = {label: [] for label in LABELS}
         sections["mixed"] = []
         for name in names:
-            if name.startswith(NEAR_MISS) != near_miss:
+            if name.startswith(NEAR_MISS_PREFIX) != near_miss:
                 continue
             line = self._line("per_kind", name)
             sections[self._label_of("per_kind", name)].append(line)
@@ -300,7 +298,7 @@ class View:
         members = self._members(field, name)
         sizes = [group.n_cards for group in members if group]
         values = [_share_right(group) for group in members]
-        shown = name.removeprefix(NEAR_MISS)
+        shown = name.removeprefix(NEAR_MISS_PREFIX)
         return GroupLine(
             shown_name(shown) or "unnamed",
             f"{max(sizes, default=0):,}",

@@ -21,8 +21,8 @@ from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
 from cards.card_manifest import manifest_path
 from cards.facts import triples_of_meta
-from cards.faithfulness import FAITHFULNESS_KINDS
 from cards.generator import CardPlan, CardSet, make_cards
+from cards.kinds import FAITHFULNESS_KINDS
 from cards.make_context_cards import main
 from cards.surface import COUNT_NAMES, counts, look
 from kg.base.errors import (
