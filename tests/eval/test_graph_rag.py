@@ -81,27 +81,83 @@ def outcome(kb: KnowledgeBase, parser: ClaimParser, row: dict[str, object]) -> s
 
 
 def test_the_corpus_is_large_and_its_questions_are_all_different() -> None:
-    assert len(ROWS) >= 180
+    assert len(ROWS) >= 380
     assert len({row["question"] for row in ROWS}) == len(ROWS)
-    assert sum(row["claim"] is not None for row in ROWS) >= 160
+    assert sum(row["claim"] is not None for row in ROWS) >= 320
 
 
 @pytest.mark.parametrize(
     ("batches", "share"),
-    # The reader was mended after batches 1 and 2 were first read; batch 3 it was never tuned to.
-    [({1, 2}, 0.87), ({3}, 0.6)],
+    # Batch 5 was written before the reader was mended, and the reader never mended because of it.
+    [({1, 2}, 0.96), ({3}, 0.8), ({4}, 0.9), ({5}, 0.49)],
 )
-def test_paraphrases_are_read_and_hardly_ever_misread(
+def test_paraphrases_are_read_and_never_misread(
     kb: KnowledgeBase, parser: ClaimParser, batches: set[int], share: float
 ) -> None:
     answerable = [row for row in ROWS if row["claim"] is not None and row["batch"] in batches]
     outcomes = {str(row["question"]): outcome(kb, parser, row) for row in answerable}
     counts = Counter(outcomes.values())
-    misread = [question for question, result in outcomes.items() if result == "misread"]
     # Leaving a question unread costs an answer; misreading one gives a wrong answer.
-    assert len(misread) <= 1, misread
+    assert [question for question, result in outcomes.items() if result == "misread"] == []
     unread = [question for question, result in outcomes.items() if result == "unread"]
     assert counts["right"] / len(answerable) >= share, unread
+
+
+@pytest.mark.parametrize("word", ["quixotic", "not", "only", "nearly", "except", "more", "1850"])
+def test_a_word_too_many_leaves_any_question_unread(parser: ClaimParser, word: str) -> None:
+    """Wherever it stands: a claim that does not account for it is not what was asked."""
+    read = []
+    for row in ROWS:
+        words = str(row["question"]).split()
+        for at in range(1, len(words) + 1, 2):
+            question = " ".join((*words[:at], word, *words[at:]))
+            reading = parser.parse(question)
+            if isinstance(reading, Reading) and len(reading.claims) == 1:
+                read.append((question, reading.claims))
+    assert read == []
+
+
+@pytest.mark.parametrize(
+    ("question", "subj", "pred", "obj"),
+    [
+        ("Does the Danube have the Inn flow into it?", "Inn", "flowsInto", "Danube"),
+        ("Is the Danube a river that the Inn flows into?", "Inn", "flowsInto", "Danube"),
+        ("Is the Danube a river that flows into the Inn?", "Danube", "flowsInto", "Inn"),
+        ("Is the Inn the river whose mouth is the Danube?", "Inn", "flowsInto", "Danube"),
+        ("Is the Danube where the Inn has its mouth?", "Inn", "flowsInto", "Danube"),
+        ("Is the Danube's water reached by the Inn?", "Inn", "drainsInto", "Danube"),
+        ("Does the Inn lie upstream of the Danube?", "Inn", "drainsInto", "Danube"),
+        ("Does the Danube lie downstream of the Inn?", "Inn", "drainsInto", "Danube"),
+        ("Do the Inn's tributaries include the Danube?", "Inn", "hasTributary", "Danube"),
+        ("Does the Inn count the Danube among its tributaries?", "Inn", "hasTributary", "Danube"),
+        ("Does the Danube basin contain the Inn?", "Inn", "partOfSystem", "Danube river system"),
+        ("Is the Inn in the Danube basin?", "Inn", "partOfSystem", "Danube river system"),
+    ],
+)
+def test_grammar_tells_the_direction(
+    kb: KnowledgeBase, parser: ClaimParser, question: str, subj: str, pred: str, obj: str
+) -> None:
+    assert parser.parse(question) == Reading((Claim(iri(kb, subj), WM + pred, iri(kb, obj)),))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does the Danube flow into the sea that the Rhine flows into?",
+        "Does a tributary of the Inn flow into the Danube?",
+        "Does the Inn feed on the Danube?",
+        "Is the mouth of the Inn the source of the Danube?",
+        "Is the mouth of the Inn in Austria?",
+        "Does the Rhine rise 8 m?",
+        "Is the Rhine up to 1,230 km long?",
+        "Is the Rhine 300 km wide?",
+        "Does the Rhine carry 2,900 m³/s in summer?",
+        "Does the Danube flow through Germany before Austria?",
+        "Into 5 km flows the Rhine?",
+    ],
+)
+def test_other_relations_in_the_same_words_stay_unread(parser: ClaimParser, question: str) -> None:
+    assert isinstance(parser.parse(question), Unread)
 
 
 def test_no_claim_is_read_from_questions_that_ask_none(
@@ -110,7 +166,7 @@ def test_no_claim_is_read_from_questions_that_ask_none(
     over = [
         row["question"]
         for row in ROWS
-        if row["claim"] is None and row["batch"] < 2 and outcome(kb, parser, row) == "misread"
+        if row["claim"] is None and outcome(kb, parser, row) == "misread"
     ]
     assert over == []
 
@@ -171,6 +227,9 @@ def test_answers(system: GraphRag, kb: KnowledgeBase, question: str, pred: str) 
         ("Is the Rhine polluted?", "no words of the question point to a predicate"),
         ("Is the Rhine longer than 1,000 km?", "comparison"),
         ("Does the Rhine not flow into the North Sea?", "negated"),
+        ("Is the Rhine longer than the Danube?", "compares"),
+        ("Does the Rhine hardly flow into the North Sea?", "negated"),
+        ("Does the Rhine once more flow out into the North Sea?", "says more"),
         ("Where does the Rhine flow?", "not a yes-no question"),
         ("Does the Rhine flow into the North Sea or the Baltic Sea?", "alternatives"),
         ("Does the Rhine flow into the Sea of Nowhere?", "only one thing"),
