@@ -309,8 +309,8 @@ class ClaimParser:
         return bool(obj.entities)
 
     def _unit_fits(self, pred: str, question: Question) -> bool:
-        units = {m.unit for m in question.mentions if m.number and m.unit}
-        return not units or units == {self._units[pred]}
+        # "Is its length 766?" may mean miles, so a number must name the unit the graph counts in.
+        return {m.unit for m in question.mentions if m.number} == {self._units[pred]}
 
     def _claims(self, pred: str, subj: Mention, obj: Mention) -> tuple[Claim, ...]:
         claims: list[Claim] = []

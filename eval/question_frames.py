@@ -12,7 +12,7 @@ from typing import NamedTuple
 _ASKING = r"(?:true|correct|right|accurate|fair|so|the case|a fact)"
 _FALSE = r"(?:false|untrue|wrong|incorrect|mistaken|a mistake|a myth)"
 _SAYING = r"(?:to (?:say|state|claim|think|believe|assume) )?"
-_VERB = r"(?:confirm|tell me|say|agree|know|verify|check)"
+_VERB = r"(?:confirm|tell me|say|agree|know|think|believe|verify|check)"
 _THAT = r"(?:that|if|whether)"
 _CLAIM = r"is (?:the|this) (?:claim|statement|idea) that"
 
