@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from kg.index import Index, Triple
 from kg.reference import index_to_rdflib, validate
 from kg.retarget import validate_foci
-from kg.shapes.components import Result
+from kg.shapes.evaluation import Result
 from kg.shapes.lexicon import quiet_rdflib
 from kg.shapes.model import Raw
 from kg.shapes.program import Program, Targeted

@@ -36,6 +36,7 @@ from kg.reasoning.axioms import Axioms
 from kg.reasoning.inconsistencies import find_clashes
 from kg.reasoning.run import Run
 from kg.reasoning.vocabulary import Vocabulary
+from kg.terms import OWL
 
 if TYPE_CHECKING:
     from kg.graph import Graph
@@ -142,7 +143,7 @@ class Closure:
 
     def same(self, s: int) -> Collection[int]:
         """The ``owl:sameAs`` class of a term, itself first."""
-        same = self.index.terms.get("http://www.w3.org/2002/07/owl#sameAs")
+        same = self.index.terms.get(OWL + "sameAs")
         if same is None or self.regime != "owl-rl":
             return (s,)
         others = self.index.objects(s, same)

@@ -12,7 +12,7 @@ from kg.claims import Violation
 from kg.index import Index
 from kg.labels import LABEL_PREDICATES, Labels
 from kg.plain_text import plain
-from kg.terms import OWL, RDF, RDFS, is_blank, is_iri, is_literal, is_malformed_iri
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, is_blank, is_iri, is_literal, is_malformed_iri
 
 if TYPE_CHECKING:
     from kg.graph import Graph
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kg.shapes import Shapes
     from kg.shapes.model import Constraint
 
-TYPE = RDF + "type"
 SHOWN = 20
 """Rows of each list that ``InspectionReport.text`` shows; the report itself holds more."""
 KEPT = 1000
@@ -215,7 +214,7 @@ def _used_terms(index: Index) -> dict[int, None]:
 
 def _predicates(stated: Index, closed: Index, mentions: _Mentions) -> list[PredicateCount]:
     text, get = closed.terms.text, closed.terms.get
-    kind, functional = get(TYPE), get(OWL + "FunctionalProperty")
+    kind, functional = get(RDF_TYPE), get(OWL + "FunctionalProperty")
     rows = []
     for p in closed.predicates():
         triples = stated.count(p)
@@ -236,7 +235,7 @@ def _predicates(stated: Index, closed: Index, mentions: _Mentions) -> list[Predi
 
 
 def _classes(stated: Index, closed: Index, mentions: _Mentions) -> list[ClassCount]:
-    kind = closed.terms.get(TYPE)
+    kind = closed.terms.get(RDF_TYPE)
     if kind is None:
         return []
     counts: dict[int, list[int]] = {}

@@ -28,7 +28,7 @@ from kg.index import Index, Triple
 from kg.reading import Reader
 from kg.reasoning.axioms import Axioms
 from kg.shapes import Shapes
-from kg.shapes.components import NO_VALUE, Result
+from kg.shapes.evaluation import NO_VALUE, Result
 from kg.shapes.model import Raw
 from kg.shapes.program import Program
 from kg.shapes.sparql import SparqlConstraint

@@ -24,17 +24,16 @@ from contextlib import AbstractContextManager
 from enum import IntEnum
 
 from kg.index import Index, TermTable
-from kg.shapes.compiled import CompiledShape
 from kg.shapes.components import (
     ClassOf,
     Closed,
     Compared,
-    Component,
     HasValue,
     MaxCount,
     MinCount,
     TermTest,
 )
+from kg.shapes.evaluation import CompiledShape, Component
 from kg.shapes.lexicon import Lexicon
 from kg.shapes.nested import AllOf, AnyOf, Nested, Not, OneOf, Qualified
 from kg.shapes.sparql import SparqlConstraint

@@ -12,6 +12,7 @@ from kg.constraint_words import constraint_sentence
 from kg.domain import Rule
 from kg.plain_text import plain, sentence
 from kg.shapes.description import describe
+from kg.shapes.model import SH_VIOLATION
 from kg.terms import RDF, RDF_TYPE
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kg.verbalise import Verbaliser
 
 _COMPARED = ("equals", "disjoint", "lessThan", "lessThanOrEquals")
-_VIOLATION = "http://www.w3.org/ns/shacl#Violation"
 _MESSAGE_LIMIT = 400
 
 
@@ -38,7 +38,7 @@ class RuleBook:
             return {}
         found = {node: list(describe(shapes.shapes, node)) for node in shapes.targeted}
         return {
-            node: [c for c in constraints if c.severity == _VIOLATION]
+            node: [c for c in constraints if c.severity == SH_VIOLATION]
             for node, constraints in found.items()
         }
 

@@ -10,13 +10,35 @@ triple meets only the rules that can fire on it. ``axioms`` holds the bound prem
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from kg.index import Triple
+from kg.index import Index, Triple
 
-if TYPE_CHECKING:
-    from kg.reasoning.run import Run
+
+class Run(Protocol):
+    """What rules see of the run they fire in (``kg.reasoning.run``).
+
+    Attributes:
+        base: the asserted triples.
+        index: asserted triples and those inferred so far.
+        same: id of ``owl:sameAs``.
+        is_literal: whether a term is a literal.
+    """
+
+    base: Index
+    index: Index
+    same: int
+    is_literal: Callable[[int], bool]
+
+    def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
+        """Adds a conclusion that rule number and witness are enough to prove."""
+        ...
+
+    def emit_with(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:
+        """Adds a conclusion with all its premises."""
+        ...
 
 
 class Rule:

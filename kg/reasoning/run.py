@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from kg.base.errors import GraphTooLargeError
 from kg.index import Index, Triple
+from kg.reasoning.axioms import Axioms
 from kg.reasoning.log import ENTRY_WIDTH, InferenceLog
-
-if TYPE_CHECKING:
-    from kg.reasoning.axioms import Axioms
-    from kg.reasoning.rules import Rule
-    from kg.reasoning.vocabulary import Vocabulary
+from kg.reasoning.rules import Rule
+from kg.reasoning.vocabulary import Vocabulary
 
 EXTRA = -1
 """Rule number of a triple whose rule name and premises are written out in ``Run.extras``."""
@@ -63,7 +61,7 @@ class Run:
         self._vocabulary = vocabulary
         self.log = InferenceLog()
         self.same = vocabulary.SAME
-        self.is_literal = base.terms.is_literal
+        self.is_literal: Callable[[int], bool] = base.terms.is_literal
         self._extras: list[tuple[str, tuple[Triple, ...]]] = []
         self._rules: list[Rule] = []
         self._todo: list[Triple] = []

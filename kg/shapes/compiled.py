@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
 from kg.index import Index, TermTable
 from kg.shapes.components import (
     ClassOf,
     Closed,
     Compared,
-    Component,
     HasValue,
     MaxCount,
     MinCount,
-    Result,
     TermTest,
     TypingMemo,
     UniqueLang,
     is_below,
     term_test,
 )
+from kg.shapes.evaluation import CompiledShape, Component
 from kg.shapes.lexicon import MEMO_LIMIT, Lexicon
-from kg.shapes.model import SH_VIOLATION, Parameter, Shape
+from kg.shapes.model import Parameter, Shape
 from kg.shapes.nested import AllOf, AnyOf, Nested, Not, OneOf, Qualified
-from kg.shapes.paths import Step, Walk, compile_path
+from kg.shapes.paths import compile_path
 from kg.shapes.sparql import SparqlConstraint
 from kg.terms import RDF, RDFS
 
@@ -34,85 +33,6 @@ _NESTED: dict[str, Callable[[Parameter, list[CompiledShape]], Nested]] = {
     "Or": AnyOf,
     "Xone": OneOf,
 }
-
-
-class CompiledShape:
-    """One shape, ready to be evaluated.
-
-    Attributes:
-        shape: what it was compiled from.
-        components: its own constraints.
-        properties: the property shapes named by ``sh:property``, whose results are its own.
-        counts: whether its results have severity ``sh:Violation``.
-    """
-
-    __slots__ = ("_forward", "components", "counts", "properties", "shape", "walk")
-
-    def __init__(
-        self,
-        shape: Shape,
-        walk: Walk | None,
-        components: list[Component],
-        properties: list[CompiledShape],
-        terms: TermTable,
-    ) -> None:
-        self.shape = shape
-        self.walk = walk
-        self.components = components
-        self.properties = properties
-        # The commonest path, one predicate forwards, is looked up without a call in between.
-        path = shape.path
-        self._forward: int | None = None
-        if isinstance(path, Step) and not path.inverse:
-            self._forward = terms.intern(path.predicate)
-        self.counts = shape.severity == SH_VIOLATION
-        for component in components:
-            component.owner = self
-
-    def values(self, index: Index, focus: int) -> Collection[int]:
-        """Value nodes: where the path leads from ``focus``, or ``focus`` itself."""
-        return (focus,) if self.walk is None else self.walk(index, focus)
-
-    def collect(self, index: Index, focus: int, out: list[Result]) -> None:
-        """Appends all violations at ``focus``, nested property shapes' included."""
-        if self.shape.deactivated:
-            return
-        values: Collection[int]
-        if self._forward is not None:
-            values = index.objects(focus, self._forward)
-        else:
-            values = (focus,) if self.walk is None else self.walk(index, focus)
-        if self.counts:
-            for component in self.components:
-                component.collect(index, focus, values, out)
-        if self.properties:
-            for value in values:
-                for inner in self.properties:
-                    inner.collect(index, value, out)
-
-    def result_owners(self) -> Iterator[CompiledShape]:
-        """The shapes whose results are collected here: its own and its property shapes'."""
-        yield self
-        for inner in self.properties:
-            yield from inner.result_owners()
-
-    def conforms(self, index: Index, focus: int) -> bool:
-        """Whether ``focus`` has no result of any severity."""
-        if self.shape.deactivated:
-            return True
-        values: Collection[int]
-        if self._forward is not None:
-            values = index.objects(focus, self._forward)
-        else:
-            values = (focus,) if self.walk is None else self.walk(index, focus)
-        for component in self.components:
-            if not component.conforms(index, focus, values):
-                return False
-        for inner in self.properties:
-            for value in values:
-                if not inner.conforms(index, value):
-                    return False
-        return True
 
 
 class Target:

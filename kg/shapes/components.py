@@ -10,52 +10,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kg.index import Index
+from kg.shapes.evaluation import NO_VALUE, Component, Result
 from kg.shapes.lexicon import MEMO_LIMIT, Lexicon, compare_literals, in_order, quiet_rdflib
 from kg.shapes.model import Parameter
 from kg.terms import RDF, RDFS, XSD, to_rdflib
-
-if TYPE_CHECKING:
-    from kg.shapes.compiled import CompiledShape
-
-NO_VALUE = -1
-"""Stands for the missing ``sh:value`` of results about counts."""
-
-Result = tuple["CompiledShape", str, int, str | None, int]
-"""(source shape, component, focus node, path unless the shape's own, value)."""
-
-
-class Component:
-    """One constraint of one shape.
-
-    Attributes:
-        name: local name of the component, ``…ConstraintComponent``.
-        owner: the shape it stands in, set when that is built.
-    """
-
-    name: str
-    owner: CompiledShape
-
-    def __init__(self, parameter: Parameter) -> None:
-        self.name = f"{parameter.component}ConstraintComponent"
-        self.parameter = parameter
-
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """The value of each violation at ``focus``; ``NO_VALUE`` where a result has none."""
-        raise NotImplementedError
-
-    def conforms(self, index: Index, focus: int, values: Collection[int]) -> bool:
-        """Whether there is no violation at ``focus``."""
-        return not self.failing(index, focus, values)
-
-    def collect(self, index: Index, focus: int, values: Collection[int], out: list[Result]) -> None:
-        """Appends the violations at ``focus``."""
-        failing = self.failing(index, focus, values)
-        if failing:
-            owner, name = self.owner, self.name
-            out.extend([(owner, name, focus, None, value) for value in failing])
 
 
 class TermTest(Component):

@@ -11,15 +11,6 @@ from kg.shapes.paths import Path
 
 SH_VIOLATION = "http://www.w3.org/ns/shacl#Violation"
 
-ABSENCE = frozenset(
-    {
-        "MinCountConstraintComponent",
-        "HasValueConstraintComponent",
-        "QualifiedMinCountConstraintComponent",
-    }
-)
-"""Components whose results rest on something not being stated."""
-
 
 @dataclass(frozen=True)
 class Query:

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from kg.index import Index
-from kg.shapes.components import NO_VALUE, Component
+from kg.shapes.evaluation import NO_VALUE, CompiledShape, Component
 from kg.shapes.model import Parameter
-
-if TYPE_CHECKING:
-    from kg.shapes.compiled import CompiledShape
 
 
 class Nested(Component):

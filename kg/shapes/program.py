@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kg.index import Index, TermTable
-from kg.shapes.compiled import CompiledShape, Compiler, Target
-from kg.shapes.components import NO_VALUE, Result
+from kg.shapes.compiled import Compiler, Target
 from kg.shapes.dependencies import AnyEdge, Dependencies, Edge, QueryEdge
+from kg.shapes.evaluation import NO_VALUE, CompiledShape, Result
 from kg.shapes.model import Raw
 from kg.terms import RDF, RDFS
 

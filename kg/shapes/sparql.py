@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from kg.index import Index
-from kg.shapes.components import NO_VALUE, Component, Result
+from kg.shapes.evaluation import NO_VALUE, Component, Result
 from kg.shapes.joining import (
     THIS,
     Binding,

@@ -11,7 +11,7 @@ import kg.domains.rivers
 from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.shapes import Shapes
-from kg.shapes.components import Result
+from kg.shapes.evaluation import Result
 
 FOLDER = next(iter(kg.domains.rivers.__path__))
 
