@@ -6,10 +6,8 @@ together. Nothing in it changes between two runs of the same code on the same in
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +16,11 @@ import msgspec
 from cards.card import Card, card_set_hash, card_to_json
 from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import to_json_bytes, write_files_atomic
+from kg.base.provenance import manifest_path, package_version, relative_name
 from kg.domain import SHIPPED
 from kg.knowledge import KnowledgeBase
 
 PACKAGES = ("epoche", "pyoxigraph", "pyshacl", "rdflib")
-
-
-def manifest_path(cards: Path | str) -> Path:
-    """``X.manifest.json`` for ``X.jsonl``, named as the manifests of runs are."""
-    cards = Path(cards)
-    return cards.parent / f"{cards.name.removesuffix('.jsonl')}.manifest.json"
 
 
 def card_manifest(
@@ -51,7 +44,10 @@ def card_manifest(
         "unique_names": kb.domain.unique_names,
         "seed": seed,
         "params": params,
-        "versions": {"python": _minor_python(), **{name: _version(name) for name in PACKAGES}},
+        "versions": {
+            "python": _minor_python(),
+            **{name: package_version(name) for name in PACKAGES},
+        },
         "counts": {"cards": len(cards), "by_predicate": counts, "missing": missing},
         "notes": list(notes),
     }
@@ -63,22 +59,14 @@ def source_files(kb: KnowledgeBase, out: Path | str) -> dict[str, Any]:
     Relative, so that cards and graph can move together and no machine's folders are told. Nothing
     for a shipped domain: its name says it all.
     """
-    domain = kb.domain
+    domain, folder = kb.domain, Path(out).parent
     if domain.file is not None:
         shipped = SHIPPED.resolve() in domain.file.resolve().parents
-        return {} if shipped else {"domain_file": _seen_from(out, domain.file)}
+        return {} if shipped else {"domain_file": relative_name(domain.file, folder)}
     return {
-        "graph_files": [_seen_from(out, path) for path in domain.graph_files],
-        "shapes_files": [_seen_from(out, path) for path in domain.shapes_files],
+        "graph_files": [relative_name(path, folder) for path in domain.graph_files],
+        "shapes_files": [relative_name(path, folder) for path in domain.shapes_files],
     }
-
-
-def _seen_from(out: Path | str, target: Path) -> str:
-    target = target.resolve()
-    try:
-        return Path(os.path.relpath(target, Path(out).resolve().parent)).as_posix()
-    except ValueError:  # another drive on Windows has no relative path
-        return target.name
 
 
 def joined_manifest(
@@ -149,13 +137,6 @@ def write_card_set(path: Path | str, cards: Sequence[Card], manifest: dict[str, 
             manifest_path(path): to_json_bytes(manifest, indent=2) + b"\n",
         }
     )
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # pragma: no cover - run from a bare checkout
-        return "unknown"
 
 
 def _minor_python() -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from eval.manifest import RunManifest, manifest_path
+from eval.manifest import RunManifest
+from kg.base.provenance import manifest_path
 
 
 class CardOrigin(msgspec.Struct, frozen=True):

@@ -48,8 +48,9 @@ def main(
     from eval.compare import compare_systems
     from eval.comparison import ComparisonReport, markdown, verdict
     from eval.samples import Plan, Samples
-    from eval.signature import Signature, package_version
+    from eval.signature import Signature
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
+    from kg.base.provenance import package_version
 
     files = [*(runs or ()), *(results or ())]
     if not files:

@@ -8,10 +8,8 @@ signature from it. No absolute path and no secret is ever in it.
 
 from __future__ import annotations
 
-import os
 import platform
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +17,7 @@ import msgspec
 
 from kg.base.errors import RecordError
 from kg.base.files import require_file, write_json_atomic
+from kg.base.provenance import package_version
 
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 
@@ -71,13 +70,6 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
         return cards * len(self.systems)
 
 
-def manifest_path(results: Path | str) -> Path:
-    """Where the manifest of a result file stands: ``r/kg.jsonl`` → ``r/kg.manifest.json``."""
-    results = Path(results)
-    stem = results.name.removesuffix(".jsonl") or results.name
-    return results.parent / f"{stem}.manifest.json"
-
-
 def read_manifest(path: Path | str) -> RunManifest:
     """Reads a manifest.
 
@@ -105,15 +97,6 @@ def write_manifest(path: Path | str, manifest: RunManifest) -> None:
     write_json_atomic(path, manifest)
 
 
-def relative_name(target: Path | str, folder: Path | str) -> str:
-    """``target`` as seen from ``folder``, with forward slashes, so that both can move together."""
-    target, folder = Path(target).resolve(), Path(folder).resolve()
-    try:
-        return Path(os.path.relpath(target, folder)).as_posix()
-    except ValueError:  # another drive on Windows has no relative path
-        return target.name
-
-
 def find_cards(manifest: Path | str) -> Path | None:
     """The card file a manifest speaks of, or ``None`` when it is no longer there.
 
@@ -138,10 +121,5 @@ def now() -> str:
 
 def library_versions() -> dict[str, str]:
     """Versions of Python and of the libraries that could change an answer."""
-    versions = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "not installed"
-    return versions
+    libraries = {name: package_version(name) for name in _LIBRARIES}
+    return {"python": platform.python_version(), **libraries}

@@ -41,7 +41,8 @@ from eval.outcomes import (
     table_of,
 )
 from eval.samples import Plan, Samples
-from eval.signature import Signature, package_version
+from eval.signature import Signature
+from kg.base.provenance import package_version
 from kg.claims import LABELS, Label
 
 COMPARED_AT_MOST = 8

@@ -23,10 +23,8 @@ from eval.manifest import (
     RunManifest,
     RunStatus,
     library_versions,
-    manifest_path,
     now,
     read_manifest,
-    relative_name,
     write_manifest,
 )
 from eval.redaction import hide_secret_values
@@ -42,6 +40,7 @@ from kg.base.errors import (
     WriteError,
 )
 from kg.base.files import sha256_file, write_errors_named
+from kg.base.provenance import manifest_path, relative_name
 
 
 @dataclass(frozen=True)

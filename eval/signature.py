@@ -49,13 +49,3 @@ def _plain(part: str) -> str:
     return "".join(
         char if char.isprintable() and char not in "|%" else f"%{ord(char):02X}" for char in part
     )
-
-
-def package_version() -> str:
-    """Version of the installed distribution, or ``0+unknown`` in a bare source tree."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("epoche")
-    except PackageNotFoundError:
-        return "0+unknown"

@@ -16,12 +16,13 @@ import msgspec
 
 from cards.card import Card, card_set_hash
 from cards.joining import join_cards
-from eval.manifest import RunManifest, find_cards, manifest_path, read_manifest
+from eval.manifest import RunManifest, find_cards, read_manifest
 from eval.metrics_record import MetricsReport, read_metrics
 from eval.outcomes import read_pred
 from eval.result import PREDS, Pred
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines
+from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Gold, Label
 
 _HASH_DIGITS = 12

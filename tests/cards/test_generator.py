@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from cards.audit import audit_cards
 from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
-from cards.card_manifest import manifest_path
 from cards.facts import triples_of_meta
 from cards.generator import CardPlan, CardSet, make_cards
 from cards.kinds import FAITHFULNESS_KINDS
@@ -32,6 +31,7 @@ from kg.base.errors import (
     QuotaError,
     UnknownPredicateError,
 )
+from kg.base.provenance import manifest_path
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eval.manifest import RunManifest, manifest_path, write_manifest
+from eval.manifest import RunManifest, write_manifest
 from eval.observations import read_observations
 from eval.outcomes import PRED_CODE
 from kg.base.errors import (
@@ -18,6 +18,7 @@ from kg.base.errors import (
     MissingFileError,
     RecordError,
 )
+from kg.base.provenance import manifest_path
 
 Write = Callable[..., Path]
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}

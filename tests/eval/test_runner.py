@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cards.card import CardView, card_set_hash, read_cards
-from eval.manifest import manifest_path, read_manifest
+from eval.manifest import read_manifest
 from eval.registry import AnySystem
 from eval.result import Answer, read_results
 from eval.runner import Run, run
@@ -24,6 +24,7 @@ from kg.base.errors import (
     SystemNotFoundError,
     WriteError,
 )
+from kg.base.provenance import manifest_path
 from kg.claims import Claim
 
 CardFile = Callable[..., Path]

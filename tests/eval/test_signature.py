@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.signature import Signature, package_version
+from eval.signature import Signature
+from kg.base.provenance import package_version
 
 BASE = Signature(
     metric="AP",

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from cards.card import Card, card_set_hash, write_cards
-from eval.manifest import RunManifest, manifest_path, write_manifest
+from eval.manifest import RunManifest, write_manifest
 from eval.metrics_report import measure
 from eval.observations import read_observations
 from eval.result import Pred, Result, result_to_json
 from eval.samples import Plan
 from kg.base.files import write_json_atomic, write_jsonl_atomic
+from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Claim, Label, Proof, Violation
 
 W = "https://epoche.example/rivers#"
