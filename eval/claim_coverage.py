@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from eval.claim_cues import SLOT, Cue, stem
 from eval.claim_grammar import Match
-from eval.linking import POSSESSIVE, Mention, tokens_of
+from eval.linking import ARTICLES, POSSESSIVE, Mention, tokens_of
 from eval.question_form import Question
 from kg.phrasing import PREPOSITIONS
 from kg.plain_text import words_of
@@ -28,7 +28,7 @@ _EMPTY = frozenset(
         "a an the is are was were be been being do does did has have had having get got will would "
         "can could it its this that which what where whose whom who there one of in at on "
         "to for as with among really indeed actually also ever always currently today located "
-        "situated called named known found you"
+        "situated called named known considered found i you"
     )
 )
 
@@ -64,7 +64,7 @@ class Coverage:
             used: the mentions that became subject and object.
             match: the cue that was found; prepositions count only where it has them.
         """
-        own, idle = self._words.get(pred, set()), _EMPTY | self._kinds
+        own = self._words.get(pred, set())
         left, seen = [], set()
         for at, key in enumerate(question.keys):
             word = stem(key)
@@ -74,7 +74,8 @@ class Coverage:
                 placed = _of_cue(match, at, key) or (word in _EMPTY and not _particle(match, at))
             else:
                 # Said twice, a word makes two statements: "into the sea that the Rhine flows into".
-                placed = word in idle or (word in own and word not in seen)
+                idle = word in _EMPTY or (word in self._kinds and not _possessed(question.keys, at))
+                placed = idle or (word in own and word not in seen)
             if not placed:
                 left.append(key)
             seen.add(word)
@@ -92,3 +93,9 @@ def _of_cue(match: Match, at: int, key: str) -> bool:
 def _particle(match: Match, at: int) -> bool:
     """Whether a preposition stands where it makes the verb another one: "feeds on"."""
     return match.cue.kind == "verb" and at == match.end + 1
+
+
+def _possessed(keys: Sequence[str], at: int) -> bool:
+    """Whether a kind of thing is said to be of a name: "the Inn's water" is not the Inn."""
+    behind = [key for key in keys[at + 1 : at + 4] if key not in ARTICLES]
+    return keys[at - 1 : at] == (POSSESSIVE,) or (behind[:2] == ["of", SLOT])

@@ -362,12 +362,19 @@ class ClaimParser:
         text = "" if first is None else self._index.terms.text(first[1])
         return parse_literal(text).datatype if text.startswith('"') else ""
 
-    def _classes(self, pred: str, end: str) -> tuple[str, ...]:
+    def _classes(self, pred: str, end: str) -> frozenset[str]:
+        """The classes of a predicate's domain or range; failing these, of all that stands there."""
         terms = self._index.terms
         p, schema = terms.get(pred), terms.get(RDFS + end)
-        if p is None or schema is None:
-            return ()
-        return tuple(terms.text(cls) for cls in self._index.objects(p, schema))
+        if p is None:
+            return frozenset()
+        if schema is not None and (stated := self._index.objects(p, schema)):
+            return frozenset(terms.text(cls) for cls in stated)
+        if self._literal[pred]:
+            return frozenset()
+        side = 0 if end == "domain" else 1
+        seen = dict.fromkeys(terms.text(pair[side]) for pair in self._index.pairs(p))
+        return frozenset(cls for iri in seen for cls in self._kb.words.types(iri))
 
     def _classes_fit(self, claim: Claim) -> bool:
         domain, range_ = self._ends[claim.pred]

@@ -11,29 +11,31 @@ from typing import NamedTuple
 
 _ASKING = r"(?:true|correct|right|accurate|fair|so|the case|a fact)"
 _FALSE = r"(?:false|untrue|wrong|incorrect|mistaken|a mistake|a myth)"
-_SAYING = r"(?:to (?:say|state|claim|think|believe|assume) )?"
+_SAID = r"(?:that|to (?:say|state|claim|think|believe|assume)(?: that)?)"
 _VERB = r"(?:confirm|tell me|say|agree|know|think|believe|verify|check)"
 _THAT = r"(?:that|if|whether)"
 _CLAIM = r"is (?:the|this) (?:claim|statement|idea) that"
 
 _LEADS = (
-    rf"(?:is|was|would|could) it (?:be )?(?:really |actually |indeed )?{_ASKING} {_SAYING}that",
+    rf"(?:is|was|would|could) it (?:be )?(?:really |actually |indeed )?{_ASKING} {_SAID}",
     rf"(?:can|could|would|will|do|does) (?:you|anyone|somebody|we) (?:please )?{_VERB} {_THAT}",
     # Without "that": "Would you say the Elbe is …?"
-    r"would you say",
+    r"(?:would you say|do you (?:think|believe))(?: that)?",
     r"am i (?:right|correct) (?:in (?:thinking|saying|believing|assuming)|to (?:think|say)) that",
     r"could it be that",
     r"(?:please )?(?:confirm|verify|check) (?:for me )?(?:that|whether)",
-    r"i (?:(?:ve|have) )?(?:heard|read|think|thought|believe) (?:it said )?that",
+    r"i (?:(?:ve|have) )?(?:heard|read|think|thought|believe)(?: that)?",
     r"true or false",
     r"is this (?:true|right)",
-    r"please",
+    r"(?:please|so|well)",
 )
-_FALSE_LEADS = (rf"(?:is|was|would|could) it (?:be )?{_FALSE} {_SAYING}that",)
+_FALSE_LEADS = (rf"(?:is|was|would|could) it (?:be )?{_FALSE} {_SAID}",)
 _TAILS = (
     r"(?:is|was) (?:that|this|it) (?:true|correct|right|so)",
     r"(?:true or false|yes or no|or not|right|correct|please)",
     r"(?:isn|doesn|don|aren|wasn|didn|hasn) t (?:it|they)",
+    r"(?:is|does|do|are|was|did|has) (?:it|they)",
+    r"am i (?:right|correct)",
 )
 _LEAD = re.compile(rf"(?:{'|'.join(_LEADS)})(?= |$)")
 _FALSE_LEAD = re.compile(rf"(?:{'|'.join(_FALSE_LEADS)})(?= |$)")

@@ -81,15 +81,15 @@ def outcome(kb: KnowledgeBase, parser: ClaimParser, row: dict[str, object]) -> s
 
 
 def test_the_corpus_is_large_and_its_questions_are_all_different() -> None:
-    assert len(ROWS) >= 380
+    assert len(ROWS) >= 450
     assert len({row["question"] for row in ROWS}) == len(ROWS)
-    assert sum(row["claim"] is not None for row in ROWS) >= 320
+    assert sum(row["claim"] is not None for row in ROWS) >= 370
 
 
 @pytest.mark.parametrize(
     ("batches", "share"),
-    # Batch 5 was written before the reader was mended, and the reader never mended because of it.
-    [({1, 2}, 0.96), ({3}, 0.8), ({4}, 0.9), ({5}, 0.49)],
+    # All have been tuned to by now; docs/graph-rag.md says what was read of each at first.
+    [({1, 2}, 0.96), ({3}, 0.8), ({4}, 0.9), ({5}, 0.85), ({6}, 0.9)],
 )
 def test_paraphrases_are_read_and_never_misread(
     kb: KnowledgeBase, parser: ClaimParser, batches: set[int], share: float
@@ -149,6 +149,9 @@ def test_grammar_tells_the_direction(
         "Is the mouth of the Inn the source of the Danube?",
         "Is the mouth of the Inn in Austria?",
         "Does the Rhine rise 8 m?",
+        "Does the Rhine measure 1,230?",
+        "Is the Mediterranean Sea the final destination of the Saône's water?",
+        "Does the Oder begin its course in Czechia?",
         "Is the Rhine up to 1,230 km long?",
         "Is the Rhine 300 km wide?",
         "Does the Rhine carry 2,900 m³/s in summer?",
