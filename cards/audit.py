@@ -11,11 +11,9 @@ Chance is the share of the most frequent label: what always saying one word scor
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -24,6 +22,7 @@ import numpy as np
 from cards.card import Card
 from cards.string_rules import STRING_RULES
 from cards.surface import COUNT_NAMES, Sight, counts, file_popularity, look
+from kg.base.proportions import wilson
 from kg.claims import GOLD_OF_LABEL, LABELS
 
 ALPHA = 0.05
@@ -199,18 +198,15 @@ def same_states(cards: Sequence[Card], sights: Sequence[Sight]) -> tuple[SameSta
     )
 
 
-def wilson(right: np.ndarray[Any, Any], groups: Groups, level: float) -> tuple[float, float]:
-    """Two-sided Wilson (1927) interval at ``1 - level`` for the mean of ``right``, shape (n,).
+def grouped_wilson(
+    right: np.ndarray[Any, Any], groups: Groups, level: float
+) -> tuple[float, float]:
+    """Two-sided Wilson interval at ``1 - level`` for the mean of ``right``, shape (n,).
 
     The number of cards is divided by the larger of the two groupings' design effects.
     """
-    n = len(right)
-    mean = float(right.mean())
-    size = n / max(_design_effect(right, of) for of in groups)
-    z = NormalDist().inv_cdf(1 - level / 2)
-    centre = (mean + z * z / (2 * size)) / (1 + z * z / size)
-    half = z / (1 + z * z / size) * math.sqrt(mean * (1 - mean) / size + z * z / (4 * size**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    size = len(right) / max(_design_effect(right, of) for of in groups)
+    return wilson(float(right.mean()) * size, size, 1 - level)
 
 
 def _design_effect(right: np.ndarray[Any, Any], groups: np.ndarray[Any, Any]) -> float:
@@ -246,7 +242,7 @@ def _baseline(
 ) -> Baseline:
     if not len(right):
         return Baseline(name, 0.0, 0.0, 1.0, chance, "task" if task else "at chance", area)
-    low, high = wilson(right.astype(float), groups, level)
+    low, high = grouped_wilson(right.astype(float), groups, level)
     verdict: Verdict = "task" if task else "LEAKS" if low > chance + 1e-12 else "at chance"
     return Baseline(name, float(right.mean()), low, high, chance, verdict, area)
 

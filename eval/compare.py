@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec.structs import astuple, replace
 
 from eval.abstention import BESIDE, HEADLINE, Metric, metrics
-from eval.intervals import Distribution, Floats, tidy, wilson
+from eval.intervals import Distribution, Floats, tidy
 from eval.metrics_record import Discordant, IntervalMethod, PairedComparison
 from eval.paired import (
     ALPHA,
@@ -26,6 +26,7 @@ from eval.paired import (
 )
 from eval.samples import Samples
 from eval.signature import Signature
+from kg.base.proportions import wilson
 
 Interval = tuple[float, float]
 

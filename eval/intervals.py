@@ -1,10 +1,10 @@
-"""Intervals: Wilson for plain proportions, the cluster bootstrap for ratios with random parts.
+"""Intervals of ratios with random parts: the cluster bootstrap (plain proportions have Wilson's).
 
 The bootstrap works on sufficient statistics, counts per cluster and cell, taken once. One stream
 of draws, ``default_rng(seed).integers(0, clusters, (resamples, clusters))``, serves all metrics
 and systems, which makes every comparison paired; a resample re-adds counts by a matrix product.
 
-Sources: Wilson, JASA 1927; Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13
+Sources: Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13
 (percentile) and 14 (BCa); resampling whole clusters: Davison & Hinkley, 1997, §3.8.
 """
 
@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kg.base.proportions import normal_quantile
 
 Floats = NDArray[np.float64]
 
@@ -31,40 +33,9 @@ _EXACT_IN_FLOAT32 = 2**24
 _OFTEN_UNDEFINED = 0.05
 
 
-def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval for a proportion, without continuity correction.
-
-    Args:
-        successes: number of successes, 0 … ``trials``; need not be whole.
-        trials: number of trials.
-        confidence: coverage aimed at, within (0, 1).
-
-    Returns:
-        (low, high) within [0, 1]; low is exactly 0 at no successes, high exactly 1 at all.
-
-    Raises:
-        ValueError: no trials, or successes out of range.
-    """
-    if trials <= 0 or not 0 <= successes <= trials:
-        raise ValueError(f"{successes} successes in {trials} trials")
-    z = normal_quantile(0.5 + confidence / 2)
-    share = successes / trials
-    shrink = 1 + z * z / trials
-    centre = (share + z * z / (2 * trials)) / shrink
-    spread = z * np.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / shrink
-    low = 0.0 if successes == 0 else max(0.0, float(centre - spread))
-    high = 1.0 if successes == trials else min(1.0, float(centre + spread))
-    return low, high
-
-
 def tidy(number: float) -> float:
     """``number`` to 12 significant digits: the last bits of a sum differ between processors."""
     return float(f"{number:.12g}")
-
-
-def normal_quantile(probability: float) -> float:
-    """Quantile of the standard normal distribution, for a probability within (0, 1)."""
-    return _NORMAL.inv_cdf(probability)
 
 
 def resampled_sums(per_cluster: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:

@@ -21,7 +21,7 @@ from eval.abstention import (
     won_by_controls,
 )
 from eval.compare import compare_systems
-from eval.intervals import FEW_CLUSTERS, BootstrapIntervals, Floats, tidy, wilson
+from eval.intervals import FEW_CLUSTERS, BootstrapIntervals, Floats, tidy
 from eval.metrics_record import (
     GroupReport,
     IntervalMethod,
@@ -42,6 +42,7 @@ from eval.outcomes import (
 )
 from eval.samples import Plan, Samples
 from eval.signature import Signature
+from kg.base.proportions import wilson
 from kg.base.provenance import package_version
 from kg.claims import LABELS, Label
 

@@ -16,10 +16,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from eval.intervals import Distribution, Floats, normal_quantile, wilson
+from eval.intervals import Distribution, Floats
 from eval.metrics_record import Discordant
 from eval.outcomes import Codes
 from eval.result import PREDS
+from kg.base.proportions import normal_quantile, wilson
 
 ALPHA = 0.05
 POWER = 0.80

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cards.audit import auc, audit_cards, group_cards, wilson
+from cards.audit import auc, audit_cards, group_cards, grouped_wilson
 from cards.audit_labels import main
 from cards.card import Card, read_cards, write_cards
 from cards.surface import look, negated, tail
@@ -117,7 +117,7 @@ def test_wilson_matches_scipy_for_independent_cards() -> None:
 
     right = np.array([1.0] * 30 + [0.0] * 70)
     cards = [make_card(n, "E", (str(n),)) for n in range(100)]
-    low, high = wilson(right, group_cards(cards), 0.05)
+    low, high = grouped_wilson(right, group_cards(cards), 0.05)
     known = binomtest(30, 100).proportion_ci(0.95, method="wilson")
     assert (low, high) == pytest.approx((known.low, known.high), abs=1e-3)
 
@@ -126,7 +126,7 @@ def test_wilson_widens_with_clusters() -> None:
     right = np.array([1.0, 1.0, 0.0, 0.0] * 25)
     apart = group_cards([make_card(n, "E", (str(n),)) for n in range(100)])
     together = group_cards([make_card(n // 2, "E", (str(n // 2),)) for n in range(100)])
-    assert wilson(right, together, 0.05)[0] < wilson(right, apart, 0.05)[0]
+    assert grouped_wilson(right, together, 0.05)[0] < grouped_wilson(right, apart, 0.05)[0]
 
 
 def test_auc_counts_ties_half() -> None:

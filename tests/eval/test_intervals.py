@@ -12,8 +12,8 @@ from eval.intervals import (
     resample_blocks,
     resampled_sums,
     tidy,
-    wilson,
 )
+from kg.base.proportions import wilson
 
 NUMERATORS = np.array([[1.0, 0, 0, 0], [0, 1, 0, 1], [1, 1, 0, 0]])
 DENOMINATORS = np.array([[1.0, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]])

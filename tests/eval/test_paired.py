@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.intervals import Distribution, Resampled, ratio_distribution, resample_blocks, wilson
+from eval.intervals import Distribution, Resampled, ratio_distribution, resample_blocks
 from eval.metrics_record import Discordant
 from eval.paired import (
     bootstrap_p,
@@ -22,6 +22,7 @@ from eval.paired import (
     right_cards,
     square_and_add,
 )
+from kg.base.proportions import wilson
 
 PROBABILITIES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
 
