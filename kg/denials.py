@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kg.claims import Claim, Regime
 from kg.index import Index, Triple
 from kg.terms import OWL, RDF, RDFS
+
+
+class Denial(NamedTuple):
+    """One negative property assertion, in term ids."""
+
+    node: int
+    s: int
+    p: int
+    o: int
+    target: int
+    """The predicate that names ``o``: ``owl:targetIndividual`` or ``owl:targetValue``."""
+
+
+def stated_denials(index: Index) -> Iterator[Denial]:
+    """The negative property assertions of an index, in its order."""
+    get = index.terms.get
+    source, asserted = get(OWL + "sourceIndividual"), get(OWL + "assertionProperty")
+    named = (get(OWL + "targetIndividual"), get(OWL + "targetValue"))
+    targets = [target for target in named if target is not None]
+    if source is None or asserted is None:
+        return
+    for node, s in index.pairs(source):
+        for p in index.objects(node, asserted):
+            for target in targets:
+                for o in index.objects(node, target):
+                    yield Denial(node, s, p, o, target)
 
 
 class Denials:
@@ -23,7 +50,6 @@ class Denials:
         get = index.terms.get
         self._property = get(OWL + "assertionProperty")
         self._source = get(OWL + "sourceIndividual")
-        self._targets = [get(OWL + "targetIndividual"), get(OWL + "targetValue")]
         self._type, self._class = get(RDF + "type"), get(OWL + "NegativePropertyAssertion")
         self._sub = get(RDFS + "subPropertyOf")
         self._equivalent = get(OWL + "equivalentProperty")
@@ -37,24 +63,16 @@ class Denials:
         index = self._index
         if self._property is None or self._source is None:
             return
-        for node, p in index.pairs(self._property):
-            for s in index.objects(node, self._source):
-                for target in self._targets:
-                    if target is None:
-                        continue
-                    for o in index.objects(node, target):
-                        premises = [
-                            (node, self._source, s),
-                            (node, self._property, p),
-                            (node, target, o),
-                        ]
-                        if (
-                            self._type is not None
-                            and self._class is not None
-                            and index.has(node, self._type, self._class)
-                        ):
-                            premises.insert(0, (node, self._type, self._class))
-                        self._denied.setdefault((s, p, o), premises)
+        kind, negative = self._type, self._class
+        for node, s, p, o, target in stated_denials(index):
+            premises = [
+                (node, self._source, s),
+                (node, self._property, p),
+                (node, target, o),
+            ]
+            if kind is not None and negative is not None and index.has(node, kind, negative):
+                premises.insert(0, (node, kind, negative))
+            self._denied.setdefault((s, p, o), premises)
 
     def __len__(self) -> int:
         return len(self._denied)

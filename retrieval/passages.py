@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from kg.claims import Claim
+from kg.denials import stated_denials
+from kg.shapes.vocabulary import SH
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, SKOS
 from retrieval.protocol import Passage
 
 if TYPE_CHECKING:
@@ -19,12 +22,7 @@ if TYPE_CHECKING:
 
 Grouping = Literal["fact", "subject"]
 
-_OWL = "http://www.w3.org/2002/07/owl#"
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-_SKOS = "http://www.w3.org/2004/02/skos/core#"
-_SHACL = "http://www.w3.org/ns/shacl#"
-_VOCABULARIES = (_OWL, _RDF, _RDFS, _SKOS, _SHACL)
+_VOCABULARIES = (OWL, RDF, RDFS, SKOS, SH)
 """Triples of these say how the graph is built or labelled, not what is the case."""
 
 
@@ -60,9 +58,9 @@ def _sentences(graph: Graph, words: Verbaliser) -> Iterator[tuple[str, str]]:
 
 
 def _states_a_fact(claim: Claim) -> bool:
-    if claim.pred in (_OWL + "sameAs", _OWL + "differentFrom"):
+    if claim.pred in (OWL + "sameAs", OWL + "differentFrom"):
         return True
-    if claim.pred == _RDF + "type":
+    if claim.pred == RDF_TYPE:
         # "The Rhine is a river", but not "River is a class".
         return not claim.obj.startswith(_VOCABULARIES)
     return not claim.pred.startswith(_VOCABULARIES)
@@ -70,12 +68,6 @@ def _states_a_fact(claim: Claim) -> bool:
 
 def _denied(graph: Graph) -> Iterator[Claim]:
     """The claims that negative property assertions deny, in the graph's order."""
-    parts = [
-        {claim.subj: claim.obj for claim in graph.claims(_OWL + name)}
-        for name in ("sourceIndividual", "assertionProperty", "targetIndividual", "targetValue")
-    ]
-    subjects, predicates, individuals, values = parts
-    for node, subj in subjects.items():
-        pred, obj = predicates.get(node), individuals.get(node, values.get(node))
-        if pred is not None and obj is not None:
-            yield Claim(subj, pred, obj)
+    text = graph.index.terms.text
+    for denial in stated_denials(graph.index):
+        yield Claim(text(denial.s), text(denial.p), text(denial.o))
