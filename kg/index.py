@@ -67,7 +67,7 @@ class Index:
     values within one cell.
     """
 
-    __slots__ = ("_forward", "_reverse", "_shared", "_size", "terms")
+    __slots__ = ("_forward", "_origin", "_reverse", "_shared", "_size", "terms")
 
     def __init__(self, terms: TermTable | None = None) -> None:
         self.terms = TermTable() if terms is None else terms
@@ -75,6 +75,7 @@ class Index:
         self._reverse: dict[int, Row] = {}
         # Predicates whose rows belong to the index this one was forked from (copy on write).
         self._shared: set[int] = set()
+        self._origin: Index | None = None
         self._size = 0
 
     def scratch(self) -> Index:
@@ -91,7 +92,12 @@ class Index:
         copy._reverse = dict(self._reverse)
         copy._shared = set(self._forward)
         copy._size = self._size
+        copy._origin = self
         return copy
+
+    def shares(self, p: int, other: Index) -> bool:
+        """Whether both hold the same row of a predicate, so that it cannot differ."""
+        return self._forward.get(p) is other._forward.get(p)
 
     # Look-ups
 
@@ -183,7 +189,11 @@ class Index:
     def count(self, p: int) -> int:
         """Number of triples with predicate ``p``."""
         cells = self._forward.get(p, {}).values()
-        return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
+        # Told apart without a step of Python for each: most predicates have single values only.
+        single = list(map(type, cells)).count(int)
+        if single == len(cells):
+            return single
+        return single + sum(len(cell) for cell in cells if not isinstance(cell, int))
 
     def triples(self) -> Iterator[Triple]:
         """All triples, predicate by predicate."""
@@ -263,10 +273,19 @@ class Index:
         forward = self._forward.get(p)
         if forward is None:
             return None
+        if p in self._shared and self._origin is not None and self.shares(p, self._origin):
+            # Made once for both; a change of the fork copies it like the row itself.
+            known = self._origin._reverse.get(p) or self._origin._build_reverse(p)
+            if known is not None:
+                self._reverse[p] = known
+                return known
         reverse: Row = {}
         for s, cell in forward.items():
             if isinstance(cell, int):
-                add_to_row(reverse, cell, s)
+                if cell not in reverse:
+                    reverse[cell] = s
+                else:
+                    add_to_row(reverse, cell, s)
             else:
                 for o in cell:
                     add_to_row(reverse, o, s)
@@ -308,12 +327,12 @@ def add_to_row(row: Row, key: int, value: int) -> bool:
 def _taken(left: set[int], cells: Iterable[Cell]) -> Iterable[int]:
     """Moves what the cells hold out of ``left``, in their order."""
     try:
-        here = left.intersection(cells)
+        here = dict.fromkeys(filter(left.__contains__, cells))
     except TypeError:  # Some cell is a list or a dictionary.
-        cells = [o for cell in cells for o in ((cell,) if isinstance(cell, int) else cell)]
-        here = left.intersection(cells)
-    left -= here
-    return dict.fromkeys(filter(here.__contains__, cells)) if here else ()  # type: ignore[arg-type]  # ints
+        flat = (o for cell in cells for o in ((cell,) if isinstance(cell, int) else cell))
+        here = dict.fromkeys(filter(left.__contains__, flat))
+    left.difference_update(here)
+    return here  # type: ignore[return-value]  # whatever passed the filter is an int
 
 
 def _discard_from_row(row: Row, key: int, value: int) -> None:
@@ -332,4 +351,9 @@ def _discard_from_row(row: Row, key: int, value: int) -> None:
 
 
 def _copy_row(row: Row) -> Row:
-    return {key: cell if isinstance(cell, int) else cell.copy() for key, cell in row.items()}
+    copy = row.copy()
+    if list(map(type, row.values())).count(int) != len(row):
+        for key, cell in row.items():
+            if not isinstance(cell, int):
+                copy[key] = cell.copy()
+    return copy

@@ -218,9 +218,7 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
             return _walk_sequence([compile_path(part, terms) for part in parts])
         case Alternative(parts):
             walks = [compile_path(part, terms) for part in parts]
-            return lambda index, node: dict.fromkeys(
-                value for walk in walks for value in walk(index, node)
-            )
+            return _walk_any(walks)
         case Repeat(inner, zero, many):
             if many and isinstance(inner, Step):
                 return _follow(terms.intern(inner.predicate), zero, inverse=inner.inverse)
@@ -228,6 +226,19 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
             if many:
                 return _walk_many(walk, zero)
             return lambda index, node: dict.fromkeys((node, *walk(index, node)))
+
+
+def _walk_any(walks: list[Walk]) -> Walk:
+    def walk_each(index: Index, node: int) -> Collection[int]:
+        found: Collection[int] = ()
+        for walk in walks:
+            values = walk(index, node)
+            # Mostly one way alone leads on, and then nothing need be merged.
+            if values:
+                found = dict.fromkeys((*found, *values)) if found else values
+        return found
+
+    return walk_each
 
 
 def _walk_sequence(walks: list[Walk]) -> Walk:
