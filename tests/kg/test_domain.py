@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import jinja2
 import pytest
 
 from kg.base.errors import DomainError
 from kg.claims import Claim
 from kg.domain import adhoc_domain, load_domain, shipped_domains
+from kg.plain_text import plain
 from kg.templates import compile_template, verbatim
 
 GOOD = """
@@ -182,3 +184,12 @@ def test_the_documented_example_loads(tmp_path: Path) -> None:
     domain = load_domain(write(tmp_path, example))
     assert domain.predicates[domain.expand("p:owns")].inverse_synonyms == ("belongs to",)
     assert domain.rules[0].axioms
+
+
+@pytest.mark.parametrize(
+    "source", ["{{ subj }} is 5 % of {{ obj }}%s.", "{{subj}}\n{{ obj }}\n", "%"]
+)
+def test_templates_of_names_and_text_alone_render_as_jinja_does(source):
+    values = {"subj": "{{ obj }} %s", "obj": "{% if %}"}
+    render = compile_template(source, values, "here")
+    assert render(**values) == plain(jinja2.Template(source).render(values))
