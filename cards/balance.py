@@ -8,7 +8,6 @@ stated facts are brought as near as a few random draws allow.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -39,12 +38,12 @@ def unlikeness(world: World, p: int, x: int, other: int) -> float:
     Adds up differences in: number of words and letters of the name, its last letter and alphabet,
     classes, and how often they are an object of the asked predicate.
     """
-    name, rival = world.label(x), world.label(other)
-    distance = abs(len(name.split()) - len(rival.split())) + abs(len(name) - len(rival)) / 6
-    distance += 0.5 * (name[-1:] != rival[-1:]) + 0.5 * (name.isascii() != rival.isascii())
-    distance += 5.0 * (world.types(x) != world.types(other))
-    counts = [len(world.graph.subjects(p, term)) for term in (x, other)]
-    return distance + abs(math.log1p(counts[0]) - math.log1p(counts[1]))
+    words, letters, last, ascii_only, types, popular = world.look(x, p)
+    words_2, letters_2, last_2, ascii_only_2, types_2, popular_2 = world.look(other, p)
+    distance = abs(words - words_2) + abs(letters - letters_2) / 6
+    distance += 0.5 * (last != last_2) + 0.5 * (ascii_only != ascii_only_2)
+    distance += 5.0 * (types != types_2)
+    return distance + abs(popular - popular_2)
 
 
 def by_likeness(world: World, p: int, candidates: Iterable[int], other: int) -> list[int]:

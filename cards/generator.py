@@ -30,6 +30,8 @@ DEFAULT_PER_LABEL = 200
 DEFAULT_SEED = 12345
 DEFAULT_FACTS = 6
 MAX_ADHOC_PREDICATES = 6
+COLLECTOR = (50_000, 20, 100)
+"""Thresholds of the garbage collector while cards are made."""
 SIDES: tuple[Varying, ...] = ("subj", "obj")
 
 
@@ -86,11 +88,15 @@ def make_cards(
         The cards in an order that says nothing, what is missing, and why.
     """
     # The graph outlives this function, so the collector need not walk its millions of cells again
-    # and again while cards come and go.
+    # and again while cards come and go; nor the cards, which hold no cycles, each time that some
+    # more of them are there. What does hold cycles, the small oracles, dies young.
+    before = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(*COLLECTOR)
     try:
         return _make(World(kb), plan, watch)
     finally:
+        gc.set_threshold(*before)
         gc.unfreeze()
 
 

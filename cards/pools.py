@@ -77,8 +77,13 @@ class Pool:
     @cached_property
     def e_kinds(self) -> tuple[str, ...]:
         """Which of ``asserted`` and ``inferred`` the predicate has."""
-        stated, closed = (index.count(self.p) for index in (self.world.graph, self.world.closed))
-        kinds = (("asserted", stated > 0), ("inferred", closed > stated))
+        graph, closed = self.world.graph, self.world.closed
+        stated = bool(graph.subjects_of(self.p))
+        if not stated or closed.shares(self.p, graph):
+            more = not stated and bool(closed.subjects_of(self.p))
+        else:
+            more = closed.count(self.p) > graph.count(self.p)
+        kinds = (("asserted", stated), ("inferred", more))
         return tuple(kind for kind, there in kinds if there)
 
     @property
@@ -162,7 +167,7 @@ class Pool:
         if not mine:
             return []
         others: list[list[int]] = []
-        for c in dict.fromkeys(c for _, c in world.graph.pairs(world.type_id)):
+        for c in world.stated_classes:
             text = world.terms.text(c)
             if c in mine or text.startswith("http://www.w3.org/"):
                 continue

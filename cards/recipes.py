@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection
+from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
@@ -75,6 +76,7 @@ class Recipes:
         self._telling = telling_words(self.world, names)
         self._deniers = list(self.world.denials)
         self._told: dict[int, tuple[frozenset[str], int]] = {}
+        self._with_bound: dict[int, list[int]] = {}
 
     @property
     def families(self) -> dict[str, Drawer]:
@@ -297,7 +299,7 @@ class Recipes:
 
     def numeric(self) -> Proposal | None:
         """C: a value on the wrong side of another stated value of the same subject."""
-        bounds = self._bounds()
+        bounds = self._bounds
         if not bounds or self.pool.varying != "subj":
             return None
         u = self.unknown()
@@ -323,6 +325,7 @@ class Recipes:
                 return self._triplet(anchor, e, role, u)
         return None
 
+    @cached_property
     def _bounds(self) -> list[tuple[int, bool]]:
         """``(q, True)`` where values of p must lie below those of q, ``(q, False)`` above."""
         pred = self.world.terms.text(self.pool.p)
@@ -341,7 +344,10 @@ class Recipes:
         return [(q, below) for q, below in found if self._bounded(q)]
 
     def _bounded(self, q: int) -> list[int]:
-        return list(self.world.graph.subjects_of(q))
+        found = self._with_bound.get(q)
+        if found is None:
+            found = self._with_bound[q] = list(self.world.graph.subjects_of(q))
+        return found
 
     def alien(self) -> Proposal | None:
         """C: someone of a class that cannot stand there. The question itself betrays it."""

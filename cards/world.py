@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from functools import cached_property
 from typing import TypeAlias
@@ -19,6 +20,10 @@ IN_EDGE_LIMIT = 20
 
 Style: TypeAlias = tuple[bool, bool, bool]
 """Starts with the term, has a literal, is denied."""
+
+Look: TypeAlias = tuple[int, int, str, bool, tuple[int, ...], float]
+"""Words and letters of the name, its last letter, whether it is ASCII; classes; log1p of how many
+facts of the predicate point at it."""
 
 
 class World:
@@ -39,6 +44,8 @@ class World:
         self._styles: dict[Place, Style] = {}
         self._nameable: dict[int, bool] = {}
         self._outgoing: dict[int, list[Fact]] = {}
+        self._types: dict[int, tuple[int, ...]] = {}
+        self._looks: dict[tuple[int, int], Look] = {}
 
     def id(self, text: str) -> int:
         """The id of a term, interned when no graph has it."""
@@ -48,6 +55,11 @@ class World:
     def type_id(self) -> int:
         """The id of ``rdf:type``."""
         return self.id(RDF_TYPE)
+
+    @cached_property
+    def stated_classes(self) -> list[int]:
+        """All classes that the graph states something to be of, in order of first use."""
+        return list(dict.fromkeys(c for _, c in self.graph.pairs(self.type_id)))
 
     @cached_property
     def sayable(self) -> tuple[int, ...]:
@@ -124,7 +136,25 @@ class World:
 
     def types(self, term: int) -> tuple[int, ...]:
         """The classes the graph states for a term."""
-        return tuple(self.graph.objects(term, self.type_id))
+        known = self._types.get(term)
+        if known is None:
+            known = self._types[term] = tuple(self.graph.objects(term, self.type_id))
+        return known
+
+    def look(self, term: int, p: int) -> Look:
+        """What someone who only counts sees of a term, as a possible object of ``p``."""
+        known = self._looks.get((term, p))
+        if known is None:
+            name = self.label(term)
+            known = self._looks[term, p] = (
+                len(name.split()),
+                len(name),
+                name[-1:],
+                name.isascii(),
+                self.types(term),
+                math.log1p(len(self.graph.subjects(p, term))),
+            )
+        return known
 
     def style(self, place: Place) -> Style:
         """How sentences of a kind read: do they start with the term, do they name a number."""
