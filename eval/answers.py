@@ -8,6 +8,7 @@ NaN, or a text no JSON can hold. None of that ends a run or passes for an absten
 from __future__ import annotations
 
 import math
+import signal
 import time
 from numbers import Real
 from typing import Any
@@ -23,6 +24,10 @@ from eval.system import ClaimOracle
 MAX_ERROR_CHARS = 500
 MAX_RAW_CHARS = 100_000
 """Longer replies are cut in the row: a runaway generation must not fill the disk."""
+
+TERMINATED = 128 + signal.SIGTERM
+"""``SystemExit`` with this code is how ``kg.base.console`` hears SIGTERM: that stops the run. Any
+other is the system's own ``sys.exit``, which would end it with an exit code of its choosing."""
 
 _PLAIN: dict[str, Pred] = {"YES": "YES", "NO": "NO", "UNKNOWN": "UNKNOWN"}
 
@@ -51,7 +56,9 @@ def ask(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
         )
         seconds = time.perf_counter() - started
         answer, note = read_answer(reply)
-    except Exception as error:  # every failure of a system is a row, never the end of the run
+    except (Exception, SystemExit) as error:  # every failure of a system is a row, never the end
+        if isinstance(error, SystemExit) and error.code == TERMINATED:
+            raise
         seconds = time.perf_counter() - started
         answer, note = Answer(pred="ERROR", error=describe_error(error)), ""
     return Result(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import signal
 from decimal import Decimal
 from types import FunctionType, ModuleType
 from typing import Any
@@ -194,10 +195,16 @@ def test_an_exception_is_one_capped_line_even_if_it_cannot_be_shown() -> None:
     assert len(text) < MAX_ERROR_CHARS + 40
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(1)])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(128 + signal.SIGTERM)])
 def test_stopping_is_not_an_answer(stop: BaseException) -> None:
     with pytest.raises(type(stop)):
         row_for(stop)
+
+
+@pytest.mark.parametrize("code", [None, 0, 1, "usage: my_adapter"])
+def test_a_system_that_exits_does_not_end_the_run(code: str | int | None) -> None:
+    row = row_for(SystemExit(code))
+    assert (row.pred, row.error) == ("ERROR", f"SystemExit: {code}")
 
 
 anything = st.recursive(
