@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kg.oracle import Oracle
-
 from cards.facts import OWL, RDF_TYPE, SCHEMA_NAMESPACES, Fact, as_triples
 from cards.world import World
 from kg.claims import Claim, Verdict
 from kg.domain import Rule
+from kg.oracle import Oracle
 
 
 def is_axiom(claim: Claim) -> bool:
