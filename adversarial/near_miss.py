@@ -175,6 +175,9 @@ class _Maker:
         graph = self.prover.on_graph(world.claim(s, self.p, wrong))
         if graph.label == "E":
             return None
+        if graph.label == "U" and not truths and self._another_kind(s, wrong):
+            # "Do the Alps have their source in the Inn?": undecided on paper, absurd to a reader.
+            return None
         entailed = self._partner(s, wrong)
         for core in self._cores(s, wrong, graph):
             miss = Role(graph.label, s, core)
@@ -186,6 +189,11 @@ class _Maker:
             if proved is not None:
                 return proved
         return None
+
+    def _another_kind(self, turned: int, subject: int) -> bool:
+        """Whether a claim turned round asks of a thing that no class makes like its subject."""
+        kinds = self.world.types(turned)
+        return bool(kinds) and set(kinds).isdisjoint(self.world.types(subject))
 
     def _cores(self, s: int, wrong: int, graph: Verdict) -> Iterator[tuple[Fact, ...]]:
         """What the card may have to state for its label, the plainest first."""

@@ -98,6 +98,17 @@ def test_strategies_do_what_they_say(rivers: KnowledgeBase) -> None:
     assert twin > far
 
 
+def test_no_undecided_near_miss_asks_what_makes_no_sense(rivers: KnowledgeBase) -> None:
+    # "The Inn has its source in the Alps", turned round, is no contradiction, only absurd.
+    # Turned round, "the Inn has its source in the Alps" is no contradiction, only absurd.
+    made = make_near_misses(rivers, NearMissPlan(strategies=("inverse",), num=60, seed=3))
+    world = World(rivers)
+    river = world.id(WM + "River")
+    assert made.counts["inverse"]["C"] > 50
+    for card in made.cards:
+        assert card.label == "C" or river in world.types(world.id(card.claim.subj)), card.question
+
+
 def test_numeric_takes_the_nearest_values(rivers: KnowledgeBase) -> None:
     world = World(rivers)
     p = world.id(WM + "length")
