@@ -169,3 +169,15 @@ def test_dependencies_have_a_reason_in_the_readme() -> None:
     for requirement in project["dependencies"]:
         name = re.split(r"[\[<>=!~ ]", requirement)[0]
         assert f"| {name} |" in readme, f"{name} has no row in the README's dependency table"
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    pages = [path for path in tracked_files() if path.suffix == ".md"]
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert pages
+    assert not broken
