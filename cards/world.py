@@ -45,6 +45,7 @@ class World:
         self._nameable: dict[int, bool] = {}
         self._outgoing: dict[int, list[Fact]] = {}
         self._types: dict[int, tuple[int, ...]] = {}
+        self._aliases: dict[int, frozenset[str]] = {}
         self._looks: dict[tuple[int, int], Look] = {}
 
     def id(self, text: str) -> int:
@@ -226,9 +227,16 @@ class World:
         text = self.terms.text(o)
         if text.startswith('"'):
             return o in others
-        mine = {name.casefold() for name in self.kb.labels.names(text)}
+        mine = self._all_names(o)
         return any(
-            mine & {name.casefold() for name in self.kb.labels.names(self.terms.text(other))}
+            not mine.isdisjoint(self._all_names(other))
             for other in others
-            if not self.terms.text(other).startswith('"')
+            if not self.terms.is_literal(other)
         )
+
+    def _all_names(self, term: int) -> frozenset[str]:
+        known = self._aliases.get(term)
+        if known is None:
+            names = self.kb.labels.names(self.terms.text(term))
+            known = self._aliases[term] = frozenset(map(str.casefold, names))
+        return known

@@ -281,14 +281,20 @@ class Index:
                 return known
         reverse: Row = {}
         for s, cell in forward.items():
-            if isinstance(cell, int):
-                if cell not in reverse:
-                    reverse[cell] = s
+            for o in (cell,) if isinstance(cell, int) else cell:
+                # As ``add_to_row``, but no subject comes twice to an object.
+                held = reverse.get(o)
+                if held is None:
+                    reverse[o] = s
+                elif isinstance(held, int):
+                    reverse[o] = [held, s]
+                elif isinstance(held, dict):
+                    held[s] = None
+                elif len(held) < LIST_LIMIT:
+                    held.append(s)
                 else:
-                    add_to_row(reverse, cell, s)
-            else:
-                for o in cell:
-                    add_to_row(reverse, o, s)
+                    grown = reverse[o] = dict.fromkeys(held)
+                    grown[s] = None
         self._reverse[p] = reverse
         return reverse
 
