@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from cards.kinds import FAITHFULNESS_KINDS
 from eval.abstention import (
-    HEADLINE,
     METRICS,
     REPLY_RATES,
     SYSTEM_METRICS,
@@ -379,13 +378,3 @@ def _clusters_matter(value: MetricValue) -> bool:
     if value.method != "wilson" or value.low is None or value.high is None or resampled is None:
         return False
     return resampled[1] - resampled[0] > _MUCH_WIDER * (value.high - value.low)
-
-
-def headline_rows(
-    report: PolicyReport, names: Sequence[str] = HEADLINE
-) -> list[tuple[str, list[MetricValue]]]:
-    """Systems, then controls, each with its values of ``names``: the rows of a table."""
-    everyone = {**report.systems, **report.controls}
-    return [
-        (name, [system.metrics[metric] for metric in names]) for name, system in everyone.items()
-    ]

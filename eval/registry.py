@@ -12,8 +12,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +23,6 @@ from eval.system import ClaimOracle, System, SystemOptions
 from kg.base.errors import EpocheError, SystemNotFoundError
 
 AnySystem = System | ClaimOracle
-Factory = Callable[[SystemOptions], AnySystem | Iterable[AnySystem]]
 AnyFactory = TypeVar("AnyFactory", bound=Callable[..., Any])
 
 ENTRY_POINT_GROUP = "epoche.systems"
@@ -163,6 +163,14 @@ def _imported(name: str) -> Callable[..., Any]:
             where=where,
             hint=f"Looked in installed packages and in {Path.cwd().name}/.",
         ) from error
+    except SystemExit as stop:
+        if stop.code == 128 + signal.SIGTERM:  # somebody stopped us, not the module
+            raise
+        raise SystemNotFoundError(
+            f"module {module_name!r} calls sys.exit({stop.code!r}) when it is imported",
+            where=where,
+            hint='Put what it runs as a script under `if __name__ == "__main__":`.',
+        ) from stop
     for part in attribute.split("."):
         found = getattr(found, part, None)
     if not callable(found):
