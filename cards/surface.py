@@ -16,7 +16,9 @@ import msgspec
 from cards.card import Card
 
 _WORD = re.compile(r"\w+")
-_NEGATION = re.compile(r"\b(?:not|never|no|cannot)\b|n['’]t\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|cannot|neither|nor|none|nobody|nothing|nowhere)\b|n['’]t\b", re.IGNORECASE
+)
 _FILLER = frozenset(
     [
         "a",

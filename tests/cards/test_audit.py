@@ -139,6 +139,7 @@ def test_names_are_read_from_the_question() -> None:
     assert tail('"1,5"^^<http://www.w3.org/2001/XMLSchema#decimal>') == "1,5"
     assert negated("It does not flow.")
     assert negated("It doesn't.")
+    assert negated("It flows neither through Chad nor along its border.")
     assert not negated("The Notting Hill flows.")
     card = make_card(7, "C", ("A7 flows into C9.", "D flows into B7."))
     sight = look(card)
