@@ -104,6 +104,9 @@ def test_modules_that_cannot_be_imported(module: str) -> None:
     Path(f"{module}x.py").write_text("import a_library_nobody_has\n")
     with pytest.raises(SystemNotFoundError, match="a_library_nobody_has"):
         names(f"{module}x:Any")
+    Path(f"{module}y.py").write_text("import sys\nsys.exit(0)\n")
+    with pytest.raises(SystemNotFoundError, match=r"calls sys\.exit\(0\)"):
+        names(f"{module}y:Any")
     for name in ("no.such.module:A", ":A", "a..b:C"):
         with pytest.raises(SystemNotFoundError, match="cannot be imported"):
             names(name)
