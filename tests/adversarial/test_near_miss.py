@@ -100,7 +100,6 @@ def test_strategies_do_what_they_say(rivers: KnowledgeBase) -> None:
 
 def test_no_undecided_near_miss_asks_what_makes_no_sense(rivers: KnowledgeBase) -> None:
     # "The Inn has its source in the Alps", turned round, is no contradiction, only absurd.
-    # Turned round, "the Inn has its source in the Alps" is no contradiction, only absurd.
     made = make_near_misses(rivers, NearMissPlan(strategies=("inverse",), num=60, seed=3))
     world = World(rivers)
     river = world.id(WM + "River")
