@@ -7,14 +7,11 @@ from typing import Any, NamedTuple
 
 from kg.claims import Claim
 from kg.index import TermTable
+from kg.shapes.vocabulary import SH
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, SKOS
 
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-OWL = "http://www.w3.org/2002/07/owl#"
-SKOS = "http://www.w3.org/2004/02/skos/core#"
-RDF_TYPE = RDF + "type"
-
-SCHEMA_NAMESPACES = (RDF, RDFS, OWL, SKOS, "http://www.w3.org/ns/shacl#")
+SCHEMA_NAMESPACES = (RDF, RDFS, OWL, SKOS, SH)
+"""What predicates of these say is about the vocabulary, not about the world."""
 
 
 class Fact(NamedTuple):

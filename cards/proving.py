@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cards.facts import OWL, RDF_TYPE, SCHEMA_NAMESPACES, Fact, as_triples
+from cards.facts import SCHEMA_NAMESPACES, Fact, as_triples
 from cards.world import World
 from kg.claims import Claim, Verdict
 from kg.domain import Rule
 from kg.oracle import Oracle
+from kg.terms import OWL, RDF_TYPE
 
 
 def is_axiom(claim: Claim) -> bool:

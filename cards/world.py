@@ -8,9 +8,11 @@ import re
 from functools import cached_property
 from typing import TypeAlias
 
-from cards.facts import OWL, RDF_TYPE, RDFS, SCHEMA_NAMESPACES, SKOS, Fact, Place
+from cards.facts import SCHEMA_NAMESPACES, Fact, Place
 from kg.claims import Claim
+from kg.denials import stated_denials
 from kg.knowledge import KnowledgeBase
+from kg.terms import RDF_TYPE, RDFS, SKOS
 
 _WORD = re.compile(r"\w+")
 SAMPLE = 300
@@ -76,16 +78,9 @@ class World:
     def denials(self) -> dict[int, list[Fact]]:
         """Subject → what the graph explicitly denies of it."""
         found: dict[int, list[Fact]] = {}
-        get, index = self.terms.get, self.graph
-        source, asserted = get(OWL + "sourceIndividual"), get(OWL + "assertionProperty")
-        targets = [get(OWL + "targetIndividual"), get(OWL + "targetValue")]
-        if source is None or asserted is None:
-            return found
-        for node, subject in index.pairs(source):
-            for p in index.objects(node, asserted):
-                for target in targets:
-                    for o in index.objects(node, target) if target is not None else ():
-                        found.setdefault(subject, []).append(Fact(subject, p, o, denied=True))
+        for denial in stated_denials(self.graph):
+            fact = Fact(denial.s, denial.p, denial.o, denied=True)
+            found.setdefault(denial.s, []).append(fact)
         return found
 
     def nameable(self, term: int) -> bool:
