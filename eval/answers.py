@@ -8,6 +8,7 @@ NaN, or a text no JSON can hold. None of that ends a run or passes for an absten
 from __future__ import annotations
 
 import math
+import re
 import signal
 import time
 from numbers import Real
@@ -28,6 +29,8 @@ MAX_RAW_CHARS = 100_000
 TERMINATED = 128 + signal.SIGTERM
 """``SystemExit`` with this code is how ``kg.base.console`` hears SIGTERM: that stops the run. Any
 other is the system's own ``sys.exit``, which would end it with an exit code of its choosing."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
 _PLAIN: dict[str, Pred] = {"YES": "YES", "NO": "NO", "UNKNOWN": "UNKNOWN"}
 
@@ -145,9 +148,12 @@ def _usage(value: object, notes: list[str]) -> Usage | None:
 
 
 def _shown(value: Any) -> str:
-    """``str(value)``, also for objects whose ``__str__`` raises."""
+    """``str(value)``, also for objects whose ``__str__`` raises.
+
+    Without memory addresses: they differ from run to run, results must not.
+    """
     try:
-        return str(value)
+        return _ADDRESS.sub(">", str(value))
     except Exception:  # hostile or broken __str__
         return f"<{type(value).__name__} that cannot be shown>"
 

@@ -229,6 +229,18 @@ def test_plain_texts_keep_what_was_said() -> None:
     assert (answer.pred, answer.raw, note) == ("YES", "Yes!", "")
 
 
+def test_raw_holds_no_memory_address() -> None:
+    for reply in (object(), (n for n in range(3)), print_nothing):
+        answer, _ = read_answer(reply)
+        assert answer.pred == "INVALID"
+        assert answer.raw.startswith("<")
+        assert "0x" not in answer.raw
+
+
+def print_nothing() -> None:
+    """A function returned by mistake instead of called."""
+
+
 def test_a_card_that_cannot_be_copied_is_an_error_row() -> None:
     broken = replace(secret_card(), question="\ud800")
     row = ask(Returns("YES"), broken, name="returns", card_set="0" * 64)

@@ -45,6 +45,9 @@ class Optional(Plain):
 class Nameless(Plain):
     name = ""
 
+class Async(Plain):
+    async def answer(self, card): return "YES"
+
 class Half:
     name = "half"
     def answer(self, card): return "YES"
@@ -83,6 +86,7 @@ def test_the_ways_to_make_a_system(module: str) -> None:
     [
         ("Nameless", "name is not a text"),
         ("Half", "is no system"),
+        ("Async", "is a coroutine"),
         ("twins", "share a name"),
         ("nothing", "is no system"),
         ("number", "It has: Plain, Wants"),
