@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cards.card import CardView, card_set_hash, read_cards
+from eval.answers import TERMINATED
 from eval.manifest import read_manifest
 from eval.registry import AnySystem
 from eval.result import Answer, read_results
@@ -325,9 +326,9 @@ def test_two_runs_never_write_one_file(card_file: CardFile, tmp_path: Path) -> N
     assert ask(cards, out, Nested()).manifest.counts["ERROR"] == 0
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(TERMINATED)], ids=repr)
 def test_an_interruption_saves_what_is_finished(
-    card_file: CardFile, tmp_path: Path, stop: type[BaseException]
+    card_file: CardFile, tmp_path: Path, stop: BaseException
 ) -> None:
     cards, out = card_file(9), tmp_path / "r.jsonl"
 
@@ -337,7 +338,7 @@ def test_an_interruption_saves_what_is_finished(
                 raise stop
             return super().answer(card)
 
-    with pytest.raises(stop):
+    with pytest.raises(type(stop)):
         ask(cards, out, Stopped())
     manifest = read_manifest(manifest_path(out))
     assert (manifest.status, sum(manifest.counts.values())) == ("interrupted", 4)
