@@ -13,7 +13,7 @@ from kg.plain_text import words_of
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
-    from kg.verbalise import Verbaliser
+    from kg.phrasebook import Phrasebook
 
 Role = Literal["subj", "obj"]
 
@@ -153,7 +153,7 @@ def cues_of(kb: KnowledgeBase, preds: Iterable[str]) -> list[Cue]:
     return list(dict.fromkeys(cue for pred in preds for cue in _cues(kb.words, pred)))
 
 
-def _cues(words: Verbaliser, pred: str) -> Iterator[Cue]:
+def _cues(words: Phrasebook, pred: str) -> Iterator[Cue]:
     entry = words.words_of(pred)
     for phrase in (words.label(pred), *entry.synonyms):
         yield from _phrase_cues(phrase, pred, "subj")
@@ -205,7 +205,7 @@ def weight(stem_: str) -> float:
     return 1.0 if stem_ in PREPOSITIONS else 2.0
 
 
-def _sentences(words: Verbaliser, pred: str) -> list[str]:
+def _sentences(words: Phrasebook, pred: str) -> list[str]:
     """A predicate's questions and statement with slot words for the two names."""
     return [*words.questions_about(pred, _SUBJ, _OBJ), words.clause(pred, _SUBJ, _OBJ)]
 

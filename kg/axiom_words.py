@@ -1,17 +1,13 @@
-"""OWL and RDFS axioms in plain English, built on the verbaliser's own sentences."""
+"""OWL and RDFS axioms in plain English, built on the phrasebook's own sentences."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kg.claims import Claim
+from kg.phrasebook import Phrasebook
 from kg.plain_text import article, sentence
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kg.verbalise import Verbaliser
 
 _CHARACTERISTICS = {
     OWL + "FunctionalProperty": "If {xy} and {xz}, then Y and Z are the same.",
@@ -46,7 +42,7 @@ def is_axiom(claim: Claim) -> bool:
     )
 
 
-def axiom_sentence(words: Verbaliser, axiom: Claim) -> str:
+def axiom_sentence(words: Phrasebook, axiom: Claim) -> str:
     """One axiom as a sentence; empty for triples that only hold an axiom together (lists).
 
     X, Y and Z stand for any things.
@@ -74,7 +70,7 @@ def axiom_sentence(words: Verbaliser, axiom: Claim) -> str:
     return ""
 
 
-def axioms_about(words: Verbaliser, pred: str) -> list[Claim]:
+def axioms_about(words: Phrasebook, pred: str) -> list[Claim]:
     """The graph's axioms that bear on ``pred``, in a fixed order.
 
     Its characteristics, domain and range, what it implies and is implied by, and the class
@@ -88,7 +84,7 @@ def axioms_about(words: Verbaliser, pred: str) -> list[Claim]:
     return list(found)
 
 
-def _about(words: Verbaliser, pred: str) -> Iterator[Claim]:
+def _about(words: Phrasebook, pred: str) -> Iterator[Claim]:
     for axiom in _around(words, RDF_TYPE, pred):
         if axiom.obj in _CHARACTERISTICS:
             yield axiom
@@ -101,7 +97,7 @@ def _about(words: Verbaliser, pred: str) -> Iterator[Claim]:
         yield from _list_triples(words, chain.obj)
 
 
-def _around(words: Verbaliser, schema: str, term: str, *, objects: bool = False) -> list[Claim]:
+def _around(words: Phrasebook, schema: str, term: str, *, objects: bool = False) -> list[Claim]:
     """Asserted ``term schema ?`` and, with ``objects``, ``? schema term``."""
     index = words.graph.index
     terms = index.terms
@@ -117,7 +113,7 @@ def _around(words: Verbaliser, schema: str, term: str, *, objects: bool = False)
     return [c for c in named if c.subj != c.obj]
 
 
-def _list_triples(words: Verbaliser, head: str) -> Iterator[Claim]:
+def _list_triples(words: Phrasebook, head: str) -> Iterator[Claim]:
     seen: set[str] = set()
     while head not in seen and head != RDF + "nil":
         seen.add(head)
@@ -129,7 +125,7 @@ def _list_triples(words: Verbaliser, head: str) -> Iterator[Claim]:
         head = rest[0] if rest else RDF + "nil"
 
 
-def _objects(words: Verbaliser, subj: str, pred: str) -> list[str]:
+def _objects(words: Phrasebook, subj: str, pred: str) -> list[str]:
     terms = words.graph.index.terms
     s, p = terms.get(subj), terms.get(pred)
     if s is None or p is None:
@@ -137,7 +133,7 @@ def _objects(words: Verbaliser, subj: str, pred: str) -> list[str]:
     return [terms.text(o) for o in words.graph.index.objects(s, p)]
 
 
-def _chain_sentence(words: Verbaliser, pred: str, head: str) -> str:
+def _chain_sentence(words: Phrasebook, pred: str, head: str) -> str:
     links = [c.obj for c in _list_triples(words, head) if c.pred == RDF + "first"]
     if not links or len(links) > 6:
         return ""
@@ -146,6 +142,6 @@ def _chain_sentence(words: Verbaliser, pred: str, head: str) -> str:
     return f"If {' and '.join(parts)}, then {words.clause(pred, 'X', names[len(links)])}."
 
 
-def _variables(words: Verbaliser, pred: str) -> dict[str, str]:
+def _variables(words: Phrasebook, pred: str) -> dict[str, str]:
     pairs = ("xy", "yx", "xz", "yz", "zy", "xx")
     return {pair: words.clause(pred, pair[0].upper(), pair[1].upper()) for pair in pairs}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kg.phrasebook import Phrasebook
 from kg.phrasing import parse_label
 from kg.plain_text import article, listing, plain, sentence
+from kg.shapes import Constraint
 from kg.terms import RDF, XSD, is_literal
-
-if TYPE_CHECKING:
-    from kg.shapes import Constraint
-    from kg.verbalise import Verbaliser
 
 MAX_LISTED = 10
 """Values of ``sh:in`` and the like that are spelt out before "and n more"."""
@@ -71,13 +69,13 @@ class Subject(NamedTuple):
 IT = Subject("it", "it", "")
 
 
-def constraint_sentence(words: Verbaliser, constraint: Constraint) -> str:
+def constraint_sentence(words: Phrasebook, constraint: Constraint) -> str:
     """The constraint as a sentence of its own: "Every river has at most one mouth."."""
     clause = _clause(words, constraint, _subject(words, constraint))
     return f"{sentence(clause)}."
 
 
-def _subject(words: Verbaliser, constraint: Constraint) -> Subject:
+def _subject(words: Phrasebook, constraint: Constraint) -> Subject:
     if not constraint.target:
         return IT
     parts = [_target(words, kind, term, constraint.path) for kind, term in constraint.target]
@@ -88,7 +86,7 @@ def _subject(words: Verbaliser, constraint: Constraint) -> Subject:
     return Subject(f"each of the following ({every})", "each of these", "")
 
 
-def _target(words: Verbaliser, kind: str, term: str, path: str) -> Subject:
+def _target(words: Phrasebook, kind: str, term: str, path: str) -> Subject:
     if kind == "class":
         noun = words.class_noun(term)
         return Subject(f"every {noun}", article(noun), f"no {noun}")
@@ -110,7 +108,7 @@ def _target(words: Verbaliser, kind: str, term: str, path: str) -> Subject:
     return Subject(f"everything {being}", f"something {being}", f"nothing {being}")
 
 
-def _clause(words: Verbaliser, c: Constraint, subject: Subject) -> str:
+def _clause(words: Phrasebook, c: Constraint, subject: Subject) -> str:
     component = c.component.removesuffix("ConstraintComponent")
     special = _about_all_values(words, c, component, subject)
     if special:
@@ -127,7 +125,7 @@ def _clause(words: Verbaliser, c: Constraint, subject: Subject) -> str:
     return f"{every} {_predicate(words, c, component)}"
 
 
-def _about_all_values(words: Verbaliser, c: Constraint, component: str, subject: Subject) -> str:
+def _about_all_values(words: Phrasebook, c: Constraint, component: str, subject: Subject) -> str:
     """Clauses that speak of the values together, or of the focus node's relation to them."""
     noun = _noun(words, c.path) if c.path else ""
     quoted = _path(words, c.path) if c.path else ""
@@ -159,7 +157,7 @@ def _about_all_values(words: Verbaliser, c: Constraint, component: str, subject:
 
 
 def _count(
-    words: Verbaliser, c: Constraint, component: str, subject: Subject, noun: str, quoted: str
+    words: Phrasebook, c: Constraint, component: str, subject: Subject, noun: str, quoted: str
 ) -> str:
     key = component[0].lower() + component[1:]
     number = _one(c, key) or "0"
@@ -180,7 +178,7 @@ def _count(
     return f"{subject.every} has {bound} {number} values of {quoted}{condition}"
 
 
-def _disjoint(words: Verbaliser, other: str, subject: Subject, noun: str, quoted: str) -> str:
+def _disjoint(words: Phrasebook, other: str, subject: Subject, noun: str, quoted: str) -> str:
     other_noun = _noun(words, other)
     if quoted:
         value = noun or f"value of {quoted}"
@@ -192,7 +190,7 @@ def _disjoint(words: Verbaliser, other: str, subject: Subject, noun: str, quoted
     return f"{subject.every} is not {own}"
 
 
-def _predicate(words: Verbaliser, c: Constraint, component: str) -> str:
+def _predicate(words: Phrasebook, c: Constraint, component: str) -> str:
     """What is said of each value: a verb phrase in the third person singular."""
     pred = _predicate_of(c.path)
     if component == "Class":
@@ -232,7 +230,7 @@ def _predicate(words: Verbaliser, c: Constraint, component: str) -> str:
     return f"meets the constraint “{component}” of the shape “{words.label(c.shape)}”"
 
 
-def _logic(words: Verbaliser, c: Constraint, component: str) -> str:
+def _logic(words: Phrasebook, c: Constraint, component: str) -> str:
     groups = [_clauses_of(words, group, IT) for group in c.inner]
     if component in ("Node", "And"):
         return _meets([clause for group in groups for clause in group])
@@ -253,7 +251,7 @@ def _logic(words: Verbaliser, c: Constraint, component: str) -> str:
     return f"meets exactly one of these conditions: {'; '.join(alternatives)}"
 
 
-def _denied_condition(words: Verbaliser, c: Constraint) -> str:
+def _denied_condition(words: Phrasebook, c: Constraint) -> str:
     """What a ``sh:not`` forbids, as a verb phrase behind "no river"."""
     nouns = _class_alternatives(words, c.inner[0]) if len(c.inner) == 1 else []
     if nouns:
@@ -267,7 +265,7 @@ def _meets(clauses: list[str]) -> str:
     return f"meets this condition: {' and '.join(clauses)}" if clauses else "exists"
 
 
-def _class_alternatives(words: Verbaliser, group: tuple[Constraint, ...]) -> list[str]:
+def _class_alternatives(words: Phrasebook, group: tuple[Constraint, ...]) -> list[str]:
     """``class`` or ``or (class …)`` as nouns with article; empty for anything else."""
     if len(group) != 1 or group[0].path:
         return []
@@ -281,15 +279,15 @@ def _class_alternatives(words: Verbaliser, group: tuple[Constraint, ...]) -> lis
     return []
 
 
-def _clauses(words: Verbaliser, c: Constraint, subject: Subject) -> list[str]:
+def _clauses(words: Phrasebook, c: Constraint, subject: Subject) -> list[str]:
     return [clause for group in c.inner for clause in _clauses_of(words, group, subject)]
 
 
-def _clauses_of(words: Verbaliser, group: tuple[Constraint, ...], subject: Subject) -> list[str]:
+def _clauses_of(words: Phrasebook, group: tuple[Constraint, ...], subject: Subject) -> list[str]:
     return [_clause(words, inner, subject) for inner in group]
 
 
-def _noun(words: Verbaliser, path: str) -> str:
+def _noun(words: Phrasebook, path: str) -> str:
     """The noun a path is called by: "mouth" of ``wm:flowsInto``; empty when it has none."""
     pred = _predicate_of(path)
     if not pred:
@@ -304,7 +302,7 @@ def _predicate_of(path: str) -> str:
     return "" if re.search(r"[<>^|*?]|\)|\+$", bare) else bare
 
 
-def _path(words: Verbaliser, path: str) -> str:
+def _path(words: Phrasebook, path: str) -> str:
     """Any path in words, its predicates' labels quoted."""
     pred = _predicate_of(path)
     if pred:
@@ -319,7 +317,7 @@ def _path(words: Verbaliser, path: str) -> str:
     return re.sub(r"\((“[^“”]*”)\)", r"\1", out)
 
 
-def _value(words: Verbaliser, term: str, pred: str) -> str:
+def _value(words: Phrasebook, term: str, pred: str) -> str:
     return words.name(term, pred) if term else ""
 
 

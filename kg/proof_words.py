@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from kg.axiom_words import axiom_sentence, is_axiom
 from kg.claims import Claim, Proof, Step, Verdict, Violation
+from kg.phrasebook import Phrasebook
 from kg.plain_text import article, listing, plain, sentence
+from kg.rules import RuleBook
 from kg.terms import OWL, RDF_TYPE, RDFS, is_literal
-
-if TYPE_CHECKING:
-    from kg.verbalise import Verbaliser
 
 MAX_SHOWN = 12
 """Steps, checks or values listed before "and n more": a proof is read by people."""
@@ -54,14 +52,14 @@ _STEP_RULES = {
 }
 
 
-def proof_paragraph(words: Verbaliser, verdict: Verdict) -> str:
+def proof_paragraph(words: Phrasebook, rulebook: RuleBook, verdict: Verdict) -> str:
     """The whole proof as one paragraph of plain text."""
-    text = _paragraph(words, verdict)
+    text = _paragraph(words, rulebook, verdict)
     checked_by = _FALLBACKS.get(verdict.proof.engine, "")
     return f"{text} {checked_by}" if checked_by else text
 
 
-def _paragraph(words: Verbaliser, verdict: Verdict) -> str:
+def _paragraph(words: Phrasebook, rulebook: RuleBook, verdict: Verdict) -> str:
     proof, claim = verdict.proof, verdict.claim
     match proof.kind:
         case "asserted":
@@ -71,21 +69,21 @@ def _paragraph(words: Verbaliser, verdict: Verdict) -> str:
         case "denied":
             return f"The graph itself denies it: {words.denied(claim)}"
         case "violation":
-            return _contradicted(words, claim, proof)
+            return _contradicted(words, rulebook, claim, proof)
         case "unproved":
-            return _unproved(words, claim, proof)
+            return _unproved(words, rulebook, claim, proof)
 
 
-def violation_sentence(words: Verbaliser, violation: Violation) -> str:
+def violation_sentence(words: Phrasebook, rulebook: RuleBook, violation: Violation) -> str:
     """One validation result as a sentence: which rule, broken by what."""
-    rule = words.rulebook.broken_rule(violation)
+    rule = rulebook.broken_rule(violation)
     about = f"This is broken by {words.name(violation.focus_node)}"
     if violation.value:
         about += f", with the value {words.name(violation.value, violation.path)}"
     return f"{rule} {sentence(about)}."
 
 
-def _derived(words: Verbaliser, claim: Claim, proof: Proof) -> str:
+def _derived(words: Phrasebook, claim: Claim, proof: Proof) -> str:
     steps = [text for text in (_step(words, step) for step in proof.steps) if text]
     if not steps:
         return f"It follows from what the graph states: {words.fact(claim)}"
@@ -98,7 +96,7 @@ def _derived(words: Verbaliser, claim: Claim, proof: Proof) -> str:
     return f"It follows from what the graph states in {len(steps)} steps. {numbered}{note}"
 
 
-def _step(words: Verbaliser, step: Step) -> str:
+def _step(words: Phrasebook, step: Step) -> str:
     if is_axiom(step.conclusion):
         text = axiom_sentence(words, step.conclusion)
         return f"By the vocabulary, {text[0].lower() + text[1:]}" if text else ""
@@ -118,18 +116,20 @@ def _is_data(claim: Claim) -> bool:
     return not claim.pred.endswith(("#first", "#rest"))
 
 
-def _contradicted(words: Verbaliser, claim: Claim, proof: Proof) -> str:
+def _contradicted(words: Phrasebook, rulebook: RuleBook, claim: Claim, proof: Proof) -> str:
     first = proof.violations[0]
-    facts = clashing_facts(words, claim, first)
+    facts = clashing_facts(words, rulebook, claim, first)
     said = f"The graph says that {listing(facts)}. " if facts else ""
-    rule = words.rulebook.broken_rule(first)
-    others = dict.fromkeys(words.rulebook.broken_rule(v) for v in proof.violations[1:])
+    rule = rulebook.broken_rule(first)
+    others = dict.fromkeys(rulebook.broken_rule(v) for v in proof.violations[1:])
     others.pop(rule, None)
     more = f" Other rules forbid it too: {' '.join(list(others)[:3])}" if others else ""
     return f"{said}{rule} So it cannot be that {words.clause_of(claim)}.{more}"
 
 
-def clashing_facts(words: Verbaliser, claim: Claim, violation: Violation) -> list[str]:
+def clashing_facts(
+    words: Phrasebook, rulebook: RuleBook, claim: Claim, violation: Violation
+) -> list[str]:
     """What the graph says that a claim clashes with, as clauses, at most three.
 
     For counts the other values; for classes what the value is; for comparisons of two properties
@@ -139,7 +139,7 @@ def clashing_facts(words: Verbaliser, claim: Claim, violation: Violation) -> lis
     if component in ("MaxCount", "QualifiedMaxCount", "UniqueLang"):
         return _other_values(words, claim, violation)
     if component in ("LessThan", "LessThanOrEquals", "Equals"):
-        return _compared(words, claim, violation)
+        return _compared(words, rulebook, claim, violation)
     if component == "Disjoint":
         return _relations(words, claim, violation)
     if component in ("Class", "Not", "And", "Or", "Xone", "Node", "Closed"):
@@ -148,7 +148,7 @@ def clashing_facts(words: Verbaliser, claim: Claim, violation: Violation) -> lis
     return []
 
 
-def _other_values(words: Verbaliser, claim: Claim, violation: Violation) -> list[str]:
+def _other_values(words: Phrasebook, claim: Claim, violation: Violation) -> list[str]:
     path = violation.path
     steps = re.findall(r"<([^<>]*)>", path)
     if len(steps) > 1 or path.endswith(("+", "*", ")")):
@@ -175,8 +175,10 @@ def _other_values(words: Verbaliser, claim: Claim, violation: Violation) -> list
     return [words.clause_of(c) for c in known if c != claim][:3]
 
 
-def _compared(words: Verbaliser, claim: Claim, violation: Violation) -> list[str]:
-    others = [violation.path.strip("<>"), *words.rulebook.compared_with(violation)]
+def _compared(
+    words: Phrasebook, rulebook: RuleBook, claim: Claim, violation: Violation
+) -> list[str]:
+    others = [violation.path.strip("<>"), *rulebook.compared_with(violation)]
     facts = []
     for pred in dict.fromkeys(others):
         if pred and pred != claim.pred:
@@ -184,7 +186,7 @@ def _compared(words: Verbaliser, claim: Claim, violation: Violation) -> list[str
     return facts[:3]
 
 
-def _relations(words: Verbaliser, claim: Claim, violation: Violation) -> list[str]:
+def _relations(words: Phrasebook, claim: Claim, violation: Violation) -> list[str]:
     ends = {violation.focus_node, violation.value, claim.subj, claim.obj} - {""}
     found = []
     for pred in words.domain.predicates or [claim.pred]:
@@ -193,7 +195,7 @@ def _relations(words: Verbaliser, claim: Claim, violation: Violation) -> list[st
     return [words.clause_of(c) for c in found[:1]]
 
 
-def _kinds(words: Verbaliser, claim: Claim, node: str) -> list[str]:
+def _kinds(words: Phrasebook, claim: Claim, node: str) -> list[str]:
     kinds = specific_classes(words, node)
     if claim.pred == RDF_TYPE and claim.subj == node:
         kinds = [kind for kind in kinds if kind != claim.obj]
@@ -201,7 +203,7 @@ def _kinds(words: Verbaliser, claim: Claim, node: str) -> list[str]:
     return [f"{words.name(node)} is {listing(nouns)}"] if nouns else []
 
 
-def _unproved(words: Verbaliser, claim: Claim, proof: Proof) -> str:
+def _unproved(words: Phrasebook, rulebook: RuleBook, claim: Claim, proof: Proof) -> str:
     text = f"The graph neither states nor implies this: {words.fact(claim)}"
     known = [c for c in related(words, claim.pred, subj=claim.subj) if c != claim]
     label = words.label(claim.pred)
@@ -212,13 +214,13 @@ def _unproved(words: Verbaliser, claim: Claim, proof: Proof) -> str:
     elif claim.pred != RDF_TYPE:
         text += f" It holds no value of “{label}” for {words.name(claim.subj)}."
     if proof.violations:
-        rules = dict.fromkeys(words.rulebook.broken_rule(v) for v in proof.violations)
+        rules = dict.fromkeys(rulebook.broken_rule(v) for v in proof.violations)
         reason = plain(proof.reason, 400).rstrip(".") or _ABSENCE
         shown = " ".join(list(rules)[:3])
         return f"{text} Adding it would leave a rule unmet, but not against it ({reason}): {shown}"
     shapes = dict.fromkeys(shape for shape, _ in proof.checked)
     if shapes:
-        rules_checked = [words.rulebook.shape_text(shape) for shape in shapes]
+        rules_checked = [rulebook.shape_text(shape) for shape in shapes]
         named = list(dict.fromkeys(rule for rule in rules_checked if rule))
         count = len(shapes)
         breaks = f"breaks none of the {count} rules" if count > 1 else "does not break the one rule"
@@ -234,7 +236,7 @@ def _unproved(words: Verbaliser, claim: Claim, proof: Proof) -> str:
 
 
 def related(
-    words: Verbaliser, pred: str, *, subj: str | None = None, obj: str | None = None
+    words: Phrasebook, pred: str, *, subj: str | None = None, obj: str | None = None
 ) -> list[Claim]:
     """Triples of the closure with this predicate and this subject or object."""
     index = words.index
@@ -247,7 +249,7 @@ def related(
     return [Claim(terms.text(s), pred, obj or "") for s in index.subjects(p, node)]
 
 
-def specific_classes(words: Verbaliser, node: str) -> list[str]:
+def specific_classes(words: Phrasebook, node: str) -> list[str]:
     """The classes of a thing that no other class of it is included in, in the graph's order."""
     kinds = [
         claim.obj

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from kg.axiom_words import axiom_sentence, axioms_about
 from kg.claims import Violation
 from kg.constraint_words import constraint_sentence
 from kg.domain import Rule
+from kg.phrasebook import Phrasebook
 from kg.plain_text import plain, sentence
+from kg.shapes import Constraint
 from kg.shapes.description import describe
 from kg.shapes.model import SH_VIOLATION
 from kg.terms import RDF, RDF_TYPE
-
-if TYPE_CHECKING:
-    from kg.shapes import Constraint
-    from kg.verbalise import Verbaliser
 
 _COMPARED = ("equals", "disjoint", "lessThan", "lessThanOrEquals")
 _MESSAGE_LIMIT = 400
@@ -26,7 +23,7 @@ _MESSAGE_LIMIT = 400
 class RuleBook:
     """Everything the shapes and axioms of a domain demand, in words."""
 
-    def __init__(self, words: Verbaliser) -> None:
+    def __init__(self, words: Phrasebook) -> None:
         self._words = words
         self._rules: dict[str, list[Rule]] = {}
 

@@ -18,7 +18,7 @@ from retrieval.protocol import Passage
 
 if TYPE_CHECKING:
     from kg.graph import Graph
-    from kg.verbalise import Verbaliser
+    from kg.phrasebook import Phrasebook
 
 Grouping = Literal["fact", "subject"]
 
@@ -26,7 +26,7 @@ _VOCABULARIES = (OWL, RDF, RDFS, SKOS, SH)
 """Triples of these say how the graph is built or labelled, not what is the case."""
 
 
-def passages_of(graph: Graph, words: Verbaliser, grouping: Grouping = "fact") -> list[Passage]:
+def passages_of(graph: Graph, words: Phrasebook, grouping: Grouping = "fact") -> list[Passage]:
     """The passages of a graph, in its own order.
 
     Args:
@@ -48,7 +48,7 @@ def passages_of(graph: Graph, words: Verbaliser, grouping: Grouping = "fact") ->
     return [Passage(subj, "\n".join(texts)) for subj, texts in grouped.items()]
 
 
-def _sentences(graph: Graph, words: Verbaliser) -> Iterator[tuple[str, str]]:
+def _sentences(graph: Graph, words: Phrasebook) -> Iterator[tuple[str, str]]:
     """(subject, sentence) for each stated fact, then for each denied one."""
     for claim in graph.claims():
         if _states_a_fact(claim):

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,15 @@ def test_imports_run_one_way(room: str) -> None:
     assert not wrong
 
 
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of a module, those under ``if`` included, those of functions not."""
+    for node in body:
+        if isinstance(node, ast.If):
+            yield from statements([*node.body, *node.orelse])
+        else:
+            yield node
+
+
 def test_no_import_cycles_between_modules() -> None:
     names = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -74,9 +84,10 @@ def test_no_import_cycles_between_modules() -> None:
     }
 
     def module_level(path: Path) -> set[str]:
-        tree = ast.parse(path.read_text("utf-8"))
+        # What only type checkers import counts too: two modules that need each other's types are
+        # one concept in two files, or one of them knows too much.
         found: set[str] = set()
-        for node in tree.body:
+        for node in statements(ast.parse(path.read_text("utf-8")).body):
             if isinstance(node, ast.ImportFrom) and node.module:
                 found.add(node.module)
                 found |= {f"{node.module}.{alias.name}" for alias in node.names}
