@@ -6,7 +6,10 @@ import math
 
 
 def number_of(term: str) -> float | None:
-    """The value of a numeric literal; None for any other term.
+    """The value of a literal written as a finite number, whatever its datatype; else None.
+
+    Years and plain strings of digits count too, unlike in ``kg.literals.number``: here numbers are
+    only compared with one another.
 
     >>> number_of('"12.5"^^<http://www.w3.org/2001/XMLSchema#decimal>')
     12.5
