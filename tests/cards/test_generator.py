@@ -163,11 +163,18 @@ def test_labels_share_counts_of_facts_words_and_objects(made: CardSet) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
-def test_no_baseline_beats_chance_on_rivers(rivers: KnowledgeBase, seed: int) -> None:
-    found = audit_cards(make_cards(rivers, CardPlan(seed=seed)).cards, seed=seed)
-    assert found.labels == {"E": 200, "C": 200, "U": 200}
-    assert not found.leaks, [(b.name, b.accuracy, b.low) for b in found.leaks]
+def test_no_baseline_beats_chance_on_rivers(rivers: KnowledgeBase) -> None:
+    seeds = (1, 2, 3, 4, 5)
+    audits = [audit_cards(make_cards(rivers, CardPlan(seed=s)).cards, seed=s) for s in seeds]
+    assert all(audit.labels == {"E": 200, "C": 200, "U": 200} for audit in audits)
+    # An audit is wrong one time in twenty by construction; two of five would be a leak.
+    leaks = [[(b.name, b.accuracy, b.low) for b in audit.leaks] for audit in audits]
+    assert sum(map(bool, leaks)) <= 1, leaks
+    # Pooled, a small bias that every single set hides would show.
+    for same in zip(*(audit.baselines for audit in audits), strict=True):
+        excess = sum(b.accuracy - b.chance for b in same) / len(same)
+        half_width = sum(b.high - b.low for b in same) / len(same) / 2
+        assert excess <= half_width / len(same) ** 0.5, (same[0].name, excess)
 
 
 def test_faithfulness_is_kept_apart(rivers: KnowledgeBase) -> None:
