@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import signal
 import time
 from numbers import Real
 from typing import Any
@@ -21,14 +20,11 @@ from eval.redaction import hide_secrets
 from eval.registry import AnySystem
 from eval.result import PREDS, Answer, Pred, Result, Usage
 from eval.system import ClaimOracle
+from kg.base.errors import TERMINATED
 
 MAX_ERROR_CHARS = 500
 MAX_RAW_CHARS = 100_000
 """Longer replies are cut in the row: a runaway generation must not fill the disk."""
-
-TERMINATED = 128 + signal.SIGTERM
-"""``SystemExit`` with this code is how ``kg.base.console`` hears SIGTERM: that stops the run. Any
-other is the system's own ``sys.exit``, which would end it with an exit code of its choosing."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
@@ -61,7 +57,7 @@ def ask(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
         answer, note = read_answer(reply)
     except (Exception, SystemExit) as error:  # every failure of a system is a row, never the end
         if isinstance(error, SystemExit) and error.code == TERMINATED:
-            raise
+            raise  # We are being stopped; any other exit is the system's own.
         seconds = time.perf_counter() - started
         answer, note = Answer(pred="ERROR", error=describe_error(error)), ""
     return Result(

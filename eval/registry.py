@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-import signal
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eval.system import ClaimOracle, System, SystemOptions
-from kg.base.errors import EpocheError, SystemNotFoundError
+from kg.base.errors import TERMINATED, EpocheError, SystemNotFoundError
 
 AnySystem = System | ClaimOracle
 AnyFactory = TypeVar("AnyFactory", bound=Callable[..., Any])
@@ -171,7 +170,7 @@ def _imported(name: str) -> Callable[..., Any]:
             hint=f"Looked in installed packages and in {Path.cwd().name}/.",
         ) from error
     except SystemExit as stop:
-        if stop.code == 128 + signal.SIGTERM:  # somebody stopped us, not the module
+        if stop.code == TERMINATED:  # somebody stopped us, not the module
             raise
         raise SystemNotFoundError(
             f"module {module_name!r} calls sys.exit({stop.code!r}) when it is imported",

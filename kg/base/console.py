@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from kg.base.errors import INTERRUPTED, EpocheError, MissingFileError, WriteError
+from kg.base.errors import INTERRUPTED, TERMINATED, EpocheError, MissingFileError, WriteError
 from kg.plain_text import for_terminal, json_for_terminal, one_line
 
 Item = TypeVar("Item")
@@ -92,8 +92,8 @@ def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
 
     @functools.wraps(action)
     def entry(*args: Any, **kwargs: Any) -> NoReturn:
-        def terminate(signum: int, _frame: FrameType | None) -> NoReturn:
-            raise SystemExit(128 + signum)
+        def terminate(_signum: int, _frame: FrameType | None) -> NoReturn:
+            raise SystemExit(TERMINATED)
 
         signal.signal(signal.SIGTERM, terminate)
         if isinstance(sys.stdout, io.TextIOWrapper):

@@ -173,3 +173,7 @@ class ShapesEngineError(EpocheError):
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""
+
+TERMINATED = 143
+"""Exit code after SIGTERM (128 + 15), by which a run that is being stopped is told from a system's
+own ``sys.exit``."""

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from cards.card import CardView, card_set_hash, read_cards
-from eval.answers import TERMINATED
 from eval.manifest import read_manifest
 from eval.registry import AnySystem
 from eval.result import Answer, read_results
 from eval.runner import Run, run
 from kg.base.errors import (
+    TERMINATED,
     CardSetMismatchError,
     DuplicateIdError,
     MissingFileError,
