@@ -30,7 +30,11 @@ def main(
     pred_label: PredicateLabels = None,
     num: Annotated[int, typer.Option(min=1, help="Near-misses to make.")] = 200,
     strategy: Annotated[
-        list[str] | None, typer.Option(help="Use only this strategy; repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="Only sibling, downstream, similar-name, homonym, inverse, swapped-subjects, "
+            "numeric or popularity; repeatable."
+        ),
     ] = None,
     seed: CardSeed = 12345,
     num_facts: FactsPerCard = 6,

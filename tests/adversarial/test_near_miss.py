@@ -161,3 +161,14 @@ def test_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
         )
         found.append(out.read_bytes())
     assert found[0] == found[1]
+
+
+def test_help_names_every_strategy() -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "epoche", "near-miss", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "400"},
+    ).stdout
+    assert all(name in said for name in STRATEGIES)
