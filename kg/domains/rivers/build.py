@@ -3,8 +3,9 @@
 The tables hold what is known; the graph holds what it *says*. A share of every column is withheld,
 so that there are claims the graph cannot decide. What is withheld is drawn by a hash of the
 river's id, never by how well known the river is: nothing about a name tells whether the graph
-knows its mouth. Nothing that entails a withheld mouth is written either: no inverse, no
-``drainsInto``. (A river system does not entail a mouth: dozens of rivers share one.)
+knows its mouth (a name that tells the mouth itself has it stated). Nothing that entails a withheld
+mouth is written either: no inverse, no ``drainsInto``. (A river system does not entail a mouth:
+dozens of rivers share one.)
 """
 
 from __future__ import annotations
@@ -63,6 +64,16 @@ def stated(prop: str, *key: str) -> bool:
     return draw(prop, *key) >= WITHHELD[prop]
 
 
+def mouth_stated(river: River) -> bool:
+    """Whether the graph states a river's mouth.
+
+    Always where the river's own name tells it, as in "Tara (Drina)": no question about such a
+    river's mouth could honestly be called unknown.
+    """
+    qualifier = river.label.partition(" (")[2].rstrip(")")
+    return stated("flowsInto", river.id) or bool(qualifier and qualifier in river.mouth)
+
+
 def trunk(river: River, tables: Tables) -> River:
     """The main river of the system ``river`` belongs to, through lakes that have an outlet."""
     seen: set[str] = set()
@@ -117,7 +128,7 @@ def _inflows(tables: Tables) -> dict[str, list[str]]:
     """Ids of the rivers whose mouth is stated from the other end, by the label of that end."""
     found: dict[str, list[str]] = {}
     for river in sorted(tables.rivers.values(), key=lambda r: r.id):
-        if stated("flowsInto", river.id) and _from_other_end(river, tables):
+        if mouth_stated(river) and _from_other_end(river, tables):
             found.setdefault(river.mouth, []).append(river.id)
     return found
 
@@ -126,7 +137,7 @@ def _facts(
     river: River, tables: Tables, members: Counter[str], inflows: dict[str, list[str]]
 ) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
-    if stated("flowsInto", river.id) and not _from_other_end(river, tables):
+    if mouth_stated(river) and not _from_other_end(river, tables):
         facts.append(("wm:flowsInto", f":{slug(river.mouth)}"))
     if river.source and stated("hasSource", river.id):
         lake = river.source in tables.waterbodies
