@@ -90,16 +90,6 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
         """
         return expand(text, self.prefixes, str(self.file or self.name))
 
-    def compact(self, iri: str) -> str:
-        """``iri`` as a CURIE when a declared prefix fits, else as it is."""
-        best = ""
-        for prefix, namespace in {**WELL_KNOWN_PREFIXES, **self.prefixes}.items():
-            if iri.startswith(namespace) and len(namespace) < len(iri):
-                curie = f"{prefix}:{iri[len(namespace) :]}"
-                if not best or len(curie) < len(best):
-                    best = curie
-        return best or iri
-
 
 class _PredicateTable(msgspec.Struct, kw_only=True):
     fact: str
