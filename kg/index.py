@@ -229,6 +229,29 @@ class Index:
         self._size += 1
         return True
 
+    def add_links(self, p: int, links: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Adds many (subject, object) of one predicate; returns those that were not there."""
+        if p in self._shared:
+            links = [(s, o) for s, o in links if not self.has(s, p, o)]
+            if links:
+                self._unshare(p)
+        row = self._forward.get(p, {})
+        reverse = self._reverse.get(p)
+        added: list[tuple[int, int]] = []
+        for link in links:
+            s, o = link
+            if s not in row:
+                row[s] = o
+            elif not add_to_row(row, s, o):
+                continue
+            if reverse is not None:
+                add_to_row(reverse, o, s)
+            added.append(link)
+        if added:
+            self._forward[p] = row
+            self._size += len(added)
+        return added
+
     def discard(self, s: int, p: int, o: int) -> bool:
         """Removes a triple; returns False where it was not there."""
         if not self.has(s, p, o):
@@ -281,6 +304,9 @@ class Index:
                 return known
         reverse: Row = {}
         for s, cell in forward.items():
+            if cell.__class__ is int and cell not in reverse:
+                reverse[cell] = s
+                continue
             for o in (cell,) if isinstance(cell, int) else cell:
                 # As ``add_to_row``, but no subject comes twice to an object.
                 held = reverse.get(o)

@@ -10,7 +10,7 @@ triple meets only the rules that can fire on it. ``axioms`` holds the bound prem
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import Protocol
 
@@ -34,11 +34,12 @@ class Run(Protocol):
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
         """Adds a conclusion that rule number and witness are enough to prove."""
-        ...
+
+    def emit_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
+        """``emit`` for many (subject, object) of one predicate."""
 
     def emit_with(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:
         """Adds a conclusion with all its premises."""
-        ...
 
 
 class Rule:
@@ -91,6 +92,15 @@ class Rewrite(Rule):
             run.emit(s, self.target, o, self.number)
         elif not run.is_literal(o):
             run.emit(o, self.target, s, self.number)
+
+    def on_all(self, run: Run, p: int) -> None:
+        self.on_links(run, run.base.pairs(p))
+
+    def on_links(self, run: Run, links: Iterable[tuple[int, int]]) -> None:
+        """Fires on many (subject, object) of the predicate it listens to."""
+        if self.flip:
+            links = ((o, s) for s, o in links if not run.is_literal(o))
+        run.emit_links(self.target, links, self.number)
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return ((o, self.source, s) if self.flip else (s, self.source, o),)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import itemgetter
 
 from kg.base.errors import GraphTooLargeError
 from kg.index import Index, Triple
 from kg.reasoning.axioms import Axioms
 from kg.reasoning.log import ENTRY_WIDTH, InferenceLog
-from kg.reasoning.rules import Rule
+from kg.reasoning.rules import Rewrite, Rule
 from kg.reasoning.vocabulary import Vocabulary
 
 EXTRA = -1
@@ -26,6 +28,8 @@ MAX_INFERRED = 20_000_000
 """A run that infers more is given up: one property declared transitive over a chain of a million
 links would otherwise ask for 10¹² triples."""
 
+_predicate = itemgetter(1)
+
 
 class Run:
     """Applies compiled axioms to a base index until nothing new follows.
@@ -37,8 +41,11 @@ class Run:
     """
 
     __slots__ = (
+        "_add",
+        "_append",
         "_extras",
         "_hot",
+        "_kind",
         "_rules",
         "_same_seen",
         "_schema_classes",
@@ -57,9 +64,12 @@ class Run:
     def __init__(self, base: Index, vocabulary: Vocabulary) -> None:
         self.base = base
         self.index = base.fork()
+        self._add = self.index.add
         self.schema_grew = False
         self._vocabulary = vocabulary
+        self._kind = vocabulary.TYPE
         self.log = InferenceLog()
+        self._append = self.log.append
         self.same = vocabulary.SAME
         self.is_literal: Callable[[int], bool] = base.terms.is_literal
         self._extras: list[tuple[str, tuple[Triple, ...]]] = []
@@ -82,17 +92,32 @@ class Run:
         """Adds a conclusion unless it is known or trivially reflexive; rules call this."""
         if s == o and p in self._trivial:
             return
-        if not self.index.add(s, p, o):
+        if not self._add(s, p, o):
             return
-        self.log.append((s, p, o, rule, witness))
+        self._append((s, p, o, rule, witness))
         if p in self._hot or self._same_seen:
             self._todo.append((s, p, o))
-        vocabulary = self._vocabulary
-        if p == vocabulary.TYPE:
+        if p == self._kind:
             if o in self._schema_classes:
                 self.schema_grew = True
         elif p in self._schema_predicates:
             self.schema_grew = True
+
+    def emit_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
+        """``emit`` for many (subject, object) of one predicate, which prove themselves.
+
+        What holds of the predicate is asked once, not once for each of a million links.
+        """
+        if self._same_seen or p == self._kind or p in self._trivial | self._schema_predicates:
+            for s, o in links:
+                self.emit(s, p, o, rule)
+            return
+        added = self.index.add_links(p, links)
+        append = self._append
+        for s, o in added:
+            append((s, p, o, rule, 0))
+        if p in self._hot:
+            self._todo += [(s, p, o) for s, o in added]
 
     def emit_with(
         self, triple: Triple, name: str, premises: tuple[Triple, ...], *, trivial: bool = False
@@ -153,24 +178,28 @@ class Run:
         # Batch by batch, so that the shortest derivation of a triple is found first.
         while self._todo:
             batch, self._todo = self._todo, []
-            for s, p, o in batch:
+            for p, group in groupby(batch, _predicate):
                 if len(entries) > most:
-                    raise GraphTooLargeError(
-                        f"the axioms infer more than {MAX_INFERRED:,} triples",
-                        where="closure",
-                        hint="Choose a weaker entailment regime, or take out the transitive, "
-                        "functional or owl:sameAs axiom behind them.",
-                    )
-                for rule in by_predicate.get(p, ()):
-                    rule.on_pair(self, s, p, o)
-                if p == kind:
-                    for rule in by_class.get(o, ()):
-                        rule.on_type(self, s)
-                if equality:
-                    if p == same:
-                        self._same_seen = True
-                        self._equal(s, o)
-                    if self._same_seen:
+                    raise _too_many()
+                rules = by_predicate.get(p, ())
+                typed = p == kind
+                equal = equality and (self._same_seen or p == same)
+                if len(rules) == 1 and not typed and not equal and isinstance(rules[0], Rewrite):
+                    rules[0].on_links(self, [(s, o) for s, _, o in group])
+                    continue
+                fire = [rule.on_pair for rule in rules]
+                for s, _, o in group:
+                    if len(entries) > most:
+                        raise _too_many()
+                    for on_pair in fire:
+                        on_pair(self, s, p, o)
+                    if typed:
+                        for rule in by_class.get(o, ()):
+                            rule.on_type(self, s)
+                    if equal:
+                        if p == same:
+                            self._same_seen = True
+                            self._equal(s, o)
                         self._replace(s, p, o)
 
     def _equal(self, x: int, y: int) -> None:
@@ -238,3 +267,12 @@ class Run:
             EQ_REP_O: ((witness, same, o), (s, p, witness)),
         }
         return EQUALITY_NAMES[number], premises[number]
+
+
+def _too_many() -> GraphTooLargeError:
+    return GraphTooLargeError(
+        f"the axioms infer more than {MAX_INFERRED:,} triples",
+        where="closure",
+        hint="Choose a weaker entailment regime, or take out the transitive, "
+        "functional or owl:sameAs axiom behind them.",
+    )
