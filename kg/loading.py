@@ -131,7 +131,9 @@ class FileReader:
                 base_iri=f"file:///{_safe_name(path)}",
                 lenient=True,
             )
-            merged, seen = _fill(self._index, parser, self, path)
+            merged, seen = _fill(
+                self._index, parser, self, path, graphs_named=rdf_format.supports_datasets
+            )
             prefixes = dict(parser.prefixes)
         if not seen:
             raise EmptyGraphError(
@@ -208,11 +210,13 @@ def _safe_name(path: Path) -> str:
     return quote(path.name, safe="")
 
 
-def _fill(index: Index, parser: QuadParser, reader: FileReader, path: Path) -> tuple[int, int]:
+def _fill(
+    index: Index, parser: QuadParser, reader: FileReader, path: Path, *, graphs_named: bool
+) -> tuple[int, int]:
     """Adds all quads of a parser; returns (named graphs merged, statements seen).
 
-    The loop body is written out rather than calling ``Index.add``: it runs once per triple of
-    files with millions of them.
+    The loop body is written out rather than calling ``Index.add``, and asks only what the format
+    can hold: it runs once per triple of files with millions of them.
     """
     from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode
 
@@ -223,19 +227,24 @@ def _fill(index: Index, parser: QuadParser, reader: FileReader, path: Path) -> t
     rows: dict[str, Row] = {}
     blanks: dict[str, int] = {}
     graphs: dict[str, None] = {}
-    seen = added = 0
+    seen = added = s = 0
+    last = None
     for quad in parser:
         seen += 1
         subject = quad.subject
         if subject.__class__ is NamedNode:
             text = subject.value
-            s = ids.get(text)
-            if s is None:
-                s = _intern_iri(terms, text)
+            # Files mostly tell all about one subject before the next.
+            if text != last:
+                last = text
+                found = ids.get(text)
+                s = _intern_iri(terms, text) if found is None else found
         elif subject.__class__ is BlankNode:
-            s = blanks.get(subject.value)
-            if s is None:
-                s = blanks[subject.value] = terms.intern(reader.next_blank())
+            last = None
+            found = blanks.get(subject.value)
+            if found is None:
+                found = blanks[subject.value] = terms.intern(reader.next_blank())
+            s = found
         else:
             _refuse(subject, path)
         text = quad.predicate.value
@@ -243,11 +252,7 @@ def _fill(index: Index, parser: QuadParser, reader: FileReader, path: Path) -> t
         if row is None:
             row = rows[text] = forward.setdefault(_intern_iri(terms, text), {})
         target = quad.object
-        if target.__class__ is BlankNode:
-            o = blanks.get(target.value)
-            if o is None:
-                o = blanks[target.value] = terms.intern(reader.next_blank())
-        elif target.__class__ is NamedNode:
+        if target.__class__ is NamedNode:
             text = target.value
             o = ids.get(text)
             if o is None:
@@ -258,6 +263,10 @@ def _fill(index: Index, parser: QuadParser, reader: FileReader, path: Path) -> t
             if o is None:
                 o = ids[text] = len(texts)
                 texts.append(text)
+        elif target.__class__ is BlankNode:
+            o = blanks.get(target.value)
+            if o is None:
+                o = blanks[target.value] = terms.intern(reader.next_blank())
         else:
             _refuse(target, path)
         if s not in row:
@@ -265,9 +274,10 @@ def _fill(index: Index, parser: QuadParser, reader: FileReader, path: Path) -> t
             added += 1
         elif add_to_row(row, s, o):
             added += 1
-        graph = quad.graph_name
-        if graph.__class__ is not DefaultGraph:
-            graphs[str(graph)] = None
+        if graphs_named:
+            graph = quad.graph_name
+            if graph.__class__ is not DefaultGraph:
+                graphs[str(graph)] = None
     index.finish_loading(added)
     return len(graphs), seen
 
