@@ -14,6 +14,7 @@ from kg.claims import Regime
 from kg.domain import Domain, adhoc_domain, load_domain
 from kg.graph import Graph
 from kg.labels import Labels
+from kg.loading import no_garbage_collection
 from kg.oracle import Oracle
 from kg.phrasing import split_name
 from kg.plain_text import plain
@@ -72,18 +73,21 @@ class KnowledgeBase:
                 where=", ".join(map(str, chosen.graph_files)),
                 hint="Give a SHACL file with --shapes.",
             )
-        loaded = Graph.load(chosen.graph_files)
-        compiled = Shapes.load(chosen.shapes_files)
-        oracle = Oracle(
-            loaded,
-            compiled,
-            regime=chosen.regime,
-            unique_names=chosen.unique_names,
-            engine=engine,
-        )
-        labels = Labels(loaded, languages=chosen.languages)
-        words = Verbaliser(chosen, labels, loaded, oracle.closure, compiled)
-        return cls(chosen, loaded, compiled, oracle, labels, words)
+        # What is made here stays: the collector, were it on, would walk the whole graph again and
+        # again while shapes are read.
+        with no_garbage_collection():
+            loaded = Graph.load(chosen.graph_files)
+            compiled = Shapes.load(chosen.shapes_files)
+            oracle = Oracle(
+                loaded,
+                compiled,
+                regime=chosen.regime,
+                unique_names=chosen.unique_names,
+                engine=engine,
+            )
+            labels = Labels(loaded, languages=chosen.languages)
+            words = Verbaliser(chosen, labels, loaded, oracle.closure, compiled)
+            return cls(chosen, loaded, compiled, oracle, labels, words)
 
     @classmethod
     def shared(
