@@ -115,7 +115,7 @@ class Pool:
                 o = list(values)[int(rng.random() * len(values))]
             if kind == "inferred" and world.graph.has(s, self.p, o):
                 continue
-            if s != o and not texts[s].startswith("_:") and not texts[o].startswith("_:"):
+            if s != o and texts[s][:2] != "_:" and texts[o][:2] != "_:":
                 return (s, o) if self.varying == "subj" else (o, s)
         return None
 

@@ -96,6 +96,8 @@ class Phrasebook:
         self._names: dict[str, str] = {}
         self._words: dict[str, PredicateWords] = {}
         self._compiled: dict[str, CompiledWords] = {}
+        self._measures: dict[str, tuple[str, bool]] = {}
+        self._naming_by_classes: dict[tuple[int, ...], Render | None] = {}
 
     def with_label(self, pred: str, label: str) -> Self:
         """The same words, but ``pred`` is called ``label``.
@@ -184,7 +186,12 @@ class Phrasebook:
         """The template of the most specific class of ``iri`` that has one."""
         if not self._naming:
             return None
-        types = self.types(iri)
+        classes = self._classes(iri)
+        if classes not in self._naming_by_classes:
+            self._naming_by_classes[classes] = self._most_specific(self.types(iri))
+        return self._naming_by_classes[classes]
+
+    def _most_specific(self, types: frozenset[str]) -> Render | None:
         named = [cls for cls in self._naming if cls in types]
         for cls in named:
             if not any(cls in self.ancestors(other) for other in named if other != cls):
@@ -193,12 +200,15 @@ class Phrasebook:
 
     def types(self, iri: str) -> frozenset[str]:
         """All classes of an entity, through ``rdfs:subClassOf`` whatever the regime."""
+        classes = list(map(self.index.terms.text, self._classes(iri)))
+        return frozenset(classes).union(*map(self.ancestors, classes))
+
+    def _classes(self, iri: str) -> tuple[int, ...]:
         terms = self.index.terms
         node, rdf_type = terms.get(iri), terms.get(RDF_TYPE)
         if node is None or rdf_type is None:
-            return frozenset()
-        classes = [terms.text(cls) for cls in self.index.objects(node, rdf_type)]
-        return frozenset(classes).union(*map(self.ancestors, classes))
+            return ()
+        return tuple(self.index.objects(node, rdf_type))
 
     def ancestors(self, cls: str) -> frozenset[str]:
         """The strict superclasses of ``cls`` (``cls`` itself when classes include each other)."""
@@ -313,14 +323,20 @@ class Phrasebook:
             obj = self.class_noun(claim.obj)
         elif claim.pred == RDFS + "subClassOf":
             subj, obj = self.class_noun(claim.subj), self.class_noun(claim.obj)
-        return {"subj": subj, "obj": obj, "unit": plain(self.words_of(claim.pred).unit)}
+        return {"subj": subj, "obj": obj, "unit": self._measure(claim.pred)[0]}
 
     def _literal(self, term: str, pred: str) -> str:
         try:
             lexical, datatype, _language = parse_literal(term)
         except ValueError:
             return plain(term)
-        unit = plain(self.words_of(pred).unit) if pred else ""
-        years = bool(pred) and "year" in split_name(self.label(pred)).lower().split()
+        unit, years = self._measure(pred) if pred else ("", False)
         text = format_literal(lexical, datatype, thousands=not years)
         return f"{text} {unit}" if unit and datatype in NUMERIC else text
+
+    def _measure(self, pred: str) -> tuple[str, bool]:
+        """The unit of a predicate's values, and whether they are years."""
+        if pred not in self._measures:
+            years = "year" in split_name(self.label(pred)).lower().split()
+            self._measures[pred] = plain(self.words_of(pred).unit), years
+        return self._measures[pred]

@@ -42,6 +42,9 @@ def one_line(text: str) -> str:
 
     Nothing in it can move the cursor, colour a terminal or reorder the words around it.
     """
+    # Nearly every name and sentence is fit as it stands, which costs no pattern to tell.
+    if text.isprintable() and "  " not in text:
+        return text.strip()
     if not _ORDINARY.fullmatch(text):
         text = "".join(map(_printable, text))
     return _SPACE.sub(" ", text).strip()
