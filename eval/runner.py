@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +223,10 @@ def _set_stale_aside(new: RunManifest, beside: Path, out: Path) -> None:
         _continued(new, beside, out)
     except CardSetMismatchError as error:
         old = read_manifest(beside)
-        aside = out.with_name(f"{out.stem}.stale-{old.cards_sha256[:12]}{out.suffix}")
+        stem = f"{out.stem}.stale-{old.cards_sha256[:12]}"
+        names = chain([stem], (f"{stem}-{number}" for number in count(2)))
+        places = (out.with_name(name + out.suffix) for name in names)
+        aside = next(place for place in places if not place.exists())
         with write_errors_named(aside):
             out.replace(aside)
             beside.replace(manifest_path(aside))

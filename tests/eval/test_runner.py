@@ -226,9 +226,16 @@ def test_stale_results_are_set_aside_whole_when_asked(card_file: CardFile, tmp_p
     assert sum(1 for _ in read_results(out)) == 6
     # A run of its own is resumed, not set aside.
     ask(card_file(6), out, Echo(), set_aside=True)
-    assert len(list(tmp_path.glob("r.stale-*"))) == 2, (
-        "a run of one's own is resumed, not set aside"
-    )
+    assert len([*tmp_path.glob("r.stale-*")]) == 2
+
+
+def test_what_was_set_aside_is_never_replaced(card_file: CardFile, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    for top_k in (1, 2, 3):  # The same cards each time, so the same name to set aside as.
+        ask(card_file(5), out, Echo(top_k=top_k), set_aside=True)
+    kept = list(tmp_path.glob("r.stale-*.jsonl"))
+    assert len(kept) == 2
+    assert sorted(read_manifest(manifest_path(path)).params["top_k"] for path in kept) == [1, 2]
 
 
 def test_cards_that_changed_only_behind_the_view_are_noticed(
