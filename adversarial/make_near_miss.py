@@ -13,10 +13,12 @@ from kg.base.options import (
     CardSeed,
     CardsOut,
     DomainName,
+    EngineName,
     FactsPerCard,
     GraphFiles,
     PredicateLabels,
     Predicates,
+    ShapesEngine,
     ShapesFiles,
 )
 
@@ -46,6 +48,7 @@ def main(
         bool, typer.Option("--strict", help="A number that cannot be reached is an error.")
     ] = False,
     allow_violations: AllowViolations = False,
+    engine: ShapesEngine = EngineName.incremental,
 ) -> None:
     """Makes claims that sound right and are proved false, or proved undecided."""
     from adversarial.near_miss import NearMissPlan, make_near_misses
@@ -56,7 +59,14 @@ def main(
 
     check_output(out, [*(kg or ()), *(shapes or ())])
     kb, predicates = open_for_cards(
-        domain, kg or [], shapes or [], None, pred or [], pred_label or [], allow_violations
+        domain,
+        kg or [],
+        shapes or [],
+        None,
+        pred or [],
+        pred_label or [],
+        allow_violations,
+        engine.value,
     )
     plan = NearMissPlan(
         predicates=tuple(predicates),
@@ -80,6 +90,7 @@ def main(
         "strategies": list(plan.strategies),
         "num_facts": num_facts,
         "with_entailed": with_entailed,
+        "engine": engine.value,
     }
     manifest = card_manifest(
         kb,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg.base.console import run_script, say, say_json
-from kg.base.options import DomainName, ShapesFiles
+from kg.base.options import DomainName, EngineName, ShapesEngine, ShapesFiles
 
 if TYPE_CHECKING:
     from cards.audit import Audit, Baseline
@@ -25,6 +25,7 @@ def main(
     ] = None,
     shapes: ShapesFiles = None,
     domain: DomainName = None,
+    engine: ShapesEngine = EngineName.incremental,
     seed: Annotated[int, typer.Option(help="Seed of the folds and learners.")] = 12345,
     max_leak: Annotated[
         float | None,
@@ -54,7 +55,7 @@ def main(
         from cards.relabel import relabel
         from kg.knowledge import KnowledgeBase
 
-        kb = KnowledgeBase.open(domain, kg or [], shapes or [])
+        kb = KnowledgeBase.open(domain, kg or [], shapes or [], engine=engine.value)
         relabelling = relabel(read, kb.oracle)
         index = kb.graph.index
 

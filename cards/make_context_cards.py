@@ -13,10 +13,12 @@ from kg.base.options import (
     CardSeed,
     CardsOut,
     DomainName,
+    EngineName,
     FactsPerCard,
     GraphFiles,
     PredicateLabels,
     Predicates,
+    ShapesEngine,
     ShapesFiles,
 )
 
@@ -47,6 +49,7 @@ def main(
         bool, typer.Option("--strict", help="A quota that cannot be reached is an error.")
     ] = False,
     allow_violations: AllowViolations = False,
+    engine: ShapesEngine = EngineName.incremental,
 ) -> None:
     """Makes cards whose answers are proved: entailed, contradictory and unknown ones alike."""
     from cards.card_manifest import card_manifest, source_files, write_card_set
@@ -58,7 +61,14 @@ def main(
 
     check_output(out, [*(kg or ()), *(shapes or ())])
     kb, predicates = open_for_cards(
-        domain, kg or [], shapes or [], regime, pred or [], pred_label or [], allow_violations
+        domain,
+        kg or [],
+        shapes or [],
+        regime,
+        pred or [],
+        pred_label or [],
+        allow_violations,
+        engine.value,
     )
     plan = CardPlan(
         predicates=tuple(predicates),
@@ -86,6 +96,7 @@ def main(
         "num_facts": num_facts,
         "subj_hint": subj_hint,
         "faithfulness": faithfulness,
+        "engine": engine.value,
     }
     manifest = card_manifest(
         kb,

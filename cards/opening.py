@@ -9,7 +9,7 @@ from typing import cast, get_args
 from kg.base.console import warn
 from kg.base.errors import DomainError, InvalidGraphError
 from kg.claims import Regime
-from kg.knowledge import KnowledgeBase
+from kg.knowledge import Engine, KnowledgeBase
 
 MAX_CHECKED_TRIPLES = 200_000
 """Above this the whole graph is not validated first; each label is proved anyway."""
@@ -23,6 +23,7 @@ def open_for_cards(
     predicates: Sequence[str],
     labels: Sequence[str],
     allow_violations: bool,
+    engine: Engine = "incremental",
 ) -> tuple[KnowledgeBase, list[str]]:
     """Opens what the flags name.
 
@@ -41,7 +42,7 @@ def open_for_cards(
         raise DomainError(
             "more labels than predicates", where="--pred-label", hint="Give one --pred for each."
         )
-    kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", regime))
+    kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", regime), engine)
     iris = [kb.resolve_predicate(text) for text in predicates]
     for iri, label in zip(iris, labels, strict=False):
         kb = kb.with_label(iri, label)

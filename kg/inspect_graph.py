@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kg.base.console import run_script, say, say_json
-from kg.base.options import DomainName, ShapesFiles
+from kg.base.options import DomainName, EngineName, ShapesEngine, ShapesFiles
 
 
 def inspect_command(
@@ -18,6 +18,7 @@ def inspect_command(
     ] = None,
     shapes: ShapesFiles = None,
     domain: DomainName = None,
+    engine: ShapesEngine = EngineName.incremental,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write there instead of printing.")] = None,
 ) -> None:
@@ -34,7 +35,9 @@ def inspect_command(
         # A graph without shapes cannot be measured with, but it can be looked at.
         report = inspect_graph(Graph.load(list(kg)))
     else:
-        base = KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
+        base = KnowledgeBase.open(
+            domain, graph=list(kg or ()), shapes=list(shapes or ()), engine=engine.value
+        )
         report = inspect_graph(base.graph, base.shapes, base.oracle)
     text = to_json_bytes(report, indent=2).decode() + "\n" if as_json else report.text()
     if out is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -18,6 +19,23 @@ ShapesFiles: TypeAlias = Annotated[
 ]
 DomainName: TypeAlias = Annotated[
     str | None, typer.Option("--domain", help="Shipped domain, or a path to a domain.toml.")
+]
+
+
+class EngineName(StrEnum):
+    """Who checks shapes."""
+
+    incremental = "incremental"
+    pyshacl = "pyshacl"
+
+
+ShapesEngine: TypeAlias = Annotated[
+    EngineName,
+    typer.Option(
+        "--engine",
+        help="Who checks shapes; pyshacl, the reference, validates the whole graph per claim: "
+        "for small graphs.",
+    ),
 ]
 
 # What cards are made of.
