@@ -12,7 +12,7 @@ from kg.oracle import Oracle
 from kg.terms import OWL, RDF_TYPE
 
 
-def is_axiom(claim: Claim) -> bool:
+def speaks_of_vocabulary(claim: Claim) -> bool:
     """Whether a triple speaks about the vocabulary rather than about the world."""
     if claim.pred == RDF_TYPE:
         return claim.obj.startswith(OWL)
@@ -62,5 +62,5 @@ class Prover:
         return tuple(
             Fact(world.id(c.subj), world.id(c.pred), world.id(c.obj))
             for c in verdict.proof.premises
-            if not is_axiom(c)
+            if not speaks_of_vocabulary(c)
         )

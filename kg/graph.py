@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kg.base.errors import EmptyGraphError
+from kg.bridge import fill_rdflib
 from kg.claims import Claim
 from kg.index import Index
 from kg.loading import DEFAULT_MAX_BYTES, FileReader
-from kg.terms import ntriples_term, to_rdflib
+from kg.terms import ntriples_term
 
 if TYPE_CHECKING:
     import rdflib
@@ -123,9 +124,7 @@ class Graph:
     def rdflib(self) -> rdflib.Graph:
         """The same triples as an rdflib graph, made once on first use.
 
-        ``xsd:string`` is dropped (rdflib holds ``Literal("x", xsd:string)`` unequal to
-        ``Literal("x")``, which makes pySHACL report violations that are none) and lexical forms
-        are kept (``"1.00"^^xsd:decimal`` stays so). Costs some 12 s and 1 GB per million triples.
+        ``kg.bridge`` says how terms are carried over. Costs some 12 s and 1 GB per million triples.
 
         Raises:
             ValueError: a claim given to ``from_claims`` held a literal that is not one.
@@ -136,15 +135,7 @@ class Graph:
             graph = rdflib.Graph()
             for prefix, namespace in self.prefixes.items():
                 graph.bind(prefix, namespace)
-            text = self.index.terms.text
-            made: dict[int, rdflib.term.Identifier] = {}
-            for triple in self.index.triples():
-                for term in triple:
-                    if term not in made:
-                        made[term] = to_rdflib(text(term))
-                s, p, o = triple
-                graph.add((made[s], made[p], made[o]))
-            self._rdflib = graph
+            self._rdflib = fill_rdflib(graph, self.index)
         return self._rdflib
 
     def __len__(self) -> int:

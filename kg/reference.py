@@ -7,11 +7,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kg.base.errors import ShapesEngineError
+from kg.bridge import fill_rdflib
 from kg.shapes import Shapes
 from kg.shapes.lexicon import quiet_rdflib
 from kg.shapes.model import Raw
 from kg.shapes.vocabulary import SH
-from kg.terms import RDF, from_rdflib, to_rdflib
+from kg.terms import RDF, from_rdflib
 
 if TYPE_CHECKING:
     import rdflib
@@ -23,16 +24,8 @@ def index_to_rdflib(index: Index) -> rdflib.Graph:
     """The index as an rdflib graph, lexical forms kept and ``xsd:string`` dropped."""
     import rdflib
 
-    graph = rdflib.Graph(bind_namespaces="none")
-    made: dict[int, rdflib.term.Identifier] = {}
-    text = index.terms.text
     with quiet_rdflib():
-        for triple in index.triples():
-            for term in triple:
-                if term not in made:
-                    made[term] = to_rdflib(text(term))
-            graph.add((made[triple[0]], made[triple[1]], made[triple[2]]))
-    return graph
+        return fill_rdflib(rdflib.Graph(bind_namespaces="none"), index)
 
 
 def validate(data: rdflib.Graph, shapes_graph: rdflib.Graph, shapes: Shapes) -> Counter[Raw]:
