@@ -14,8 +14,8 @@ from eval.claim_cues import SLOT, Cue, stem
 from eval.claim_grammar import Match
 from eval.linking import ARTICLES, POSSESSIVE, Mention, tokens_of
 from eval.question_form import Question
-from kg.phrasing import PREPOSITIONS
-from kg.plain_text import words_of
+from kg.words.phrasing import PREPOSITIONS
+from kg.words.plain_text import words_of
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from eval.linking import ARTICLES, Token, tokens_of
 from eval.question_frames import frame_of
-from kg.phrasing import PREPOSITIONS, parse_label
-from kg.plain_text import words_of
+from kg.words.phrasing import PREPOSITIONS, parse_label
+from kg.words.plain_text import words_of
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
-    from kg.phrasebook import Phrasebook
+    from kg.words.phrasebook import Phrasebook
 
 Role = Literal["subj", "obj"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eval.claim_cues import BE, SLOT, Cue, alike, weight
 from eval.linking import ARTICLES, POSSESSIVE, Mention
-from kg.phrasing import PREPOSITIONS, is_participle
+from kg.words.phrasing import PREPOSITIONS, is_participle
 
 MAX_GAP = 3
 """Words that may stand between two words of a cue; a name counts as one."""

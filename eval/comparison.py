@@ -9,7 +9,7 @@ import msgspec
 
 from eval.metrics_record import PairedComparison, Source
 from eval.paired import ALPHA
-from kg.plain_text import plain
+from kg.words.plain_text import plain
 
 SCHEMA = "epoche.comparison/1"
 

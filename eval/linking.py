@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kg.phrasing import parse_label
-from kg.plain_text import plain, words_of
+from kg.words.phrasing import parse_label
+from kg.words.plain_text import plain, words_of
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eval.abstention import BESIDE, HEADLINE
 from eval.metrics_record import MetricsReport, MetricValue, PolicyReport, SystemReport, WonByControl
 from eval.result import PREDS
-from kg.plain_text import plain
+from kg.words.plain_text import plain
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from eval.claim_cues import SLOT
 from eval.linking import Mention, Token
-from kg.plain_text import words_of
+from kg.words.plain_text import words_of
 
 _NEGATIONS = frozenset(
     words_of(

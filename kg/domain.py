@@ -16,8 +16,8 @@ import msgspec
 
 from kg.base.errors import DomainError
 from kg.claims import Claim, Regime
-from kg.plain_text import plain
-from kg.templates import Render, compile_template
+from kg.words.plain_text import plain
+from kg.words.templates import Render, compile_template
 
 SHIPPED = Path(__file__).parent / "domains"
 
@@ -307,7 +307,7 @@ def _rule(rule: _RuleTable, iri: Callable[[str, str], str], where: str) -> Rule:
 
 
 def compile_naming(source: str, where: str) -> Render:
-    """Compiles a naming template; see ``kg.templates.compile_template``."""
+    """Compiles a naming template; see ``kg.words.templates.compile_template``."""
     return compile_template(source, {"label": "Sample", "iri": "https://example.org/Sample"}, where)
 
 

@@ -10,9 +10,9 @@ import msgspec
 
 from kg.claims import Violation
 from kg.index import Index
-from kg.labels import LABEL_PREDICATES, Labels
-from kg.plain_text import plain
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS, is_blank, is_iri, is_literal, is_malformed_iri
+from kg.words.labels import LABEL_PREDICATES, Labels
+from kg.words.plain_text import plain
 
 if TYPE_CHECKING:
     from kg.graph import Graph

@@ -13,13 +13,13 @@ from kg.base.errors import MissingShapesError, UnknownPredicateError
 from kg.claims import Regime
 from kg.domain import Domain, adhoc_domain, load_domain
 from kg.graph import Graph
-from kg.labels import Labels
 from kg.loading import no_garbage_collection
 from kg.oracle import Oracle
-from kg.phrasing import split_name
-from kg.plain_text import plain
 from kg.shapes import Shapes
-from kg.verbalise import Verbaliser
+from kg.words.labels import Labels
+from kg.words.phrasing import split_name
+from kg.words.plain_text import plain
+from kg.words.verbalise import Verbaliser
 
 Engine = Literal["incremental", "pyshacl"]
 

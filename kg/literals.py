@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 
-from kg.plain_text import plain, words_of
 from kg.terms import XSD, parse_literal
+from kg.words.plain_text import plain, words_of
 
 _INTEGERS = frozenset(
     XSD + name

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from kg.axiom_words import axiom_sentence, axioms_about
 from kg.claims import Violation
-from kg.constraint_words import constraint_sentence
 from kg.domain import Rule
-from kg.phrasebook import Phrasebook
-from kg.plain_text import plain, sentence
 from kg.shapes import Constraint
 from kg.shapes.description import describe
 from kg.shapes.model import SH_VIOLATION
 from kg.terms import RDF, RDF_TYPE
+from kg.words.axioms import axiom_sentence, axioms_about
+from kg.words.constraints import constraint_sentence
+from kg.words.phrasebook import Phrasebook
+from kg.words.plain_text import plain, sentence
 
 _COMPARED = ("equals", "disjoint", "lessThan", "lessThanOrEquals")
 _MESSAGE_LIMIT = 400

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kg.base.files import to_json_bytes
-from kg.plain_text import listing
+from kg.words.plain_text import listing
 from reporting.card_data import CardRow
 from reporting.charts import Estimate
 from reporting.inputs import Inputs

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kg.base.files import to_json_bytes
-from kg.plain_text import listing
+from kg.words.plain_text import listing
 from reporting.card_data import (
     LABEL_WORDS,
     OUTCOMES,

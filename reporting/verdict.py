@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from eval.abstention import HEADLINE
 from eval.metrics_record import MetricsReport, PairedComparison, PolicyReport, SystemReport
-from kg.plain_text import listing
+from kg.words.plain_text import listing
 from reporting.charts import number, percent
 from reporting.glossary import metric_words
 from reporting.view import main_policy

@@ -18,7 +18,7 @@ from retrieval.protocol import Passage
 
 if TYPE_CHECKING:
     from kg.graph import Graph
-    from kg.phrasebook import Phrasebook
+    from kg.words.phrasebook import Phrasebook
 
 Grouping = Literal["fact", "subject"]
 

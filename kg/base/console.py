@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 from kg.base.errors import INTERRUPTED, TERMINATED, EpocheError, MissingFileError, WriteError
-from kg.plain_text import for_terminal, json_for_terminal, one_line
+from kg.words.plain_text import for_terminal, json_for_terminal, one_line
 
 Item = TypeVar("Item")
 

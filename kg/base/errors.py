@@ -7,7 +7,7 @@ Every failure that a user can cause is one of these classes. The command line pr
 
 from __future__ import annotations
 
-from kg.plain_text import one_line
+from kg.words.plain_text import one_line
 
 QUOTE_LIMIT = 700
 """Characters each part of a message may have: what it quotes may be megabytes long."""

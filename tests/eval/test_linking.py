@@ -10,7 +10,7 @@ from eval.claim_cues import stem
 from eval.claim_parsing import ClaimParser, Reading, Unread
 from eval.linking import Mention, MentionIndex, fold, name_key, tokens_of, unit_key
 from kg.knowledge import KnowledgeBase
-from kg.plain_text import words_of
+from kg.words.plain_text import words_of
 
 TTL = """
 @prefix : <https://example.org/> .

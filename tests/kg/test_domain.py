@@ -9,8 +9,8 @@ import pytest
 from kg.base.errors import DomainError
 from kg.claims import Claim
 from kg.domain import adhoc_domain, load_domain, shipped_domains
-from kg.plain_text import plain
-from kg.templates import compile_template, verbatim
+from kg.words.plain_text import plain
+from kg.words.templates import compile_template, verbatim
 
 GOOD = """
 name = "pets"

@@ -390,7 +390,7 @@ import sys
 from kg.claims import Claim
 from kg.entailment import Closure
 from kg.graph import Graph
-from kg.labels import Labels
+from kg.words.labels import Labels
 graph = Graph.load(sys.argv[1])
 closure = Closure(graph)
 text = closure.index.terms.text

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kg.axiom_words import axiom_sentence, axioms_about
 from kg.claims import Claim, Proof, Step, Verdict, Violation
-from kg.constraint_words import constraint_sentence
 from kg.knowledge import KnowledgeBase
 from kg.shapes.vocabulary import CONSTRAINT_PARAMETERS
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS, XSD, literal_text
+from kg.words.axioms import axiom_sentence, axioms_about
+from kg.words.constraints import constraint_sentence
 
 BASE = "https://example.org/"
 PREFIXES = """

@@ -8,8 +8,8 @@ import pytest
 
 from kg.domain import Domain
 from kg.graph import Graph
-from kg.labels import Labels
-from kg.verbalise import Verbaliser
+from kg.words.labels import Labels
+from kg.words.verbalise import Verbaliser
 from retrieval.passages import passages_of
 
 TURTLE = """

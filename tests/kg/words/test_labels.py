@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 from kg.claims import Claim
 from kg.graph import Graph
-from kg.labels import LABEL_PREDICATES, Labels, iri_tail, normalised
 from kg.terms import literal_text
+from kg.words.labels import LABEL_PREDICATES, Labels, iri_tail, normalised
 
 RDFS_LABEL, PREF, ALT = LABEL_PREDICATES
 E = "http://e/"

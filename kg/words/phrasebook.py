@@ -14,16 +14,16 @@ from kg.domain import (
     compile_words,
 )
 from kg.literals import NUMERIC, format_literal
-from kg.phrasing import default_words, split_name
-from kg.plain_text import NAME_LIMIT, plain, sentence
-from kg.templates import Render
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
+from kg.words.phrasing import default_words, split_name
+from kg.words.plain_text import NAME_LIMIT, plain, sentence
+from kg.words.templates import Render
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
     from kg.graph import Graph
-    from kg.labels import Labels
     from kg.shapes import Shapes
+    from kg.words.labels import Labels
 
 
 # Words for the vocabulary every graph shares; a domain may override them.

@@ -10,12 +10,12 @@ from kg.claims import Claim
 from kg.domain import Domain, PredicateWords, load_domain, shipped_domains
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
-from kg.labels import Labels
 from kg.literals import format_literal, format_number, number
-from kg.phrasing import base_form, default_words, parse_label, split_name
-from kg.plain_text import article, listing, plain, sentence
 from kg.terms import RDF_TYPE, RDFS, XSD, literal_text
-from kg.verbalise import Verbaliser
+from kg.words.labels import Labels
+from kg.words.phrasing import base_form, default_words, parse_label, split_name
+from kg.words.plain_text import article, listing, plain, sentence
+from kg.words.verbalise import Verbaliser
 
 BASE = "https://example.org/"
 OWL = "http://www.w3.org/2002/07/owl#"

@@ -13,8 +13,8 @@ import re
 from typing import Literal, NamedTuple
 
 from kg.domain import PredicateWords
-from kg.plain_text import article, plain, words_of
-from kg.templates import verbatim
+from kg.words.plain_text import article, plain, words_of
+from kg.words.templates import verbatim
 
 Kind = Literal["noun", "verb", "passive", "past", "of", "quoted"]
 

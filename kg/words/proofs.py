@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from kg.axiom_words import axiom_sentence, is_axiom
 from kg.claims import Claim, Proof, Step, Verdict, Violation
-from kg.phrasebook import Phrasebook
-from kg.plain_text import article, listing, plain, sentence
 from kg.rules import RuleBook
 from kg.terms import OWL, RDF_TYPE, RDFS, is_literal
+from kg.words.axioms import axiom_sentence, is_axiom
+from kg.words.phrasebook import Phrasebook
+from kg.words.plain_text import article, listing, plain, sentence
 
 MAX_SHOWN = 12
 """Steps, checks or values listed before "and n more": a proof is read by people."""

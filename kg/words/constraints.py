@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kg.phrasebook import Phrasebook
-from kg.phrasing import parse_label
-from kg.plain_text import article, listing, plain, sentence
 from kg.shapes import Constraint
 from kg.terms import RDF, XSD, is_literal
+from kg.words.phrasebook import Phrasebook
+from kg.words.phrasing import parse_label
+from kg.words.plain_text import article, listing, plain, sentence
 
 MAX_LISTED = 10
 """Values of ``sh:in`` and the like that are spelt out before "and n more"."""

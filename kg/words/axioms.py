@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kg.claims import Claim
-from kg.phrasebook import Phrasebook
-from kg.plain_text import article, sentence
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS
+from kg.words.phrasebook import Phrasebook
+from kg.words.plain_text import article, sentence
 
 _CHARACTERISTICS = {
     OWL + "FunctionalProperty": "If {xy} and {xz}, then Y and Z are the same.",

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from kg.claims import Verdict, Violation
 from kg.domain import Rule
-from kg.phrasebook import Phrasebook
-from kg.proof_words import proof_paragraph, violation_sentence
 from kg.rules import RuleBook
+from kg.words.phrasebook import Phrasebook
+from kg.words.proofs import proof_paragraph, violation_sentence
 
 
 class Verbaliser(Phrasebook):

@@ -14,7 +14,7 @@ from jinja2 import StrictUndefined, TemplateError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kg.base.errors import DomainError
-from kg.plain_text import article, plain, words_of
+from kg.words.plain_text import article, plain, words_of
 
 TEMPLATE_LIMIT = 2_000
 """Characters a template may have."""

@@ -1,0 +1,1 @@
+"""The graph in words: labels, templates, sentences, questions, rules and proofs."""
