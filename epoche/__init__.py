@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from cards.card import Card, CardView, read_cards, write_cards
     from cards.generator import CardPlan, make_cards
     from eval.manifest import RunManifest, read_manifest
-    from eval.metrics_record import MetricsReport, read_metrics
-    from eval.metrics_report import measure
-    from eval.observations import read_observations
+    from eval.metrics.measuring import measure
+    from eval.metrics.observations import read_observations
+    from eval.metrics.record import MetricsReport, read_metrics
     from eval.registry import make_systems, register
     from eval.result import Answer, Result, read_results
     from eval.runner import run
@@ -82,9 +82,9 @@ _NAMES_OF_MODULE = {
     "cards.card": ("Card", "CardView", "read_cards", "write_cards"),
     "cards.generator": ("CardPlan", "make_cards"),
     "eval.manifest": ("RunManifest", "read_manifest"),
-    "eval.metrics_record": ("MetricsReport", "read_metrics"),
-    "eval.metrics_report": ("measure",),
-    "eval.observations": ("read_observations",),
+    "eval.metrics.record": ("MetricsReport", "read_metrics"),
+    "eval.metrics.measuring": ("measure",),
+    "eval.metrics.observations": ("read_observations",),
     "eval.registry": ("make_systems", "register"),
     "eval.result": ("Answer", "Result", "read_results"),
     "eval.runner": ("run",),

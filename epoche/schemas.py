@@ -37,7 +37,7 @@ def schema(record: str) -> str:
 def _types() -> tuple[type, ...]:
     from cards.card import Card
     from eval.manifest import RunManifest
-    from eval.metrics_record import MetricsReport
+    from eval.metrics.record import MetricsReport
     from eval.result import Result
 
     return Card, Result, RunManifest, MetricsReport

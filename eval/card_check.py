@@ -10,8 +10,8 @@ import numpy as np
 
 from cards.card import Card, card_set_hash
 from cards.joining import join_cards
-from eval.observations import Observations, read_observations
-from eval.outcomes import LABEL_CODE
+from eval.metrics.observations import Observations, read_observations
+from eval.metrics.outcomes import LABEL_CODE
 from eval.result import read_results
 from kg.base.console import warn
 from kg.base.errors import CardSetMismatchError

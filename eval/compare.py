@@ -10,10 +10,12 @@ from typing import Literal
 
 from msgspec.structs import astuple, replace
 
-from eval.abstention import BESIDE, HEADLINE, Metric, metrics
-from eval.intervals import Distribution, Floats, tidy
-from eval.metrics_record import Discordant, IntervalMethod, PairedComparison
-from eval.paired import (
+from eval.metrics.abstention import BESIDE, HEADLINE, Metric, metrics
+from eval.metrics.record import Discordant, IntervalMethod, PairedComparison
+from eval.metrics.samples import Samples
+from eval.metrics.signature import Signature
+from eval.stats.intervals import Distribution, Floats, tidy
+from eval.stats.paired import (
     ALPHA,
     bootstrap_p,
     discordance,
@@ -24,8 +26,6 @@ from eval.paired import (
     right_cards,
     square_and_add,
 )
-from eval.samples import Samples
-from eval.signature import Signature
 from kg.base.proportions import wilson
 
 Interval = tuple[float, float]

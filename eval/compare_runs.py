@@ -43,12 +43,12 @@ def main(
     Paired on the same cards: exact McNemar where a metric is a yes or no per card, the cluster
     bootstrap of the difference, Holm over the pairs. Two files may hold a system of one name.
     """
-    from eval.abstention import POLICIES
     from eval.card_check import read_checked
     from eval.compare import compare_systems
     from eval.comparison import ComparisonReport, markdown, verdict
-    from eval.samples import Plan, Samples
-    from eval.signature import Signature
+    from eval.metrics.abstention import POLICIES
+    from eval.metrics.samples import Plan, Samples
+    from eval.metrics.signature import Signature
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
     from kg.base.provenance import package_version
 

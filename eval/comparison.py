@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from eval.metrics_record import PairedComparison, Source
-from eval.paired import ALPHA
+from eval.metrics.record import PairedComparison, Source
+from eval.stats.paired import ALPHA
 from kg.words.plain_text import plain
 
 SCHEMA = "epoche.comparison/1"

@@ -54,11 +54,11 @@ def main(
     All results must be about the same cards. Writes one JSON file; docs/metrics.md says what each
     number in it means.
     """
-    from eval.abstention import POLICIES
     from eval.card_check import read_checked
-    from eval.metrics_console import summary, tables
-    from eval.metrics_report import measure
-    from eval.samples import Plan
+    from eval.metrics.abstention import POLICIES
+    from eval.metrics.console import summary, tables
+    from eval.metrics.measuring import measure
+    from eval.metrics.samples import Plan
     from kg.base.files import check_output, write_json_atomic
 
     files = [*results, *(more_results or ())]

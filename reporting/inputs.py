@@ -17,8 +17,8 @@ import msgspec
 from cards.card import Card, card_set_hash
 from cards.joining import join_cards
 from eval.manifest import RunManifest, find_cards, read_manifest
-from eval.metrics_record import MetricsReport, read_metrics
-from eval.outcomes import read_pred
+from eval.metrics.outcomes import read_pred
+from eval.metrics.record import MetricsReport, read_metrics
 from eval.result import PREDS, Pred
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines

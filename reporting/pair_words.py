@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eval.metrics_record import PairedComparison
-from eval.paired import ALPHA
+from eval.metrics.record import PairedComparison
+from eval.stats.paired import ALPHA
 from reporting.charts import UNDEFINED, number
 from reporting.view_records import PairRow
 from reporting.visible import shown_name

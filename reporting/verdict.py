@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from eval.abstention import HEADLINE
-from eval.metrics_record import MetricsReport, PairedComparison, PolicyReport, SystemReport
+from eval.metrics.abstention import HEADLINE
+from eval.metrics.record import MetricsReport, PairedComparison, PolicyReport, SystemReport
 from kg.words.plain_text import listing
 from reporting.charts import number, percent
 from reporting.glossary import metric_words

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cards.kinds import NEAR_MISS_PREFIX
-from eval.abstention import BESIDE, HEADLINE
-from eval.metrics_record import (
+from eval.metrics.abstention import BESIDE, HEADLINE
+from eval.metrics.record import (
     GroupReport,
     MetricsReport,
     MetricValue,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eval.metrics_record import PairedComparison
+from eval.metrics.record import PairedComparison
 from reporting.card_data import Outcome
 from reporting.charts import Bar, DotPanel, Estimate
 from reporting.glossary import MetricWords

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cards.card import CardView
-from eval.claim_parsing import ClaimParser, Unread
+from eval.questions.parsing import ClaimParser, Unread
 from eval.registry import register
 from eval.result import Answer
 from eval.settings import Settings

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import typer
 
-from eval.abstention import metric
 from eval.compare import COMPARED, compare_systems
 from eval.compare_runs import main
 from eval.comparison import ComparisonReport, markdown, show_p, verdict
+from eval.metrics.abstention import metric
+from eval.metrics.observations import read_observations
+from eval.metrics.record import PairedComparison
+from eval.metrics.samples import Plan, Samples
+from eval.metrics.signature import Signature
 from eval.metrics_abstention import PolicyChoice
-from eval.metrics_record import PairedComparison
-from eval.observations import read_observations
-from eval.paired import holm, mcnemar_exact
-from eval.samples import Plan, Samples
-from eval.signature import Signature
+from eval.stats.paired import holm, mcnemar_exact
 from kg.base.errors import CardSetMismatchError, SystemNotFoundError
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cards.card import CardView
-from eval.claim_parsing import ClaimParser, Reading, Unread
+from eval.questions.parsing import ClaimParser, Reading, Unread
 from eval.registry import make_systems
 from eval.result import Answer
 from eval.system import SystemOptions

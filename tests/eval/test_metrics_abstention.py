@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cards.card import card_set_hash, read_cards
-from eval.abstention import BESIDE, HEADLINE, SYSTEM_METRICS, published_block
 from eval.card_check import check_cards
+from eval.metrics.abstention import BESIDE, HEADLINE, SYSTEM_METRICS, published_block
+from eval.metrics.console import show_with_interval, summary, tables
+from eval.metrics.measuring import measure
+from eval.metrics.observations import Observations, read_observations
+from eval.metrics.outcomes import GOLD_CODE, LABEL_CODE, counts_of
+from eval.metrics.record import MetricsReport, read_metrics
+from eval.metrics.samples import Plan
 from eval.metrics_abstention import PolicyChoice, main
-from eval.metrics_console import show_with_interval, summary, tables
-from eval.metrics_record import MetricsReport, read_metrics
-from eval.metrics_report import measure
-from eval.observations import Observations, read_observations
-from eval.outcomes import GOLD_CODE, LABEL_CODE, counts_of
-from eval.samples import Plan
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.claims import GOLD_OF_LABEL
 

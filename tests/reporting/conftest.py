@@ -15,10 +15,10 @@ import pytest
 
 from cards.card import Card, card_set_hash, write_cards
 from eval.manifest import RunManifest, write_manifest
-from eval.metrics_report import measure
-from eval.observations import read_observations
+from eval.metrics.measuring import measure
+from eval.metrics.observations import read_observations
+from eval.metrics.samples import Plan
 from eval.result import Pred, Result, result_to_json
-from eval.samples import Plan
 from kg.base.files import write_json_atomic, write_jsonl_atomic
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Claim, Label, Proof, Violation

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eval.metrics_record import Discordant, PairedComparison
+from eval.metrics.record import Discordant, PairedComparison
 from kg.base.errors import DomainError, EpocheError
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from cards.card import read_cards, write_cards
-from eval.metrics_record import read_metrics
+from eval.metrics.record import read_metrics
 from kg.base.errors import (
     CardSetMismatchError,
     DuplicateIdError,

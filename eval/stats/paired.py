@@ -16,10 +16,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from eval.intervals import Distribution, Floats
-from eval.metrics_record import Discordant
-from eval.outcomes import Codes
+from eval.metrics.outcomes import Codes
+from eval.metrics.record import Discordant
 from eval.result import PREDS
+from eval.stats.intervals import Distribution, Floats
 from kg.base.proportions import normal_quantile, wilson
 
 ALPHA = 0.05

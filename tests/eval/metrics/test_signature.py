@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.signature import Signature
+from eval.metrics.signature import Signature
 from kg.base.provenance import package_version
 
 BASE = Signature(

@@ -12,8 +12,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from eval.claim_coverage import Coverage
-from eval.claim_cues import (
+from eval.questions.coverage import Coverage
+from eval.questions.cues import (
     SLOT,
     Cue,
     askable_predicates,
@@ -23,16 +23,16 @@ from eval.claim_cues import (
     stem,
     weight,
 )
-from eval.claim_grammar import Match, agent, match, owner
-from eval.linking import (
+from eval.questions.form import Question, cut_out, refusal
+from eval.questions.frames import frame_of
+from eval.questions.grammar import Match, agent, match, owner
+from eval.questions.linking import (
     ARTICLES,
     Mention,
     MentionIndex,
     tokens_of,
     unit_key,
 )
-from eval.question_form import Question, cut_out, refusal
-from eval.question_frames import frame_of
 from kg.claims import Claim
 from kg.literals import NUMERIC, number
 from kg.terms import RDF_TYPE, RDFS, XSD, literal_text, parse_literal

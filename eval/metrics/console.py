@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from eval.abstention import BESIDE, HEADLINE
-from eval.metrics_record import MetricsReport, MetricValue, PolicyReport, SystemReport, WonByControl
+from eval.metrics.abstention import BESIDE, HEADLINE
+from eval.metrics.record import MetricsReport, MetricValue, PolicyReport, SystemReport, WonByControl
 from eval.result import PREDS
 from kg.words.plain_text import plain
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.claim_cues import BE, SLOT, Cue, alike, weight
-from eval.linking import ARTICLES, POSSESSIVE, Mention
+from eval.questions.cues import BE, SLOT, Cue, alike, weight
+from eval.questions.linking import ARTICLES, POSSESSIVE, Mention
 from kg.words.phrasing import PREPOSITIONS, is_participle
 
 MAX_GAP = 3

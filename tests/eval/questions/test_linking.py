@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.claim_cues import stem
-from eval.claim_parsing import ClaimParser, Reading, Unread
-from eval.linking import Mention, MentionIndex, fold, name_key, tokens_of, unit_key
+from eval.questions.cues import stem
+from eval.questions.linking import Mention, MentionIndex, fold, name_key, tokens_of, unit_key
+from eval.questions.parsing import ClaimParser, Reading, Unread
 from kg.knowledge import KnowledgeBase
 from kg.words.plain_text import words_of
 

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.abstention import Metric
-from eval.intervals import (
+from eval.metrics.abstention import Metric
+from eval.metrics.observations import Observations
+from eval.metrics.outcomes import Codes, cluster_cells
+from eval.metrics.record import PolicyName
+from eval.metrics.signature import CONFIDENCE
+from eval.stats.intervals import (
     RESAMPLES,
     SEED,
     Distribution,
@@ -18,10 +22,6 @@ from eval.intervals import (
     ratio_distribution,
     resample_blocks,
 )
-from eval.metrics_record import PolicyName
-from eval.observations import Observations
-from eval.outcomes import Codes, cluster_cells
-from eval.signature import CONFIDENCE
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.intervals import (
+from eval.stats.intervals import (
     Resampled,
     ratio_distribution,
     resample_blocks,
@@ -84,7 +84,7 @@ def test_the_stream_is_that_of_one_call_however_it_is_cut(monkeypatch: pytest.Mo
     assert np.array_equal(resampled_sums(data, 250, 42), expected)
     # Odd pieces of one row, of some rows, and rows longer than a piece.
     for at_once in (1, 37, 37 * 7):
-        monkeypatch.setattr("eval.intervals._DRAWS_AT_ONCE", at_once)
+        monkeypatch.setattr("eval.stats.intervals._DRAWS_AT_ONCE", at_once)
         assert np.array_equal(resampled_sums(data, 250, 42), expected)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cards.kinds import FAITHFULNESS_KINDS
-from eval.abstention import (
+from eval.compare import compare_systems
+from eval.metrics.abstention import (
     METRICS,
     REPLY_RATES,
     SYSTEM_METRICS,
@@ -19,9 +20,16 @@ from eval.abstention import (
     outcome_counts,
     won_by_controls,
 )
-from eval.compare import compare_systems
-from eval.intervals import FEW_CLUSTERS, BootstrapIntervals, Floats, tidy
-from eval.metrics_record import (
+from eval.metrics.observations import Observations
+from eval.metrics.outcomes import (
+    Codes,
+    as_number,
+    cards_per_label,
+    control_counts,
+    count_cells,
+    table_of,
+)
+from eval.metrics.record import (
     GroupReport,
     IntervalMethod,
     MetricsReport,
@@ -30,17 +38,9 @@ from eval.metrics_record import (
     PolicyReport,
     SystemReport,
 )
-from eval.observations import Observations
-from eval.outcomes import (
-    Codes,
-    as_number,
-    cards_per_label,
-    control_counts,
-    count_cells,
-    table_of,
-)
-from eval.samples import Plan, Samples
-from eval.signature import Signature
+from eval.metrics.samples import Plan, Samples
+from eval.metrics.signature import Signature
+from eval.stats.intervals import FEW_CLUSTERS, BootstrapIntervals, Floats, tidy
 from kg.base.proportions import wilson
 from kg.base.provenance import package_version
 from kg.claims import LABELS, Label

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.intervals import Distribution, Resampled, ratio_distribution, resample_blocks
-from eval.metrics_record import Discordant
-from eval.paired import (
+from eval.metrics.record import Discordant
+from eval.stats.intervals import Distribution, Resampled, ratio_distribution, resample_blocks
+from eval.stats.paired import (
     bootstrap_p,
     discordance,
     holm,

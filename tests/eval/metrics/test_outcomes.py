@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.outcomes import (
+from eval.metrics.outcomes import (
     CELLS,
     LABELS,
     PRED_CODE,

@@ -16,8 +16,8 @@ from itertools import product
 
 import numpy as np
 
-from eval.metrics_record import Number, PolicyName, WonByControl
-from eval.outcomes import CELLS, LABEL_CODE, PRED_CODE, UNREADABLE, Floats, as_number
+from eval.metrics.outcomes import CELLS, LABEL_CODE, PRED_CODE, UNREADABLE, Floats, as_number
+from eval.metrics.record import Number, PolicyName, WonByControl
 from eval.result import PREDS
 from kg.claims import LABELS
 

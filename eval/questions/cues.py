@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from eval.linking import ARTICLES, Token, tokens_of
-from eval.question_frames import frame_of
+from eval.questions.frames import frame_of
+from eval.questions.linking import ARTICLES, Token, tokens_of
 from kg.words.phrasing import PREPOSITIONS, parse_label
 from kg.words.plain_text import words_of
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.linking import tokens_of
-from eval.question_frames import frame_of
+from eval.questions.frames import frame_of
+from eval.questions.linking import tokens_of
 
 SAID = "the rhine flows into the north sea"
 

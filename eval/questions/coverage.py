@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from eval.claim_cues import SLOT, Cue, stem
-from eval.claim_grammar import Match
-from eval.linking import ARTICLES, POSSESSIVE, Mention, tokens_of
-from eval.question_form import Question
+from eval.questions.cues import SLOT, Cue, stem
+from eval.questions.form import Question
+from eval.questions.grammar import Match
+from eval.questions.linking import ARTICLES, POSSESSIVE, Mention, tokens_of
 from kg.words.phrasing import PREPOSITIONS
 from kg.words.plain_text import words_of
 

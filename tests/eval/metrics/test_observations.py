@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from eval.manifest import RunManifest, write_manifest
-from eval.observations import read_observations
-from eval.outcomes import PRED_CODE
+from eval.metrics.observations import read_observations
+from eval.metrics.outcomes import PRED_CODE
 from kg.base.errors import (
     CardSetMismatchError,
     DuplicateIdError,

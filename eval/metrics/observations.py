@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from cards.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.manifest import read_manifest
-from eval.metrics_record import Source
-from eval.outcomes import CONTROLS, GOLD_CODE, LABEL_CODE, PRED_CODE, Codes, read_pred
+from eval.metrics.outcomes import CONTROLS, GOLD_CODE, LABEL_CODE, PRED_CODE, Codes, read_pred
+from eval.metrics.record import Source
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
 from kg.base.provenance import manifest_path

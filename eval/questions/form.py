@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eval.claim_cues import SLOT
-from eval.linking import Mention, Token
+from eval.questions.cues import SLOT
+from eval.questions.linking import Mention, Token
 from kg.words.plain_text import words_of
 
 _NEGATIONS = frozenset(

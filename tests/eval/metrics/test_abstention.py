@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.abstention import (
+from eval.metrics.abstention import (
     HEADLINE,
     METRICS,
     POLICIES,
@@ -22,7 +22,7 @@ from eval.abstention import (
     published_block,
     won_by_controls,
 )
-from eval.outcomes import CELLS, control_counts, counts_of
+from eval.metrics.outcomes import CELLS, control_counts, counts_of
 
 TABLES = st.lists(st.integers(0, 3), min_size=CELLS, max_size=CELLS).map(
     lambda numbers: np.array(numbers, dtype=np.float64)
