@@ -1,8 +1,8 @@
 """The one table everything is derived from: label (E, C, U) × prediction, fifteen cells.
 
 A cell is numbered ``5 * label + prediction`` in the orders of ``LABELS`` and ``PREDS``. Arrays of
-length ``CELLS`` count cards per cell; metrics (``abstention.py``, beside this) are ratios of sums of
-cells, so whatever resamples or bounds them re-adds counts and never looks at a card again.
+length ``CELLS`` count cards per cell; metrics (``abstention.py``) are ratios of sums of cells, so
+whatever resamples or bounds them re-adds counts and never looks at a card again.
 """
 
 from __future__ import annotations
