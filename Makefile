@@ -15,7 +15,10 @@ NUM_NEAR   ?= $(NUM)
 SEED       ?= 12345
 # Results of another domain (or graph) never land among those of rivers.
 OUT        ?= results$(if $(KG),/$(basename $(notdir $(firstword $(KG)))),$(if $(filter-out rivers,$(DOMAIN)),/$(notdir $(DOMAIN:/=))))
-SYSTEMS    ?= kg graph_rag rag controls
+# A model (provider/model, docs/models.md) adds the systems that talk to one; nothing else changes.
+EPOCHE_MODEL ?=
+LLM_SYSTEMS  ?= raw rag_llm graph_rag_llm consistency
+SYSTEMS      ?= kg graph_rag rag controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -64,18 +67,21 @@ cards: setup ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= 
 near-miss: setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]
 	@$(EPOCHE) near-miss $(source_flags) $(pred_flags) --num $(NUM_NEAR) --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
 
-# What systems answer: the cards and the near-misses, whichever were made, as one set.
+# What systems answer: the cards and the near-misses, whichever were made, as one set; both are made if none was.
 card-set: setup
-	@[ -f '$(OUT)/context_cards.jsonl' ] || [ -f '$(OUT)/near_miss_cards.jsonl' ] || { echo "error: no cards in $(OUT)/. Run \`make cards\` first" >&2; exit 3; }
+	@[ -f '$(OUT)/context_cards.jsonl' ] || [ -f '$(OUT)/near_miss_cards.jsonl' ] || $(MAKE) --no-print-directory cards near-miss
 	@$(EPOCHE) join $$(ls $(OUT)/context_cards.jsonl $(OUT)/near_miss_cards.jsonl 2>/dev/null) --out '$(card_set)'
 
 EVALS := $(addprefix eval-,$(subst _,-,$(SYSTEMS)))
 
 eval: $(EVALS) ## Every system of SYSTEMS= over the cards
 
+# Answers of two models lie side by side, so that `make compare` sees both.
+model_slug = $(if $(filter $(subst -,_,$*),$(LLM_SYSTEMS)),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
+
 .PHONY: $(EVALS)
 $(EVALS): eval-%: card-set
-	@$(EPOCHE) eval --cards '$(card_set)' $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)_results.jsonl'
+	@$(EPOCHE) eval --cards '$(card_set)' $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)$(model_slug)_results.jsonl' $(EVAL_FLAGS)
 
 metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
 	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
@@ -83,7 +89,7 @@ metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and con
 report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
 	@$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' --out '$(OUT)/report.html'
 
-compare: setup ## Paired differences between the systems, with intervals, exact tests and Holm
+compare: eval ## Paired differences between the systems, with intervals, exact tests and Holm
 	@$(EPOCHE) compare $(scored) --seed $(SEED) --out '$(OUT)/comparison.json'
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
@@ -117,4 +123,4 @@ clean-results: ## Delete what runs wrote, when told YES=1
 help: ## This list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls   one system"
-	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= PYTHON="
+	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= EPOCHE_MODEL= EVAL_FLAGS= PYTHON="
