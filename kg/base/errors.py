@@ -171,6 +171,18 @@ class ShapesEngineError(EpocheError):
     exit_code = 22
 
 
+class ModelAccessError(EpocheError):
+    """The model cannot be used at all: no key, no such model, no such host, no quota left."""
+
+    exit_code = 23
+
+
+class ModelCallError(EpocheError):
+    """One call to a model failed for good; other calls may still succeed."""
+
+    exit_code = 24
+
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""
 

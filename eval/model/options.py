@@ -1,0 +1,41 @@
+"""How models are called: what steers the calls, and nothing that decides what they answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+
+class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Which model, how fast, how patiently, and where replies are kept.
+
+    What decides answers (temperature, length, seed, structured output) is no part of this: it
+    belongs to the system that asks, and is handed to ``ModelClient.open``. Clients with equal
+    options share one connection pool, one rate limit and one cache.
+
+    Attributes:
+        model: ``provider/model``; null means ``EPOCHE_MODEL`` from the environment or ``.env``.
+        concurrency: most requests in flight at once, and connections kept open.
+        requests_per_minute: most requests started a minute; null means no limit.
+        tokens_per_minute: most tokens a minute, prompt and reply together; null means no limit.
+        timeout_s: seconds one attempt may take, from sending it to the last byte of the reply.
+        max_retries: attempts after the first, for failures that may pass.
+        cache: SQLite file of replies; null means that none is kept.
+        prices: JSON file of prices that go before the shipped ones.
+        backoff_s: seconds before the first retry, doubled from one to the next, with jitter.
+        longest_wait_s: no wait between two attempts is longer, whatever the server asks for.
+        jitter_seed: makes the waits reproducible, for tests; null means that they are not.
+    """
+
+    model: str | None = None
+    concurrency: int = 16
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout_s: float = 60.0
+    max_retries: int = 8
+    cache: Path | None = None
+    prices: Path | None = None
+    backoff_s: float = 0.5
+    longest_wait_s: float = 60.0
+    jitter_seed: int | None = None
