@@ -39,7 +39,8 @@ in twenty gives none); ``none`` means that there is no interval (null value, or 
 not a sample)."""
 
 Table = dict[str, dict[str, Number]]
-"""Label (E, C, U) → prediction (YES, NO, UNKNOWN, INVALID, ERROR) → number of cards.
+"""Label (E, C, U) → prediction (YES, NO, UNKNOWN, INVALID, ERROR) → number of replies: one a card,
+or as many as the run has repeats.
 
 Whole numbers, except for the random control, where they are expectations."""
 
@@ -55,6 +56,7 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     """Method of the interval [``low``, ``high``]; the others are in ``intervals``."""
     numerator: Number = 0
     denominator: Number = 0
+    """Both 0 where the number is no ratio of counts (calibration, selective prediction)."""
     worst: float | None = None
     """The least favourable value attainable by reading each INVALID and ERROR reply as YES, NO
     or UNKNOWN; equals ``best`` when there are none. For FAR-NE the worst is the highest."""
@@ -64,6 +66,120 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     signature: str = ""
     intervals: dict[str, tuple[float, float]] = {}
     """Every interval computed, by method, for readers who prefer another."""
+
+
+class ConfidenceCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """On how many replies to headline cards a system says how sure it is."""
+
+    given: int
+    """Readable replies with a confidence: what calibration and selective prediction are about."""
+    missing: int
+    """Readable replies without."""
+    unreadable: int
+    """INVALID and ERROR, which can have none."""
+    reason: str = ""
+    """Why nothing is computed, or what is left out; empty when every reply has a confidence."""
+
+
+class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
+    """The replies of one bin of confidence: a bar of the reliability diagram. Never empty."""
+
+    low: float
+    high: float
+    """Equal-width bins are (low, high], the first [0, high]. For equal-mass bins these are the
+    least and greatest confidence inside, and replies of one confidence are never parted."""
+    n: int
+    n_right: int
+    confidence: float
+    """Mean confidence."""
+    accuracy: float
+    """``n_right / n``."""
+    accuracy_low: float
+    accuracy_high: float
+    """Wilson's interval; with repeats, over the cards of the bin."""
+
+
+class ExpectedError(msgspec.Struct, frozen=True, kw_only=True):
+    """The calibration error that a perfectly calibrated system shows by chance alone.
+
+    At the same number of replies, the same confidences and the same clusters' sizes, by
+    simulation. An error no greater than ``high`` is no evidence of miscalibration.
+    """
+
+    mean: float
+    high: float
+    """Its 95 % quantile (or the report's confidence level)."""
+    p: float
+    """Share of calibrated systems that show the observed error or a greater one, with one added
+    to both parts; small means miscalibrated."""
+
+
+class BrierParts(msgspec.Struct, frozen=True, kw_only=True):
+    """Brier score = reliability - resolution + uncertainty + within (equal-width bins)."""
+
+    reliability: float
+    """Mean squared gap between the confidence and accuracy of bins; 0 is best."""
+    resolution: float
+    """How far the bins' accuracies lie from the overall one; more is better."""
+    uncertainty: float
+    """accuracy · (1 - accuracy): the score of always stating the overall accuracy."""
+    within: float
+    """What the spread of confidences inside the bins adds."""
+
+
+class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether confidence means what it says, over the replies that carry one.
+
+    A reply is right when it counts in the numerator of ``accuracy``: its prediction equals gold.
+    """
+
+    n: int
+    accuracy: float
+    confidence: float
+    """Mean confidence; above ``accuracy`` is overconfidence."""
+    ece: MetricValue
+    """Expected calibration error over ten equal-width bins."""
+    ece_equal_mass: MetricValue
+    """The same over (at most) ten bins of equally many replies."""
+    brier: MetricValue
+    ece_expected: ExpectedError
+    ece_equal_mass_expected: ExpectedError
+    brier_parts: BrierParts
+    bins: tuple[ReliabilityBin, ...]
+    """Equal-width, empty ones left out, by rising confidence."""
+    bins_equal_mass: tuple[ReliabilityBin, ...]
+
+
+class RiskCoveragePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left when every reply below a confidence is withheld."""
+
+    threshold: float
+    """Least confidence accepted."""
+    coverage: float
+    """Share of the replies accepted."""
+    risk: float
+    """Share of wrong ones among the accepted (selective risk)."""
+    generalised_risk: float
+    """Share of all replies that are accepted and wrong: ``coverage · risk``."""
+
+
+class SelectiveReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether confidence sorts right from wrong, over the replies that carry one."""
+
+    n: int
+    aurc: MetricValue
+    """Area under the risk–coverage curve: mean selective risk over coverage; lower is better."""
+    augrc: MetricValue
+    """Area under the generalised risk–coverage curve; lower is better."""
+    aurc_best: float
+    """AURC of the same replies if every right one were surer than every wrong one."""
+    aurc_random: float
+    """AURC if confidence said nothing: the error rate."""
+    augrc_best: float
+    augrc_random: float
+    points: tuple[RiskCoveragePoint, ...]
+    """The curve by rising coverage, thinned to at most 200 points, the last at full coverage. The
+    areas are of the whole curve."""
 
 
 class GroupReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +214,17 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     per_difficulty: dict[str, GroupReport] = {}
     faithfulness: dict[str, GroupReport] = {}
     """``withheld`` and ``counterfactual`` cards, which never enter the headline."""
+    repeats: int = 1
+    """Replies per card. Above 1, table, counts, numerators and denominators count replies, and
+    no interval takes them for independent."""
+    self_consistency: MetricValue | None = None
+    """With repeats, the share of cards that got the same readable answer every time."""
+    confidence: ConfidenceCounts | None = None
+    """Null for controls that nobody ran."""
+    calibration: CalibrationReport | None = None
+    """Null when no reply carries a confidence: ``confidence.reason`` says so."""
+    selective: SelectiveReport | None = None
+    """Null likewise."""
     oracle: bool = False
     """True for a system its manifest declares exempt from the card's visible view."""
 
@@ -139,6 +266,11 @@ class Discordant(msgspec.Struct, frozen=True):
     neither: int
 
 
+TestName = Literal["mcnemar-exact", "wilcoxon", "cluster-bootstrap", "none"]
+"""``mcnemar-exact`` for a yes or no per card; ``wilcoxon`` on the cards' means when a system
+answered each card several times; ``cluster-bootstrap`` for ratios with random denominators."""
+
+
 class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Systems ``a`` and ``b`` on the same cards: ``difference`` is a's value less b's."""
 
@@ -152,12 +284,15 @@ class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     method: IntervalMethod = "none"
-    test: Literal["mcnemar-exact", "cluster-bootstrap", "none"] = "none"
+    test: TestName = "none"
     p: float | None = None
     p_holm: float | None = None
     """``p`` adjusted by Holm over all pairs compared on this metric under this policy."""
     discordant: Discordant | None = None
-    """For metrics that are a yes or no per card; null otherwise."""
+    """For metrics that are a yes or no per card; null otherwise, and with repeats."""
+    cohens_d: float | None = None
+    """Mean difference per card over the differences' standard deviation (d_z), for metrics whose
+    denominator the cards alone decide; null where the differences do not vary."""
     minimum_detectable_effect: float | None = None
     """The true difference found with 80 % power at this number of cards and this spread."""
     better: str | None = None
