@@ -59,11 +59,32 @@ def compare_systems(
         if baseline not in samples.observations.preds:
             raise ValueError(f"no such baseline: {baseline}")
         pairs = [(system, baseline) for system in systems if system != baseline]
-        systems = tuple(dict.fromkeys((*systems, baseline)))
+    return compare_pairs(samples, pairs, signature=signature)
+
+
+def compare_pairs(
+    samples: Samples,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    signature: Signature,
+    names: Sequence[str] = COMPARED,
+) -> tuple[PairedComparison, ...]:
+    """Compares the pairs that are named, each as first less second.
+
+    Args:
+        samples: the systems on shared draws.
+        pairs: names of systems; Holm's family are those of one metric and policy.
+        signature: as in ``compare_systems``.
+        names: the metrics.
+
+    Returns:
+        By policy, metric, then pair.
+    """
+    systems = dict.fromkeys(name for pair in pairs for name in pair)
     out: list[PairedComparison] = []
     for policy in samples.plan.policies:
         signed = replace(signature, policy=policy)
-        wanted = metrics(COMPARED, policy)
+        wanted = metrics(names, policy)
         alone = {name: samples.distribution(wanted, policy, name) for name in systems}
         spreads = [_spreads(alone[a], alone[b], samples.plan.confidence) for a, b in pairs]
         for column, metric in enumerate(wanted):
