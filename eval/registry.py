@@ -100,17 +100,10 @@ def _require_system(system: object, name: str) -> None:
         problem = f"what --system names is no system: it needs {', '.join(wanted)}"
     elif not isinstance(system.name, str) or not system.name.strip():
         problem = "the system's name is not a text"
-    elif any(map(inspect.iscoroutinefunction, _questions(system))):
-        problem = "answer() is a coroutine; it is called without await, so make it a plain function"
     if problem:
         raise SystemNotFoundError(
             problem, where=f"{name}: {type(system).__name__}", hint="See docs/adapters.md."
         )
-
-
-def _questions(system: object) -> tuple[object, ...]:
-    """The methods a system is asked through."""
-    return getattr(system, "answer", None), getattr(system, "answer_claim", None)
 
 
 def _call(factory: Callable[..., Any], options: SystemOptions) -> Any:

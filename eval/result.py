@@ -61,6 +61,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = ""
     difficulty: Difficulty | None = None
     cards: str = ""
+    repeat: int = 0
+    """Which repeat of the question this is, from 0; written only where it is not 0."""
     extra: dict[str, Any] = {}
 
 
@@ -81,6 +83,8 @@ def result_to_json(result: Result) -> dict[str, Any]:
     """One result as a JSON object, unknown keys last."""
     row: dict[str, Any] = msgspec.to_builtins(result)
     extra = row.pop("extra")
+    if not result.repeat:
+        del row["repeat"]
     return {**row, **extra}
 
 

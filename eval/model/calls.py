@@ -32,6 +32,7 @@ class CallLog:
             calls add up; a cached call counts the seconds it took when it was first made.
         prompt_tokens, completion_tokens: as the servers counted them.
         cost_usd: by the price table; null as soon as one call has no known price.
+        paid_usd: the part of it that was paid now, that is, not answered by the cache.
     """
 
     repeat: int = 0
@@ -44,12 +45,16 @@ class CallLog:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
+    paid_usd: float | None = 0.0
 
     def add(self, *, latency_s: float, usage: Usage | None, cached: bool) -> None:
         """Enters one reply."""
         self.calls += 1
         self.cached += cached
         self.latency_s += latency_s
+        if not cached and self.paid_usd is not None:
+            price = None if usage is None else usage.cost_usd
+            self.paid_usd = None if price is None else self.paid_usd + price
         if usage is None:
             self.cost_usd = None
             return

@@ -78,6 +78,7 @@ def test_the_ways_to_make_a_system(module: str) -> None:
     assert names(f"{module}:Wants") == ["wants-12345"]
     assert names(f"{module}:Creates") == ["created"]
     assert names(f"{module}:Optional") == ["with"]
+    assert names(f"{module}:Async") == ["plain"]
     assert names(f"{module}:several") == ["plain", "wants-12345"]
 
 
@@ -86,7 +87,6 @@ def test_the_ways_to_make_a_system(module: str) -> None:
     [
         ("Nameless", "name is not a text"),
         ("Half", "is no system"),
-        ("Async", "is a coroutine"),
         ("twins", "share a name"),
         ("nothing", "is no system"),
         ("number", "It has: Plain, Wants"),
