@@ -183,6 +183,12 @@ class ModelCallError(EpocheError):
     exit_code = 24
 
 
+class WeightsError(EpocheError):
+    """The weights of a local model are not the ones expected, or are of no use here."""
+
+    exit_code = 25
+
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""
 
