@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
-from kg.base.files import iter_records, sha256_bytes, to_json_bytes, write_jsonl_atomic
+from kg.base.files import iter_records, to_json_bytes, write_jsonl_atomic
 from kg.claims import GOLD_OF_LABEL, Claim, Gold, Label, Proof
 
 Difficulty = Literal["easy", "medium", "hard"]
@@ -113,10 +114,17 @@ def write_cards(path: Path | str, cards: Iterable[Card]) -> int:
 
 
 def card_set_hash(cards: Iterable[Card]) -> str:
-    """Hex SHA-256 that identifies a card set by content, in file order."""
-    return sha256_bytes(b"\n".join(_canonical(cards)))
+    """Hex SHA-256 that identifies a card set by content, in file order.
 
-
-def _canonical(cards: Iterable[Card]) -> Iterator[bytes]:
+    Takes the cards one by one and keeps none.
+    """
+    content = hashlib.sha256()
+    between = b""
     for card in cards:
-        yield to_json_bytes([card.id, card.facts, card.rules, card.question, card.gold, card.label])
+        content.update(between + _canonical(card))
+        between = b"\n"
+    return content.hexdigest()
+
+
+def _canonical(card: Card) -> bytes:
+    return to_json_bytes([card.id, card.facts, card.rules, card.question, card.gold, card.label])

@@ -189,6 +189,24 @@ class WeightsError(EpocheError):
     exit_code = 25
 
 
+class CostLimitError(EpocheError):
+    """A run stopped because its model calls have cost what ``--max-cost`` allows; rows are kept."""
+
+    exit_code = 25
+
+
+class TooManyErrorsError(EpocheError):
+    """A run stopped because too many questions in a row ended in ``ERROR``; rows are kept."""
+
+    exit_code = 26
+
+
+class IncompleteRunError(EpocheError):
+    """Shards to be merged lack rows, or a whole shard is missing."""
+
+    exit_code = 27
+
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""
 
