@@ -192,19 +192,19 @@ class WeightsError(EpocheError):
 class CostLimitError(EpocheError):
     """A run stopped because its model calls have cost what ``--max-cost`` allows; rows are kept."""
 
-    exit_code = 25
+    exit_code = 26
 
 
 class TooManyErrorsError(EpocheError):
     """A run stopped because too many questions in a row ended in ``ERROR``; rows are kept."""
 
-    exit_code = 26
+    exit_code = 27
 
 
 class IncompleteRunError(EpocheError):
     """Shards to be merged lack rows, or a whole shard is missing."""
 
-    exit_code = 27
+    exit_code = 28
 
 
 INTERRUPTED = 130
