@@ -6,8 +6,8 @@ incomparable is refused by name here, so that what computes them may trust its i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,9 @@ class Observations:
         oracles: systems whose manifests declare them exempt.
         sources: the files read.
         notes: what a reader of the numbers must know.
+        unanswered: by system, how many of the cards that any system answered it has no answer to;
+            those cards are left out. Systems that answered all are not named.
+        n_left_out: cards left out for that reason.
     """
 
     cards: str
@@ -70,6 +73,8 @@ class Observations:
     oracles: frozenset[str] = frozenset()
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
+    unanswered: Mapping[str, int] = field(default_factory=dict)
+    n_left_out: int = 0
 
     @property
     def n_clusters(self) -> int:
@@ -200,15 +205,20 @@ class _Reader:
 
 
 def read_observations(
-    paths: Sequence[Path | str], *, common: bool = False, distinguish: bool = False
+    paths: Sequence[Path | str],
+    *,
+    common: bool = False,
+    distinguish: bool = False,
+    suffixes: Mapping[Path, str] | None = None,
 ) -> Observations:
     """Reads result files of one card set.
 
     Args:
         paths: one or more files, each with one system or several.
         common: keep only the cards that every system answered, with a note, instead of refusing.
-        distinguish: where two files name the same system, add ``@`` and the file's stem to both,
-            instead of refusing the second answers.
+        distinguish: where two files name the same system, add ``@`` and the file's stem to both
+            (with its folders where stems are alike), instead of refusing the second answers.
+        suffixes: what to add to the names of a file's systems, instead.
 
     Raises:
         MissingFileError: no such file.
@@ -218,7 +228,7 @@ def read_observations(
     """
     files = [require_file(path, "result file") for path in paths]
     reader = _Reader()
-    renames = _renames(files) if distinguish else {}
+    renames = dict(suffixes) if suffixes else _renames(files) if distinguish else {}
     sources = [reader.read(path, rename=renames.get(path)) for path in files]
     order = sorted(reader.index, key=reader.index.__getitem__)
     count = len(order)
@@ -230,7 +240,11 @@ def read_observations(
             preds[name] = np.frombuffer(bytes(raw), dtype=np.uint8).astype(np.int16).astype(np.int8)
     kept, notes = _shared_cards(order, preds, reader.first_in, common=common)
     sources, oracles, manifest_notes = _with_manifests(sources, files, renames)
-    return _arrange(reader, order, kept, preds, sources, oracles, [*notes, *manifest_notes])
+    found = _arrange(reader, order, kept, preds, sources, oracles, [*notes, *manifest_notes])
+    unanswered = {
+        name: int(lacking) for name, codes in preds.items() if (lacking := (codes < 0).sum())
+    }
+    return replace(found, unanswered=unanswered, n_left_out=int((~kept).sum()))
 
 
 def _codes(row: _Row, path: Path, number: int) -> tuple[int, int]:
@@ -345,7 +359,12 @@ def _renames(files: Sequence[Path]) -> dict[Path, str]:
         for _, row in iter_decoded_lines(path, "result", decoder.decode):
             found.setdefault(row.system or path.stem, set()).add(path)
     shared = {path for paths in found.values() if len(paths) > 1 for path in paths}
-    return {path: f"@{path.stem}" for path in files if path in shared}
+    places = {path: [*path.absolute().parent.parts, path.stem] for path in files if path in shared}
+    for depth in range(1, max(map(len, places.values()), default=0) + 1):
+        names = {path: "/".join(parts[-depth:]) for path, parts in places.items()}
+        if len(set(names.values())) == len(names):
+            return {path: f"@{name}" for path, name in names.items()}
+    return {}
 
 
 def _with_manifests(
