@@ -207,6 +207,12 @@ class IncompleteRunError(EpocheError):
     exit_code = 28
 
 
+class GateFailedError(EpocheError):
+    """``epoche gate`` found a condition that does not hold, or a regression."""
+
+    exit_code = 100
+
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""
 
