@@ -228,12 +228,15 @@ def test_rag_can_retrieve_by_embeddings(
 
     asked: list[str] = []
 
-    def load_encoder(model: str) -> tuple[dense.Encoder, str]:
+    def load_embedder(model: str) -> dense.Embedder:
         asked.append(model)
-        return letters, "letters"
+        return dense.Embedder(letters, "letters", "ab" * 32)
 
-    monkeypatch.setattr(dense, "load_encoder", load_encoder)
-    told = replace(options, settings={"retriever": "dense", "model": "some/model", "top_k": "20"})
+    monkeypatch.setattr(dense, "load_embedder", load_embedder)
+    told = replace(
+        options, settings={"retriever": "dense", "embedder": "some/model", "top_k": "20"}
+    )
     assert answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
     retriever = read_manifest(tmp_path / "r.manifest.json").params["retriever"]
-    assert (asked, retriever) == (["some/model"], {"name": "dense", "model": "letters"})
+    assert asked == ["some/model"]
+    assert retriever == {"name": "dense", "embedder": "letters", "weights_sha256": "ab" * 32}

@@ -14,6 +14,7 @@ from eval.answers import read_answer
 from eval.reader import Reader
 from eval.registry import make_systems
 from eval.result import read_results
+from eval.retrieving import Library
 from eval.runner import run
 from eval.system import ClaimOracle, System, SystemOptions
 from eval.systems.rag import CardReader, Rag
@@ -87,9 +88,13 @@ CORPUS = [
 ]
 
 
+def rag_over(corpus: list[Passage], top_k: int) -> Rag:
+    return Rag(Library(corpus, BM25(corpus), top_k, "f" * 64, {"top_k": top_k}), Reader())
+
+
 @pytest.fixture
 def rag() -> Rag:
-    return Rag(BM25(CORPUS), CORPUS, Reader(), top_k=2, graph_sha256="f" * 64)
+    return rag_over(CORPUS, 2)
 
 
 @pytest.mark.parametrize(
@@ -135,10 +140,10 @@ def test_rag_names_everything_that_decides(rag: Rag) -> None:
 def test_top_k_limits_what_is_read() -> None:
     corpus = [*CORPUS, Passage("d", "The Rhine, the Rhine, the Main, the Main.")]
     question = view("Does the Elbe flow into the Rhine?")
-    assert Rag(BM25(corpus), corpus, Reader(), top_k=3).answer(question).pred == "NO"
+    assert rag_over(corpus, 3).answer(question).pred == "NO"
     found = [passage_id for passage_id, _ in BM25(corpus).search(question.question, 1)]
     assert found == ["c"]
-    assert Rag(BM25(corpus), corpus, Reader(), top_k=1).answer(question).pred == "NO"
+    assert rag_over(corpus, 1).answer(question).pred == "NO"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +155,10 @@ def test_top_k_limits_what_is_read() -> None:
         {"context": "web"},
         {"passages": "page"},
         {"context": "card", "top_k": "3"},
-        {"model": "x"},
+        {"embedder": "x"},
+        {"retriever": "dense", "fusion": "rrf"},
+        {"retriever": "hybrid", "dense_weight": "1.5"},
+        {"retriever": "hybrid", "fusion": "borda"},
     ],
 )
 def test_settings_without_sense_or_effect_are_refused(settings: dict[str, str]) -> None:

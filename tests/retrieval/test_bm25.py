@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kg.base.errors import DuplicateIdError
 from retrieval.bm25 import BM25
-from retrieval.dense import Dense
+from retrieval.dense import Dense, Embedder
 from retrieval.protocol import Passage, Retriever
 from retrieval.tokens import content_words
 
@@ -99,18 +99,25 @@ def letters(texts: object) -> np.ndarray:
     return np.array(rows, dtype=np.float32).reshape(len(rows), 26)
 
 
+TOY = Embedder(letters, "toy")
+
+
 def test_dense_ranks_by_cosine_with_settled_ties() -> None:
     corpus = [Passage("x", "aab"), Passage("y", "ccc"), Passage("z", "aabaab"), Passage("o", "1")]
-    retriever = Dense(corpus, letters, model="toy")
+    retriever = Dense(corpus, TOY)
     scores = retriever.get_scores("aab", 4)
     assert list(scores) == ["x", "z", "y", "o"], "length does not matter, order settles"
     assert scores["x"] == pytest.approx(1.0)
     assert scores["o"] == 0.0, "a text without a direction is similar to nothing"
     assert list(retriever.get_scores("aab", 4, {"y", "o"})) == ["y", "o"]
-    assert retriever.params() == {"name": "dense", "model": "toy"}
-    assert Dense([], letters, model="toy").search("a", 3) == []
+    assert retriever.params() == {
+        "name": "dense",
+        "embedder": "toy",
+        "weights_sha256": None,
+    }
+    assert Dense([], TOY).search("a", 3) == []
 
 
 def test_both_are_retrievers() -> None:
     assert isinstance(BM25(CORPUS), Retriever)
-    assert isinstance(Dense(CORPUS, letters, model="toy"), Retriever)
+    assert isinstance(Dense(CORPUS, TOY), Retriever)
