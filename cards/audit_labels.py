@@ -46,11 +46,12 @@ def main(
     from cards.audit import audit_cards
     from cards.card import read_cards
     from cards.kinds import FAITHFULNESS_KINDS
+    from cards.surface import tail
     from kg.base.errors import AuditFailedError
 
     read = read_cards(cards)
     main_set = [card for card in read if card.kind not in FAITHFULNESS_KINDS]
-    popularity = relabelling = None
+    popularity = relabelling = name = None
     if kg or shapes or domain:
         from cards.relabel import relabel
         from kg.knowledge import KnowledgeBase
@@ -58,6 +59,7 @@ def main(
         kb = KnowledgeBase.open(domain, kg or [], shapes or [], engine=engine.value)
         relabelling = relabel(read, kb.oracle)
         index = kb.graph.index
+        name = kb.words.name
 
         def popularity(term: str) -> int:
             """How many facts of the graph have the term as object."""
@@ -66,7 +68,7 @@ def main(
                 return 0
             return sum(len(index.subjects(p, node)) for p in index.predicates())
 
-    found = audit_cards(main_set, seed=seed, popularity=popularity)
+    found = audit_cards(main_set, seed=seed, popularity=popularity, name=name or tail)
     if as_json:
         report = {
             "audit": msgspec.to_builtins(found),

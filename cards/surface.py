@@ -1,14 +1,14 @@
 """What can be counted on a card without understanding it: the surface that must not tell labels.
 
-Works on any card file, so names are found by the words of the claim's IRIs (or literal values)
-that the question repeats, never by a graph.
+Works on any card file: names are found by the words of the claim's IRIs (or literal values) that
+the question repeats. Where IRIs are opaque (``Q584``), whoever has the graph hands in its labels.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
 import msgspec
@@ -126,12 +126,12 @@ class Sight(msgspec.Struct, frozen=True):
         return any(o and not s for s, o in both)
 
 
-def look(card: Card) -> Sight:
-    """Reads the surface of one card."""
+def look(card: Card, name: Callable[[str], str] = tail) -> Sight:
+    """Reads the surface of one card; ``name`` tells how a term is called."""
     asked = words(card.question)
     known = frozenset(asked)
-    subj = frozenset(words(tail(card.claim.subj))) & known - _FILLER
-    obj = frozenset(words(tail(card.claim.obj))) & known - _FILLER
+    subj = frozenset(words(name(card.claim.subj))) & known - _FILLER
+    obj = frozenset(words(name(card.claim.obj))) & known - _FILLER
     # "flow" in a question and "flows" in a fact are one word to any pattern matcher.
     relation = {w for w in known - subj - obj - _FILLER if len(w) > 2}
     relation |= {w + "s" for w in relation} | {w[:-1] for w in relation if w.endswith("s")}
@@ -166,7 +166,7 @@ COUNT_NAMES = (
 )
 
 
-def counts(card: Card, sight: Sight) -> list[float]:
+def counts(card: Card, sight: Sight, name: Callable[[str], str] = tail) -> list[float]:
     """The numbers named in ``COUNT_NAMES`` for one card."""
     lengths = [len(words(fact)) for fact in card.facts] or [0]
     heads = [words(fact)[:6] for fact in card.facts]
@@ -188,14 +188,14 @@ def counts(card: Card, sight: Sight) -> list[float]:
         sum(bool(sight.subj) and sight.subj <= frozenset(head[: name_words + 2]) for head in heads),
         sum(s and n for s, n in zip(subject, sight.negations, strict=True)),
         sum(bool(sight.question & fact) for fact in sight.facts),
-        len(frozenset(words(tail(card.claim.subj))) & frozenset(words(tail(card.claim.obj)))),
+        len(frozenset(words(name(card.claim.subj))) & frozenset(words(name(card.claim.obj)))),
         sum(map(str.isdigit, text)),
         sum(map(str.isdigit, card.question)),
         len({head[:2] for head in heads}),
     ]
 
 
-def file_popularity(cards: Sequence[Card]) -> dict[str, int]:
+def file_popularity(cards: Sequence[Card], name: Callable[[str], str] = tail) -> dict[str, int]:
     """How often each asked term's name occurs in the facts of the distinct contexts of a file.
 
     Keyed by the claim's term text. Contexts are counted once however many cards share them, so
@@ -205,7 +205,7 @@ def file_popularity(cards: Sequence[Card]) -> dict[str, int]:
     seen = Counter(word for context in contexts for fact in context for word in set(words(fact)))
     # The rarest word of a name bounds how often the whole name can occur: cheap and monotone.
     return {
-        term: min((seen[word] for word in words(tail(term))), default=0)
+        term: min((seen[word] for word in words(name(term))), default=0)
         for card in cards
         for term in (card.claim.subj, card.claim.obj)
     }

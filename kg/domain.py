@@ -74,6 +74,8 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     languages: tuple[str, ...] = ("en",)
     license: str = ""
     source: str = ""
+    built_by: str = ""
+    """Command that writes the graph, for domains too large to ship; shown, never run."""
     prefixes: dict[str, str] = {}
     naming: dict[str, str] = {}
     """Class IRI → Jinja2 template (``label``, ``iri``) for how its members are named."""
@@ -120,6 +122,7 @@ class _DomainTable(msgspec.Struct, kw_only=True):
     languages: tuple[str, ...] = ("en",)
     license: str = ""
     source: str = ""
+    built_by: str = ""
     prefixes: dict[str, str] = {}
     naming: dict[str, str] = {}
     predicates: dict[str, _PredicateTable] = {}
@@ -283,6 +286,7 @@ def _domain(table: _DomainTable, file: Path) -> Domain:
         languages=tuple(table.languages),
         license=table.license,
         source=table.source,
+        built_by=plain(table.built_by, _MAX_RULE),
         prefixes=dict(table.prefixes),
         naming=naming,
         predicates=predicates,

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
-from kg.base.errors import MissingShapesError, UnknownPredicateError
+from kg.base.errors import MissingFileError, MissingShapesError, UnknownPredicateError
 from kg.claims import Regime
 from kg.domain import Domain, adhoc_domain, load_domain
 from kg.graph import Graph
@@ -73,6 +73,7 @@ class KnowledgeBase:
                 where=", ".join(map(str, chosen.graph_files)),
                 hint="Give a SHACL file with --shapes.",
             )
+        _require_built(chosen)
         # What is made here stays: the collector, were it on, would walk the whole graph again and
         # again while shapes are read.
         with no_garbage_collection():
@@ -176,6 +177,17 @@ def local_name(iri: str) -> str:
 
 def _key(text: str) -> str:
     return re.sub(r"[\W_]+", "", split_name(text[:1_000]).casefold())
+
+
+def _require_built(domain: Domain) -> None:
+    """Says how to make a graph that is built where it is used and was not yet."""
+    for file in domain.graph_files:
+        if domain.built_by and not file.exists():
+            raise MissingFileError(
+                f"the graph of {domain.name} is built, not shipped, and was not built yet",
+                where=str(file),
+                hint=f"Run: {domain.built_by}",
+            )
 
 
 def _with_files(

@@ -37,7 +37,8 @@ _TOKEN = re.compile(
 )
 _FOLDED = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
-# Spellings of units as runs of tokens, by the unit as a domain writes it.
+# Spellings of units as runs of tokens, by the unit as a domain writes it; a unit that is not here is
+# known as the domain writes it.
 _UNITS: dict[str, tuple[str, ...]] = {
     "km": ("km", "kms", "kilometre", "kilometres", "kilometer", "kilometers"),
     "m": ("m", "metre", "metres", "meter", "meters", "masl"),
@@ -155,7 +156,9 @@ class MentionIndex:
         for iri in schema:
             if schema[iri] == "class":
                 self.classes.setdefault(name_key(kb.words.class_noun(iri)), iri)
-        units = [(tuple(s.split()), unit) for unit, all_ in _UNITS.items() for s in all_]
+        written = (unit_key(words.unit) for words in kb.domain.predicates.values())
+        spellings = {unit: (unit,) for unit in written if unit} | _UNITS
+        units = [(tuple(s.split()), unit) for unit, all_ in spellings.items() for s in all_]
         self._units = sorted(units, key=lambda pair: -len(pair[0]))
         self._longest_unit = len(self._units[0][0])
 

@@ -1,11 +1,15 @@
 """graph_rag reads paraphrased questions, answers what is licensed, and else says why not."""
 
 import json
+import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from shipped import open_shipped
 
 from cards.card import CardView
 from eval.questions.parsing import ClaimParser, Reading, Unread
@@ -176,7 +180,7 @@ def test_no_claim_is_read_from_questions_that_ask_none(
 
 @pytest.mark.parametrize("name", shipped_domains())
 def test_every_question_a_domain_writes_is_read_back(name: str) -> None:
-    kb = KnowledgeBase.shared(None if name == "rivers" else name)
+    kb = open_shipped(name)
     parser = ClaimParser(kb)
     wrong = []
     for pred in kb.domain.predicates:

@@ -1,10 +1,15 @@
 """Sentences: grammatical for any label, faithful to every value, plain whatever the graph holds."""
 
 import re
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+from shipped import open_shipped
 
 from kg.claims import Claim
 from kg.domain import Domain, PredicateWords, load_domain, shipped_domains
@@ -243,7 +248,7 @@ def rivers() -> KnowledgeBase:
 
 @pytest.mark.parametrize("name", shipped_domains())
 def test_no_shipped_sentence_is_malformed(name: str) -> None:
-    kb = KnowledgeBase.shared(None if name == "rivers" else name)
+    kb = open_shipped(name)
     bad = re.compile(
         r"\b(the the|a the|an the|the an|a an|the a|of of|is is)\b|\s[.,?]|[.?]{2}|[{}]|\bNone\b"
         r"|  |\ba (?=[aeio]\w)|\ban (?=[bcdfgjklmnpqrstvwxyz]\w)", re.IGNORECASE,
@@ -253,8 +258,12 @@ def test_no_shipped_sentence_is_malformed(name: str) -> None:
         for claim in kb.graph.claims(pred):
             questions = kb.words.questions(claim)
             statements = [kb.words.fact(claim), kb.words.denied(claim)]
+            labels = [kb.labels.label(term) for term in (claim.subj, claim.obj)]
             for text in (*statements, *questions):
                 seen += 1
+                # A name may be anything ("Huai'an", "’s-Gravenzande"); the words around it may not.
+                for label in sorted(labels, key=len, reverse=True):
+                    text = text.replace(label, "Name", 1)
                 assert text[0].isupper() or text[0].isdigit(), text
                 assert not bad.search(text), text
             assert all(text.endswith("?") for text in questions)
