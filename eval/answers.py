@@ -85,7 +85,8 @@ def read_answer(reply: object) -> tuple[Answer, str]:
     """Reads what a system returned.
 
     Returns:
-        The answer with every field of its declared type, and a note on what was put right.
+        The answer with every field of its declared type; and its own note with whatever was put
+        right.
     """
     if isinstance(reply, str):
         plain = _PLAIN.get(reply.strip().strip("\"'.!").upper())
@@ -96,6 +97,9 @@ def read_answer(reply: object) -> tuple[Answer, str]:
         kind = type(reply).__name__
         return Answer(pred="INVALID", raw=_clean(_shown(reply))), f"the system returned a {kind}"
     notes: list[str] = []
+    note: object = reply.note
+    if note:
+        notes.append(_cut(_clean(_shown(note)), MAX_ERROR_CHARS))
     pred: Pred = reply.pred
     if pred not in PREDS:
         notes.append(f"pred {_shown(pred)[:40]} is none of {', '.join(PREDS)}")

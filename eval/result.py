@@ -36,6 +36,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The reply before parsing, or the reason in words for a system that has no reply text."""
     usage: Usage | None = None
     error: str | None = None
+    note: str = ""
+    """What is worth knowing of this answer besides, in a few words; goes into the row's ``note``."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

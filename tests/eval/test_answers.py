@@ -245,3 +245,12 @@ def test_a_card_that_cannot_be_copied_is_an_error_row() -> None:
     broken = replace(secret_card(), question="\ud800")
     row = ask(Returns("YES"), broken, name="returns", card_set="0" * 64)
     assert row.pred == "ERROR"
+
+
+def test_an_answers_own_note_comes_before_what_was_put_right() -> None:
+    assert row_for(Answer(pred="NO", note="cut off")).extra == {"note": "cut off"}
+    both = row_for(Answer(pred="NO", note="cut off", confidence=7.0)).extra["note"]
+    assert both.startswith("cut off; confidence 7")
+    assert "note" not in row_for(Answer(pred="NO")).extra
+    assert len(row_for(Answer(pred="NO", note="x" * 9_000)).extra["note"]) < 600
+    assert row_for(Answer(pred="NO", note=3)).extra == {"note": "3"}  # type: ignore[arg-type]  # wrong on purpose
