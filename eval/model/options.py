@@ -25,6 +25,7 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
         prices: JSON file of prices that go before the shipped ones.
         backoff_s: seconds before the first retry, doubled from one to the next, with jitter.
         longest_wait_s: no wait between two attempts is longer, whatever the server asks for.
+        deadline_s: no retry begins later than so many seconds after the first attempt.
         jitter_seed: makes the waits reproducible, for tests; null means that they are not.
     """
 
@@ -38,4 +39,5 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     prices: Path | None = None
     backoff_s: float = 0.5
     longest_wait_s: float = 60.0
+    deadline_s: float = 900.0
     jitter_seed: int | None = None

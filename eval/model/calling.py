@@ -1,0 +1,262 @@
+"""One request until it is answered: the cache, the attempts, the waits between them.
+
+What several clients of one server share is here too: connection, cache, and what the server is
+known not to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from typing import NoReturn
+
+from eval.model.cache import ReplyCache, reply_key
+from eval.model.calls import CallLog
+from eval.model.connection import Connection
+from eval.model.environment import Variables
+from eval.model.failures import Failure, Kind, judge, retry_after_seconds
+from eval.model.options import ClientOptions
+from eval.model.providers import Endpoint
+from eval.model.wire import Received, read_body
+from kg.base.errors import ModelAccessError, ModelCallError
+
+_UNREACHED_RETRIES = 4
+"""Retries while nobody has ever answered at an address: a server may be starting, or not exist."""
+
+
+class FeatureRefusedError(Exception):
+    """The server does not do something it was asked for; ask without."""
+
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+        super().__init__(failure.what)
+
+
+class Caller:
+    """Sends requests to one server. Made by ``shared_caller``, closed by ``release``."""
+
+    def __init__(self, endpoint: Endpoint, options: ClientOptions, variables: Variables) -> None:
+        self.endpoint = endpoint
+        self._options = options
+        self._variables = variables
+        self._connection = Connection(endpoint, options)
+        self._cache = ReplyCache(options.cache) if options.cache is not None else None
+        self._under_way: dict[bytes, asyncio.Future[None]] = {}
+        self._jitter = random.Random(options.jitter_seed)  # noqa: S311 - spreads waits
+        self._answered = False
+        self._server = f"{endpoint.base_url} {endpoint.model}"
+        self.refused = set() if self._cache is None else self._cache.refused(self._server)
+        self.users = 0
+
+    def note_refused(self, feature: str) -> None:
+        """Remembers that the server does not do ``feature``."""
+        self.refused.add(feature)
+        if self._cache is not None:
+            self._cache.note_refused(self._server, feature)
+
+    async def fetch(
+        self, body: bytes, *, log: CallLog, sample: int, max_tokens: int
+    ) -> tuple[Received, bool]:
+        """The reply to one request, and whether it came from the cache.
+
+        Args:
+            body: the request as JSON.
+            log: where retries are counted, and which says which repeat this is.
+            sample: which of several samples of one answer.
+            max_tokens: most tokens the reply may have.
+
+        Raises:
+            FeatureRefusedError: the server does not take the response format, or gives no
+                log-probabilities.
+            ModelAccessError: every call would fail.
+            ModelCallError: this one failed for good.
+        """
+        if self._cache is None:
+            return await self._send(body, log, max_tokens), False
+        key = reply_key(self.endpoint.base_url, body, log.repeat, sample)
+        # The same request may be under way already, from another system: one reply serves both,
+        # or the rows would depend on which of two replies came first.
+        while (earlier := self._under_way.get(key)) is not None:
+            await asyncio.wait((earlier,))
+        known = self._cache.get(key)
+        if known is not None:
+            return known, True
+        done = self._under_way[key] = asyncio.get_running_loop().create_future()
+        try:
+            received = await self._send(body, log, max_tokens)
+            if _is_answer(received):
+                received = self._cache.put(key, received)
+        finally:
+            del self._under_way[key]
+            done.set_result(None)
+        return received, False
+
+    async def stream(self, body: bytes, *, log: CallLog, max_tokens: int) -> AsyncIterator[object]:
+        """The chunks of a streamed reply; retried only until the first of them has come.
+
+        Raises:
+            ModelAccessError, ModelCallError: as ``fetch``.
+        """
+        begun = False
+        attempts = self._attempts(log)
+        while True:
+            try:
+                async for chunk in self._connection.chat_stream(body, max_tokens):
+                    begun = self._answered = True
+                    yield chunk
+            except _failures() as error:
+                failure = judge(error)
+                if begun:
+                    self._give_up(failure, error)
+                await attempts.after(failure, error)
+            else:
+                return
+
+    async def models(self) -> list[str]:
+        """Names of the models the server lists.
+
+        Raises:
+            ModelAccessError, ModelCallError: as ``fetch``.
+        """
+        attempts = self._attempts(CallLog())
+        while True:
+            try:
+                found = await self._connection.models()
+            except _failures() as error:
+                await attempts.after(judge(error), error)
+            else:
+                self._answered = True
+                return found
+
+    async def aclose(self) -> None:
+        """Closes connections and the cache."""
+        await self._connection.aclose()
+        if self._cache is not None:
+            self._cache.close()
+
+    async def _send(self, body: bytes, log: CallLog, max_tokens: int) -> Received:
+        attempts = self._attempts(log)
+        while True:
+            try:
+                raw, latency_s, reserved = await self._connection.chat(body, max_tokens)
+                self._answered = True
+                received = read_body(raw, latency_s)
+            except _failures() as error:
+                failure = judge(error)
+                if failure.kind is Kind.refused:
+                    return Received("", "content_filter", self._variables.hide(failure.what))
+                await attempts.after(failure, error)
+                continue
+            if received.prompt_tokens is not None:
+                used = received.prompt_tokens + (received.completion_tokens or 0)
+                self._connection.count(reserved, used)
+            return self._without_key(received)
+
+    def _without_key(self, received: Received) -> Received:
+        """Keeps a key out of results and cache that a hostile or broken server says back."""
+        key = self.endpoint.key
+        if key and (key in received.text or key in (received.refusal or "")):
+            import msgspec
+
+            hide = self._variables.hide
+            refusal = None if received.refusal is None else hide(received.refusal)
+            return msgspec.structs.replace(
+                received, text=hide(received.text), refusal=refusal, logprobs=None
+            )
+        return received
+
+    def _attempts(self, log: CallLog) -> _Attempts:
+        return _Attempts(self, log)
+
+    def _give_up(self, failure: Failure, error: Exception, retries: int = 0) -> NoReturn:
+        what = self._variables.hide(failure.what)
+        where = f"{self.endpoint.name} at {self.endpoint.base_url}"
+        if failure.kind in {Kind.format, Kind.logprobs}:
+            raise FeatureRefusedError(Failure(failure.kind, what)) from error
+        never_reached = failure.kind is Kind.unreached and not self._answered
+        if failure.kind is Kind.access or never_reached:
+            raise ModelAccessError(
+                f"the model cannot be used: {what}",
+                where=where,
+                hint="Check name, address and key with: epoche test-connection",
+            ) from error
+        tried = f" after {retries} retries" if retries else ""
+        raise ModelCallError(f"a model call failed{tried}: {what}", where=where) from error
+
+
+class _Attempts:
+    """Decides after each failed attempt of one call whether there is another, and when."""
+
+    def __init__(self, caller: Caller, log: CallLog) -> None:
+        self._caller = caller
+        self._log = log
+        self._retries = 0
+        self._start = time.monotonic()
+
+    async def after(self, failure: Failure, error: Exception) -> None:
+        """Waits as long as a failure calls for.
+
+        Raises:
+            FeatureRefusedError, ModelAccessError, ModelCallError: there is no further attempt.
+        """
+        caller, options = self._caller, self._caller._options
+        most = options.max_retries
+        if failure.kind is Kind.unreached and not caller._answered:
+            most = min(most, _UNREACHED_RETRIES)
+        spent = time.monotonic() - self._start
+        passing = failure.kind in {Kind.again, Kind.unreached}
+        if not passing or self._retries >= most or spent >= options.deadline_s:
+            caller._give_up(failure, error, self._retries)
+        # Full jitter over the upper half: spread enough to part callers that failed together.
+        longest = min(options.backoff_s * 2.0**self._retries, options.longest_wait_s)
+        wait = longest * caller._jitter.uniform(0.5, 1.0)
+        asked = retry_after_seconds(failure.retry_after, time.time())
+        if asked is not None:
+            asked = min(asked, options.longest_wait_s)
+            caller._connection.pause(asked)
+            wait = asked + min(wait, options.backoff_s) * caller._jitter.random()
+        self._retries += 1
+        self._log.retries += 1
+        await asyncio.sleep(wait)
+
+
+def _is_answer(received: Received) -> bool:
+    """Whether a reply may be kept: not empty, not refused. Cut off by ``max_tokens`` is one."""
+    refused = received.refusal is not None or received.finish_reason == "content_filter"
+    return bool(received.text.strip()) and not refused
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What an attempt may raise; all else is a bug and keeps its traceback."""
+    import aiohttp
+    import httpx2
+    from openai import OpenAIError
+
+    from eval.model.failures import ReplyTooLargeError
+    from eval.model.wire import ReportedError, UnreadableBodyError
+
+    ours = (ReplyTooLargeError, ReportedError, UnreadableBodyError)
+    return (*ours, OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError)
+
+
+_callers: dict[tuple[Endpoint, ClientOptions], Caller] = {}
+
+
+def shared_caller(endpoint: Endpoint, options: ClientOptions, variables: Variables) -> Caller:
+    """The caller for these, one for all who ask; each must ``release`` it once."""
+    key = (endpoint, options)
+    if key not in _callers:
+        _callers[key] = Caller(endpoint, options, variables)
+    _callers[key].users += 1
+    return _callers[key]
+
+
+async def release(caller: Caller) -> None:
+    """Gives a shared caller back; the last one closes it."""
+    caller.users -= 1
+    if not caller.users:
+        for key in [key for key, value in _callers.items() if value is caller]:
+            del _callers[key]
+        await caller.aclose()

@@ -1,0 +1,70 @@
+"""Addresses and keys, from the environment and the ``.env`` file of the current folder.
+
+The file is read as text: nothing in it is executed or put into ``os.environ``, so no child process
+inherits it, and what the environment says goes before what the file says.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from eval.redaction import hide_secrets
+from kg.base.errors import SettingError
+
+MAX_FILE_BYTES = 64 * 1024
+"""A longer ``.env`` is refused: it is some other file."""
+
+
+class Variables:
+    """Environment variables, with those of a ``.env`` file behind them.
+
+    A variable that is blank counts as not set, as in most shells' ``${NAME:-default}``.
+    """
+
+    def __init__(self, environment: Mapping[str, str], file: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._file = file
+
+    def get(self, name: str) -> str | None:
+        """The value of ``name``, the environment's before the file's; null when not set."""
+        value = self._environment.get(name, "").strip() or self._file.get(name, "").strip()
+        return value or None
+
+    def is_from_file(self, name: str) -> bool:
+        """Whether the value of ``name`` comes from the ``.env`` file."""
+        return not self._environment.get(name, "").strip() and bool(self.get(name))
+
+    def hide(self, text: str) -> str:
+        """``text`` without the secrets of the environment and of the file."""
+        return hide_secrets(text, {**self._file, **self._environment})
+
+
+def read_variables(folder: Path | None = None) -> Variables:
+    """Reads the environment and the ``.env`` of ``folder``, by default the current one.
+
+    Raises:
+        SettingError: the file is too long, cannot be read or is not UTF-8 text.
+    """
+    path = (folder or Path.cwd()) / ".env"
+    if not path.is_file():
+        return Variables(os.environ, {})
+    from dotenv import dotenv_values
+
+    try:
+        with path.open("rb") as handle:
+            raw = handle.read(MAX_FILE_BYTES + 1)
+        text = raw.decode("utf-8-sig")
+    except OSError as error:
+        raise SettingError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise SettingError("is not UTF-8 text", where=str(path)) from error
+    if len(raw) > MAX_FILE_BYTES:
+        raise SettingError(
+            f"is longer than {MAX_FILE_BYTES} bytes", where=str(path), hint="Is it another file?"
+        )
+    # Without interpolation a value such as ${HOME} stays the text it is.
+    pairs = dotenv_values(stream=io.StringIO(text), interpolate=False)
+    return Variables(os.environ, {name: value for name, value in pairs.items() if value})
