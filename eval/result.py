@@ -37,7 +37,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     error: str | None = None
     note: str = ""
-    """What is worth knowing of this answer besides, in a few words; goes into the row's ``note``."""
+    """What is worth knowing of this answer besides, in a few words: the row's ``note``."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
