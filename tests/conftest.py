@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+if TYPE_CHECKING:
+    from servers.llama_server import LlamaServer
+    from servers.scripted_server import ScriptedServer
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,3 +66,21 @@ def shop(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def llama_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+    """A real OpenAI-compatible server with a tiny random model: its answers are noise."""
+    from servers.llama_server import llama_server as serving
+
+    with serving(tmp_path_factory.mktemp("llama")) as server:
+        yield server
+
+
+@pytest.fixture
+def scripted_server() -> Iterator[ScriptedServer]:
+    """An OpenAI-compatible server that does what the test tells it."""
+    from servers.scripted_server import ScriptedServer
+
+    with ScriptedServer() as server:
+        yield server
