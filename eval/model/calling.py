@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncIterator
 from typing import NoReturn
 
@@ -16,14 +15,12 @@ from eval.model.cache import ReplyCache, reply_key
 from eval.model.calls import CallLog
 from eval.model.connection import Connection
 from eval.model.environment import Variables
-from eval.model.failures import Failure, Kind, judge, retry_after_seconds
+from eval.model.failures import Failure, Kind, ReplyTooLargeError, judge
 from eval.model.options import ClientOptions
 from eval.model.providers import Endpoint
-from eval.model.wire import Received, read_body
+from eval.model.retrying import Attempts
+from eval.model.wire import Received, ReportedError, UnreadableBodyError, read_body
 from kg.base.errors import ModelAccessError, ModelCallError
-
-_UNREACHED_RETRIES = 4
-"""Retries while nobody has ever answered at an address: a server may be starting, or not exist."""
 
 
 class FeatureRefusedError(Exception):
@@ -100,7 +97,7 @@ class Caller:
             ModelAccessError, ModelCallError: as ``fetch``.
         """
         begun = False
-        attempts = self._attempts(log)
+        attempts = self._attempts()
         while True:
             try:
                 async for chunk in self._connection.chat_stream(body, max_tokens):
@@ -110,7 +107,7 @@ class Caller:
                 failure = judge(error)
                 if begun:
                     self._give_up(failure, error)
-                await attempts.after(failure, error)
+                await self._wait(attempts, failure, error, log)
             else:
                 return
 
@@ -120,12 +117,12 @@ class Caller:
         Raises:
             ModelAccessError, ModelCallError: as ``fetch``.
         """
-        attempts = self._attempts(CallLog())
+        attempts = self._attempts()
         while True:
             try:
                 found = await self._connection.models()
             except _failures() as error:
-                await attempts.after(judge(error), error)
+                await self._wait(attempts, judge(error), error, CallLog())
             else:
                 self._answered = True
                 return found
@@ -137,7 +134,7 @@ class Caller:
             self._cache.close()
 
     async def _send(self, body: bytes, log: CallLog, max_tokens: int) -> Received:
-        attempts = self._attempts(log)
+        attempts = self._attempts()
         while True:
             try:
                 raw, latency_s, reserved = await self._connection.chat(body, max_tokens)
@@ -147,7 +144,7 @@ class Caller:
                 failure = judge(error)
                 if failure.kind is Kind.refused:
                     return Received("", "content_filter", self._variables.hide(failure.what))
-                await attempts.after(failure, error)
+                await self._wait(attempts, failure, error, log)
                 continue
             if received.prompt_tokens is not None:
                 used = received.prompt_tokens + (received.completion_tokens or 0)
@@ -167,8 +164,24 @@ class Caller:
             )
         return received
 
-    def _attempts(self, log: CallLog) -> _Attempts:
-        return _Attempts(self, log)
+    def _attempts(self) -> Attempts:
+        return Attempts(self._options, self._jitter)
+
+    async def _wait(
+        self, attempts: Attempts, failure: Failure, error: Exception, log: CallLog
+    ) -> None:
+        """Waits before the next attempt.
+
+        Raises:
+            FeatureRefusedError, ModelAccessError, ModelCallError: there is none.
+        """
+        wait = attempts.next_wait(failure, reached=self._answered)
+        if wait is None:
+            self._give_up(failure, error, attempts.retries)
+        if wait.everyone:
+            self._connection.pause(wait.everyone)
+        log.retries += 1
+        await asyncio.sleep(wait.seconds)
 
     def _give_up(self, failure: Failure, error: Exception, retries: int = 0) -> NoReturn:
         what = self._variables.hide(failure.what)
@@ -180,46 +193,10 @@ class Caller:
             raise ModelAccessError(
                 f"the model cannot be used: {what}",
                 where=where,
-                hint="Check name, address and key with: epoche test-connection",
+                hint=f"Check it with: epoche test-connection --model {self.endpoint.name}",
             ) from error
         tried = f" after {retries} retries" if retries else ""
         raise ModelCallError(f"a model call failed{tried}: {what}", where=where) from error
-
-
-class _Attempts:
-    """Decides after each failed attempt of one call whether there is another, and when."""
-
-    def __init__(self, caller: Caller, log: CallLog) -> None:
-        self._caller = caller
-        self._log = log
-        self._retries = 0
-        self._start = time.monotonic()
-
-    async def after(self, failure: Failure, error: Exception) -> None:
-        """Waits as long as a failure calls for.
-
-        Raises:
-            FeatureRefusedError, ModelAccessError, ModelCallError: there is no further attempt.
-        """
-        caller, options = self._caller, self._caller._options
-        most = options.max_retries
-        if failure.kind is Kind.unreached and not caller._answered:
-            most = min(most, _UNREACHED_RETRIES)
-        spent = time.monotonic() - self._start
-        passing = failure.kind in {Kind.again, Kind.unreached}
-        if not passing or self._retries >= most or spent >= options.deadline_s:
-            caller._give_up(failure, error, self._retries)
-        # Full jitter over the upper half: spread enough to part callers that failed together.
-        longest = min(options.backoff_s * 2.0**self._retries, options.longest_wait_s)
-        wait = longest * caller._jitter.uniform(0.5, 1.0)
-        asked = retry_after_seconds(failure.retry_after, time.time())
-        if asked is not None:
-            asked = min(asked, options.longest_wait_s)
-            caller._connection.pause(asked)
-            wait = asked + min(wait, options.backoff_s) * caller._jitter.random()
-        self._retries += 1
-        self._log.retries += 1
-        await asyncio.sleep(wait)
 
 
 def _is_answer(received: Received) -> bool:
@@ -233,9 +210,6 @@ def _failures() -> tuple[type[Exception], ...]:
     import aiohttp
     import httpx2
     from openai import OpenAIError
-
-    from eval.model.failures import ReplyTooLargeError
-    from eval.model.wire import ReportedError, UnreadableBodyError
 
     ours = (ReplyTooLargeError, ReportedError, UnreadableBodyError)
     return (*ours, OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
-from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import NamedTuple
 
@@ -150,24 +149,3 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         if isinstance(os_error, BaseException):
             yield os_error
         current = current.__cause__ or current.__context__
-
-
-def retry_after_seconds(header: str | None, now: float) -> float | None:
-    """Seconds a ``Retry-After`` header asks to wait; null when it is absent or says nothing.
-
-    Args:
-        header: seconds, or an HTTP date (RFC 9110, section 10.2.3).
-        now: the present in Unix time.
-    """
-    if header is None:
-        return None
-    text = header.strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - now
-        except (ValueError, OverflowError, OSError):
-            return None
-    # A date gone by means now; "nan" and "inf" mean nothing.
-    return max(seconds, 0.0) if abs(seconds) < float("inf") else None
