@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import product
 
 import numpy as np
@@ -146,10 +146,13 @@ class Metric:
         if self.about_replies:
             value = self.value(counts)
             return value, value
-        values = [v for case in _readings(counts) if (v := self.value(case)) is not None]
-        if not values:
+        cases = _readings(counts.tobytes())
+        tops, bottoms = cases @ self.numerator, cases @ self.denominator
+        known = bottoms > 0
+        if not known.any():
             return None, None
-        low, high = min(values), max(values)
+        values = tops[known] / bottoms[known]
+        low, high = float(values.min()), float(values.max())
         return (high, low) if self.higher_is_better is False else (low, high)
 
 
@@ -270,14 +273,24 @@ def _weights(terms: str, outcomes: Mapping[str, str]) -> Floats:
     return weights.reshape(CELLS)
 
 
-def _readings(counts: Floats) -> Iterable[Floats]:
-    """The extreme ways to read a table's unreadable replies; the table itself if it has none."""
-    table = counts.reshape(len(LABELS), len(PREDS))
+@lru_cache(maxsize=64)
+def _readings(counts: bytes) -> Floats:
+    """The extreme ways to read a table's unreadable replies; the table itself if it has none.
+
+    Args:
+        counts: the bytes of cell counts; all metrics of one table ask for the same.
+
+    Returns:
+        Cell counts, shape (cases, ``CELLS``).
+    """
+    table = np.frombuffer(counts).reshape(len(LABELS), len(PREDS))
     first = len(PREDS) - len(UNREADABLE)
     unread = table[:, first:].sum(axis=1)
     choices = [range(first) if unread[code] else (0,) for code in range(len(LABELS))]
+    cases = []
     for means in product(*choices):
         case = table.copy()
         case[:, first:] = 0
         case[np.arange(len(LABELS)), means] += unread
-        yield case.reshape(CELLS)
+        cases.append(case.reshape(CELLS))
+    return np.array(cases)

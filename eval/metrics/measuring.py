@@ -245,7 +245,7 @@ def _bootstrapped(
     """All metrics over the headline cards, or those of one difficulty, with the bootstrap."""
     wanted = metrics(SYSTEM_METRICS, policy)
     counts = samples.counts(policy, system, difficulty)
-    distribution = samples.distribution(wanted, policy, system, difficulty)
+    distribution = samples.distribution(wanted, policy, system, difficulty, merge=True)
     resampled = distribution.intervals(samples.plan.confidence)
     group = f"difficulty:{difficulty}" if difficulty else ""
     signature = base.of("", group=group)

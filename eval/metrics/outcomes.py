@@ -45,33 +45,41 @@ def read_pred(value: object) -> int:
 
 
 def count_cells(labels: Codes, preds: Codes) -> Floats:
-    """Cards per cell.
+    """Replies per cell.
 
     Args:
         labels: label codes, shape (n,).
-        preds: prediction codes, shape (n,).
+        preds: prediction codes, shape (n,) or (n, repeats).
 
     Returns:
         Counts, shape (``CELLS``,).
     """
-    cells = labels.astype(np.int64) * len(PREDS) + preds
-    return np.bincount(cells, minlength=CELLS).astype(np.float64)
+    cells = _cells(labels, preds)
+    return np.bincount(cells.ravel(), minlength=CELLS).astype(np.float64)
 
 
 def cluster_cells(labels: Codes, preds: Codes, clusters: NDArray[np.int64], n: int) -> Floats:
-    """Cards per cluster and cell: the sufficient statistics of every metric.
+    """Replies per cluster and cell: the sufficient statistics of every metric.
 
     Args:
         labels: label codes, shape (cards,).
-        preds: prediction codes, shape (cards,).
+        preds: prediction codes, shape (cards,) or (cards, repeats).
         clusters: cluster numbers below ``n``, shape (cards,).
         n: number of clusters, those without cards included.
 
     Returns:
         Counts, shape (n, ``CELLS``).
     """
-    cells = clusters * CELLS + labels.astype(np.int64) * len(PREDS) + preds
-    return np.bincount(cells, minlength=n * CELLS).reshape(n, CELLS).astype(np.float64)
+    cells = _cells(labels, preds)
+    own = clusters if preds.ndim == 1 else clusters[:, None]
+    places = (own * CELLS + cells).ravel()
+    return np.bincount(places, minlength=n * CELLS).reshape(n, CELLS).astype(np.float64)
+
+
+def _cells(labels: Codes, preds: Codes) -> NDArray[np.int64]:
+    """Cell numbers, in the shape of ``preds``."""
+    rows = labels.astype(np.int64) * len(PREDS)
+    return (rows if preds.ndim == 1 else rows[:, None]) + preds
 
 
 def table_of(counts: Floats, *, labels: tuple[Label, ...] = LABELS) -> Table:

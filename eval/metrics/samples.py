@@ -17,11 +17,15 @@ from eval.stats.intervals import (
     RESAMPLES,
     SEED,
     Distribution,
+    Draws,
     Floats,
     Resampled,
+    joined,
     ratio_distribution,
     resample_blocks,
 )
+
+_NO_DIFFICULTY = "none"
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Samples:
         difficulties: those that occur among the headline cards, easy to hard.
         n_cards: headline cards.
         n_clusters: clusters among them.
+        draws: the resamples that every statistic of every system shares.
     """
 
     observations: Observations
@@ -58,6 +63,7 @@ class Samples:
     difficulties: tuple[str, ...] = ()
     n_cards: int = 0
     n_clusters: int = 0
+    draws: Draws = field(init=False, repr=False)
     _chosen: NDArray[np.int64] = field(init=False, repr=False)
     _clusters: NDArray[np.int64] = field(init=False, repr=False)
     _blocks: dict[tuple[PolicyName, str, str], Resampled] = field(init=False, repr=False)
@@ -71,7 +77,13 @@ class Samples:
         self.n_clusters = int(names.size)
         found = {seen.difficulties[card] for card in self._chosen}
         self.difficulties = tuple(name for name in ("easy", "medium", "hard") if name in found)
+        self.draws = Draws(self.n_clusters, self.plan.resamples, self.plan.seed)
         self._blocks = self._resample()
+
+    @property
+    def clusters(self) -> NDArray[np.int64]:
+        """Cluster numbers of the headline cards; shape (n_cards,)."""
+        return self._clusters
 
     def labels(self, policy: PolicyName) -> Codes:
         """Label codes of the headline cards, as the policy decides them; shape (n_cards,)."""
@@ -79,8 +91,19 @@ class Samples:
         return (seen.golds if policy == "published" else seen.labels)[self._chosen]
 
     def preds(self, system: str) -> Codes:
-        """A system's prediction codes on the headline cards; shape (n_cards,)."""
+        """A system's prediction codes on the headline cards.
+
+        Shape (n_cards,), or (n_cards, repeats) where it answered each several times.
+        """
         return self.observations.preds[system][self._chosen]
+
+    def confidences(self, system: str) -> Floats | None:
+        """A system's stated confidences on the headline cards, nan where there is none.
+
+        In the shape of ``preds``; ``None`` if it states none at all.
+        """
+        stated = self.observations.confidences.get(system)
+        return None if stated is None else stated[self._chosen]
 
     def of_difficulty(self, difficulty: str) -> NDArray[np.bool_]:
         """Which headline cards are of a difficulty; shape (n_cards,)."""
@@ -98,14 +121,29 @@ class Samples:
         return self.resampled(policy, system, difficulty).totals
 
     def distribution(
-        self, metrics: Iterable[Metric], policy: PolicyName, system: str, difficulty: str = ""
+        self,
+        metrics: Iterable[Metric],
+        policy: PolicyName,
+        system: str,
+        difficulty: str = "",
+        *,
+        merge: bool = False,
     ) -> Distribution:
-        """The bootstrap distribution of some metrics, one column each."""
+        """The bootstrap distribution of some metrics, one column each.
+
+        Args:
+            metrics: which.
+            policy: under which reading.
+            system: whose.
+            difficulty: of the cards; empty for all headline cards.
+            merge: faster, but of no use for paired differences (see ``ratio_distribution``).
+        """
         wanted = list(metrics)
         return ratio_distribution(
             self.resampled(policy, system, difficulty),
             np.array([metric.numerator for metric in wanted]),
             np.array([metric.denominator for metric in wanted]),
+            merge=merge,
         )
 
     def _resample(self) -> dict[tuple[PolicyName, str, str], Resampled]:
@@ -113,23 +151,32 @@ class Samples:
         same = bool(np.array_equal(seen.labels, seen.golds))
         # Where labels and gold agree, as they should, both policies read the same cells.
         tables: tuple[PolicyName, ...] = ("licensed",) if same else plan.policies
-        masks = {"": np.ones(self.n_cards, dtype=np.bool_)}
-        masks |= {name: self.of_difficulty(name) for name in self.difficulties}
-        keys: list[tuple[PolicyName, str, str]] = []
-        blocks: list[Floats] = []
-        for policy in tables:
-            labels = self.labels(policy)
-            for system in seen.preds:
-                preds = self.preds(system)
-                for name, mask in masks.items():
-                    keys.append((policy, system, name))
-                    clusters = self._clusters[mask]
-                    blocks.append(
-                        cluster_cells(labels[mask], preds[mask], clusters, self.n_clusters)
-                    )
-        done = dict(zip(keys, resample_blocks(blocks, plan.resamples, plan.seed), strict=True))
+        masks = {name: self.of_difficulty(name) for name in self.difficulties}
+        # With the cards of no known difficulty, the parts make up the whole.
+        rest = np.ones(self.n_cards, dtype=np.bool_)
+        for mask in masks.values():
+            rest &= ~mask
+        if rest.any() or not masks:
+            masks[_NO_DIFFICULTY] = rest
+        keys = [(policy, system) for policy in tables for system in seen.preds]
+        blocks = [
+            cluster_cells(
+                self.labels(policy)[mask],
+                self.preds(system)[mask],
+                self._clusters[mask],
+                self.n_clusters,
+            )
+            for policy, system in keys
+            for mask in masks.values()
+        ]
+        parts = iter(resample_blocks(blocks, self.draws))
+        done: dict[tuple[PolicyName, str, str], Resampled] = {}
+        for policy, system in keys:
+            own = {name: next(parts) for name in masks}
+            done[policy, system, ""] = joined(list(own.values()))
+            own.pop(_NO_DIFFICULTY, None)
+            done |= {(policy, system, name): part for name, part in own.items()}
         if same:
             for policy in plan.policies:
-                for _, system, name in keys:
-                    done[policy, system, name] = done["licensed", system, name]
+                done |= {(policy, *key[1:]): part for key, part in list(done.items())}
         return done

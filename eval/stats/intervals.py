@@ -10,8 +10,9 @@ Sources: Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -29,6 +30,9 @@ FEW_CLUSTERS = 10
 
 _NORMAL = NormalDist()
 _DRAWS_AT_ONCE = 4_000_000
+_KEPT_AT_MOST = 64_000_000
+"""A stream of so many draws is kept in memory, a byte each; a longer one is drawn anew."""
+_BYTE = 256
 _EXACT_IN_FLOAT32 = 2**24
 _OFTEN_UNDEFINED = 0.05
 
@@ -38,37 +42,77 @@ def tidy(number: float) -> float:
     return float(f"{number:.12g}")
 
 
-def resampled_sums(per_cluster: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
-    """Column sums over clusters drawn with replacement, as many times as asked.
+class Draws:
+    """One stream of draws: how often each cluster comes up in each resample.
+
+    Every statistic, metric and system resampled by the same ``Draws`` is resampled alike, which
+    is what makes comparisons paired. The stream is that of a single
+    ``default_rng(seed).integers(0, clusters, (resamples, clusters))``.
 
     Args:
-        per_cluster: whole, non-negative numbers, shape (clusters, columns).
+        clusters: number of clusters.
         resamples: number of resamples.
-        seed: of the stream of draws.
+        seed: of the stream.
+    """
+
+    def __init__(self, clusters: int, resamples: int = RESAMPLES, seed: int = SEED) -> None:
+        self.clusters = clusters
+        self.resamples = resamples
+        self.seed = seed
+        self._kept: list[tuple[slice, NDArray[np.uint8]]] | None = None
+
+    def pieces(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Consecutive resamples with their weights, whole numbers of shape (rows, clusters)."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        if self.resamples * self.clusters > _KEPT_AT_MOST:
+            yield from self._drawn()
+            return
+        kept = []
+        for rows, times in self._drawn():
+            small = times.astype(np.uint8) if times.max(initial=0) < _BYTE else times
+            kept.append((rows, small))
+            yield rows, small
+        self._kept = kept
+
+    def _drawn(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        if not self.clusters:
+            return
+        rng = np.random.default_rng(self.seed)
+        step = max(1, _DRAWS_AT_ONCE // self.clusters)
+        for start in range(0, self.resamples, step):
+            rows = min(step, self.resamples - start)
+            # Drawn in pieces, the stream is the same as drawn at once (a test holds numpy to it).
+            draws = rng.integers(0, self.clusters, (rows, self.clusters))
+            draws += (np.arange(rows) * self.clusters)[:, None]
+            times = np.bincount(draws.ravel(), minlength=rows * self.clusters)
+            yield slice(start, start + rows), times.reshape(rows, self.clusters)
+
+
+def resampled_sums(per_cluster: Floats, draws: Draws) -> Floats:
+    """Column sums over the clusters drawn.
+
+    Args:
+        per_cluster: shape (clusters, columns).
+        draws: which clusters come up how often.
 
     Returns:
-        Sums, shape (resamples, columns): exact, since they are sums of whole numbers.
+        Sums, shape (resamples, columns); exact where the columns are whole numbers.
     """
     clusters, columns = per_cluster.shape
-    sums = np.zeros((resamples, columns))
+    sums = np.zeros((draws.resamples, columns))
     used = np.flatnonzero(per_cluster.any(axis=0))
     if clusters == 0 or used.size == 0:
         return sums
-    rng = np.random.default_rng(seed)
     dense = per_cluster[:, used]
     # Single precision is twice as fast and still exact while no sum can reach 2**24.
-    exact = float(dense.max()) * clusters < _EXACT_IN_FLOAT32
+    whole = bool((dense == np.floor(dense)).all())
+    exact = whole and float(np.abs(dense).max()) * clusters < _EXACT_IN_FLOAT32
     kind: type[np.floating[Any]] = np.float32 if exact else np.float64
     values = dense.astype(kind)
-    step = max(1, _DRAWS_AT_ONCE // clusters)
-    for start in range(0, resamples, step):
-        rows = min(step, resamples - start)
-        # Drawn in pieces, the stream is the same as drawn at once (a test holds numpy to that).
-        draws = rng.integers(0, clusters, (rows, clusters))
-        draws += (np.arange(rows) * clusters)[:, None]
-        times = np.bincount(draws.ravel(), minlength=rows * clusters)
-        weights: NDArray[Any] = times.reshape(rows, clusters).astype(kind)
-        sums[start : start + rows, used] = weights @ values
+    for rows, times in draws.pieces():
+        sums[rows, used] = times.astype(kind) @ values
     return sums
 
 
@@ -91,30 +135,32 @@ class Resampled:
         return total
 
 
-def resample_blocks(
-    blocks: Sequence[Floats], resamples: int = RESAMPLES, seed: int = SEED
-) -> list[Resampled]:
+def resample_blocks(blocks: Sequence[Floats], draws: Draws) -> list[Resampled]:
     """Resamples several blocks of columns over the same clusters by the same draws.
 
     Args:
         blocks: counts per cluster, shape (clusters, columns) each.
-        resamples: number of resamples.
-        seed: of the stream of draws.
+        draws: which clusters come up how often.
 
     Returns:
         One per block.
     """
-    used = [np.flatnonzero(block.any(axis=0)) for block in blocks]
-    columns = [block[:, keep] for block, keep in zip(blocks, used, strict=True)]
-    sums = resampled_sums(np.concatenate(columns, axis=1), resamples, seed) if blocks else None
-    out, start = [], 0
-    for block, keep in zip(blocks, used, strict=True):
-        own = np.zeros((resamples, block.shape[1]))
-        if sums is not None:
-            own[:, keep] = sums[:, start : start + keep.size]
-        start += keep.size
-        out.append(Resampled(block, own))
-    return out
+    if not blocks:
+        return []
+    sums = resampled_sums(np.concatenate(blocks, axis=1), draws)
+    ends = np.cumsum([block.shape[1] for block in blocks])
+    parts = np.split(sums, ends[:-1], axis=1)
+    return [Resampled(block, part) for block, part in zip(blocks, parts, strict=True)]
+
+
+def joined(parts: Sequence[Resampled]) -> Resampled:
+    """The whole of some parts that count different cards in the same columns."""
+    if len(parts) == 1:
+        return parts[0]
+    return Resampled(
+        np.sum([part.per_cluster for part in parts], axis=0),
+        np.sum([part.sums for part in parts], axis=0),
+    )
 
 
 @dataclass(frozen=True)
@@ -138,22 +184,31 @@ class BootstrapIntervals:
 
 @dataclass(frozen=True)
 class Distribution:
-    """What the bootstrap knows of some ratios, one column each.
+    """What the bootstrap knows of some statistics, one column each.
 
     Attributes:
-        values: the ratios themselves, shape (m,); nan where the denominator is zero.
-        replicates: resampled ratios, shape (resamples, m); nan likewise.
-        jackknife: ratios with one cluster left out, shape (clusters, m); nan likewise.
+        values: the statistics themselves, shape (m,); nan where undefined (zero denominator).
+        replicates: resampled statistics, shape (resamples, m); nan likewise.
+        jackknife: statistics with one cluster left out, shape (clusters, m); nan likewise. Equal
+            rows may stand there once (``times``).
         support: clusters that take part in each denominator, shape (m,).
+        times: how many clusters each row of ``jackknife`` stands for; ``None``: one each.
     """
 
     values: Floats
     replicates: Floats
     jackknife: Floats
     support: Floats
+    times: Floats | None = None
 
     def __sub__(self, other: Distribution) -> Distribution:
-        """The distribution of the paired difference; both must come from the same draws."""
+        """The distribution of the paired difference; both must come from the same draws.
+
+        Raises:
+            ValueError: equal rows of a jackknife were merged, so clusters cannot be paired.
+        """
+        if self.times is not None or other.times is not None:
+            raise ValueError("merged jackknives cannot be paired")
         return Distribution(
             self.values - other.values,
             self.replicates - other.replicates,
@@ -161,10 +216,21 @@ class Distribution:
             np.minimum(self.support, other.support),
         )
 
+    @cached_property
+    def _ordered(self) -> Floats:
+        """Replicates in ascending order, nan at the end."""
+        return np.ascontiguousarray(np.sort(self.replicates.T, axis=1).T)
+
+    @cached_property
+    def _known(self) -> NDArray[np.int64]:
+        """Replicates that have a value, shape (m,)."""
+        known: NDArray[np.int64] = (~np.isnan(self.replicates)).sum(axis=0)
+        return known
+
     @property
     def undefined_share(self) -> Floats:
         """Share of resamples without a value, shape (m,)."""
-        share: Floats = np.isnan(self.replicates).mean(axis=0)
+        share: Floats = 1 - self._known / max(len(self.replicates), 1)
         return share
 
     @property
@@ -174,40 +240,41 @@ class Distribution:
         Either they do not vary at all (every card right, say), or so few clusters take part that
         more than one resample in twenty has no value.
         """
-        values = _never_all_nan(self.replicates)
-        still = ~(np.nanmax(values, axis=0) > np.nanmin(values, axis=0))
+        last = np.maximum(self._known - 1, 0)
+        column = np.arange(self.values.size)
+        still = ~(self._ordered[last, column] > self._ordered[0])
         return np.asarray(still | (self.undefined_share > _OFTEN_UNDEFINED), dtype=np.bool_)
 
     def standard_errors(self) -> Floats:
         """Standard deviation of the replicates, shape (m,); nan where there are none."""
         deviations: Floats = np.nanstd(_never_all_nan(self.replicates), axis=0, ddof=1)
-        return np.where(self.undefined_share == 1, np.nan, deviations)
+        return np.where(self._known == 0, np.nan, deviations)
+
+    def quantiles(self, levels: Sequence[float]) -> Floats:
+        """Quantiles of the replicates that have a value, shape (levels, m)."""
+        width = self.values.shape[0]
+        return _quantiles(self._ordered, np.repeat(np.array(levels)[:, None], width, axis=1))
 
     def intervals(self, confidence: float = 0.95) -> BootstrapIntervals:
-        """Percentile and BCa intervals of every ratio."""
-        ordered = np.sort(self.replicates, axis=0)
+        """Percentile and BCa intervals of every statistic."""
         tails = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
-        width = self.values.shape[0]
         return BootstrapIntervals(
-            percentile=_quantiles(ordered, np.repeat(tails[:, None], width, axis=1)),
-            bca=_quantiles(ordered, self._bca_levels(tails)),
+            percentile=self.quantiles(tails.tolist()),
+            bca=_quantiles(self._ordered, self._bca_levels(tails)),
             degenerate=self.degenerate,
             support=self.support,
         )
 
     def _bca_levels(self, tails: Floats) -> Floats:
         """Which quantiles of the replicates BCa takes, shape (2, m)."""
-        known = np.maximum((~np.isnan(self.replicates)).sum(axis=0), 1)
+        known = np.maximum(self._known, 1)
         below = (self.replicates < self.values).sum(axis=0)
         equal = (self.replicates == self.values).sum(axis=0)
         shares = (below + equal / 2) / known
         levels = np.full((tails.size, shares.size), np.nan)
         if not len(self.jackknife):
             return levels
-        left_out = _never_all_nan(self.jackknife)
-        apart = np.nanmean(left_out, axis=0) - left_out
-        squared = apart * apart
-        squares, cubes = np.nansum(squared, axis=0), np.nansum(squared * apart, axis=0)
+        squares, cubes = _moments(_never_all_nan(self.jackknife), self.times)
         for column in range(shares.size):
             if not 0 < shares[column] < 1 or squares[column] == 0:
                 continue
@@ -219,22 +286,58 @@ class Distribution:
         return levels
 
 
-def ratio_distribution(data: Resampled, numerators: Floats, denominators: Floats) -> Distribution:
+def ratio_distribution(
+    data: Resampled, numerators: Floats, denominators: Floats, *, merge: bool = False
+) -> Distribution:
     """The bootstrap distribution of ratios of weighted sums of columns.
 
     Args:
         data: the resampled columns.
         numerators: weights, shape (m, columns).
         denominators: the same.
+        merge: reckon the jackknife once for all clusters of equal counts. Much faster, but the
+            result cannot be subtracted from another.
     """
-    tops, bottoms = data.per_cluster @ numerators.T, data.per_cluster @ denominators.T
-    top, bottom = tops.sum(axis=0), bottoms.sum(axis=0)
+    rows, times = _merged(data.per_cluster) if merge else (data.per_cluster, None)
+    tops, bottoms = rows @ numerators.T, rows @ denominators.T
+    totals = data.totals
+    top, bottom = totals @ numerators.T, totals @ denominators.T
+    takes_part = bottoms > 0
     return Distribution(
         values=_divide(top, bottom),
         replicates=_divide(data.sums @ numerators.T, data.sums @ denominators.T),
         jackknife=_divide(top - tops, bottom - bottoms),
-        support=(bottoms > 0).sum(axis=0).astype(np.float64),
+        support=(takes_part if times is None else takes_part * times[:, None])
+        .sum(axis=0)
+        .astype(np.float64),
+        times=times,
     )
+
+
+def _merged(rows: Floats) -> tuple[Floats, Floats | None]:
+    """Distinct rows and how often each occurs; all rows where telling them apart is too dear."""
+    used = np.flatnonzero(rows.any(axis=0))
+    base = float(rows.max(initial=0)) + 1
+    if not used.size or base**used.size >= 2**53:
+        return rows, None
+    # Rows are digits of one number each, which is told from others at once.
+    keys = rows[:, used] @ (base ** np.arange(used.size))
+    _, first, times = np.unique(keys, return_index=True, return_counts=True)
+    return rows[first], times.astype(np.float64)
+
+
+def _moments(left_out: Floats, times: Floats | None) -> tuple[Floats, Floats]:
+    """Sums of squares and cubes of mean - value over the clusters, shape (m,) each."""
+    if times is None:
+        apart = np.nanmean(left_out, axis=0) - left_out
+        squared = apart * apart
+        return np.nansum(squared, axis=0), np.nansum(squared * apart, axis=0)
+    known = ~np.isnan(left_out)
+    values = np.where(known, left_out, 0.0)
+    count = times @ known
+    apart = np.where(known, (times @ values) / np.maximum(count, 1) - values, 0.0)
+    squared = apart * apart
+    return times @ squared, times @ (squared * apart)
 
 
 def _divide(top: Floats, bottom: Floats) -> Floats:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from eval.stats.intervals import (
+    Draws,
     Resampled,
     ratio_distribution,
     resample_blocks,
@@ -53,7 +54,9 @@ def clusters(seed: int, count: int) -> np.ndarray:
 def test_percentile_and_bca_are_scipy_s_on_the_same_stream(seed: int, count: int) -> None:
     data = clusters(seed + count, count)
     ours = ratio_distribution(
-        Resampled(data, resampled_sums(data, 1000, seed)), NUMERATORS, DENOMINATORS
+        Resampled(data, resampled_sums(data, Draws(len(data), 1000, seed))),
+        NUMERATORS,
+        DENOMINATORS,
     )
     found = ours.intervals(0.95)
     for column in range(3):
@@ -81,32 +84,32 @@ def test_the_stream_is_that_of_one_call_however_it_is_cut(monkeypatch: pytest.Mo
     data = clusters(1, 37)
     draws = np.random.default_rng(42).integers(0, 37, (250, 37))
     expected = data[draws].sum(axis=1)
-    assert np.array_equal(resampled_sums(data, 250, 42), expected)
+    assert np.array_equal(resampled_sums(data, Draws(len(data), 250, 42)), expected)
     # Odd pieces of one row, of some rows, and rows longer than a piece.
     for at_once in (1, 37, 37 * 7):
         monkeypatch.setattr("eval.stats.intervals._DRAWS_AT_ONCE", at_once)
-        assert np.array_equal(resampled_sums(data, 250, 42), expected)
+        assert np.array_equal(resampled_sums(data, Draws(len(data), 250, 42)), expected)
 
 
 def test_sums_beyond_single_precision_stay_exact() -> None:
     data = np.array([[2.0**24 + 1], [1.0]])
     draws = np.random.default_rng(3).integers(0, 2, (50, 2))
-    assert np.array_equal(resampled_sums(data, 50, 3), data[draws].sum(axis=1))
+    assert np.array_equal(resampled_sums(data, Draws(len(data), 50, 3)), data[draws].sum(axis=1))
 
 
 def test_blocks_share_one_stream() -> None:
     first, second = clusters(5, 20), clusters(6, 20)
     second[:, 2] = 0
-    together = resample_blocks([first, second], 100, 9)
-    assert np.array_equal(together[0].sums, resampled_sums(first, 100, 9))
-    assert np.array_equal(together[1].sums, resampled_sums(second, 100, 9))
-    assert resample_blocks([], 100, 9) == []
+    together = resample_blocks([first, second], Draws(20, 100, 9))
+    assert np.array_equal(together[0].sums, resampled_sums(first, Draws(len(first), 100, 9)))
+    assert np.array_equal(together[1].sums, resampled_sums(second, Draws(len(second), 100, 9)))
+    assert resample_blocks([], Draws(20, 100, 9)) == []
 
 
 def test_no_clusters_give_no_values_and_no_warning() -> None:
     empty = np.zeros((0, 4))
     found = ratio_distribution(
-        Resampled(empty, resampled_sums(empty, 10, 1)), NUMERATORS, DENOMINATORS
+        Resampled(empty, resampled_sums(empty, Draws(len(empty), 10, 1))), NUMERATORS, DENOMINATORS
     )
     assert np.isnan(found.values).all()
     assert found.degenerate.all()
@@ -116,7 +119,7 @@ def test_no_clusters_give_no_values_and_no_warning() -> None:
 def test_all_successes_are_degenerate_rather_than_certain() -> None:
     data = np.tile([2.0, 0, 0, 0], (12, 1))
     found = ratio_distribution(
-        Resampled(data, resampled_sums(data, 200, 1)), NUMERATORS, DENOMINATORS
+        Resampled(data, resampled_sums(data, Draws(len(data), 200, 1))), NUMERATORS, DENOMINATORS
     )
     intervals = found.intervals()
     assert found.values[0] == 1
@@ -129,7 +132,7 @@ def test_resamples_without_a_denominator_are_left_out() -> None:
     data = np.zeros((6, 4))
     data[0], data[1] = [1, 0, 0, 0], [1, 1, 0, 0]
     found = ratio_distribution(
-        Resampled(data, resampled_sums(data, 400, 7)), NUMERATORS, DENOMINATORS
+        Resampled(data, resampled_sums(data, Draws(len(data), 400, 7))), NUMERATORS, DENOMINATORS
     )
     share = found.undefined_share[0]
     # Neither of the two clusters is drawn in (4/6)^6 of the resamples.
@@ -145,7 +148,7 @@ def test_resamples_without_a_denominator_are_left_out() -> None:
 def test_quantiles_are_numpy_s(seed: int, confidence: float) -> None:
     data = clusters(seed, 9)
     found = ratio_distribution(
-        Resampled(data, resampled_sums(data, 101, seed)), NUMERATORS, DENOMINATORS
+        Resampled(data, resampled_sums(data, Draws(len(data), 101, seed))), NUMERATORS, DENOMINATORS
     )
     tails = [0.5 - confidence / 2, 0.5 + confidence / 2]
     for column in range(3):
@@ -166,7 +169,9 @@ def coverage(rate: float, count: int, runs: int, seed: int) -> tuple[float, floa
         low, high = wilson(float(right.sum()), count)
         by_wilson += low <= rate <= high
         one = ratio_distribution(
-            Resampled(data, resampled_sums(data, 300, run)), np.eye(1, 2), np.ones((1, 2))
+            Resampled(data, resampled_sums(data, Draws(len(data), 300, run))),
+            np.eye(1, 2),
+            np.ones((1, 2)),
         )
         low, high = one.intervals().percentile[:, 0]
         by_bootstrap += low <= rate <= high
@@ -195,7 +200,9 @@ def test_clusters_that_go_together_need_the_cluster_bootstrap() -> None:
         low, high = wilson(float(right.sum()), 600)
         by_wilson += low <= 0.5 <= high
         one = ratio_distribution(
-            Resampled(data, resampled_sums(data, 300, run)), np.eye(1, 2), np.ones((1, 2))
+            Resampled(data, resampled_sums(data, Draws(len(data), 300, run))),
+            np.eye(1, 2),
+            np.ones((1, 2)),
         )
         low, high = one.intervals().bca[:, 0]
         by_clusters += low <= 0.5 <= high

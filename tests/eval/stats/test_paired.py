@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from eval.metrics.record import Discordant
-from eval.stats.intervals import Distribution, Resampled, ratio_distribution, resample_blocks
+from eval.stats.intervals import Distribution, Draws, Resampled, ratio_distribution, resample_blocks
 from eval.stats.paired import (
     bootstrap_p,
     discordance,
@@ -167,7 +167,7 @@ def difference_of(seed: int, shift: float) -> Distribution:
     blocks = [np.concatenate([one, 1 - one], axis=1) for one in right]
     first, second = (
         ratio_distribution(Resampled(b.per_cluster, b.sums), np.eye(1, 2), np.ones((1, 2)))
-        for b in resample_blocks(blocks, 500, seed)
+        for b in resample_blocks(blocks, Draws(80, 500, seed))
     )
     return first - second
 
