@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from eval.model.calling import Caller, FeatureRefusedError, release, shared_caller
+from eval.model.calling import UNREADABLE, Caller, FeatureRefusedError, release, shared_caller
 from eval.model.calls import CallLog, current_calls
 from eval.model.completion import MODES, Completion, Message, Mode, Reply
 from eval.model.environment import read_variables
@@ -233,6 +233,14 @@ class ModelClient:
             raise ModelCallError("the streamed reply was cut off", where=self.model)
         log.add(latency_s=time.perf_counter() - start, usage=usage, cached=False)
 
+    async def models(self) -> list[str]:
+        """Names of the models the server lists.
+
+        Raises:
+            ModelAccessError, ModelCallError: as ``complete``.
+        """
+        return await self._caller.models()
+
     async def aclose(self) -> None:
         """Closes the client; the last of those that share a connection closes that too."""
         if self._open:
@@ -329,6 +337,8 @@ class ModelClient:
     def _read(self, form: Form[T], completion: Completion) -> Read[T]:
         if completion.refused:
             return Read(None, "refused")
+        if completion.finish_reason == UNREADABLE:
+            return Read(None, "the server could not read what its model wrote")
         read = form.read(completion.text)
         if not read.exact and completion.mode == MODES[0] and completion.finish_reason == "stop":
             # A server that follows schemas could not have said this: it ignores them silently.

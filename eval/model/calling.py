@@ -23,6 +23,10 @@ from eval.model.wire import Received, ReportedError, UnreadableBodyError, read_b
 from kg.base.errors import ModelAccessError, ModelCallError
 
 
+UNREADABLE = "unreadable"
+"""Finish reason of a reply that the server itself could not make sense of."""
+
+
 class FeatureRefusedError(Exception):
     """The server does not do something it was asked for; ask without."""
 
@@ -144,6 +148,8 @@ class Caller:
                 failure = judge(error)
                 if failure.kind is Kind.refused:
                     return Received("", "content_filter", self._variables.hide(failure.what))
+                if failure.kind is Kind.unreadable:
+                    return Received("", UNREADABLE)
                 await self._wait(attempts, failure, error, log)
                 continue
             if received.prompt_tokens is not None:

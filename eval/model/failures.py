@@ -24,6 +24,7 @@ class Kind(Enum):
     format = "the server does not take this response_format"
     logprobs = "the server does not give log-probabilities"
     unreached = "nobody listens at the address"
+    unreadable = "the server could not read what its own model wrote"
 
 
 class Failure(NamedTuple):
@@ -57,6 +58,8 @@ _NO_QUOTA = re.compile(
     r"insufficient_quota|insufficient credits|billing|exceeded your current quota", re.I
 )
 _FILTERED = re.compile(r"content_filter|content management policy|flagged|moderation", re.I)
+_UNREAD = re.compile(r"model produced output that does not match|failed to parse", re.I)
+"""llama.cpp says so, with status 500, of a reply that breaks off before its JSON is complete."""
 _PASSING = frozenset({0, 408, 409, 425, 429})
 
 
@@ -103,6 +106,8 @@ def _judge_status(status: int, body: str, retry_after: str | None) -> Failure:
         return Failure(Kind.access, f"{said} (the server redirects; give the final address)")
     if status in {400, 403, 422} and _FILTERED.search(body):
         return Failure(Kind.refused, said)
+    if status == 500 and _UNREAD.search(body):
+        return Failure(Kind.unreadable, said)
     if status in {400, 404, 422, 500, 501}:
         # Before "no such model": servers word this as "not supported by this model".
         if _ABOUT_FORMAT.search(body):
