@@ -78,8 +78,32 @@ class Settings:
             raise self._wrong(key, value, f"a whole number of at least {least}")
         return number
 
+    def optional_whole(self, key: str) -> int | None:
+        """A whole number of at least 0; None when it is not given.
+
+        Raises:
+            SettingError: it is no number or is negative.
+        """
+        return self.whole(key, 0, least=0) if self.text(key, "") else None
+
+    def flag(self, key: str) -> bool:
+        """``yes`` or ``no``; no when it is not given.
+
+        Raises:
+            SettingError: it is neither.
+        """
+        return self.choice(key, ("no", "yes")) == "yes"
+
     def fraction(self, key: str, default: float) -> float:
         """A number in [0, 1].
+
+        Raises:
+            SettingError: it is not.
+        """
+        return self.number(key, default, least=0.0, most=1.0)
+
+    def number(self, key: str, default: float, *, least: float, most: float) -> float:
+        """A number from ``least`` to ``most``.
 
         Raises:
             SettingError: it is not.
@@ -88,9 +112,9 @@ class Settings:
         try:
             number = float(value)
         except ValueError:
-            number = -1.0
-        if not 0.0 <= number <= 1.0:
-            raise self._wrong(key, value, "a number from 0 to 1")
+            number = least - 1.0
+        if not least <= number <= most:
+            raise self._wrong(key, value, f"a number from {least:g} to {most:g}")
         return number
 
     def refuse_others(self) -> None:
