@@ -7,6 +7,7 @@ NaN, or a text no JSON can hold. None of that ends a run or passes for an absten
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 import time
@@ -16,11 +17,12 @@ from typing import Any
 import msgspec
 
 from cards.card import Card, CardView
+from eval.model.calls import current_calls
 from eval.redaction import hide_secrets
 from eval.registry import AnySystem
 from eval.result import PREDS, Answer, Pred, Result, Usage
 from eval.system import ClaimOracle
-from kg.base.errors import TERMINATED
+from kg.base.errors import TERMINATED, ModelAccessError
 
 MAX_ERROR_CHARS = 500
 MAX_RAW_CHARS = 100_000
@@ -43,42 +45,120 @@ def ask(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
         card_set: hex hash of the card set; its first 12 digits go into the row.
 
     Returns:
-        The row, whatever the system did short of ending the process.
+        The row, whatever the system did short of ending the process. What it cost, and which
+        repeat it is, comes from the ``recording`` that is open.
+
+    Raises:
+        ModelAccessError: no model answers at all, so no card is worth asking.
     """
-    started = time.perf_counter()
+    question = _Question(system, card, name, card_set)
     try:
-        reply: object = (
-            system.answer_claim(card.claim)
-            if isinstance(system, ClaimOracle)
-            # A copy down to the strings, so that not even object identity leads back to the card.
-            else system.answer(msgspec.json.decode(msgspec.json.encode(card.view), type=CardView))
-        )
-        seconds = time.perf_counter() - started
-        answer, note = read_answer(reply)
+        return question.answered(question.put())
     except (Exception, SystemExit) as error:  # every failure of a system is a row, never the end
-        if isinstance(error, SystemExit) and error.code == TERMINATED:
-            raise  # We are being stopped; any other exit is the system's own.
-        seconds = time.perf_counter() - started
-        answer, note = Answer(pred="ERROR", error=describe_error(error)), ""
-    return Result(
-        id=card.id,
-        system=name,
-        gold=card.gold,
-        label=card.label,
-        pred=answer.pred,
-        passed=answer.pred == card.gold,
-        confidence=answer.confidence,
-        raw=answer.raw,
-        # Local systems keep null: their files are then identical from run to run.
-        latency_s=round(seconds, 4) if getattr(system, "remote", False) is True else None,
-        usage=answer.usage,
-        error=answer.error,
-        kind=card.kind,
-        cluster=card.cluster,
-        difficulty=card.difficulty,
-        cards=card_set[:12],
-        extra={"note": note} if note else {},
+        return question.failed(error)
+
+
+async def ask_async(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
+    """``ask`` for a system whose answer has to be awaited."""
+    question = _Question(system, card, name, card_set)
+    try:
+        reply = question.put()
+        return question.answered(await reply if inspect.isawaitable(reply) else reply)
+    except (Exception, SystemExit) as error:
+        return question.failed(error)
+    except BaseException as error:
+        if not _is_stray_cancellation(error):
+            raise
+        return question.failed(error)
+
+
+def is_async(system: AnySystem) -> bool:
+    """Whether a system's answer has to be awaited."""
+    return inspect.iscoroutinefunction(
+        system.answer_claim if isinstance(system, ClaimOracle) else system.answer
     )
+
+
+def _is_stray_cancellation(error: BaseException) -> bool:
+    """Whether a system let a cancellation escape that it started itself, and not the run."""
+    import asyncio
+
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
+
+
+class _Question:
+    """One card on its way to one system and back as a row."""
+
+    def __init__(self, system: AnySystem, card: Card, name: str, card_set: str) -> None:
+        self._system = system
+        self._card = card
+        self._name = name
+        self._card_set = card_set
+        self._started = time.perf_counter()
+
+    def put(self) -> object:
+        """What the system returns, or something to await it by."""
+        if isinstance(self._system, ClaimOracle):
+            return self._system.answer_claim(self._card.claim)
+        # A copy down to the strings, so that not even object identity leads back to the card.
+        copied = msgspec.json.decode(msgspec.json.encode(self._card.view), type=CardView)
+        return self._system.answer(copied)
+
+    def answered(self, reply: object) -> Result:
+        """The row for what the system returned."""
+        seconds = time.perf_counter() - self._started
+        answer, note = read_answer(reply)
+        return self._row(answer, note, seconds)
+
+    def failed(self, error: BaseException) -> Result:
+        """The row for what the system raised, unless that ends the run."""
+        if isinstance(error, ModelAccessError):
+            raise error
+        if isinstance(error, SystemExit) and error.code == TERMINATED:
+            raise error  # We are being stopped; any other exit is the system's own.
+        seconds = time.perf_counter() - self._started
+        return self._row(Answer(pred="ERROR", error=describe_error(error)), "", seconds)
+
+    def _row(self, answer: Answer, note: str, seconds: float) -> Result:
+        card, calls = self._card, current_calls()
+        extra: dict[str, Any] = {"note": note} if note else {}
+        if calls.repairs:
+            extra["calls"] = {"repairs": calls.repairs}
+        if calls.fallbacks:
+            extra.setdefault("calls", {})["fallbacks"] = calls.fallbacks
+        # Local systems keep null: their files are then identical from run to run.
+        waited: float | None = None
+        if calls.calls:
+            waited = calls.latency_s
+        elif getattr(self._system, "remote", False) is True:
+            waited = seconds
+        return Result(
+            id=card.id,
+            system=self._name,
+            gold=card.gold,
+            label=card.label,
+            pred=answer.pred,
+            passed=answer.pred == card.gold,
+            confidence=answer.confidence,
+            raw=answer.raw,
+            latency_s=None if waited is None else round(waited, 4),
+            usage=_rounded(calls.usage()) if calls.calls else answer.usage,
+            error=answer.error,
+            kind=card.kind,
+            cluster=card.cluster,
+            difficulty=card.difficulty,
+            cards=self._card_set[:12],
+            repeat=calls.repeat,
+            extra=extra,
+        )
+
+
+def _rounded(usage: Usage | None) -> Usage | None:
+    """Without the last digits of a sum, which depend on the order of its parts."""
+    if usage is None or usage.cost_usd is None:
+        return usage
+    return msgspec.structs.replace(usage, cost_usd=round(usage.cost_usd, 12))
 
 
 def read_answer(reply: object) -> tuple[Answer, str]:
@@ -95,6 +175,8 @@ def read_answer(reply: object) -> tuple[Answer, str]:
         return Answer(pred=plain, raw=_clean(reply)), ""
     if not isinstance(reply, Answer):
         kind = type(reply).__name__
+        if inspect.iscoroutine(reply):
+            reply.close()  # nobody will await it
         return Answer(pred="INVALID", raw=_clean(_shown(reply))), f"the system returned a {kind}"
     notes: list[str] = []
     note: object = reply.note

@@ -11,15 +11,16 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from eval.running.places import Places, Shard
+from eval.running.session import RunStatus
+from eval.running.totals import CallTotals
 from kg.base.errors import RecordError
 from kg.base.files import require_file, write_json_atomic
 from kg.base.provenance import package_version
-
-RunStatus = Literal["running", "complete", "interrupted", "failed"]
 
 _LIBRARIES = ("epoche", "rdflib", "pyshacl", "pyoxigraph", "numpy")
 
@@ -39,6 +40,10 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Cards in the card file."""
     limit: int | None = None
     """Only the first ``limit`` cards were asked; null for all."""
+    repeats: int = 1
+    """How often each card was asked."""
+    shard: str | None = None
+    """``i/n`` if only every n-th card was asked, from the i-th on; null for all."""
     system: str
     """The system as it was asked for (``kg``, ``controls``, ``mypkg.mod:Class``)."""
     systems: tuple[str, ...]
@@ -62,12 +67,24 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     status: RunStatus
     counts: dict[str, int] = {}
     """Rows in the result file per prediction, all systems together."""
+    calls: CallTotals | None = None
+    """The model calls behind the rows; null for systems that call none."""
+
+    @property
+    def places(self) -> Places:
+        """Which questions the run has."""
+        return Places(
+            self.card_count,
+            systems=len(self.systems),
+            repeats=self.repeats,
+            limit=self.limit,
+            shard=Shard.read(self.shard) if self.shard else Shard(),
+        )
 
     @property
     def rows_expected(self) -> int:
         """Rows of the finished result file."""
-        cards = self.card_count if self.limit is None else min(self.limit, self.card_count)
-        return cards * len(self.systems)
+        return self.places.rows
 
 
 def read_manifest(path: Path | str) -> RunManifest:

@@ -2,27 +2,41 @@
 
 Each row is one ``write`` of a whole line, so ``kill -9`` can at worst leave a torn last line,
 which is dropped and asked again. Rows are kept by what they answer, not by where they stand: they
-may be appended in any order (retried errors, later concurrent calls) and are put into plan order,
-all or nothing, at the end.
+may be appended in any order (retried errors, concurrent calls) and are put into the order of their
+places, all or nothing, at the end. A row takes nine bytes of memory, whatever it says.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
-import msgspec
+from kg.base.errors import DuplicateIdError, WriteError
+from kg.base.files import atomic_writer, check_output, write_errors_named
 
-from eval.result import Pred, Result, result_from_json, result_to_json
-from kg.base.errors import DuplicateIdError, RecordError, WriteError
-from kg.base.files import atomic_writer, check_output, to_json_bytes, write_errors_named
+MISSING = 255
+"""Outcome code of a place that has no row."""
 
-Key = tuple[str, str]
-"""(system, card id): what a row answers. Never twice in a file."""
+
+class RowReader(Protocol):
+    """What a journal must know of the rows it holds."""
+
+    def read(self, line: bytes, where: str) -> tuple[int, int]:
+        """Place and outcome code of a row.
+
+        Raises:
+            RecordError: it is no row, or none of this run; ``where`` says which.
+        """
+        ...
+
+    def describe(self, place: int) -> str:
+        """What a place answers, for messages."""
+        ...
 
 
 class Journal:
@@ -30,21 +44,21 @@ class Journal:
 
     Args:
         path: the result file; made if absent.
-        order: every key of the run with its place in the finished file.
-        card_set: first 12 hex digits of the card set's hash, as in the rows.
+        size: how many places there are.
 
     Attributes:
-        preds: prediction per key for all rows in the file, in file order.
+        outcomes: outcome code by place; ``MISSING`` where there is no row.
+        held: how many rows there are.
 
     Raises:
         WriteError: the file cannot be opened or another run is writing it.
     """
 
-    def __init__(self, path: Path, order: Mapping[Key, int], card_set: str) -> None:
+    def __init__(self, path: Path, size: int) -> None:
         self.path = path
-        self.preds: dict[Key, Pred] = {}
-        self._order = order
-        self._card_set = card_set
+        self.outcomes = bytearray([MISSING]) * size
+        self.held = 0
+        self._offsets = array("q", [0]) * size
         self._end: int | None = None
         """Where the last whole row ends; unknown until the file was read, empty or cleared."""
         with write_errors_named(path):
@@ -71,20 +85,25 @@ class Journal:
     ) -> None:
         self.close()
 
+    def has(self, place: int) -> bool:
+        """Whether a place has its row."""
+        return self.outcomes[place] != MISSING
+
     def clear(self) -> None:
         """Empties the file (``--overwrite``)."""
         with write_errors_named(self.path):
             os.ftruncate(self._descriptor, 0)
         self._end = 0
-        self.preds.clear()
+        self.outcomes[:] = bytearray([MISSING]) * len(self.outcomes)
+        self.held = 0
 
-    def load(self) -> None:
+    def load(self, rows: RowReader) -> None:
         """Reads the rows of an earlier run and drops a torn last line.
 
         Nothing is changed on disk unless every whole line is a row of this run.
 
         Raises:
-            RecordError: a whole line is no result, or answers none of this run's questions.
+            RecordError: a whole line is no row, or answers none of this run's questions.
             DuplicateIdError: two rows answer the same question.
         """
         end = 0
@@ -92,64 +111,85 @@ class Journal:
             for number, line in enumerate(handle, start=1):
                 if not line.endswith(b"\n"):
                     break
-                result = self._row(line, number)
-                key = (result.system, result.id)
-                if key in self.preds:
+                where = f"{self.path}:{number}"
+                place, outcome = rows.read(line, where)
+                if self.has(place):
                     raise DuplicateIdError(
-                        f"card {result.id!r} is answered twice by {result.system}",
-                        where=f"{self.path}:{number}",
+                        f"{rows.describe(place)} is answered twice",
+                        where=where,
                         hint="Remove one of the two lines, or start again with --overwrite.",
                     )
-                self.preds[key] = result.pred
+                self._enter(place, outcome, end)
                 end += len(line)
         with write_errors_named(self.path):
             os.ftruncate(self._descriptor, end)
         self._end = end
 
-    def append(self, result: Result) -> None:
+    def append(self, place: int, outcome: int, line: bytes) -> None:
         """Adds one row; it is with the operating system when this returns.
+
+        Args:
+            place: what it answers.
+            outcome: its code, 0 to 254.
+            line: the row, with its line end.
 
         Raises:
             WriteError: disk full; the rows before it are intact and no half row is left.
-            RuntimeError: the key is already answered, or the file was never read (bugs of the
-                caller that would damage it).
+            RuntimeError: the place has a row, or the file was never read (bugs of the caller that
+                would damage it).
         """
-        key = (result.system, result.id)
-        if key in self.preds or self._end is None:
-            raise RuntimeError(f"cannot append {key}: answered already, or the file is unread")
-        line = memoryview(to_json_bytes(result_to_json(result)) + b"\n")
+        if self.has(place) or self._end is None:
+            raise RuntimeError(f"cannot append {place}: answered already, or the file is unread")
+        rest = memoryview(line)
         with write_errors_named(self.path):
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
-            done = 0
             try:
-                while done < len(line):
-                    done += os.write(self._descriptor, line[done:])
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
             except BaseException:  # a full disk, or Ctrl-C between two parts of a line
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._descriptor, self._end)
                 raise
+        self._enter(place, outcome, self._end)
         self._end += len(line)
-        self.preds[key] = result.pred
 
-    def drop_errors(self) -> int:
-        """Removes the ``ERROR`` rows, all or nothing, so that they are asked again.
+    def drop(self, outcome: int) -> int:
+        """Removes the rows of one outcome, all or nothing, so that they are asked again.
 
         Returns:
             How many there were.
         """
-        failed = [key for key, pred in self.preds.items() if pred == "ERROR"]
-        if failed:
-            for key in failed:
-                del self.preds[key]
-            self._rewrite()
-        return len(failed)
+        before, dropped = self.outcomes, self.outcomes.count(outcome)
+        if dropped:
+            self.outcomes = before.replace(bytes([outcome]), bytes([MISSING]))
+            try:
+                self._rewrite()
+            except BaseException:
+                self.outcomes = before
+                raise
+            self.held -= dropped
+        return dropped
 
     def put_in_order(self) -> None:
-        """Puts the rows into plan order, all or nothing, unless they already are."""
-        places = [self._order[key] for key in self.preds]
-        if places != sorted(places):
-            self.preds = dict(sorted(self.preds.items(), key=lambda item: self._order[item[0]]))
-            self._rewrite()
+        """Puts the rows in the order of their places, all or nothing, unless they already are."""
+        before = -1
+        for place in self.places():
+            if self._offsets[place] < before:
+                self._rewrite()
+                return
+            before = self._offsets[place]
+
+    def places(self) -> Iterator[int]:
+        """The places that have a row, rising."""
+        return (place for place, outcome in enumerate(self.outcomes) if outcome != MISSING)
+
+    def lines(self) -> Iterator[bytes]:
+        """The rows in the order of their places, with their line ends."""
+        with self.path.open("rb") as handle:
+            for place in self.places():
+                # Reads no more than it must: a seek within what is buffered costs nothing.
+                handle.seek(self._offsets[place])
+                yield handle.readline()
 
     def close(self) -> None:
         """Cuts off a half-written row, hands everything to the disk and unlocks the file."""
@@ -161,36 +201,25 @@ class Journal:
             os.close(descriptor)
         self._locks.clear()
 
-    def _row(self, line: bytes, number: int) -> Result:
-        where = f"{self.path}:{number}"
-        hint = "Nothing was changed. Repair the line, name another --out, or use --overwrite."
-        try:
-            result = result_from_json(msgspec.json.decode(line, type=dict))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RecordError(f"not a result: {error}", where=where, hint=hint) from error
-        if (result.system, result.id) not in self._order or result.cards != self._card_set:
-            raise RecordError(
-                f"card {result.id!r}, system {result.system!r} is not of this run",
-                where=where,
-                hint=hint,
-            )
-        return result
+    def _enter(self, place: int, outcome: int, offset: int) -> None:
+        self._offsets[place] = offset
+        self.outcomes[place] = outcome
+        self.held += 1
 
     def _rewrite(self) -> None:
-        """Writes the lines of ``preds`` in its order to a new file that takes the place of this."""
-        lines: dict[Key, bytes] = {}
-        with self.path.open("rb") as handle:
-            for line in handle:
-                row = msgspec.json.decode(line)
-                lines[row["system"], row["id"]] = line
+        """Writes the rows in order to a new file that takes the place of this."""
         with atomic_writer(self.path) as handle:
-            for key in self.preds:
-                handle.write(lines[key])
+            handle.writelines(self.lines())
         with write_errors_named(self.path):
             self._descriptor = os.open(self.path, os.O_RDWR)
         self._locks.append(self._descriptor)
         self._lock()
-        self._end = os.fstat(self._descriptor).st_size
+        end = 0
+        with self.path.open("rb") as handle:
+            for place, line in zip(self.places(), handle, strict=True):
+                self._offsets[place] = end
+                end += len(line)
+        self._end = end
 
     def _lock(self) -> None:
         try:

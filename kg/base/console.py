@@ -9,10 +9,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from kg.base.errors import INTERRUPTED, TERMINATED, EpocheError, MissingFileError, WriteError
 from kg.words.plain_text import for_terminal, json_for_terminal, one_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Item = TypeVar("Item")
 
@@ -60,6 +63,16 @@ def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> I
     if not sys.stderr.isatty():
         yield from items
         return
+    with progress_bar() as bar:
+        yield from bar.track(items, total=total, description=what)
+
+
+def progress_bar(*fields: str) -> Progress:
+    """A bar on standard error that is gone when it stops: done of total, rate, time left.
+
+    Args:
+        fields: names of text fields to show as well; each task must give them.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -76,10 +89,16 @@ def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> I
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    ends = (Rate(), TimeRemainingColumn())
-    with Progress(*columns, *ends, console=Console(stderr=True), transient=True) as bar:
-        yield from bar.track(items, total=total, description=what)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        *(TextColumn("{task.fields[" + name + "]}", markup=False) for name in fields),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
 
 
 def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:

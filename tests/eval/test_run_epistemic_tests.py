@@ -149,23 +149,21 @@ def test_a_full_disk_is_an_error_and_the_rest_can_follow(folder: Path, card_file
 def test_a_really_full_device_is_a_write_error(folder: Path, card_file: CardFile) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
-    from eval.journal import Journal
-    from eval.result import Result
+    from eval.running.journal import Journal
     from kg.base.errors import WriteError
 
-    row = Result(id="a", system="s", gold="YES", label="E", pred="YES", passed=True)
     out = folder / "r.jsonl"
-    with Journal(out, {("s", "a"): 0}, "") as journal:
+    with Journal(out, 1) as journal:
         full = os.open("/dev/full", os.O_RDWR)
         kept = os.dup(journal._descriptor)
         os.dup2(full, journal._descriptor)
         with pytest.raises(WriteError, match="No space left"):
-            journal.append(row)
-        assert journal.preds == {}
+            journal.append(0, 0, b"{}\n")
+        assert not journal.has(0)
         os.dup2(kept, journal._descriptor)
         os.close(full)
         os.close(kept)
-        journal.append(row)
+        journal.append(0, 0, b"{}\n")
     assert out.read_bytes().count(b"\n") == 1
 
 
@@ -226,7 +224,7 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(folder: Path, card_file: C
     with subprocess.Popen(
         arguments,
         cwd=folder,
-        env={**os.environ, "PAUSE": "0.004", "TERM": "xterm", "COLUMNS": "120"},
+        env={**os.environ, "PAUSE": "0.012", "TERM": "xterm", "COLUMNS": "120"},
         stderr=theirs,
         stdout=subprocess.PIPE,
     ) as process:

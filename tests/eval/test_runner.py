@@ -366,18 +366,16 @@ def test_params_that_are_no_json_are_refused_before_anything_is_written(
 
 
 def test_a_journal_refuses_what_would_damage_it(tmp_path: Path) -> None:
-    from eval.journal import Journal
-    from eval.result import Result
+    from eval.running.journal import Journal
 
-    row = Result(id="a", system="s", gold="YES", label="E", pred="YES", passed=True)
-    path, order = tmp_path / "r.jsonl", {("s", "a"): 0}
-    with Journal(path, order, "") as journal:
-        journal.append(row)
+    path = tmp_path / "r.jsonl"
+    with Journal(path, 1) as journal:
+        journal.append(0, 1, b"{}\n")
         with pytest.raises(RuntimeError, match="answered already"):
-            journal.append(row)
+            journal.append(0, 1, b"{}\n")
     before = path.read_bytes()
-    with Journal(path, order, "") as journal, pytest.raises(RuntimeError, match="unread"):
-        journal.append(row)
+    with Journal(path, 1) as journal, pytest.raises(RuntimeError, match="unread"):
+        journal.append(0, 1, b"{}\n")
     assert path.read_bytes() == before
 
 

@@ -1,0 +1,53 @@
+"""What systems say of themselves, as a manifest states it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from eval.redaction import hide_secret_values
+from eval.registry import AnySystem
+from kg.base.errors import SystemNotFoundError
+
+
+def params_of(systems: Sequence[AnySystem], names: list[str]) -> dict[str, Any]:
+    """What the systems say of themselves, as JSON and without secrets."""
+    every: dict[str, Any] = {}
+    for system, name in zip(systems, names, strict=True):
+        try:
+            # There and back, so that it compares equal to what a manifest gives (tuples → lists).
+            params = msgspec.json.decode(msgspec.json.encode(system.params()))
+        except (TypeError, ValueError) as error:
+            raise SystemNotFoundError(
+                f"params() of system {name} is not JSON: {error}",
+                where=type(system).__name__,
+                hint="Return texts, numbers, lists and dicts.",
+            ) from error
+        if not isinstance(params, dict):
+            raise SystemNotFoundError(
+                f"params() of system {name} is not a dict", where=type(system).__name__
+            )
+        every[name] = hide_secret_values(params)
+    return every if len(names) > 1 else every[names[0]]
+
+
+def hash_of(systems: Sequence[AnySystem], part: str) -> str | None:
+    """SHA-256 of the graph or shapes that the systems say they use."""
+    for system in systems:
+        found = getattr(system, f"{part}_sha256", None)
+        if found is None:
+            found = getattr(getattr(getattr(system, "knowledge", None), part, None), "sha256", None)
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def model_of(systems: Sequence[AnySystem]) -> str | None:
+    """The model that the systems say they call."""
+    for system in systems:
+        for holder in (system, getattr(system, "client", None)):
+            if isinstance(model := getattr(holder, "model", None), str):
+                return model
+    return None
