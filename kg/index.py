@@ -168,6 +168,42 @@ class Index:
             for s in self.subjects(p, o):
                 yield p, s
 
+    def lacking(self, p: int, o: int, subjects: Iterable[int]) -> list[int]:
+        """Those of ``subjects`` that do not have ``o`` as an object of ``p``, in their order."""
+        get = self._forward.get(p, {}).get
+        found: list[int] = []
+        for s in subjects:
+            cell = get(s)
+            if cell.__class__ is int or cell is None:
+                if cell != o:
+                    found.append(s)
+            elif o not in cell:  # type: ignore[operator]  # not int here
+                found.append(s)
+        return found
+
+    def joined(self, p: int, links: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+        """Paths of two steps of ``p`` through given steps: (start, end, middle).
+
+        The index may grow meanwhile: each cell is read when its turn comes, and copied first.
+        """
+        if p in self._shared:
+            self._unshare(p)  # Rows that will be replaced when the index grows must not be walked.
+        forward = self._forward.get(p, {})
+        reverse = self._reverse.get(p) or self._build_reverse(p) or {}
+        for s, o in links:
+            further = forward.get(o)
+            if further.__class__ is int:
+                yield s, further, o  # type: ignore[misc]  # int here
+            elif further is not None:
+                for z in list(further):  # type: ignore[arg-type]  # not int here
+                    yield s, z, o
+            before = reverse.get(s)
+            if before.__class__ is int:
+                yield before, o, s  # type: ignore[misc]  # int here
+            elif before is not None:
+                for x in list(before):  # type: ignore[arg-type]  # not int here
+                    yield x, o, s
+
     def subjects_of(self, p: int) -> Collection[int]:
         """Distinct subjects of a predicate."""
         return self._forward.get(p, {}).keys()

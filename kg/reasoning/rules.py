@@ -38,6 +38,12 @@ class Run(Protocol):
     def emit_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
         """``emit`` for many (subject, object) of one predicate."""
 
+    def emit_types(self, instances: Iterable[int], target: int, rule: int) -> None:
+        """``emit`` for many instances of one class."""
+
+    def emit_witnessed(self, p: int, found: Iterable[tuple[int, int, int]], rule: int) -> None:
+        """``emit`` for many (subject, object, witness) of one predicate."""
+
     def emit_with(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:
         """Adds a conclusion with all its premises."""
 
@@ -72,6 +78,16 @@ class Rule:
         for s, o in run.base.pairs(p):
             self.on_pair(run, s, p, o)
 
+    def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
+        """Fires on many new (subject, object) of a predicate, all in the index already."""
+        for s, o in links:
+            self.on_pair(run, s, p, o)
+
+    def on_types(self, run: Run, instances: list[int]) -> None:
+        """Fires on many new instances of a class the rule listens to."""
+        for x in instances:
+            self.on_type(run, x)
+
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         """The premises that are not axioms, from the conclusion and its witness."""
         return ()
@@ -94,10 +110,12 @@ class Rewrite(Rule):
             run.emit(o, self.target, s, self.number)
 
     def on_all(self, run: Run, p: int) -> None:
-        self.on_links(run, run.base.pairs(p))
+        self._rewrite(run, run.base.pairs(p))
 
-    def on_links(self, run: Run, links: Iterable[tuple[int, int]]) -> None:
-        """Fires on many (subject, object) of the predicate it listens to."""
+    def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
+        self._rewrite(run, links)
+
+    def _rewrite(self, run: Run, links: Iterable[tuple[int, int]]) -> None:
         if self.flip:
             links = ((o, s) for s, o in links if not run.is_literal(o))
         run.emit_links(self.target, links, self.number)
@@ -126,6 +144,14 @@ class Domain(Rule):
             if not has(s, kind, target):
                 run.emit(s, kind, target, self.number, next(iter(run.base.objects(s, p))))
 
+    def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
+        # Most links of a predicate say nothing new about the class of their ends.
+        new = set(run.index.lacking(self.kind, self.target, (s for s, _ in links)))
+        for s, o in links if new else ():
+            if s in new:
+                new.discard(s)
+                run.emit(s, self.kind, self.target, self.number, o)
+
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return ((s, self.predicate, witness),)
 
@@ -146,6 +172,14 @@ class Range(Domain):
                 done.add(o)
                 self.on_pair(run, s, p, o)
 
+    def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
+        new = set(run.index.lacking(self.kind, self.target, (o for _, o in links)))
+        for s, o in links if new else ():
+            if o in new:
+                new.discard(o)
+                if not run.is_literal(o):
+                    run.emit(o, self.kind, self.target, self.number, s)
+
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return ((witness, self.predicate, s),)
 
@@ -162,6 +196,9 @@ class Retype(Rule):
 
     def on_type(self, run: Run, x: int) -> None:
         run.emit(x, self.kind, self.target, self.number)
+
+    def on_types(self, run: Run, instances: list[int]) -> None:
+        run.emit_types(instances, self.target, self.number)
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return ((s, self.kind, self.source),)
@@ -273,6 +310,9 @@ class Transitive(Rule):
             emit(s, p, z, number, o)
         for x in list(index.subjects(p, s)):
             emit(x, p, o, number, s)
+
+    def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
+        run.emit_witnessed(p, run.index.joined(p, links), self.number)
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return (s, p, witness), (witness, p, o)

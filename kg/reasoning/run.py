@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import groupby
-from operator import itemgetter
+from typing import TypeAlias
 
 from kg.base.errors import GraphTooLargeError
 from kg.index import Index, Triple
 from kg.reasoning.axioms import Axioms
 from kg.reasoning.log import ENTRY_WIDTH, InferenceLog
-from kg.reasoning.rules import Rewrite, Rule
+from kg.reasoning.rules import Rule
 from kg.reasoning.vocabulary import Vocabulary
 
 EXTRA = -1
@@ -28,7 +27,8 @@ MAX_INFERRED = 20_000_000
 """A run that infers more is given up: one property declared transitive over a chain of a million
 links would otherwise ask for 10¹² triples."""
 
-_predicate = itemgetter(1)
+Batch: TypeAlias = list[tuple[int, list[tuple[int, int]]]]
+"""New triples in order: each predicate with a run of its (subject, object)."""
 
 
 class Run:
@@ -74,7 +74,7 @@ class Run:
         self.is_literal: Callable[[int], bool] = base.terms.is_literal
         self._extras: list[tuple[str, tuple[Triple, ...]]] = []
         self._rules: list[Rule] = []
-        self._todo: list[Triple] = []
+        self._todo: Batch = []
         self._hot: frozenset[int] = frozenset()
         self._same_seen = False
         self._trivial = vocabulary.trivial_if_reflexive
@@ -96,7 +96,7 @@ class Run:
             return
         self._append((s, p, o, rule, witness))
         if p in self._hot or self._same_seen:
-            self._todo.append((s, p, o))
+            self._put(s, p, o)
         if p == self._kind:
             if o in self._schema_classes:
                 self.schema_grew = True
@@ -108,16 +108,65 @@ class Run:
 
         What holds of the predicate is asked once, not once for each of a million links.
         """
-        if self._same_seen or p == self._kind or p in self._trivial | self._schema_predicates:
+        if not self._plain(p):
             for s, o in links:
                 self.emit(s, p, o, rule)
             return
-        added = self.index.add_links(p, links)
-        append = self._append
-        for s, o in added:
-            append((s, p, o, rule, 0))
-        if p in self._hot:
-            self._todo += [(s, p, o) for s, o in added]
+        self._note(p, self.index.add_links(p, links), rule)
+
+    def emit_types(self, instances: Iterable[int], target: int, rule: int) -> None:
+        """``emit`` for many instances of one class, whose proof needs no witness."""
+        if self._same_seen or target in self._schema_classes:
+            for x in instances:
+                self.emit(x, self._kind, target, rule)
+            return
+        new = [(x, target) for x in self.index.lacking(self._kind, target, instances)]
+        self._note(self._kind, self.index.add_links(self._kind, new), rule)
+
+    def emit_witnessed(self, p: int, found: Iterable[tuple[int, int, int]], rule: int) -> None:
+        """``emit`` for many (subject, object, witness) of one predicate.
+
+        What is found may depend on what was emitted before, so each is added as it comes.
+        """
+        entries, most = self.log.entries, MAX_INFERRED * ENTRY_WIDTH
+        if not self._plain(p):
+            for s, o, witness in found:
+                self.emit(s, p, o, rule, witness)
+                if len(entries) > most:
+                    raise _too_many()
+            return
+        add, append = self._add, self._append
+        links: list[tuple[int, int]] = []
+        for s, o, witness in found:
+            if add(s, p, o):
+                append((s, p, o, rule, witness))
+                links.append((s, o))
+                if len(entries) > most:
+                    raise _too_many()
+        if links and p in self._hot:
+            self._todo.append((p, links))
+
+    def _plain(self, p: int) -> bool:
+        """Whether nothing about a triple of the predicate needs to be asked but if it is new."""
+        return not (
+            self._same_seen
+            or p == self._kind
+            or p in self._trivial
+            or p in self._schema_predicates
+        )
+
+    def _note(self, p: int, links: list[tuple[int, int]], rule: int) -> None:
+        """Logs what was added and marks it to be inferred from."""
+        self.log.entries.fromlist([x for s, o in links for x in (s, p, o, rule, 0)])
+        if links and p in self._hot:
+            self._todo.append((p, links))
+
+    def _put(self, s: int, p: int, o: int) -> None:
+        todo = self._todo
+        if todo and todo[-1][0] == p:
+            todo[-1][1].append((s, o))
+        else:
+            todo.append((p, [(s, o)]))
 
     def emit_with(
         self, triple: Triple, name: str, premises: tuple[Triple, ...], *, trivial: bool = False
@@ -129,7 +178,7 @@ class Run:
             if self.index.add(s, p, o):
                 self.log.append((s, p, o, EXTRA, len(self._extras)))
                 self._extras.append((name, premises))
-                self._todo.append(triple)
+                self._put(s, p, o)
             return
         before = len(self.log)
         self.emit(s, p, o, EXTRA, len(self._extras))
@@ -165,10 +214,9 @@ class Run:
                 rule.on_all(self, p)
             self._drain(axioms, equality)
         if by_class:
-            for x, c in base.pairs(kind):
-                for rule in by_class.get(c, ()):
-                    rule.on_type(self, x)
-        self._todo += self.log.triples(known)
+            self._on_types(base.pairs(kind), by_class)
+        for triple in self.log.triples(known):
+            self._put(*triple)
         self._drain(axioms, equality)
 
     def _drain(self, axioms: Axioms, equality: bool) -> None:
@@ -178,29 +226,41 @@ class Run:
         # Batch by batch, so that the shortest derivation of a triple is found first.
         while self._todo:
             batch, self._todo = self._todo, []
-            for p, group in groupby(batch, _predicate):
+            for p, links in batch:
                 if len(entries) > most:
                     raise _too_many()
                 rules = by_predicate.get(p, ())
-                typed = p == kind
-                equal = equality and (self._same_seen or p == same)
-                if len(rules) == 1 and not typed and not equal and isinstance(rules[0], Rewrite):
-                    rules[0].on_links(self, [(s, o) for s, _, o in group])
+                if not (equality and (self._same_seen or p == same)):
+                    # Rule by rule: what one asks of the graph for all of them, it asks once.
+                    for rule in rules:
+                        rule.on_links(self, p, links)
+                    if p == kind:
+                        self._on_types(links, by_class)
                     continue
-                fire = [rule.on_pair for rule in rules]
-                for s, _, o in group:
+                for s, o in links:
                     if len(entries) > most:
                         raise _too_many()
-                    for on_pair in fire:
-                        on_pair(self, s, p, o)
-                    if typed:
+                    for rule in rules:
+                        rule.on_pair(self, s, p, o)
+                    if p == kind:
                         for rule in by_class.get(o, ()):
                             rule.on_type(self, s)
-                    if equal:
-                        if p == same:
-                            self._same_seen = True
-                            self._equal(s, o)
-                        self._replace(s, p, o)
+                    if p == same:
+                        self._same_seen = True
+                        self._equal(s, o)
+                    self._replace(s, p, o)
+
+    def _on_types(
+        self, types: Iterable[tuple[int, int]], by_class: dict[int, list[Rule]]
+    ) -> None:
+        """Fires the rules that listen to classes on new (instance, class), class by class."""
+        instances: dict[int, list[int]] = {c: [] for c in by_class}
+        for x, c in types:
+            if c in instances:
+                instances[c].append(x)
+        for c, found in instances.items():
+            for rule in by_class[c] if found else ():
+                rule.on_types(self, found)
 
     def _equal(self, x: int, y: int) -> None:
         """All that follows from a new ``x owl:sameAs y``."""
