@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -32,13 +33,17 @@ def sentence_transformers(wanted_by: str) -> ModuleType:
     """
     try:
         # By name rather than by statement: type checkers run without the extra installed.
-        return importlib.import_module("sentence_transformers")
+        library = importlib.import_module("sentence_transformers")
     except ImportError as error:
         raise MissingExtraError(
             "sentence-transformers is not installed",
             where=wanted_by,
             hint="Install it with `pip install 'epoche[dense]'`.",
         ) from error
+    # It would draw a bar for every file of weights.
+    if (talk := sys.modules.get("transformers.utils.logging")) is not None:
+        talk.disable_progress_bar()
+    return library
 
 
 def named_folder(wanted: str, *, instead: str) -> tuple[Path, str]:
