@@ -1,0 +1,268 @@
+"""Items a second and memory of ``epoche eval`` against a bare loop, inspect-ai and lm-eval.
+
+    python benchmarks/bench_runner.py --harness-python /tmp/harness/bin/python
+
+All ask one local server that answers after a fixed delay, in one run, each as a whole process:
+start, imports, reading the questions, asking, writing the log. Runs of the four alternate, and the
+best of ``--runs`` counts. The bare loop is the floor: the official client with aiohttp beneath it,
+without log or cache. Memory is the peak of the process and its children together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from runner_rivals import RUNNERS, Command, Job, how_to_install
+
+PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
+LABELS = ("E", "C", "U")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of one of them.
+
+    Attributes:
+        items_s: questions a second of the whole process.
+        asking_s: seconds from the first request to the last reply, as the server saw them.
+        wall_s, cpu_s: of the process and its children.
+        peak_mb: most resident memory of them together.
+        in_flight: the most requests the server saw at once.
+        server_cpu_s: what the server used meanwhile, to show that it was not what was measured.
+    """
+
+    items_s: float
+    asking_s: float
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+    in_flight: int
+    server_cpu_s: float
+
+
+class Memory(threading.Thread):
+    """Watches the resident memory of a process and its descendants."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.peak_mb = 0.0
+        self._pid = pid
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        """Looks ten times a second."""
+        while not self._over.wait(0.1):
+            self.peak_mb = max(self.peak_mb, sum(map(resident_mb, family(self._pid))))
+
+    def stop(self) -> float:
+        """Ends the watch; returns the peak in MB."""
+        self._over.set()
+        self.join()
+        return self.peak_mb
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    found = [pid]
+    for parent in found:
+        try:
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory of one process in MB; 0 when it has just ended."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_MB
+    except (OSError, IndexError):
+        return 0.0
+
+
+def write_questions(folder: Path, items: int) -> tuple[Path, Path]:
+    """Writes the questions as cards and as prompts; no two are alike."""
+    from cards.card import Card, write_cards
+    from kg.claims import GOLD_OF_LABEL, Claim
+
+    def card(number: int) -> Card:
+        label = LABELS[number % 3]
+        return Card(
+            id=f"q{number:07d}",
+            facts=(
+                f"Brook {number} flows into Lake {number}.",
+                f"Lake {number} lies in Land {number % 50}.",
+                f"Brook {number} is {number % 900 + 10} kilometres long.",
+                f"Land {number % 50} borders Land {number % 49 + 50}.",
+            ),
+            rules=("A river flows into at most one body of water.",),
+            question=f"Does Brook {number} flow into Lake {number}?",
+            gold=GOLD_OF_LABEL[label],
+            label=label,
+            claim=Claim(f"urn:bench:s{number}", "urn:bench:p", f"urn:bench:o{number}"),
+            cluster=f"urn:bench:s{number}",
+        )
+
+    cards = list(map(card, range(items)))
+    write_cards(folder / "cards.jsonl", cards)
+    with (folder / "prompts.jsonl").open("w", encoding="utf-8") as handle:
+        for one in cards:
+            prompt = "\n".join((*one.facts, *one.rules, one.question, "YES, NO or UNKNOWN?"))
+            handle.write(json.dumps({"id": one.id, "prompt": prompt, "gold": one.gold}) + "\n")
+    return folder / "cards.jsonl", folder / "prompts.jsonl"
+
+
+def measure(command: Command, folder: Path, items: int, server: subprocess.Popen[str]) -> Measured:
+    """Runs one command to its end.
+
+    Raises:
+        SystemExit: it failed, or did not ask and log every question exactly once.
+    """
+    env = {**os.environ, **command.env, "NO_COLOR": "1"}
+    begun = time.perf_counter()
+    before = os.times()
+    process = subprocess.Popen(
+        command.line,
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    memory = Memory(process.pid)
+    memory.start()
+    printed, said = process.communicate()
+    wall = time.perf_counter() - begun
+    after = os.times()
+    peak = memory.stop()
+    seen = json.loads(server.communicate()[0])
+    shown = " ".join(command.line)
+    if process.returncode:
+        raise SystemExit(f"{shown}\nended with {process.returncode}:\n{said[-3_000:]}")
+    logged = command.logged(printed)
+    if not items == logged == seen["requests"]:
+        raise SystemExit(
+            f"{shown}\nwas given {items} questions, asked {seen['requests']} and logged {logged}"
+        )
+    cpu = after.children_user + after.children_system
+    cpu -= before.children_user + before.children_system
+    return Measured(
+        items_s=items / wall,
+        asking_s=seen["asking_s"],
+        wall_s=wall,
+        cpu_s=cpu,
+        peak_mb=peak,
+        in_flight=seen["most_in_flight"],
+        server_cpu_s=seen["cpu_s"],
+    )
+
+
+def run_once(
+    name: str, questions: tuple[Path, Path], flags: argparse.Namespace, concurrency: int
+) -> Measured:
+    """One run of one of them against a server of its own."""
+    script = Path(__file__).with_name("delay_server.py")
+    server = subprocess.Popen(
+        [sys.executable, str(script), "--delay-ms", str(flags.delay_ms)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    base_url = server.stdout.readline().strip()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            job = Job(Path(folder), *questions, base_url, concurrency)
+            command = RUNNERS[name](job, flags.harness_python or Path(sys.executable))
+            return measure(command, Path(folder), flags.items, server)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def table(rows: dict[str, Measured], flags: argparse.Namespace, concurrency: int) -> None:
+    """Prints what was measured at one concurrency, and how it stands to the goals."""
+    ceiling = concurrency / flags.delay_ms * 1_000
+    print(
+        f"\n{flags.items:,} items, {concurrency} at once, answers after {flags.delay_ms:g} ms: "
+        f"no client can do more than {ceiling:,.0f} items/s"
+    )
+    print(
+        f"{'':<12}{'items/s':>9}{'while asking':>14}{'wall s':>9}{'CPU ms/item':>13}"
+        f"{'peak MB':>9}{'in flight':>11}{'server CPU':>12}"
+    )
+    for name, row in rows.items():
+        print(
+            f"{name:<12}{row.items_s:>9,.0f}{flags.items / row.asking_s:>14,.0f}{row.wall_s:>9.2f}"
+            f"{row.cpu_s / flags.items * 1_000:>13.2f}{row.peak_mb:>9.0f}{row.in_flight:>11}"
+            f"{row.server_cpu_s / row.wall_s:>12.0%}"
+        )
+    if "ours" not in rows:
+        return
+    mine = rows["ours"]
+    if "bare loop" in rows:
+        print(f"ours / bare loop: {mine.items_s / rows['bare loop'].items_s:.0%} of its items/s")
+    if rivals := [row for name, row in rows.items() if name not in {"ours", "bare loop"}]:
+        best = max(row.items_s for row in rivals)
+        least = min(row.peak_mb for row in rivals)
+        print(f"ours / best rival: {mine.items_s / best:.1f} × its items/s")
+        print(f"ours / thriftiest rival: {mine.peak_mb / least:.2f} × its memory")
+
+
+def main() -> None:
+    """Reads the flags, measures, prints tables or JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--items", type=int, default=2_000, help="questions")
+    parser.add_argument(
+        "--concurrency", type=int, nargs="+", default=[64, 256], help="requests in flight"
+    )
+    parser.add_argument("--delay-ms", type=float, default=50.0, help="before every reply")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each; the best counts")
+    parser.add_argument(
+        "--only", choices=RUNNERS, nargs="+", default=list(RUNNERS), help="whom to measure"
+    )
+    parser.add_argument(
+        "--harness-python", type=Path, help="Python of the environment that has the rivals"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    flags = parser.parse_args()
+    names = []
+    for name in flags.only:
+        if (help_text := how_to_install(name, flags.harness_python)) is None:
+            names.append(name)
+        else:
+            print(f"{name} is not measured, for it is not here: {help_text}", file=sys.stderr)
+    results: dict[int, dict[str, Measured]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        questions = write_questions(Path(folder), flags.items)
+        for concurrency in flags.concurrency:
+            kept = results[concurrency] = {}
+            for _ in range(flags.runs):
+                for name in names:
+                    done = run_once(name, questions, flags, concurrency)
+                    if name not in kept or done.items_s > kept[name].items_s:
+                        kept[name] = done
+            if not flags.json:
+                table(kept, flags, concurrency)
+    if flags.json:
+        print(
+            json.dumps({many: {n: asdict(m) for n, m in r.items()} for many, r in results.items()})
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""A server that answers every chat completion with the same words after a fixed delay.
+
+    python benchmarks/delay_server.py --delay-ms 50
+
+It prints its address, and on the end of its standard input what it saw: requests, the most that
+were in flight at once, the seconds from the first to the last, and the CPU seconds it used. It
+parses no more HTTP than it needs, so that on a small machine the client is what is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+
+MODEL = "delayed-1"
+SAID = '{"answer": "UNKNOWN", "confidence": 0.5, "reason": "Nothing that is told settles it."}'
+REPLY = {
+    "id": "chatcmpl-0",
+    "object": "chat.completion",
+    "created": 1_700_000_000,
+    "model": MODEL,
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": SAID},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+    ],
+    "usage": {"prompt_tokens": 120, "completion_tokens": 24, "total_tokens": 144},
+}
+MODELS = {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0}]}
+
+
+class Counts:
+    """What the server saw."""
+
+    requests = 0
+    in_flight = 0
+    most_in_flight = 0
+    first = 0.0
+    last = 0.0
+
+
+def as_http(body: dict[str, object]) -> bytes:
+    """A whole response with this JSON."""
+    raw = json.dumps(body).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(raw)}\r\n"
+    return head.encode() + b"\r\n" + raw
+
+
+class Connection(asyncio.Protocol):
+    """One kept-alive connection; requests on it are answered one after the other."""
+
+    completion = as_http(REPLY)
+    models = as_http(MODELS)
+
+    def __init__(self, delay: float) -> None:
+        self._delay = delay
+        self._received = b""
+        self._loop = asyncio.get_running_loop()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keeps the way back to the client."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Takes requests out of the stream; each will be answered after the delay."""
+        self._received += data
+        while (end := self._received.find(b"\r\n\r\n")) >= 0:
+            head = self._received[:end].lower()
+            length = 0
+            if (place := head.find(b"content-length:")) >= 0:
+                length = int(head[place + 15 :].split(b"\r\n", 1)[0])
+            if len(self._received) < end + 4 + length:
+                return
+            self._received = self._received[end + 4 + length :]
+            if head.startswith(b"get"):
+                self._transport.write(self.models)
+                continue
+            Counts.first = Counts.first or self._loop.time()
+            Counts.requests += 1
+            Counts.in_flight += 1
+            Counts.most_in_flight = max(Counts.most_in_flight, Counts.in_flight)
+            self._loop.call_later(self._delay, self._answer)
+
+    def _answer(self) -> None:
+        Counts.in_flight -= 1
+        Counts.last = self._loop.time()
+        if not self._transport.is_closing():
+            self._transport.write(self.completion)
+
+
+async def serve(delay: float) -> None:
+    """Serves until standard input ends, then prints the counts."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(delay), "127.0.0.1", 0, backlog=1_024)
+    print("http://{}:{}/v1".format(*server.sockets[0].getsockname()), flush=True)
+    begun = time.process_time()
+    await loop.run_in_executor(None, sys.stdin.read)
+    seen = {
+        "requests": Counts.requests,
+        "most_in_flight": Counts.most_in_flight,
+        "asking_s": Counts.last - Counts.first,
+        "cpu_s": time.process_time() - begun,
+    }
+    print(json.dumps(seen), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--delay-ms", type=float, default=50.0, help="before every reply")
+    asyncio.run(serve(parser.parse_args().delay_ms / 1_000))

@@ -1,0 +1,200 @@
+"""How ``bench_runner.py`` puts the same questions to each of those it compares.
+
+Each is given what its own documents recommend for a local server, the same number of requests in
+flight, no progress bar, and its ordinary log of every answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from delay_server import MODEL
+
+ROOT = Path(__file__).resolve().parents[1]
+KEY = "sk-loopback-bench-51ab"
+
+INSPECT_TASK = """
+from inspect_ai import Task, task
+from inspect_ai.dataset import FieldSpec, json_dataset
+from inspect_ai.scorer import includes
+from inspect_ai.solver import generate
+
+
+@task
+def abstention():
+    dataset = json_dataset({prompts!r}, FieldSpec(input="prompt", target="gold", id="id"))
+    return Task(dataset=dataset, solver=generate(), scorer=includes())
+"""
+
+LM_EVAL_TASK = """
+task: epoche_bench
+dataset_path: json
+dataset_kwargs:
+  data_files:
+    test: {prompts}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{{{prompt}}}}"
+doc_to_target: "{{{{gold}}}}"
+generation_kwargs:
+  until: []
+  max_gen_toks: 512
+metric_list:
+  - metric: exact_match
+"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a runner is to do.
+
+    Attributes:
+        folder: an empty folder for its files.
+        cards: the questions as cards.
+        prompts: the same as JSON lines with ``id``, ``prompt`` and ``gold``.
+        base_url: the server.
+        concurrency: requests in flight at once.
+    """
+
+    folder: Path
+    cards: Path
+    prompts: Path
+    base_url: str
+    concurrency: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A process to measure; it runs in the job's folder.
+
+    Attributes:
+        line: its command line.
+        env: variables beside those of this process.
+        logged: counts, once it has ended, the answers that its log holds.
+    """
+
+    line: list[str]
+    env: dict[str, str]
+    logged: Callable[[str], int]
+
+
+def ours(job: Job, _: Path) -> Command:
+    """``epoche eval`` with its journal, its manifest and its cache."""
+    out = job.folder / "ours.jsonl"
+
+    def logged(_printed: str) -> int:
+        preds = [json.loads(line)["pred"] for line in out.open("rb")]
+        return sum(pred != "ERROR" for pred in preds)
+
+    system = ("--system", "raw", "--model", f"custom/{MODEL}")
+    flags = ("--concurrency", str(job.concurrency), "--cards", str(job.cards), "--out", str(out))
+    return Command(
+        [sys.executable, "-m", "epoche", "eval", *system, *flags],
+        {"EPOCHE_BASE_URL": job.base_url, "EPOCHE_API_KEY": KEY, "PYTHONPATH": str(ROOT)},
+        logged,
+    )
+
+
+def bare(job: Job, _: Path) -> Command:
+    """The official client in a bounded loop; see ``bare_loop.py``."""
+    script = Path(__file__).with_name("bare_loop.py")
+    return Command(
+        [sys.executable, str(script), str(job.prompts), MODEL, str(job.concurrency)],
+        {"OPENAI_BASE_URL": job.base_url, "OPENAI_API_KEY": KEY},
+        lambda printed: int(printed.split()[-1]),
+    )
+
+
+def inspect_ai(job: Job, python: Path) -> Command:
+    """``inspect eval`` with its default log."""
+    task = INSPECT_TASK.format(prompts=str(job.prompts))
+    (job.folder / "task.py").write_text(task, "utf-8")
+    logs = job.folder / "logs"
+
+    def logged(_printed: str) -> int:
+        dump = subprocess.run(
+            [python.with_name("inspect"), "log", "dump", *logs.glob("*.eval")],
+            check=True,
+            capture_output=True,
+        )
+        samples = json.loads(dump.stdout)["samples"]
+        return sum(bool(sample["output"]["choices"]) for sample in samples)
+
+    many = str(job.concurrency)
+    flags = ("--max-connections", many, "--max-samples", many, "--display", "none")
+    sampling = ("--max-tokens", "512", "--temperature", "0", "--log-dir", str(logs))
+    return Command(
+        [
+            *(str(python.with_name("inspect")), "eval", "task.py"),
+            *("--model", f"openai/{MODEL}", "--model-base-url", job.base_url),
+            *("-M", "responses_api=false", *flags, *sampling),
+        ],
+        {"OPENAI_API_KEY": KEY},
+        logged,
+    )
+
+
+def lm_eval(job: Job, python: Path) -> Command:
+    """``lm_eval --model local-chat-completions --log_samples``."""
+    (job.folder / "task.yaml").write_text(LM_EVAL_TASK.format(prompts=job.prompts), "utf-8")
+    out = job.folder / "out"
+
+    def logged(_printed: str) -> int:
+        (file,) = out.rglob("samples_*.jsonl")
+        return sum(bool(json.loads(line)["resps"][0][0]) for line in file.open("rb"))
+
+    settings = (
+        f"base_url={job.base_url}/chat/completions",
+        f"model={MODEL}",
+        f"num_concurrent={job.concurrency}",
+        "tokenizer_backend=none",
+        "max_retries=3",
+    )
+    return Command(
+        [
+            *(str(python.with_name("lm_eval")), "--model", "local-chat-completions"),
+            *("--model_args", ",".join(settings), "--tasks", "epoche_bench"),
+            *("--include_path", str(job.folder), "--apply_chat_template"),
+            *("--output_path", str(out), "--log_samples"),
+        ],
+        {
+            "OPENAI_API_KEY": KEY,
+            "HF_HUB_OFFLINE": "1",
+            "HF_DATASETS_OFFLINE": "1",
+            "HF_HOME": str(job.folder / "hf"),
+        },
+        logged,
+    )
+
+
+RUNNERS: dict[str, Callable[[Job, Path], Command]] = {
+    "bare loop": bare,
+    "ours": ours,
+    "inspect-ai": inspect_ai,
+    "lm-eval": lm_eval,
+}
+PACKAGES = {
+    "inspect-ai": ("inspect", "inspect-ai openai"),
+    "lm-eval": ("lm_eval", '"lm-eval[api]"'),
+}
+"""Per rival: the command it installs, and what to install."""
+
+
+def how_to_install(name: str, python: Path | None) -> str | None:
+    """What to do to have the rival ``name`` measured; null when it is there."""
+    if name not in PACKAGES:
+        return None
+    command, packages = PACKAGES[name]
+    if python is not None and os.access(python.with_name(command), os.X_OK):
+        return None
+    folder = python.parents[1] if python is not None else Path("/tmp/harness")  # noqa: S108
+    return (
+        f"python3 -m venv {folder} && {folder}/bin/pip install {packages}, "
+        f"then --harness-python {folder}/bin/python"
+    )
