@@ -17,12 +17,13 @@ from cards.audit_labels import main as audit
 from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, schema
-from eval.compare_runs import main as compare
+from eval.gate_runs import main as gate
 from eval.list_systems import main as systems
 from eval.metrics_abstention import main as metrics
 from eval.run_epistemic_tests import main as evaluate
 from kg.base.console import guarded, say_json
 from kg.inspect_graph import inspect_command
+from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
 
 app = typer.Typer(
@@ -63,6 +64,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("metrics", metrics, "AP, CVRR, FAR-NE, LA with intervals and controls."),
     ("report", report, "One HTML file, and CSV, Markdown and JSON beside it."),
     ("compare", compare, "Paired differences: who wins by what, can we tell?"),
+    ("gate", gate, "Exit 100 when a metric or a regression fails."),
     ("audit", audit, "Can labels be read off the surface of the cards?"),
     ("systems", systems, "List the systems that can be named."),
 )

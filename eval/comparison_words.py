@@ -1,38 +1,16 @@
-"""The comparison as a record and in words: JSON for programs, Markdown and lines for people."""
+"""The comparison in words: a sentence a pair, and a Markdown page."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from eval.metrics.record import PairedComparison, Source
+from eval.comparison import ComparisonReport, SharedCards
+from eval.metrics.record import PairedComparison
 from eval.stats.paired import ALPHA
-from kg.words.plain_text import plain
-
-SCHEMA = "epoche.comparison/1"
+from kg.words.plain_text import listing, plain
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#|~&!])")
-
-
-class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All of ``comparison.json``."""
-
-    schema: str = SCHEMA
-    version: str
-    cards: str
-    n_cards: int
-    n_clusters: int
-    systems: tuple[str, ...]
-    baseline: str | None = None
-    confidence: float
-    resamples: int
-    seed: int
-    alpha: float = ALPHA
-    comparisons: tuple[PairedComparison, ...]
-    notes: tuple[str, ...] = ()
-    sources: tuple[Source, ...] = ()
 
 
 def verdict(one: PairedComparison, alpha: float = ALPHA) -> str:
@@ -60,6 +38,27 @@ def verdict(one: PairedComparison, alpha: float = ALPHA) -> str:
     return text
 
 
+def shared_cards(shared: SharedCards) -> list[str]:
+    """Which cards are compared, and what was left out and why, as sentences."""
+    said = [f"All systems answered {shared.n:,} cards; only these are compared."]
+    if shared.left_out:
+        why = [f"{plain(one.system)} lacks {one.cards:,} ({one.why})" for one in shared.lacking]
+        said.append(
+            f"{shared.left_out:,} {_cards(shared.left_out)} are left out, since not every system "
+            f"answered them: {'; '.join(why)}."
+        )
+    parts = [f"{count:,} {kind} {_cards(count)}" for kind, count in shared.apart.items()]
+    if parts:
+        said.append(
+            f"Of the shared cards, {listing(parts)} are sets of their own and enter no number here."
+        )
+    return said
+
+
+def _cards(count: int) -> str:
+    return "card" if count == 1 else "cards"
+
+
 def show_p(p: float) -> str:
     """A p-value for reading: three decimals, or ``< 0.001``."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -72,6 +71,8 @@ def markdown(report: ComparisonReport) -> str:
 
 def _lines(report: ComparisonReport) -> Iterator[str]:
     yield "# Comparison of systems on the same cards"
+    yield ""
+    yield " ".join(_escape(line, 2000) for line in shared_cards(report.shared))
     yield ""
     yield (
         f"{report.n_cards} cards in {report.n_clusters} clusters, card set `{report.cards}`; "
@@ -92,8 +93,8 @@ def _lines(report: ComparisonReport) -> Iterator[str]:
 
 
 def _table(rows: Iterable[PairedComparison]) -> Iterator[str]:
-    yield "| first | second | difference | test | p | p (Holm) | only first / only second counts | smallest effect found | better |"  # noqa: E501 - one Markdown row
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| first | second | difference | test | p | p (Holm) | only first / only second counts | effect size d | smallest effect found | better |"  # noqa: E501 - one Markdown row
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for one in rows:
         interval = "–"
         if one.difference is not None and one.low is not None and one.high is not None:
@@ -108,6 +109,7 @@ def _table(rows: Iterable[PairedComparison]) -> Iterator[str]:
             "–" if one.p is None else show_p(one.p),
             "–" if one.p_holm is None else show_p(one.p_holm),
             "–" if counts is None else f"{counts.only_a} / {counts.only_b}",
+            "–" if one.cohens_d is None else f"{one.cohens_d:+.2f}",
             "–" if effect is None else f"{effect:.3f}",
             "cannot tell" if one.better is None else _escape(one.better),
         )

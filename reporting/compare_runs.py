@@ -15,7 +15,8 @@ from kg.base.options import CheckedCards, Confidence, Resamples, ResampleSeed, S
 
 def main(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Result files (JSONL).")
+        list[Path] | None,
+        typer.Argument(metavar="[RUN]...", help="Result files (JSONL) or run folders."),
     ] = None,
     results: Annotated[
         list[Path] | None, typer.Option(help="The same, as the other stages name it; repeatable.")
@@ -23,6 +24,7 @@ def main(
     out: Annotated[
         Path, typer.Option(help="Where the comparison goes (JSON); Markdown goes beside it.")
     ] = Path("results/comparison.json"),
+    html: Annotated[bool, typer.Option(help="Write the page beside it too.")] = True,
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
     baseline: Annotated[
@@ -35,8 +37,9 @@ def main(
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
     common: Annotated[
-        bool, typer.Option("--common", help="Compare only on the cards that all answered.")
-    ] = False,
+        bool,
+        typer.Option(help="Compare on the cards that all answered, or refuse if some lack any."),
+    ] = True,
 ) -> None:
     """Says which system is better by what, and whether the data can tell.
 
@@ -44,20 +47,22 @@ def main(
     bootstrap of the difference, Holm over the pairs. Two files may hold a system of one name.
     """
     from eval.card_check import read_checked
-    from eval.compare import compare_systems
-    from eval.comparison import ComparisonReport, markdown, verdict
+    from eval.comparison import compare_runs
+    from eval.comparison_words import markdown, shared_cards, verdict
     from eval.metrics.abstention import POLICIES
-    from eval.metrics.samples import Plan, Samples
-    from eval.metrics.signature import Signature
+    from eval.metrics.samples import Plan
+    from eval.run_files import result_files
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
-    from kg.base.provenance import package_version
+    from reporting.comparison_page import render_comparison
 
-    files = [*(runs or ()), *(results or ())]
+    files = result_files([*(runs or ()), *(results or ())])
     if not files:
-        raise typer.BadParameter("give at least one result file")
-    check_output(out, [*files, *(cards or ())])
-    page = out.with_suffix(".md")
-    check_output(page, [out, *files, *(cards or ())])
+        raise typer.BadParameter("give at least one result file or run folder")
+    taken = [*files, *(cards or ())]
+    pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
+    check_output(out, taken)
+    for page in pages.values():
+        check_output(page, [out, *taken])
     seen = read_checked(
         files,
         cards or (),
@@ -83,37 +88,20 @@ def main(
         seed=seed,
         confidence=confidence,
     )
-    samples = Samples(seen, plan)
-    signature = Signature(
-        metric="",
-        cards=seen.cards,
-        policy="",
-        resamples=resamples,
-        seed=seed,
-        version=package_version(),
-        confidence=confidence,
-    )
-    report = ComparisonReport(
-        version=signature.version,
-        cards=seen.cards,
-        n_cards=samples.n_cards,
-        n_clusters=samples.n_clusters,
-        systems=tuple(seen.preds),
-        baseline=baseline,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        comparisons=compare_systems(samples, signature=signature, baseline=baseline),
-        notes=seen.notes,
-        sources=seen.sources,
-    )
-    write_files_atomic(
-        {out: to_json_bytes(report, indent=2) + b"\n", page: markdown(report).encode()}
-    )
+    report = compare_runs(seen, plan, baseline=baseline)
+    contents = {out: to_json_bytes(report, indent=2) + b"\n"}
+    contents[pages[".md"]] = markdown(report).encode()
+    if html:
+        beside = [out.name, pages[".md"].name]
+        contents[pages[".html"]] = render_comparison(report, beside=beside).encode()
+    write_files_atomic(contents)
+    for line in shared_cards(report.shared):
+        say(line)
     for one in report.comparisons:
         prefix = f"{one.policy}: " if len(plan.policies) > 1 else ""
         say(prefix + verdict(one))
-    say(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {out}, {page}")
+    written = ", ".join(str(path) for path in contents)
+    say(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {written}")
 
 
 if __name__ == "__main__":

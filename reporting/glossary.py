@@ -86,6 +86,55 @@ POLICY_WORDS = {
     "YES and NO both count as answers, so a correct NO counts as a false answer.",
 }
 
+TEST_WORDS = {
+    "mcnemar-exact": "exact McNemar",
+    "wilcoxon": "Wilcoxon signed rank",
+    "cluster-bootstrap": "cluster bootstrap",
+    "none": "not tested",
+}
+
+COMPARISON_TERMS: tuple[tuple[str, str], ...] = (
+    (
+        "Difference",
+        "The first system's value less the second's, on the same cards. The interval resamples "
+        "whole clusters: cards about one subject stand and fall together.",
+    ),
+    (
+        "Exact McNemar",
+        "For what is a yes or no per card: could a fair coin have decided the cards on which only "
+        "one of the two counts? Their numbers are given as first : second.",
+    ),
+    (
+        "Wilcoxon signed rank",
+        "The same question where each card was asked several times, on the cards' means.",
+    ),
+    (
+        "Cluster bootstrap",
+        "For ratios whose denominator depends on the answers, such as AP: how often does the "
+        "difference change its sign when the subjects are drawn again?",
+    ),
+    (
+        "p, adjusted",
+        "After Holm's correction over all pairs of the metric: with many pairs, some would look "
+        "different by chance.",
+    ),
+    (
+        "The data tell",
+        "Only where the adjusted p is below 0.05 and the interval leaves out zero. Whether the "
+        "intervals of two single values overlap is never used.",
+    ),
+    (
+        "Smallest detectable",
+        "The true difference that a comparison of this size finds 4 times in 5: the grey band. A "
+        "pair that cannot be told apart may still differ by as much.",
+    ),
+    (
+        "Effect size d",
+        "The mean difference per card over its standard deviation; about 0.2 is small, 0.5 medium, "
+        "0.8 large (Cohen 1988). Only for metrics whose denominator the cards decide.",
+    ),
+)
+
 TERMS: tuple[tuple[str, str], ...] = (
     (
         "Card",

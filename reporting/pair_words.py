@@ -5,6 +5,7 @@ from __future__ import annotations
 from eval.metrics.record import PairedComparison
 from eval.stats.paired import ALPHA
 from reporting.charts import UNDEFINED, number
+from reporting.forest import signed
 from reporting.view_records import PairRow
 from reporting.visible import shown_name
 
@@ -19,33 +20,39 @@ def pair_row(pair: PairedComparison) -> PairRow:
     """One line of a comparison table."""
     interval = ""
     if pair.low is not None and pair.high is not None:
-        interval = f"{_signed(pair.low)} to {_signed(pair.high)}"
+        interval = f"{signed(pair.low)} to {signed(pair.high)}"
     counts = ""
     if pair.discordant is not None:
         counts = f"{pair.discordant.only_a} : {pair.discordant.only_b}"
     return PairRow(
         pair=pair,
-        difference=_signed(pair.difference),
+        difference=signed(pair.difference),
         interval=interval,
         p=_p(pair.p_holm if pair.p_holm is not None else pair.p),
         discordant=counts,
+        effect=signed(pair.cohens_d, 2),
         smallest=number(pair.minimum_detectable_effect),
         finding=_finding(pair),
     )
 
 
+def tells_apart(pair: PairedComparison) -> bool:
+    """Whether the data tell the two systems apart: by test and interval together.
+
+    Also of a metric that only describes, such as coverage, where neither value is the better one.
+    """
+    if pair.better is not None:
+        return True
+    p = pair.p if pair.p_holm is None else pair.p_holm
+    apart = pair.low is not None and pair.high is not None and (pair.low > 0 or pair.high < 0)
+    return p is not None and p < ALPHA and apart
+
+
 def _finding(pair: PairedComparison) -> str:
     if pair.better:
         return f"{shown_name(pair.better)} is better"
-    p = pair.p if pair.p_holm is None else pair.p_holm
-    if p is None:
+    if pair.difference is None:
+        return "no value to compare"
+    if pair.p is None and pair.p_holm is None:
         return "not tested"
-    # Of a metric that only describes, such as coverage, neither value is the better one; whether
-    # the two differ is judged as the comparison judges it: by test and interval together.
-    apart = pair.low is not None and pair.high is not None and (pair.low > 0 or pair.high < 0)
-    return "they differ" if p < ALPHA and apart else "cannot be told apart"
-
-
-def _signed(value: float | None) -> str:
-    text = number(value)
-    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+    return "they differ" if tells_apart(pair) else "cannot be told apart"

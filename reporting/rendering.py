@@ -23,7 +23,7 @@ from reporting.card_data import (
     outcome_words,
 )
 from reporting.charts import number, percent
-from reporting.glossary import TERMS
+from reporting.glossary import TERMS, TEST_WORDS
 from reporting.inputs import Inputs
 from reporting.verdict import caveats, verdict
 from reporting.view import View
@@ -31,12 +31,6 @@ from reporting.visible import embed, shown_name, visible
 
 FIRST_ROWS = 25
 """Cards that stand in the page as HTML, for readers without scripts: the first page."""
-
-_TESTS = {
-    "mcnemar-exact": "exact McNemar",
-    "cluster-bootstrap": "cluster bootstrap",
-    "none": "not tested",
-}
 
 
 @cache
@@ -59,6 +53,11 @@ def environment() -> Environment:
     )
     env.globals["key"] = _key
     return env
+
+
+def style() -> Markup:
+    """The style sheet of every page."""
+    return Markup(environment().get_template("report.css.j2").render())  # noqa: S704  our own file
 
 
 def _key() -> Markup:
@@ -112,6 +111,7 @@ def render(
     said = verdict(inputs.metrics, view.systems, proved=not inputs.unproved)
     context: dict[str, Any] = {
         "report": inputs.metrics,
+        "version": inputs.metrics.version,
         "title": title,
         "subtitle": subtitle,
         "notices": [visible(text) for text in notices],
@@ -137,7 +137,7 @@ def render(
         "near_misses_said": view.said("near_misses"),
         "faithfulness_said": view.said("faithfulness"),
         "comparisons": _comparisons(view),
-        "test_words": _TESTS,
+        "test_words": TEST_WORDS,
         "terms": TERMS,
         "signatures": view.signatures(),
         "manifests": _manifests(inputs),
@@ -149,7 +149,7 @@ def render(
         "first_rows": rows[:FIRST_ROWS],
         "card_count": f"{len(rows):,} cards",
         # The three that are not text: our own style and script, and JSON that `embed` made safe.
-        "css": Markup(env.get_template("report.css.j2").render()),  # noqa: S704  our own file
+        "css": style(),
         "script": Markup(script),  # noqa: S704  our own file
         "card_json": Markup(embed(card_data(list(rows)))),  # noqa: S704  escaped by `embed`
         "script_hash": _content_hash(script),

@@ -20,6 +20,7 @@ from reporting.visible import shown_name
 _LABEL_NAMES = {"E": "entailed", "C": "contradictory", "U": "unknown"}
 _COUNT_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 _NAMED_AT_MOST = 6
+_DECISIVE = ("licensed", "accuracy")
 
 
 def verdict(report: MetricsReport, systems: Sequence[str], *, proved: bool = True) -> list[str]:
@@ -36,7 +37,8 @@ def verdict(report: MetricsReport, systems: Sequence[str], *, proved: bool = Tru
     if known:
         sentences += _accuracy(known, proved)
         sentences += _false_answers(known)
-        sentences += _differences(report, [name for name, _ in known])
+        accuracy = [c for c in report.comparisons if (c.policy, c.metric) == _DECISIVE]
+        sentences += neighbours(accuracy, [name for name, _ in known])
     return sentences
 
 
@@ -53,10 +55,14 @@ def _opening(report: MetricsReport, count: int, proved: bool) -> str:
             if report.label_counts.get(label)
         ]
     )
-    how_many = _COUNT_WORDS[count] if count < len(_COUNT_WORDS) else str(count)
-    noun = "system" if count == 1 else "systems"
     cards = "cards with a proved answer" if proved else "cards"
-    return f"{how_many} {noun} answered {report.n_cards:,} {cards}: {labels}."
+    return f"{how_many(count)} answered {report.n_cards:,} {cards}: {labels}."
+
+
+def how_many(systems: int) -> str:
+    """A number of systems as a sentence begins with it."""
+    count = _COUNT_WORDS[systems] if systems < len(_COUNT_WORDS) else str(systems)
+    return f"{count} {'system' if systems == 1 else 'systems'}"
 
 
 def _accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list[str]:
@@ -95,18 +101,19 @@ def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
     return [f"{given}; {listing(never)} gave none." if never else f"{given}."]
 
 
-def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
-    """Neighbours in the ranking, as far as the paired tests on accuracy tell them apart."""
-    pairs = {
-        frozenset((c.a, c.b)): c
-        for c in report.comparisons
-        if c.policy == "licensed" and c.metric == "accuracy" and {c.a, c.b} <= set(ranked)
-    }
+def neighbours(accuracy: Sequence[PairedComparison], ranked: Sequence[str]) -> list[str]:
+    """Neighbours in a ranking, as far as the paired tests on accuracy tell them apart.
+
+    Args:
+        accuracy: comparisons of accuracy under one policy.
+        ranked: names of systems, by falling accuracy.
+    """
+    pairs = {frozenset((c.a, c.b)): c for c in accuracy}
     found, open_ = [], []
     for first, second in pairwise(ranked[: _NAMED_AT_MOST + 1]):
         pair = pairs.get(frozenset((first, second)))
         if pair is not None and pair.better is not None:
-            found.append(_difference(pair))
+            found.append(difference(pair))
         elif pair is not None:
             open_.append(f"{shown_name(first)} from {shown_name(second)}")
     sentences = []
@@ -118,7 +125,8 @@ def _differences(report: MetricsReport, ranked: Sequence[str]) -> list[str]:
     return sentences
 
 
-def _difference(pair: PairedComparison) -> str:
+def difference(pair: PairedComparison) -> str:
+    """A difference of accuracy that was found: who is better by how many points."""
     worse = pair.b if pair.better == pair.a else pair.a
     better = pair.a if worse == pair.b else pair.b
     text = f"{shown_name(better)} more accurate than {shown_name(worse)}"

@@ -121,5 +121,6 @@ class PairRow:
     interval: str
     p: str
     discordant: str
+    effect: str
     smallest: str
     finding: str

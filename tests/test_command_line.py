@@ -27,7 +27,8 @@ SCRIPTS = {
     "eval": "eval/run_epistemic_tests.py",
     "metrics": "eval/metrics_abstention.py",
     "report": "reporting/html_report.py",
-    "compare": "eval/compare_runs.py",
+    "compare": "reporting/compare_runs.py",
+    "gate": "eval/gate_runs.py",
     "audit": "cards/audit_labels.py",
     "systems": "eval/list_systems.py",
 }

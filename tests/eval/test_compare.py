@@ -10,16 +10,19 @@ import pytest
 import typer
 
 from eval.compare import COMPARED, compare_systems
-from eval.compare_runs import main
-from eval.comparison import ComparisonReport, markdown, show_p, verdict
+from eval.comparison import ComparisonReport, SharedCards
+from eval.comparison_words import markdown, show_p, verdict
 from eval.metrics.abstention import metric
 from eval.metrics.observations import read_observations
 from eval.metrics.record import PairedComparison
 from eval.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
 from eval.metrics_abstention import PolicyChoice
+from eval.run_files import result_files
 from eval.stats.paired import holm, mcnemar_exact
-from kg.base.errors import CardSetMismatchError, SystemNotFoundError
+from kg.base.errors import CardSetMismatchError, MissingFileError, SystemNotFoundError
+from kg.base.provenance import manifest_path
+from reporting.compare_runs import main
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
 SIGNATURE = Signature(metric="", cards="c", policy="", resamples=400, seed=1, version="0")
@@ -284,13 +287,14 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a", rows_of("a", 0.9)), write(tmp_path / "b", rows_of("b", 0.9, 297))
     out = tmp_path / "c.json"
     with pytest.raises(CardSetMismatchError, match="3 of 300"):
-        main(runs=[a, b], out=out)
-    main(runs=[a, b], out=out, common=True, resamples=100)
-    assert json.loads(out.read_text("utf-8"))["n_cards"] == 297
+        main(runs=[a, b], out=out, common=False)
+    other = write(tmp_path / "o", [{**r, "cards": "ba9876543210"} for r in rows_of("o", 0.9)])
+    with pytest.raises(CardSetMismatchError, match="Give only results of one card file"):
+        main(runs=[a, other], out=out)
     with pytest.raises(CardSetMismatchError, match="only one system"):
         main(runs=[a], out=out)
     with pytest.raises(SystemNotFoundError, match="One of a, b"):
-        main(runs=[a, b], out=out, common=True, baseline="z")
+        main(runs=[a, b], out=out, baseline="z")
     with pytest.raises(typer.BadParameter):
         main(out=out)
 
@@ -314,6 +318,7 @@ def test_an_empty_comparison_is_a_page(tmp_path: Path) -> None:
     empty = ComparisonReport(
         version="0",
         cards="c",
+        shared=SharedCards(n=0),
         n_cards=0,
         n_clusters=0,
         systems=(),
@@ -333,3 +338,105 @@ def test_samples_share_one_stream(tmp_path: Path) -> None:
     for system in ("a", "b"):
         part = samples.resampled("published", system)
         assert np.array_equal(part.sums, part.per_cluster[draws].sum(axis=1))
+
+
+def test_the_cards_left_out_are_stated_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = write(tmp_path / "a.jsonl", rows_of("a", 0.9))
+    b = write(tmp_path / "b.jsonl", rows_of("b", 0.9)[:200])
+    c = write(tmp_path / "c.jsonl", rows_of("c|d", 0.9)[100:])
+    run_manifest(tmp_path / "b.jsonl", status="complete", limit=200)
+    run_manifest(tmp_path / "c.jsonl", status="interrupted")
+    out = tmp_path / "c.json"
+    main(runs=[a, b, c], out=out, resamples=100)
+    report = json.loads(out.read_text("utf-8"))
+    assert report["n_cards"] == report["shared"]["n"] == 100
+    assert report["shared"]["left_out"] == 200
+    assert report["shared"]["lacking"] == [
+        {"system": "b", "cards": 100, "why": "its run was limited to the first 200 cards"},
+        {"system": "c|d", "cards": 100, "why": "its run is not complete"},
+    ]
+    said = capsys.readouterr().out
+    assert "All systems answered 100 cards; only these are compared." in said
+    assert "200 cards are left out" in said
+    assert r"c\|d lacks 100 \(its run is not complete\)" in out.with_suffix(".md").read_text(
+        "utf-8"
+    )
+    # Every pair is about these cards and no others.
+    assert {one["n_cards"] for one in report["comparisons"]} == {100}
+    apart = write(tmp_path / "z.jsonl", rows_of("z", 0.9)[200:])
+    with pytest.raises(CardSetMismatchError, match="no card was answered by every system"):
+        main(runs=[b, apart], out=out)
+
+
+def test_near_misses_are_shared_but_stand_apart(tmp_path: Path) -> None:
+    def marked(system: str) -> list[dict[str, Any]]:
+        rows = rows_of(system, 0.8, 90)
+        return [{**r, "kind": "near-miss/x" if n < 30 else "asserted"} for n, r in enumerate(rows)]
+
+    path = write(tmp_path / "r.jsonl", marked("a"), marked("b"))
+    main(runs=[path], out=tmp_path / "c.json", resamples=100)
+    report = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    assert (report["shared"]["n"], report["n_cards"]) == (90, 60)
+    assert report["shared"]["apart"] == {"near-miss": 30}
+
+
+def run_manifest(results: Path, **more: Any) -> None:
+    fields = {
+        "results": results.name,
+        "cards_file": "cards.jsonl",
+        "cards_sha256": "0" * 64,
+        "cards_file_sha256": "0" * 64,
+        "card_count": 300,
+        "system": "s",
+        "systems": ["s"],
+        "seed": 1,
+        "started": "2026-01-01T00:00:00+00:00",
+        "status": "complete",
+    }
+    manifest_path(results).write_text(json.dumps(fields | more), "utf-8")
+
+
+def test_a_run_folder_is_its_results(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder, right in ((old, 0.6), (new, 0.95)):
+        folder.mkdir()
+        write(folder / "s_results.jsonl", rows_of("s", right))
+        run_manifest(folder / "s_results.jsonl")
+        write(folder / "cards.jsonl", [{"id": "x"}])
+        manifest_path(folder / "cards.jsonl").write_text('{"cards": 1}', "utf-8")
+        write(folder / "s_results.stale-0123456789ab.jsonl", rows_of("s", 0.1))
+        run_manifest(folder / "s_results.stale-0123456789ab.jsonl")
+    assert result_files([old, old / "s_results.jsonl", new]) == [
+        old / "s_results.jsonl",
+        new / "s_results.jsonl",
+    ]
+    main(runs=[old, new], out=tmp_path / "c.json", resamples=100)
+    report = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    assert report["systems"] == ["s@old/s_results", "s@new/s_results"]
+    assert report["comparisons"][5]["better"] == "s@new/s_results"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(MissingFileError, match="holds no result files"):
+        main(runs=[empty], out=tmp_path / "c.json")
+    # A folder from elsewhere, without manifests, is taken at its files' word.
+    write(empty / "theirs.jsonl", rows_of("t", 0.9))
+    assert result_files([empty]) == [empty / "theirs.jsonl"]
+
+
+def test_twenty_systems_are_compared(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", *(rows_of(f"s{n:02}", 0.5 + n / 50) for n in range(20)))
+    main(runs=[path], out=tmp_path / "c.json", resamples=100, baseline="s19")
+    assert len(json.loads((tmp_path / "c.json").read_text("utf-8"))["comparisons"]) == 19 * 8
+    main(runs=[path], out=tmp_path / "c.json", resamples=100)
+    report = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    assert len(report["comparisons"]) == 190 * 8
+    assert on_json(report, "accuracy", "s00", "s19")["better"] == "s19"
+    assert on_json(report, "accuracy", "s18", "s19")["better"] is None
+
+
+def on_json(report: dict[str, Any], name: str, a: str, b: str) -> dict[str, Any]:
+    return next(
+        one for one in report["comparisons"] if (one["metric"], one["a"], one["b"]) == (name, a, b)
+    )

@@ -1,0 +1,125 @@
+"""The comparison of some runs as one record: which cards, which pairs, what the data can tell."""
+
+from __future__ import annotations
+
+import msgspec
+
+from eval.compare import compare_systems
+from eval.metrics.observations import Observations
+from eval.metrics.record import PairedComparison, Source
+from eval.metrics.samples import Plan, Samples
+from eval.metrics.signature import Signature
+from eval.stats.paired import ALPHA
+from kg.base.provenance import package_version
+
+SCHEMA = "epoche.comparison/1"
+
+_SAID_BY_SHARED = "Only the "
+"""How the note on cards left out begins; ``shared`` says more."""
+
+
+class Lacking(msgspec.Struct, frozen=True, kw_only=True):
+    """A system that has no answer to some cards that another one answered."""
+
+    system: str
+    cards: int
+    why: str
+
+
+class SharedCards(msgspec.Struct, frozen=True, kw_only=True):
+    """The cards that every system answered, and what was left out."""
+
+    n: int
+    left_out: int = 0
+    """Cards that some system answered and another did not."""
+    lacking: tuple[Lacking, ...] = ()
+    apart: dict[str, int] = {}
+    """Of the ``n``, near-misses and context-faithfulness cards: sets of their own, which enter no
+    headline metric and so no comparison."""
+
+
+class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All of ``comparison.json``."""
+
+    schema: str = SCHEMA
+    version: str
+    cards: str
+    shared: SharedCards
+    n_cards: int
+    """Cards compared: those shared, less those of sets of their own."""
+    n_clusters: int
+    systems: tuple[str, ...]
+    baseline: str | None = None
+    confidence: float
+    resamples: int
+    seed: int
+    alpha: float = ALPHA
+    comparisons: tuple[PairedComparison, ...]
+    notes: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+
+
+def compare_runs(
+    observations: Observations, plan: Plan, *, baseline: str | None = None
+) -> ComparisonReport:
+    """Compares all systems that were read, each with each or each with a baseline.
+
+    Args:
+        observations: two systems or more.
+        plan: policies, resamples, seed and confidence.
+        baseline: the system to hold all others against.
+
+    Raises:
+        ValueError: no such baseline.
+    """
+    samples = Samples(observations, plan)
+    signature = Signature(
+        metric="",
+        cards=observations.cards,
+        policy="",
+        resamples=plan.resamples,
+        seed=plan.seed,
+        version=package_version(),
+        confidence=plan.confidence,
+    )
+    return ComparisonReport(
+        version=signature.version,
+        cards=observations.cards,
+        shared=_shared(observations),
+        n_cards=samples.n_cards,
+        n_clusters=samples.n_clusters,
+        systems=tuple(observations.preds),
+        baseline=baseline,
+        confidence=plan.confidence,
+        resamples=plan.resamples,
+        seed=plan.seed,
+        comparisons=compare_systems(samples, signature=signature, baseline=baseline),
+        notes=tuple(note for note in observations.notes if not note.startswith(_SAID_BY_SHARED)),
+        sources=observations.sources,
+    )
+
+
+def _shared(seen: Observations) -> SharedCards:
+    out = ~seen.headline
+    near = int((out & seen.near_misses).sum())
+    apart = {"near-miss": near, "context-faithfulness": int(out.sum()) - near}
+    return SharedCards(
+        n=len(seen.ids),
+        left_out=seen.n_left_out,
+        lacking=tuple(
+            Lacking(system=name, cards=cards, why=_why(seen, name))
+            for name, cards in seen.unanswered.items()
+        ),
+        apart={kind: count for kind, count in apart.items() if count},
+    )
+
+
+def _why(seen: Observations, system: str) -> str:
+    """Why a system's answers are fewer, as far as its manifest tells."""
+    source = next((source for source in seen.sources if system in source.systems), None)
+    manifest = (source and source.manifest) or {}
+    if manifest.get("status", "complete") != "complete":
+        return "its run is not complete"
+    if manifest.get("limit") is not None:
+        return f"its run was limited to the first {manifest['limit']} cards"
+    return "its file has no rows of them"
