@@ -51,3 +51,34 @@ def model_of(systems: Sequence[AnySystem]) -> str | None:
             if isinstance(model := getattr(holder, "model", None), str):
                 return model
     return None
+
+
+def observed_of(systems: Sequence[AnySystem], names: Sequence[str]) -> dict[str, Any]:
+    """What systems, or the clients they call their models by, learned while they were asked."""
+    every: dict[str, Any] = {}
+    for system, name in zip(systems, names, strict=True):
+        for holder in (system, getattr(system, "client", None)):
+            observed = getattr(holder, "observed", None)
+            if callable(observed):
+                every[name] = hide_secret_values(observed())
+                break
+    return every
+
+
+def combined(earlier: Any, later: Any) -> Any:
+    """What two sessions or shards observed, as one would have: counts add up, lists unite.
+
+    Of two other values that differ the later one stands.
+    """
+    if isinstance(earlier, dict) and isinstance(later, dict):
+        return {
+            key: combined(earlier[key], later[key])
+            if key in earlier and key in later
+            else (later if key in later else earlier)[key]
+            for key in sorted({*earlier, *later})
+        }
+    if isinstance(earlier, list) and isinstance(later, list):
+        return sorted({*earlier, *later}, key=str)
+    if type(earlier) is int and type(later) is int:
+        return earlier + later
+    return later

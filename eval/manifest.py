@@ -69,6 +69,8 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Rows in the result file per prediction, all systems together."""
     calls: CallTotals | None = None
     """The model calls behind the rows; null for systems that call none."""
+    observed: dict[str, Any] = {}
+    """By system, what its model turned out to do: mode of structured output, names it served."""
 
     @property
     def places(self) -> Places:

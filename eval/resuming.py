@@ -17,8 +17,8 @@ SAME_IN_A_RUN = ("system", "systems", "params", "seed", "graph_sha256", "shapes_
 """What a manifest says of the systems that may not change within a run, or between its shards."""
 
 
-def continued(new: RunManifest, beside: Path, out: Path) -> tuple[RunManifest, RunManifest]:
-    """The manifest of the run that is being taken up again, new and old.
+def continued(new: RunManifest, beside: Path, out: Path) -> RunManifest:
+    """The manifest of the run that is being taken up again.
 
     Raises:
         RecordError: ``out`` has no manifest, so nobody knows what it is.
@@ -47,10 +47,13 @@ def continued(new: RunManifest, beside: Path, out: Path) -> tuple[RunManifest, R
                 where=str(out),
                 hint=hint,
             )
-    continued = msgspec.structs.replace(
-        new, started=old.started, resumed=old.resumed + 1, calls=old.calls
+    return msgspec.structs.replace(
+        new,
+        started=old.started,
+        resumed=old.resumed + 1,
+        calls=old.calls,
+        observed=old.observed,
     )
-    return continued, old
 
 
 def set_stale_aside(new: RunManifest, beside: Path, out: Path) -> None:

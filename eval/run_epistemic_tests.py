@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kg.base import options
 from kg.base.console import run_script, say, warn
 
 
@@ -39,65 +40,94 @@ def main(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Ask only the first so many cards.")
     ] = None,
-    overwrite: Annotated[
-        bool,
-        typer.Option(
-            "--overwrite/--resume",
-            help="Replace what --out holds, instead of taking up a run that was cut off.",
-        ),
-    ] = False,
+    repeat: options.Repeats = 1,
+    shard: options.ShardName = "1/1",
+    overwrite: options.Overwrite = False,
+    resume: options.Resume = True,
     if_stale: Annotated[
         IfStale, typer.Option(help="What to do when --out holds a run of other cards or settings.")
     ] = IfStale.error,
-    retry_errors: Annotated[
-        bool, typer.Option("--retry-errors", help="Ask again what ended in ERROR.")
-    ] = False,
+    retry_errors: options.RetryErrors = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the system; repeatable."),
     ] = None,
+    model: options.ModelName = None,
+    concurrency: options.Concurrency = 16,
+    rpm: options.RequestsPerMinute = None,
+    tpm: options.TokensPerMinute = None,
+    timeout: options.CallTimeout = 60.0,
+    retries: options.CallRetries = 8,
+    cache: options.ReplyCache = None,
+    no_cache: options.NoReplyCache = False,
+    prices: options.PriceFile = None,
+    max_cost: options.MaxCost = None,
+    max_consecutive_errors: options.MaxConsecutiveErrors = 50,
 ) -> None:
     """Asks a system the cards and writes one result line per answer.
 
     A run that was cut off goes on where it stopped when the same command is given again.
     """
     from eval.card_origin import card_origin, differences, own_source
+    from eval.model.options import ClientOptions
     from eval.registry import make_systems
     from eval.runner import run
+    from eval.running.places import Shard
+    from eval.running.session import Limits
     from eval.settings import parse_settings
     from eval.system import SystemOptions
     from kg.base.files import require_file
 
     require_file(cards, "card file")
+    asked_shard = Shard.read(shard)
+    limits = Limits(
+        concurrency=concurrency, max_cost=max_cost, max_consecutive_errors=max_consecutive_errors
+    )
     origin = card_origin(cards)
     told = bool(domain or kg_path)
     graph, shape_files = tuple(kg_path or ()), tuple(shapes or ())
     if not told:
         domain, graph, own_shapes = own_source(origin, cards)
         shape_files = shape_files or own_shapes
-    options = SystemOptions(
+    asked_of = SystemOptions(
         domain=domain,
         graph=graph,
         shapes=shape_files,
         seed=seed,
         settings=parse_settings(settings or ()),
+        client=ClientOptions(
+            model=model,
+            concurrency=concurrency,
+            requests_per_minute=rpm,
+            tokens_per_minute=tpm,
+            timeout_s=timeout,
+            max_retries=retries,
+            cache=None if no_cache else cache or out.parent / "responses.sqlite",
+            prices=prices,
+        ),
     )
     done = run(
         cards,
-        make_systems(system, options),
+        make_systems(system, asked_of),
         out,
         asked_as=system,
         seed=seed,
         domain=origin.domain or domain,
         limit=limit,
+        repeats=repeat,
+        shard=asked_shard,
+        resume=resume,
         overwrite=overwrite,
         set_aside=if_stale is IfStale.set_aside,
         retry_errors=retry_errors,
+        limits=limits,
     )
     counts = done.manifest.counts
     shown = ", ".join(f"{pred} {count}" for pred, count in counts.items() if count)
     kept = f" ({done.kept} were there already)" if done.kept else ""
     say(f"{system}: {done.asked} answers{kept} → {out}   [{shown}]")
+    if calls := done.manifest.calls:
+        say(f"model calls: {calls.in_words()}")
     if not told and origin.domain is None and done.manifest.graph_sha256:
         warn(
             "the cards do not say what they were made from, so the system used the shipped "

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from eval.answers import is_async
 from eval.card_file import CardFile
-from eval.card_plan import ERROR, CardPlan
-from eval.described import hash_of, model_of, params_of
+from eval.card_plan import ERROR, CardPlan, counts_of
+from eval.described import combined, hash_of, model_of, observed_of, params_of
 from eval.manifest import RunManifest, library_versions, now, read_manifest, write_manifest
 from eval.registry import AnySystem
-from eval.result import PREDS
 from eval.resuming import continued, keep_cards_safe, set_stale_aside
 from eval.running.journal import Journal
 from eval.running.places import Shard
@@ -133,6 +133,7 @@ def run(
         meter = Meter()
         plan = CardPlan(cards, names, manifest.places, seen=meter.row)
         with Journal(out, plan.places.size) as journal:
+            before: dict[str, Any] = {}
             if overwrite:
                 journal.clear()
             elif out.stat().st_size:
@@ -142,9 +143,10 @@ def run(
                         where=str(out),
                         hint="Choose another --out, or use --overwrite to replace it.",
                     )
-                manifest, earlier = continued(manifest, beside, out)
+                manifest = continued(manifest, beside, out)
                 journal.load(plan)
-                meter.earlier(earlier.calls)
+                meter.earlier(manifest.calls)
+                before = manifest.observed
                 if retry_errors:
                     journal.drop(ERROR)
                     meter.drop(ERROR)
@@ -156,6 +158,7 @@ def run(
                     ended=None if status == "running" else now(),
                     counts=counts_of(journal.outcomes),
                     calls=meter.totals(),
+                    observed=combined(before, observed_of(systems, names)),
                 )
                 write_manifest(beside, as_it_is)
 
@@ -173,8 +176,3 @@ def run(
                 ],
             )
     return Run(read_manifest(beside), asked=missing, kept=kept)
-
-
-def counts_of(outcomes: bytearray) -> dict[str, int]:
-    """Rows per prediction."""
-    return {pred: outcomes.count(code) for code, pred in enumerate(PREDS)}

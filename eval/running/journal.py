@@ -39,26 +39,77 @@ class RowReader(Protocol):
         ...
 
 
-class Journal:
+class RowIndex:
+    """Which places have a row, where it begins, and what came of it.
+
+    Args:
+        size: how many places there are.
+
+    Attributes:
+        outcomes: outcome code by place; ``MISSING`` where there is no row.
+        held: how many rows there are.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.outcomes = bytearray([MISSING]) * size
+        self.offsets = array("q", [0]) * size
+        self.held = 0
+
+    def has(self, place: int) -> bool:
+        """Whether a place has its row."""
+        return self.outcomes[place] != MISSING
+
+    def places(self) -> Iterator[int]:
+        """The places that have a row, rising."""
+        return (place for place, outcome in enumerate(self.outcomes) if outcome != MISSING)
+
+    def read(self, path: Path, rows: RowReader) -> int:
+        """Enters the rows of a file.
+
+        Returns:
+            Where the last whole row ends; what follows is torn.
+
+        Raises:
+            RecordError: a whole line is no row, or answers none of this run's questions.
+            DuplicateIdError: two rows answer the same question.
+        """
+        end = 0
+        with path.open("rb") as handle:
+            for number, line in enumerate(handle, start=1):
+                if not line.endswith(b"\n"):
+                    break
+                where = f"{path}:{number}"
+                place, outcome = rows.read(line, where)
+                if self.has(place):
+                    raise DuplicateIdError(
+                        f"{rows.describe(place)} is answered twice",
+                        where=where,
+                        hint="Remove one of the two lines, or start again with --overwrite.",
+                    )
+                self._enter(place, outcome, end)
+                end += len(line)
+        return end
+
+    def _enter(self, place: int, outcome: int, offset: int) -> None:
+        self.offsets[place] = offset
+        self.outcomes[place] = outcome
+        self.held += 1
+
+
+class Journal(RowIndex):
     """An open result file, locked against a second run.
 
     Args:
         path: the result file; made if absent.
         size: how many places there are.
 
-    Attributes:
-        outcomes: outcome code by place; ``MISSING`` where there is no row.
-        held: how many rows there are.
-
     Raises:
         WriteError: the file cannot be opened or another run is writing it.
     """
 
     def __init__(self, path: Path, size: int) -> None:
+        super().__init__(size)
         self.path = path
-        self.outcomes = bytearray([MISSING]) * size
-        self.held = 0
-        self._offsets = array("q", [0]) * size
         self._end: int | None = None
         """Where the last whole row ends; unknown until the file was read, empty or cleared."""
         with write_errors_named(path):
@@ -85,16 +136,12 @@ class Journal:
     ) -> None:
         self.close()
 
-    def has(self, place: int) -> bool:
-        """Whether a place has its row."""
-        return self.outcomes[place] != MISSING
-
     def clear(self) -> None:
         """Empties the file (``--overwrite``)."""
         with write_errors_named(self.path):
             os.ftruncate(self._descriptor, 0)
         self._end = 0
-        self.outcomes[:] = bytearray([MISSING]) * len(self.outcomes)
+        self.outcomes = bytearray([MISSING]) * len(self.outcomes)
         self.held = 0
 
     def load(self, rows: RowReader) -> None:
@@ -103,24 +150,9 @@ class Journal:
         Nothing is changed on disk unless every whole line is a row of this run.
 
         Raises:
-            RecordError: a whole line is no row, or answers none of this run's questions.
-            DuplicateIdError: two rows answer the same question.
+            RecordError, DuplicateIdError: as ``read``.
         """
-        end = 0
-        with self.path.open("rb") as handle:
-            for number, line in enumerate(handle, start=1):
-                if not line.endswith(b"\n"):
-                    break
-                where = f"{self.path}:{number}"
-                place, outcome = rows.read(line, where)
-                if self.has(place):
-                    raise DuplicateIdError(
-                        f"{rows.describe(place)} is answered twice",
-                        where=where,
-                        hint="Remove one of the two lines, or start again with --overwrite.",
-                    )
-                self._enter(place, outcome, end)
-                end += len(line)
+        end = self.read(self.path, rows)
         with write_errors_named(self.path):
             os.ftruncate(self._descriptor, end)
         self._end = end
@@ -174,21 +206,17 @@ class Journal:
         """Puts the rows in the order of their places, all or nothing, unless they already are."""
         before = -1
         for place in self.places():
-            if self._offsets[place] < before:
+            if self.offsets[place] < before:
                 self._rewrite()
                 return
-            before = self._offsets[place]
-
-    def places(self) -> Iterator[int]:
-        """The places that have a row, rising."""
-        return (place for place, outcome in enumerate(self.outcomes) if outcome != MISSING)
+            before = self.offsets[place]
 
     def lines(self) -> Iterator[bytes]:
         """The rows in the order of their places, with their line ends."""
         with self.path.open("rb") as handle:
             for place in self.places():
                 # Reads no more than it must: a seek within what is buffered costs nothing.
-                handle.seek(self._offsets[place])
+                handle.seek(self.offsets[place])
                 yield handle.readline()
 
     def close(self) -> None:
@@ -201,11 +229,6 @@ class Journal:
             os.close(descriptor)
         self._locks.clear()
 
-    def _enter(self, place: int, outcome: int, offset: int) -> None:
-        self._offsets[place] = offset
-        self.outcomes[place] = outcome
-        self.held += 1
-
     def _rewrite(self) -> None:
         """Writes the rows in order to a new file that takes the place of this."""
         with atomic_writer(self.path) as handle:
@@ -217,7 +240,7 @@ class Journal:
         end = 0
         with self.path.open("rb") as handle:
             for place, line in zip(self.places(), handle, strict=True):
-                self._offsets[place] = end
+                self.offsets[place] = end
                 end += len(line)
         self._end = end
 

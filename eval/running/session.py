@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ class Limits:
     concurrency: int = 16
     max_cost: float | None = None
     max_consecutive_errors: int = 50
+
+    def __post_init__(self) -> None:
+        if self.max_cost is not None and not math.isfinite(self.max_cost):
+            raise SettingError("the limit is not a finite number", where="--max-cost")
 
 
 class Session:

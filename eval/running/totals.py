@@ -40,6 +40,26 @@ class CallTotals(msgspec.Struct, frozen=True, kw_only=True):
     spent_usd: float | None = None
     """What was paid: without what the cache answered, with what ended in no row."""
 
+    def in_words(self) -> str:
+        """One line for the console."""
+        tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
+        cost = "no known price" if self.cost_usd is None else f"{self.cost_usd:.4f} USD"
+        if self.spent_usd is not None and self.spent_usd != self.cost_usd:
+            cost += f" ({self.spent_usd:.4f} paid)"
+        others = [
+            f"{number:,} {what}"
+            for number, what in (
+                (self.cached, "from the cache"),
+                (self.retries, "tried again"),
+                (self.repairs, "asked to repeat themselves"),
+            )
+            if number
+        ]
+        said = f"{self.replies:,} replies, {tokens}, {cost}"
+        return ", ".join(
+            [said, *others, *(f"{what} ({n:,})" for what, n in self.fallbacks.items())]
+        )
+
 
 @dataclass
 class _Sum:
@@ -91,7 +111,7 @@ class Meter:
             self._pay(log.paid_usd)
 
     def earlier(self, totals: CallTotals | None) -> None:
-        """Enters what earlier sessions or other shards did, once their rows were entered.
+        """Enters what earlier sessions of this run did, once their rows were entered.
 
         What the rows cost beyond what the totals know of was written after the last checkpoint of
         a session that was killed, and is taken as paid.
@@ -100,6 +120,10 @@ class Meter:
         if known is not None:
             rows = sum(part.parts for part in self._rows.values())
             self._spent += max(0, rows - _parts(known))
+        self.also(totals)
+
+    def also(self, totals: CallTotals | None) -> None:
+        """Enters calls that were counted elsewhere, by another shard for one."""
         if totals is not None:
             self._count(totals)
             self._fallbacks.update(totals.fallbacks)

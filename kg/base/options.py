@@ -88,3 +88,68 @@ ResampleSeed: TypeAlias = Annotated[
 Confidence: TypeAlias = Annotated[
     float, typer.Option("--confidence", min=0.5, max=0.999, help="Coverage intervals aim at.")
 ]
+
+# Which model is called, and how.
+
+ModelName: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--model", help="provider/model; by default EPOCHE_MODEL, also from .env."),
+]
+RequestsPerMinute: TypeAlias = Annotated[
+    float | None, typer.Option("--rpm", min=0.01, help="Most requests a minute.")
+]
+TokensPerMinute: TypeAlias = Annotated[
+    float | None, typer.Option("--tpm", min=1, help="Most tokens a minute.")
+]
+CallTimeout: TypeAlias = Annotated[
+    float, typer.Option("--timeout", min=0.001, help="Seconds one attempt of a call may take.")
+]
+CallRetries: TypeAlias = Annotated[
+    int, typer.Option("--retries", min=0, help="Attempts after the first, if it may help.")
+]
+ReplyCache: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache", help="SQLite file of model replies; by default responses.sqlite beside --out."
+    ),
+]
+NoReplyCache: TypeAlias = Annotated[
+    bool, typer.Option("--no-cache", help="Neither use replies of earlier runs nor keep them.")
+]
+PriceFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--prices", help="JSON file of prices that go before the known.")
+]
+
+# How a run goes.
+
+Concurrency: TypeAlias = Annotated[
+    int, typer.Option("--concurrency", min=1, help="Questions asked at once, where they wait.")
+]
+MaxCost: TypeAlias = Annotated[
+    float | None, typer.Option("--max-cost", min=0, help="US dollars after which a run stops.")
+]
+MaxConsecutiveErrors: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--max-consecutive-errors", min=0, help="Errors in a row after which a run stops; 0: never."
+    ),
+]
+Repeats: TypeAlias = Annotated[
+    int, typer.Option("--repeat", min=1, help="Ask every question so often.")
+]
+ShardName: TypeAlias = Annotated[
+    str, typer.Option("--shard", metavar="I/N", help="Ask every N-th, from the I-th on.")
+]
+Resume: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--resume/--no-resume",
+        help="Take up a run that was cut off, or refuse an --out that holds anything.",
+    ),
+]
+RetryErrors: TypeAlias = Annotated[
+    bool, typer.Option("--retry-errors", help="Ask again what ended in ERROR.")
+]
+Overwrite: TypeAlias = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what --out holds.")
+]
