@@ -19,6 +19,7 @@ from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, schema
 from eval.gate_runs import main as gate
 from eval.list_systems import main as systems
+from eval.merge_runs import main as merge
 from eval.metrics_abstention import main as metrics
 from eval.run_epistemic_tests import main as evaluate
 from kg.base.console import guarded, say_json
@@ -61,6 +62,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("near-miss", near_miss, "Make near-misses, each proved false or unknown."),
     ("join", join, "Join card files of one graph into one set."),
     ("eval", evaluate, "Put the cards to a system."),
+    ("merge", merge, "Put the shards of one run together."),
     ("metrics", metrics, "AP, CVRR, FAR-NE, LA with intervals and controls."),
     ("report", report, "One HTML file, and CSV, Markdown and JSON beside it."),
     ("compare", compare, "Paired differences: who wins by what, can we tell?"),
