@@ -18,13 +18,13 @@ import msgspec
 
 from cards.card import Card
 from cards.context import Role
-from cards.difficulty import difficulty_of
-from cards.facts import Fact, as_json
+from cards.facts import Fact
 from cards.kinds import COUNTERFACTUAL, WITHHELD
 from cards.proving import Prover
-from cards.triplets import Triplet, digest, sentence
+from cards.triplets import Triplet
 from cards.world import World
-from kg.claims import GOLD_OF_LABEL, Label, Verdict
+from cards.writing import sentence, write_card
+from kg.claims import Label, Verdict
 
 
 def withheld(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Random) -> list[Card]:
@@ -96,36 +96,19 @@ def _card(
 ) -> Card:
     shuffled = list(facts)
     rng.shuffle(shuffled)
-    claim = verdict.claim
-    questions = world.kb.words.questions(claim)
+    questions = world.kb.words.questions(verdict.claim)
     question = questions[rng.randrange(len(questions))]
-    texts = tuple(sentence(world, fact) for fact in shuffled)
-    graph = prover.on_graph(claim)
-    asked_ids = (world.id(claim.subj), world.id(claim.obj))
-    others = dict.fromkeys(
-        world.label(t)
-        for fact in shuffled
-        for t in (fact.s, fact.o)
-        if t not in asked_ids and not world.terms.is_literal(t)
-    )
-    asked = (world.label(asked_ids[0]), world.label(asked_ids[1]))
-    premises = len(verdict.proof.premises)
-    return Card(
-        id=digest(seed, kind, question, *texts),
-        facts=texts,
-        rules=prover.texts,
-        question=question,
-        gold=GOLD_OF_LABEL[verdict.label],
-        label=verdict.label,
+    graph = prover.on_graph(verdict.claim)
+    return write_card(
+        world,
+        prover,
+        shuffled,
+        {fact: sentence(world, fact) for fact in shuffled},
+        verdict,
         kind=kind,
-        claim=claim,
+        question=question,
+        premises=len(verdict.proof.premises),
         proof=verdict.proof,
-        cluster=claim.subj,
-        difficulty=difficulty_of(verdict.label, kind, premises, asked, others),
-        meta={
-            "triples": as_json(shuffled, world.terms),
-            "card_proof": msgspec.to_builtins(verdict.proof),
-            "graph_label": graph.label,
-            "graph_proof": msgspec.to_builtins(graph.proof),
-        },
+        salt=[seed, kind],
+        meta={"graph_label": graph.label, "graph_proof": msgspec.to_builtins(graph.proof)},
     )

@@ -126,14 +126,19 @@ class Recipes:
             pair = self.pool.draw_pair(self.rng, kind)
             return pair if pair and self._fresh(*pair) else None
         drawn = [self.pool.draw_pair(self.rng, kind) for _ in range(DRAWS)]
-        fit: dict[int, int] = {}
+        told = self.telling(like)
+        seen: set[int] = set()
+        wanted: dict[int, int] = {}
         for pair in drawn:
-            if pair is not None and like not in pair and pair[0] not in self.used:
-                x, a = pair
-                if self.telling(x) == self.telling(like):
-                    fit.setdefault(x, a)
-        wanted = {x: a for x, a in fit.items() if self._shares_as_many(like, x, a)}
-        for x in by_likeness(self.world, self.pool.p, list(wanted)[:RANKED], like):
+            if pair is None or like in pair or pair[0] in self.used or pair[0] in seen:
+                continue
+            x, a = pair
+            seen.add(x)
+            if self.telling(x) == told and self._shares_as_many(like, x, a):
+                wanted[x] = a
+                if len(wanted) == RANKED:
+                    break
+        for x in by_likeness(self.world, self.pool.p, wanted, like):
             if self._fresh(x, wanted[x]):
                 return x, wanted[x]
         return None
@@ -192,10 +197,13 @@ class Recipes:
             fit = [x for x in fit if x != anchor and not self.pool.holds(x, anchor)]
         if like is not None:
             told = self.telling(like)
-            fit = [x for x in fit if self.telling(x) == told]
-            if anchor is not None:
-                fit = [x for x in fit if self._shares_as_many(like, x, anchor)]
-            fit = by_likeness(self.world, self.pool.p, fit[:RANKED], like)
+            alike = (
+                x
+                for x in fit
+                if self.telling(x) == told
+                and (anchor is None or self._shares_as_many(like, x, anchor))
+            )
+            fit = by_likeness(self.world, self.pool.p, itertools.islice(alike, RANKED), like)
         subjects = self.pool.varying == "subj"
         return next(
             (x for x in fit if self.world.nameable(x) and (not subjects or self._meant(x))), None

@@ -1,25 +1,22 @@
-"""Triplets: proposals that were proved, and the cards written from them."""
+"""Triplets: proposals that were proved, and the cards made of them."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-import msgspec
-
 from cards.card import Card
 from cards.context import Role, build_context, mentions_balanced, reads_alike
-from cards.difficulty import difficulty_of
-from cards.facts import Fact, as_json
+from cards.facts import Fact
 from cards.kinds import ASYMMETRIC, CYCLE, IRREFLEXIVE, SURFACE_KINDS, kinds_of
 from cards.pools import Pool
 from cards.proving import Prover
 from cards.recipes import ALIEN, OTHER, Drawer, Proposal, Recipes
 from cards.world import World
-from kg.claims import GOLD_OF_LABEL, Claim, Verdict
+from cards.writing import digest, sentence, write_card
+from kg.claims import Claim, Verdict
 
 PATIENCE = 60
 """A recipe that never worked is given up after so many proposals in a row; one that did, after
@@ -195,7 +192,6 @@ class TripletSource:
 
 def cards_of(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Random) -> list[Card]:
     """The cards of a triplet: same facts in another order, same rules, same question wording."""
-    terms, pool = world.terms, triplet.pool
     sentences = {fact: sentence(world, fact) for fact in triplet.facts}
     variant = rng.random()
     context = digest(seed, *sorted(sentences.values()))
@@ -203,52 +199,22 @@ def cards_of(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Ran
     for role in triplet.roles:
         facts = list(triplet.facts)
         rng.shuffle(facts)
-        triple = pool.triple(role.x, triplet.anchor)
-        claim = world.claim(*triple)
-        questions = world.kb.words.questions(claim)
-        question = questions[int(variant * len(questions))]
-        texts = tuple(sentences[fact] for fact in facts)
-        others = dict.fromkeys(
-            world.label(t)
-            for fact in facts
-            for t in (fact.s, fact.o)
-            if t not in triple and not terms.is_literal(t) and fact.p != world.type_id
-        )
-        asked = (world.label(triple[0]), world.label(triple[2]))
-        kind = triplet.kinds[role.label]
-        premises = max(
-            len(role.core), len(triplet.card[role.label].proof.premises) if role.label == "E" else 0
-        )
+        verdict = triplet.card[role.label]
+        questions = world.kb.words.questions(verdict.claim)
+        premises = len(verdict.proof.premises) if role.label == "E" else 0
         cards.append(
-            Card(
-                id=digest(seed, question, *texts),
-                facts=texts,
-                rules=prover.texts,
-                question=question,
-                gold=GOLD_OF_LABEL[role.label],
-                label=role.label,
-                kind=kind,
-                claim=claim,
+            write_card(
+                world,
+                prover,
+                facts,
+                sentences,
+                verdict,
+                kind=triplet.kinds[role.label],
+                question=questions[int(variant * len(questions))],
+                premises=max(len(role.core), premises),
                 proof=triplet.graph[role.label].proof,
-                cluster=claim.subj,
-                difficulty=difficulty_of(role.label, kind, premises, asked, others),
-                meta={
-                    "triples": as_json(facts, terms),
-                    "card_proof": msgspec.to_builtins(triplet.card[role.label].proof),
-                    "context": context,
-                },
+                salt=[seed],
+                meta={"context": context},
             )
         )
     return cards
-
-
-def sentence(world: World, fact: Fact) -> str:
-    """A fact in words."""
-    claim = fact.claim(world.terms)
-    return world.kb.words.denied(claim) if fact.denied else world.kb.words.fact(claim)
-
-
-def digest(seed: int, *texts: str) -> str:
-    """An opaque id: 16 hex digits that depend on nothing but seed and visible text."""
-    data = "\x1f".join([str(seed), *texts]).encode()
-    return hashlib.sha256(data).hexdigest()[:16]

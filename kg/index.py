@@ -193,13 +193,13 @@ class Index:
         for s, o in links:
             further = forward.get(o)
             if further.__class__ is int:
-                yield s, further, o  # type: ignore[misc]  # int here
+                yield s, further, o
             elif further is not None:
                 for z in list(further):  # type: ignore[arg-type]  # not int here
                     yield s, z, o
             before = reverse.get(s)
             if before.__class__ is int:
-                yield before, o, s  # type: ignore[misc]  # int here
+                yield before, o, s
             elif before is not None:
                 for x in list(before):  # type: ignore[arg-type]  # not int here
                     yield x, o, s
@@ -219,6 +219,8 @@ class Index:
         """
         left = set(wanted)
         for row in self._forward.values():
+            if not left:
+                return
             yield from _taken(left, row)
             yield from _taken(left, row.values())
 

@@ -44,15 +44,17 @@ class Oracle:
     """Licenses claims over one graph and its shapes.
 
     Args:
-        graph: the asserted triples.
+        graph: the asserted triples, or their closure where it is made already.
         shapes: the constraints; None for none.
-        regime: what counts as entailed.
+        regime: what counts as entailed; a closure brings its own.
         unique_names: whether different names are different things, so that one value too many
             is a contradiction.
         engine: ``incremental`` (default) or ``pyshacl`` (whole graph, the reference).
         audit_rate: share of shape checks that are done again by pySHACL on the affected focus
             nodes; a disagreement raises ``ShapesEngineError``.
         audit_seed: which claims are drawn.
+        within: an oracle over the same terms whose lock and compiled shapes and axioms to share
+            (see ``local``).
 
     Safe to use from several threads, one claim at a time. While a claim is checked it stands in
     ``closure.index``, so copy what you iterate over if you license in the loop.
@@ -63,7 +65,7 @@ class Oracle:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Graph | Closure,
         shapes: Shapes | None,
         *,
         regime: Regime = "owl-rl",
@@ -71,39 +73,33 @@ class Oracle:
         engine: Engine = "incremental",
         audit_rate: float = 0.0,
         audit_seed: int = 0,
+        within: Oracle | None = None,
     ) -> None:
-        program = None if shapes is None else Program(shapes, graph.index.terms)
-        self._set_up(Closure(graph, regime), program, unique_names, engine)
-        self._audit_rate = audit_rate
-        # A claim stands in the index while it is checked, and terms are shared with local oracles.
-        self._lock = threading.RLock()
-        self._random = random.Random(audit_seed)  # noqa: S311  # draws samples, keeps no secret
-        self._programs: dict[tuple[int, tuple[str, ...]], tuple[Shapes, Program]] = {}
-        self._axioms: dict[tuple[Claim, ...], Axioms] = {}
-
-    def _set_up(
-        self,
-        closure: Closure,
-        program: Program | None,
-        unique_names: bool,
-        engine: Engine,
-        *,
-        memoise: bool = True,
-    ) -> None:
-        self.closure = closure
-        self._index: Index = closure.index
-        self._program = program
+        self.closure = graph if isinstance(graph, Closure) else Closure(graph, regime)
+        self._index: Index = self.closure.index
         self._unique_names = unique_names
         self._engine: Engine = engine
-        self._audit_rate = 0.0
+        self._audit_rate = audit_rate
+        self._random = random.Random(audit_seed)  # noqa: S311  # draws samples, keeps no secret
         self._denials: Denials | None = None
-        self._checker: Incremental | WholeGraph | None = None
         self._reader: Reader | None = None
         self._pending: Triple | None = None
-        if program is not None:
+        # A claim stands in the index while it is checked, and local oracles share the terms.
+        self._lock: threading.RLock = threading.RLock() if within is None else within._lock
+        self._programs: dict[tuple[int, tuple[str, ...]], tuple[Shapes, Program]]
+        self._programs = {} if within is None else within._programs
+        self._axioms: dict[tuple[Claim, ...], Axioms] = {} if within is None else within._axioms
+        self._checker: Incremental | WholeGraph | None = None
+        self._program: Program | None = None
+        if shapes is not None:
+            # Only a program used for one index alone may remember answers about types.
+            alone = within is None
+            terms = self._index.terms
+            program = Program(shapes, terms) if alone else self._shared_program(shapes)
+            self._program = program
             self._data = DataGraph(self._index)
             self._checker = (
-                Incremental(self._index, program, self._data, memoise=memoise)
+                Incremental(self._index, program, self._data, memoise=alone)
                 if engine == "incremental"
                 else WholeGraph(self._index, program, self._data)
             )
@@ -197,12 +193,9 @@ class Oracle:
             if compiled is None:
                 compiled = self._axioms[schema] = compile_axioms(index, schema, regime)
             closure = Closure(index, regime, axioms=compiled)
-        oracle = Oracle.__new__(Oracle)
-        program = None if shapes is None else self._local_program(shapes)
-        oracle._set_up(closure, program, self._unique_names, self._engine, memoise=False)
-        oracle._programs, oracle._axioms = self._programs, self._axioms
-        oracle._lock = self._lock
-        return oracle
+        return Oracle(
+            closure, shapes, unique_names=self._unique_names, engine=self._engine, within=self
+        )
 
     # Proofs
 
@@ -303,7 +296,7 @@ class Oracle:
             rows = data.query(constraint.query.text, initBindings={"this": this})
             return len(rows) == 0
 
-    def _local_program(self, shapes: Shapes) -> Program:
+    def _shared_program(self, shapes: Shapes) -> Program:
         # The shapes are kept alive beside the program, so that their id() stays theirs.
         key = (id(shapes.shapes), shapes.targeted)
         known = self._programs.get(key)

@@ -139,10 +139,8 @@ class Domain(Rule):
             run.emit(s, self.kind, self.target, self.number, o)
 
     def on_all(self, run: Run, p: int) -> None:
-        has, kind, target = run.index.has, self.kind, self.target
-        for s in run.base.subjects_of(p):
-            if not has(s, kind, target):
-                run.emit(s, kind, target, self.number, next(iter(run.base.objects(s, p))))
+        for s in run.index.lacking(self.kind, self.target, run.base.subjects_of(p)):
+            run.emit(s, self.kind, self.target, self.number, next(iter(run.base.objects(s, p))))
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
         # Most links of a predicate say nothing new about the class of their ends.

@@ -149,10 +149,7 @@ class Run:
     def _plain(self, p: int) -> bool:
         """Whether nothing about a triple of the predicate needs to be asked but if it is new."""
         return not (
-            self._same_seen
-            or p == self._kind
-            or p in self._trivial
-            or p in self._schema_predicates
+            self._same_seen or p == self._kind or p in self._trivial or p in self._schema_predicates
         )
 
     def _note(self, p: int, links: list[tuple[int, int]], rule: int) -> None:
@@ -250,9 +247,7 @@ class Run:
                         self._equal(s, o)
                     self._replace(s, p, o)
 
-    def _on_types(
-        self, types: Iterable[tuple[int, int]], by_class: dict[int, list[Rule]]
-    ) -> None:
+    def _on_types(self, types: Iterable[tuple[int, int]], by_class: dict[int, list[Rule]]) -> None:
         """Fires the rules that listen to classes on new (instance, class), class by class."""
         instances: dict[int, list[int]] = {c: [] for c in by_class}
         for x, c in types:

@@ -11,9 +11,18 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
-from kg.terms import OWL, RDF, RDFS, SKOS, is_blank, is_iri, is_literal, parse_literal
+from kg.terms import (
+    OWL,
+    RDF,
+    RDFS,
+    SKOS,
+    iri_tail,
+    is_blank,
+    is_iri,
+    is_literal,
+    parse_literal,
+)
 
 if TYPE_CHECKING:
     from kg.graph import Graph
@@ -62,22 +71,6 @@ def normalised(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
     if len(words) > 1 and words[0] in articles:
         words = words[1:]
     return " ".join(words) or " ".join(name.casefold().split())
-
-
-def iri_tail(iri: str) -> str:
-    """The readable end of an IRI: percent-decoded, underscores as spaces.
-
-    ``http://e/S%C3%A3o_Paulo`` → ``São Paulo``; an IRI without a tail is returned whole.
-    """
-    tail = iri.rstrip("/#:")
-    if "#" in tail:
-        tail = tail.rsplit("#", 1)[1]
-    elif "/" in tail:
-        tail = tail.rsplit("/", 1)[1]
-    elif ":" in tail:
-        tail = tail.rsplit(":", 1)[1]
-    text = " ".join(unquote(tail, errors="replace").replace("_", " ").split())
-    return text or iri
 
 
 class Labels:
@@ -226,9 +219,14 @@ class Labels:
         missing = {node for node, text in enumerate(texts) if text[:1] != '"'}
         for _, predicate in self._predicates:
             missing.difference_update(self._index.subjects_of(predicate))
-        for node in self._index.nodes_among(missing):
-            if is_iri(texts[node]) and not texts[node].startswith(_VOCABULARIES):
-                yield node
+        # Few are left, so what they are is asked of them before the walk over the whole graph.
+        yield from self._index.nodes_among(
+            {
+                node
+                for node in missing
+                if is_iri(texts[node]) and not texts[node].startswith(_VOCABULARIES)
+            }
+        )
 
     def _names_index(self) -> dict[str, int | list[int]]:
         """Normalised name → the term that bears it, or all of them, labels before aliases.
