@@ -22,7 +22,6 @@ from eval.model.retrying import Attempts
 from eval.model.wire import Received, ReportedError, UnreadableBodyError, read_body
 from kg.base.errors import ModelAccessError, ModelCallError
 
-
 UNREADABLE = "unreadable"
 """Finish reason of a reply that the server itself could not make sense of."""
 

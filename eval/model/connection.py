@@ -56,8 +56,9 @@ class Connection:
         import httpx2
 
         live = self._opened()
-        reserved = await live.limits.wait(len(body), max_tokens)
         async with live.slots:
+            # In the slot: whoever waited for one must still heed a pause asked for meanwhile.
+            reserved = await live.limits.wait(len(body), max_tokens)
             start = time.perf_counter()
             async with asyncio.timeout(self._options.timeout_s):
                 response = await live.client.post(
@@ -71,8 +72,8 @@ class Connection:
         from openai.types.chat import ChatCompletionChunk
 
         live = self._opened()
-        await live.limits.wait(len(body), max_tokens)
         async with live.slots:
+            await live.limits.wait(len(body), max_tokens)
             async with asyncio.timeout(self._options.timeout_s):
                 stream = await live.client.post(
                     "/chat/completions",

@@ -50,7 +50,7 @@ _ABOUT_FORMAT = re.compile(
 )
 _ABOUT_LOGPROBS = re.compile(r"log[_ ]?probs?|log[_ ]probabilit", re.I)
 _NO_MODEL = re.compile(
-    r"model_not_found|invalid_model|(?:unknown|invalid|no such|unsupported) model"
+    r"model_not_found|invalid_model|(?:unknown|invalid|no such|unsupported|not a valid) model"
     r"|model[^.]{0,200}?(?:not found|not exist|not a valid|not available|not loaded|no such)",
     re.I,
 )

@@ -87,6 +87,12 @@ class Form(Generic[T]):
             raise ValueError("JSON nested too deeply") from error
         if not isinstance(value, dict):
             raise ValueError("JSON, but not an object")  # noqa: TRY004 - a fault of the text
+        if "\\ud" in text.lower():
+            # Half of a surrogate pair is valid JSON, and no text that could be written anywhere.
+            try:
+                json.dumps(value, ensure_ascii=False).encode()
+            except UnicodeEncodeError as error:
+                raise ValueError("text that is not Unicode") from error
         try:
             return msgspec.convert(value, self._reply)
         except msgspec.ValidationError as error:

@@ -1,0 +1,152 @@
+"""Model names become addresses and keys, or a message that says what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eval.model.environment import MAX_FILE_BYTES, Variables, read_variables
+from eval.model.providers import PROVIDERS, find_endpoint
+from kg.base.errors import ModelAccessError, SettingError
+
+
+def endpoint(name: str | None, **variables: str):
+    return find_endpoint(name, Variables(variables, {}))
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "", "  ", "openai/", "nobody/gpt", "/gpt", "OpenAI/x"])
+def test_a_name_without_known_provider_is_refused_with_those_known(name: str) -> None:
+    with pytest.raises(ModelAccessError) as caught:
+        endpoint(name, OPENAI_API_KEY="sk-12345678")
+    if name.strip():
+        assert all(provider in caught.value.hint for provider in PROVIDERS)
+    else:
+        assert "EPOCHE_MODEL" in caught.value.hint
+
+
+def test_only_the_first_slash_parts_provider_and_model() -> None:
+    found = endpoint("openrouter/meta-llama/llama-3", OPENROUTER_API_KEY="sk-or-123456")
+    assert (found.provider, found.model) == ("openrouter", "meta-llama/llama-3")
+    assert found.base_url == "https://openrouter.ai/api/v1"
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "expected"),
+    [
+        ("ollama/x", {}, "http://127.0.0.1:11434/v1"),
+        ("ollama/x", {"OLLAMA_HOST": "0.0.0.0:11500"}, "http://127.0.0.1:11500/v1"),
+        ("ollama/x", {"OLLAMA_HOST": "box"}, "http://box:11434/v1"),
+        ("ollama/x", {"OLLAMA_HOST": "https://box/api/v1/"}, "https://box/api/v1"),
+        ("vllm/x", {}, "http://127.0.0.1:8000/v1"),
+        ("vllm/x", {"VLLM_BASE_URL": "  "}, "http://127.0.0.1:8000/v1"),
+        ("llamacpp/x", {"LLAMACPP_BASE_URL": "http://[::1]:81"}, "http://[::1]:81/v1"),
+        ("custom/x", {"EPOCHE_BASE_URL": "http://a.b/c"}, "http://a.b/c"),
+    ],
+)
+def test_addresses_are_completed(name: str, written: dict[str, str], expected: str) -> None:
+    assert endpoint(name, **written).base_url == expected
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://me:hunter2secret@host/v1",
+        "http://hunter2secret@host/v1",
+        "ftp://host/hunter2secret",
+        "http://host/v1?key=hunter2secret",
+        "http://host/v1#hunter2secret",
+        "http://host:hunter2secret/v1",
+        "http:///hunter2secret",
+        "http://ho st/hunter2secret",
+        "http://[hunter2secret",
+    ],
+)
+def test_an_odd_address_is_refused_and_never_quoted(address: str) -> None:
+    with pytest.raises(ModelAccessError) as caught:
+        endpoint("custom/x", EPOCHE_BASE_URL=address)
+    assert "EPOCHE_BASE_URL" in caught.value.one_line()
+    assert "hunter2secret" not in caught.value.one_line()
+
+
+@pytest.mark.parametrize("provider", ["openai", "openrouter"])
+def test_a_provider_that_needs_a_key_says_which(provider: str) -> None:
+    with pytest.raises(ModelAccessError, match=PROVIDERS[provider].key_variable):
+        endpoint(f"{provider}/x")
+
+
+def test_a_custom_server_needs_an_address() -> None:
+    with pytest.raises(ModelAccessError, match="EPOCHE_BASE_URL"):
+        endpoint("custom/x", OPENAI_API_KEY="sk-12345678")
+
+
+def test_one_providers_key_is_never_given_to_another() -> None:
+    keys = {p.key_variable: f"sk-{name}-123456" for name, p in PROVIDERS.items()}
+    for name in PROVIDERS:
+        found = endpoint(f"{name}/x", EPOCHE_BASE_URL="http://h/v1", **keys)
+        assert found.key == f"sk-{name}-123456"
+        assert found.key not in repr(found)
+
+
+@pytest.mark.parametrize("key", ["sk-\x00abc", "sk-abc\nX-Other: 1", "schlüssel"])
+def test_a_key_that_no_header_can_hold_is_refused_and_never_quoted(key: str) -> None:
+    with pytest.raises(ModelAccessError) as caught:
+        endpoint("openai/x", OPENAI_API_KEY=key)
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize("model", ["a\nb", "a\x1b[31m", "x" * 301])
+def test_a_models_name_is_a_short_printable_line(model: str) -> None:
+    with pytest.raises(ModelAccessError):
+        endpoint(f"ollama/{model}")
+
+
+def test_dotenv_is_read_behind_the_environment_and_never_executed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = tmp_path / "trap"
+    (tmp_path / ".env").write_text(
+        "export OPENAI_API_KEY='sk-from-file-1'\n"
+        f"OPENROUTER_API_KEY=$(touch {trap})\n"
+        f"VLLM_API_KEY=`touch {trap}`\n"
+        "OLLAMA_API_KEY=${HOME}\n"
+        "EPOCHE_MODEL=openai/from-file # a remark\n"
+        "EMPTY=\nBARE\n"
+    )
+    variables = read_variables()
+    assert variables.get("OPENAI_API_KEY") == "sk-from-file-1"
+    assert variables.get("EPOCHE_MODEL") == "openai/from-file"
+    assert variables.get("OLLAMA_API_KEY") == "${HOME}"
+    assert variables.get("EMPTY") is None
+    assert not trap.exists()
+    monkeypatch.setenv("EPOCHE_MODEL", "openai/from-environment")
+    assert read_variables().get("EPOCHE_MODEL") == "openai/from-environment"
+    monkeypatch.setenv("EPOCHE_MODEL", "")
+    assert read_variables().get("EPOCHE_MODEL") == "openai/from-file"
+    import os
+
+    assert "OPENAI_API_KEY" not in os.environ
+    assert find_endpoint(None, variables).key == "sk-from-file-1"
+
+
+def test_a_secret_of_the_file_is_hidden_like_one_of_the_environment(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("EPOCHE_API_KEY=tricky-value-77\n")
+    assert "tricky" not in read_variables().hide("they said: tricky-value-77!")
+
+
+@pytest.mark.parametrize("content", [b"A=1\n" * MAX_FILE_BYTES, b"A=\xff\xfe\n"])
+def test_a_dotenv_that_is_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".env").write_bytes(content)
+    with pytest.raises(SettingError, match=r"\.env"):
+        read_variables()
+
+
+def test_a_folders_dotenv_cannot_send_the_users_key_elsewhere() -> None:
+    mine = {"OPENAI_API_KEY": "sk-mine-123456"}
+    theirs = {"OPENAI_BASE_URL": "https://collector.example/v1"}
+    with pytest.raises(ModelAccessError, match=r"\.env"):
+        find_endpoint("openai/x", Variables(mine, theirs))
+    assert find_endpoint("openai/x", Variables({}, {**mine, **theirs})).key == "sk-mine-123456"
+    assert find_endpoint("openai/x", Variables({**mine, **theirs}, {})).key == "sk-mine-123456"
+    local = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    assert find_endpoint("openai/x", Variables(mine, local)).key == "sk-mine-123456"
