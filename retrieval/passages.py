@@ -51,13 +51,14 @@ def passages_of(graph: Graph, words: Phrasebook, grouping: Grouping = "fact") ->
 def _sentences(graph: Graph, words: Phrasebook) -> Iterator[tuple[str, str]]:
     """(subject, sentence) for each stated fact, then for each denied one."""
     for claim in graph.claims():
-        if _states_a_fact(claim):
+        if states_a_fact(claim):
             yield claim.subj, words.fact(claim)
     for claim in _denied(graph):
         yield claim.subj, words.denied(claim)
 
 
-def _states_a_fact(claim: Claim) -> bool:
+def states_a_fact(claim: Claim) -> bool:
+    """Whether a triple says what is the case, not how the graph is built or labelled."""
     if claim.pred in (OWL + "sameAs", OWL + "differentFrom"):
         return True
     if claim.pred == RDF_TYPE:
