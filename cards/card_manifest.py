@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from cards.card import Card, card_set_hash, card_to_json
-from kg.base.errors import CardSetMismatchError, RecordError
+from kg.base.errors import CardSetMismatchError
 from kg.base.files import to_json_bytes, write_files_atomic
-from kg.base.provenance import manifest_path, package_version, relative_name
+from kg.base.provenance import (
+    card_manifest_beside,
+    manifest_path,
+    package_version,
+    relative_name,
+)
 from kg.domain import SHIPPED
 from kg.knowledge import KnowledgeBase
 
@@ -83,7 +86,8 @@ def joined_manifest(
         CardSetMismatchError: the files were made from different graphs, shapes or domains, so no
             one system could be asked both.
     """
-    parts = [_read(path) for path in files]
+    # Cards from elsewhere have no manifest.
+    parts = [card_manifest_beside(path, dict[str, Any]) or {} for path in files]
     shared: dict[str, Any] = {}
     for key in ("graph_sha256", "shapes_sha256", "domain", "regime", "unique_names"):
         values = [part.get(key) for part in parts]
@@ -110,19 +114,6 @@ def joined_manifest(
             {"file": path.name, **part} for path, part in zip(files, parts, strict=True)
         ],
     }
-
-
-def _read(cards: Path) -> dict[str, Any]:
-    """The manifest beside a card file; empty when there is none (cards from elsewhere)."""
-    beside = manifest_path(cards)
-    if not beside.is_file():
-        return {}
-    try:
-        return msgspec.json.decode(beside.read_bytes(), type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordError(
-            f"not a card manifest: {error}", where=str(beside), hint="Make the cards again."
-        ) from error
 
 
 def write_card_set(path: Path | str, cards: Sequence[Card], manifest: dict[str, Any]) -> None:

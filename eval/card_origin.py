@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from eval.manifest import RunManifest
-from kg.base.provenance import manifest_path
+from kg.base.provenance import card_manifest_beside
 
 
 class CardOrigin(msgspec.Struct, frozen=True):
@@ -23,12 +23,12 @@ class CardOrigin(msgspec.Struct, frozen=True):
 
 
 def card_origin(cards: Path | str) -> CardOrigin:
-    """Reads the manifest beside a card file; empty if there is none or it is no such manifest."""
-    beside = manifest_path(cards)
-    try:
-        return msgspec.json.decode(beside.read_bytes(), type=CardOrigin)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return CardOrigin()
+    """Reads the manifest beside a card file; empty where there is none.
+
+    Raises:
+        RecordError: there is one, but it is damaged.
+    """
+    return card_manifest_beside(cards, CardOrigin) or CardOrigin()
 
 
 def own_source(

@@ -6,6 +6,13 @@ import os
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from kg.base.errors import RecordError
+
+AnyManifest = TypeVar("AnyManifest")
 
 
 def manifest_path(records: Path | str) -> Path:
@@ -13,6 +20,30 @@ def manifest_path(records: Path | str) -> Path:
     records = Path(records)
     stem = records.name.removesuffix(".jsonl") or records.name
     return records.parent / f"{stem}.manifest.json"
+
+
+def card_manifest_beside(cards: Path | str, kind: type[AnyManifest]) -> AnyManifest | None:
+    """The manifest beside a card file, or None where there is none (cards from elsewhere).
+
+    Args:
+        cards: the card file.
+        kind: what to decode it as.
+
+    Raises:
+        RecordError: there is one, but it is damaged; taken for none, it would let a system be
+            asked about another graph than the cards were made from.
+    """
+    beside = manifest_path(cards)
+    if not beside.exists():
+        return None
+    try:
+        return msgspec.json.decode(beside.read_bytes(), type=kind)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordError(
+            f"not a card manifest: {error}",
+            where=str(beside),
+            hint="Make the cards again, or remove it if the cards are not ours.",
+        ) from error
 
 
 def relative_name(target: Path | str, folder: Path | str) -> str:

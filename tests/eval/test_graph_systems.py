@@ -16,7 +16,12 @@ from eval.registry import make_systems
 from eval.result import read_results
 from eval.runner import run
 from eval.system import SystemOptions
-from kg.base.errors import CardSetMismatchError, GraphSyntaxError, MissingFileError
+from kg.base.errors import (
+    CardSetMismatchError,
+    GraphSyntaxError,
+    MissingFileError,
+    RecordError,
+)
 from kg.claims import GOLD_OF_LABEL, Claim, Label
 from kg.knowledge import KnowledgeBase
 
@@ -202,8 +207,11 @@ def test_cards_that_know_their_graph_are_asked_of_it(
     main(cards, "controls", tmp_path / "none.jsonl")
     assert capsys.readouterr().err == ""
     beside = tmp_path / "cards.manifest.json"
-    beside.write_text("[1]")
-    assert card_origin(cards) == CardOrigin()
+    for damaged in (b"[1]", b'{"domain": "riv', b'{"domain": 7}', b"\xff{}"):
+        beside.write_bytes(damaged)
+        with pytest.raises(RecordError, match="not a card manifest") as caught:
+            card_origin(cards)
+        assert str(beside) in (caught.value.where or "")
     beside.write_text(json.dumps({"kind": "cards", "domain": "rivers", "graph_sha256": "0" * 64}))
     assert default_domain(card_origin(cards)) == "rivers"
     assert default_domain(CardOrigin(domain="my/own.toml")) is None
