@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
 import msgspec
 
 from eval.compare import compare_systems
@@ -82,6 +86,7 @@ def compare_runs(
         version=package_version(),
         confidence=plan.confidence,
     )
+    compared = compare_systems(samples, signature=signature, baseline=baseline)
     return ComparisonReport(
         version=signature.version,
         cards=observations.cards,
@@ -93,8 +98,11 @@ def compare_runs(
         confidence=plan.confidence,
         resamples=plan.resamples,
         seed=plan.seed,
-        comparisons=compare_systems(samples, signature=signature, baseline=baseline),
-        notes=tuple(note for note in observations.notes if not note.startswith(_SAID_BY_SHARED)),
+        comparisons=compared,
+        notes=(
+            *(note for note in observations.notes if not note.startswith(_SAID_BY_SHARED)),
+            *_coarse(compared, plan),
+        ),
         sources=observations.sources,
     )
 
@@ -112,6 +120,27 @@ def _shared(seen: Observations) -> SharedCards:
         ),
         apart={kind: count for kind, count in apart.items() if count},
     )
+
+
+def _coarse(compared: Sequence[PairedComparison], plan: Plan) -> Iterator[str]:
+    """Says so where the resamples are too few for Holm over so many pairs to find anything."""
+    by_resampling = Counter(
+        (one.policy, one.metric) for one in compared if one.test == "cluster-bootstrap"
+    )
+    pairs = max(by_resampling.values(), default=0)
+    least = 2 / (plan.resamples + 1)
+    if pairs * least >= ALPHA:
+        # Holm multiplies the smallest p by the number of pairs; ten times that leaves room.
+        enough = round_up(20 * pairs / ALPHA)
+        yield (
+            f"No bootstrap test of {pairs} pairs by {plan.resamples} resamples can reach "
+            f"p < {ALPHA:g} after Holm's correction: use --resamples {enough} or --baseline."
+        )
+
+
+def round_up(number: float) -> int:
+    """The next number of thousands."""
+    return math.ceil(number / 1000) * 1000
 
 
 def _why(seen: Observations, system: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporting.visible import shorten
+from reporting.visible import short_names
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,7 @@ _TICKS = ((0.0, "0"), (0.25, ""), (0.5, "0.5"), (0.75, ""), (1.0, "1"))
 def dot_panel(entries: Sequence[tuple[str, bool, Estimate]]) -> DotPanel:
     """Lays out ``(name, is control, estimate)`` rows in order, controls below a dividing gap."""
     ordered = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
+    short = short_names((name for name, _, _ in entries), _NAME_LETTERS)
     y = 14.0
     divider: float | None = None
     rows: list[DotRow] = []
@@ -142,7 +143,7 @@ def dot_panel(entries: Sequence[tuple[str, bool, Estimate]]) -> DotPanel:
         rows.append(
             DotRow(
                 name=name,
-                short=shorten(name, _NAME_LETTERS),
+                short=short[name],
                 control=control,
                 estimate=estimate,
                 y=y,
@@ -222,6 +223,7 @@ def scatter(
         for name, control, coverage, accuracy in entries
         if coverage is not None and accuracy is not None
     ]
+    short = short_names((name for name, _, _, _ in entries), _NAME_LETTERS)
     absent = tuple(n for n, _, c, a in entries if c is None or a is None)
     coordinates = [(_place(c, left, right), _place(a, bottom, top)) for _, _, c, a in placed]
     order = sorted(range(len(placed)), key=lambda i: (coordinates[i][1], -coordinates[i][0], i))
@@ -241,7 +243,7 @@ def scatter(
         points=tuple(
             ScatterPoint(
                 name=name,
-                short=shorten(name, _NAME_LETTERS),
+                short=short[name],
                 control=control,
                 coverage=coverage,
                 accuracy=accuracy,
@@ -343,6 +345,7 @@ _SYMBOL_WIDTH = 14.0
 def stack(entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, float]]]]) -> Stack:
     """Lays out ``(name, is control, [(outcome, symbol, count)])`` as bars of equal length."""
     ordered = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
+    short = short_names((name for name, _, _ in entries), _NAME_LETTERS)
     left, right = _PANEL_LEFT, _STACK_WIDTH
     y, divider = 4.0, None
     rows: list[StackRow] = []
@@ -363,6 +366,6 @@ def stack(entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, float]]]])
                 segments.append(
                     Segment(outcome, count / total, start, width, symbol if wide else "")
                 )
-        rows.append(StackRow(name, shorten(name, _NAME_LETTERS), control, y, tuple(segments)))
+        rows.append(StackRow(name, short[name], control, y, tuple(segments)))
         y += _STACK_ROW
     return Stack(_STACK_WIDTH, y, left, right, divider, tuple(rows))

@@ -7,6 +7,7 @@ from typing import Any
 
 from eval.comparison import ComparisonReport
 from eval.comparison_words import shared_cards
+from eval.metrics.record import PairedComparison
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import listing
 from reporting.comparison_view import ComparisonView
@@ -101,7 +102,10 @@ def _lede(view: ComparisonView) -> list[str]:
     pairs = view.pairs(view.policies[0], "accuracy")
     told = sum(map(tells_apart, pairs))
     if report.baseline is None:
-        said += neighbours(pairs, view.systems)
+        if len(view.systems) > _NAMED_AT_MOST:
+            said.append(_leader(pairs, view.systems[0]))
+        else:
+            said += neighbours(pairs, view.systems)
         if len(pairs) > 1:
             said.append(
                 f"Of all {len(pairs)} pairs, accuracy tells {told or 'none'} apart; "
@@ -117,6 +121,23 @@ def _lede(view: ComparisonView) -> list[str]:
         said.append(f"Paired tests find {listing(shown)}{rest}.")
     open_ = [shown_name(one.a) for one in pairs if one.better is None]
     if open_:
-        shown = [*open_[:_NAMED_AT_MOST], *([f"{len(open_) - 6} more"] if len(open_) > 6 else [])]
+        shown = [*open_[:_NAMED_AT_MOST]]
+        if len(open_) > len(shown):
+            shown.append(f"{len(open_) - len(shown)} more")
         said.append(f"By accuracy they cannot tell {listing(shown)} from {name}.")
     return said
+
+
+def _leader(pairs: Sequence[PairedComparison], leader: str) -> str:
+    """What is known of the system with the highest accuracy, where there are many."""
+    mine = [one for one in pairs if leader in (one.a, one.b)]
+    open_ = [shown_name(one.b if one.a == leader else one.a) for one in mine if not one.better]
+    text = (
+        f"{shown_name(leader)} has the highest accuracy: paired tests show it to be more accurate "
+        f"than {len(mine) - len(open_)} of the other {len(mine)}"
+    )
+    if not open_:
+        return f"{text}."
+    shown = open_[:_NAMED_AT_MOST]
+    rest = [f"{len(open_) - len(shown)} more"] if len(open_) > len(shown) else []
+    return f"{text}, and cannot tell it from {listing([*shown, *rest])}."

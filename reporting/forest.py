@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporting.charts import number
-from reporting.visible import shorten
+from reporting.visible import short_names
 
 _WIDTH = 640.0
 _LEFT = 178.0
@@ -99,7 +99,10 @@ def forest(
         share = (min(max(value, -reach), reach) + reach) / (2 * reach)
         return round(_LEFT + (_RIGHT - _LEFT) * share, 1)
 
-    height = 26.0 if against else 38.0
+    height = 32.0 if against else 38.0
+    letters = _NAME_LETTERS if against else _NAME_LETTERS - 4
+    names = [*(one.first for one in differences), *(one.second for one in differences), against]
+    short = short_names(names, letters)
     y = _TOP + height / 2
     rows = []
     for one in differences:
@@ -107,8 +110,8 @@ def forest(
         drawn = one.value is not None and one.low is not None and one.high is not None
         rows.append(
             ForestRow(
-                first=shorten(one.first, _NAME_LETTERS),
-                second="" if against else f"against {shorten(one.second, _NAME_LETTERS - 8)}",
+                first=short[one.first],
+                second="" if against else f"against {short[one.second]}",
                 y=round(y, 1),
                 x=None if one.value is None else place(one.value),
                 low=place(one.low) if drawn and one.low is not None else None,
@@ -130,7 +133,7 @@ def forest(
     if higher_is_better is False:
         sides = (f"← first {better}", f"second {better} →")
     if against:
-        named = shorten(against, _NAME_LETTERS)
+        named = short[against]
         sides = (sides[0].replace("second", named), sides[1].replace("second", named))
         sides = (sides[0].replace("first", "row"), sides[1].replace("first", "row"))
     return Forest(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _TROUBLE = re.compile(
@@ -41,6 +43,41 @@ def _written_out(match: re.Match[str]) -> str:
 def shorten(text: str, width: int) -> str:
     """``text`` cut to ``width`` characters, the last of them an ellipsis when it was longer."""
     return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
+
+
+def short_names(names: Iterable[str], width: int) -> dict[str, str]:
+    """Names cut to ``width`` characters such that different names stay different, if at all.
+
+    Names of models are alike at their beginning (``raw:openai/gpt-…``) and often at their end; so
+    where cutting the end makes two alike, the middle goes, then the beginning, and at last all
+    but the part in which they differ.
+    """
+    whole = list(dict.fromkeys(names))
+    short = {name: shorten(name, width) for name in whole}
+    for head in (width // 2, width // 4, 0):
+        for name in _alike(short):
+            if len(name) > width:
+                tail = width - head - 1
+                short[name] = f"{name[:head].rstrip()}…{name[-tail:].lstrip()}"
+    clash = _alike(short)
+    if len(clash) > 1:
+        start = max(_common_start(clash) - 3, 0)
+        for name in clash:
+            short[name] = shorten(f"…{name[start:]}" if start else name, width)
+    return short
+
+
+def _common_start(names: Sequence[str]) -> int:
+    """How many characters all of them begin with."""
+    first, last = min(names), max(names)
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), len(first))
+
+
+def _alike(short: dict[str, str]) -> list[str]:
+    """The names whose short forms are not theirs alone."""
+    count = Counter(short.values())
+    return [name for name, cut in short.items() if count[cut] > 1]
 
 
 NAME_LIMIT = 120
