@@ -149,6 +149,8 @@ def _why(seen: Observations, system: str) -> str:
     manifest = (source and source.manifest) or {}
     if manifest.get("status", "complete") != "complete":
         return "its run is not complete"
+    if manifest.get("shard"):
+        return f"it is shard {manifest['shard']} of its run: merge the shards first"
     if manifest.get("limit") is not None:
         return f"its run was limited to the first {manifest['limit']} cards"
     return "its file has no rows of them"

@@ -37,7 +37,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 # The selector is greedy: names of systems hold colons themselves (``raw:openai/gpt-4o``), and
 # metrics do not.
 _CONDITION = re.compile(
-    r"(?:(?P<system>.+):)?\s*(?P<metric>[A-Za-z][A-Za-z_-]*)(?:\.(?P<end>[a-z]+))?"
+    r"(?:(?P<system>.+):)?\s*(?P<metric>[A-Za-z][A-Za-z0-9_-]*)(?:\.(?P<end>[a-z]+))?"
     r"\s*(?P<operator><=|>=|<|>)\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*",
     re.DOTALL,
 )
