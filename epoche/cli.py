@@ -17,6 +17,7 @@ from cards.audit_labels import main as audit
 from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, schema
+from eval.check_connection import main as test_connection
 from eval.gate_runs import main as gate
 from eval.list_systems import main as systems
 from eval.merge_runs import main as merge
@@ -68,6 +69,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("compare", compare, "Paired differences: who wins by what, can we tell?"),
     ("gate", gate, "Exit 100 when a metric or a regression fails."),
     ("audit", audit, "Can labels be read off the surface of the cards?"),
+    ("test-connection", test_connection, "Reach a model's server; what does it support?"),
     ("systems", systems, "List the systems that can be named."),
 )
 for _name, _main, _short_help in _STAGES:

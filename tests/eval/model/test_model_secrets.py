@@ -1,0 +1,129 @@
+"""A key goes to its server and nowhere else: every output is searched for it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from servers.behaviours import Asked, Behaviour, error_body, reply
+from servers.scripted_server import ScriptedServer
+
+from eval.llm import ModelClient
+from eval.model.calls import recording
+
+ROOT = Path(__file__).parents[3]
+
+
+class Verdict(msgspec.Struct):
+    answer: str
+
+
+def traces(key: str) -> list[bytes]:
+    """The key as it may turn up: as it is, and in base 64."""
+    return [key.encode(), base64.b64encode(key.encode()).rstrip(b"=")]
+
+
+def telltale(status: int) -> Behaviour:
+    """A server that repeats the key it was sent, in headers, error or reply."""
+
+    async def act(asked: Asked) -> Any:
+        from aiohttp import web
+
+        text = f"your key {asked.key} (Bearer {asked.key})"
+        if status != 200:
+            headers = {"X-Key": asked.key}
+            return web.json_response(error_body(status, text), status=status, headers=headers)
+        return await reply(lambda asked: f'{{"answer": "{text}"}}')(asked)
+
+    return act
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
+def test_a_key_said_back_by_the_server_is_shown_and_kept_nowhere(
+    open_client: Callable[..., ModelClient],
+    scripted_server: ScriptedServer,
+    tmp_path: Path,
+    status: int,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level("DEBUG")
+    scripted_server.behave(telltale(status))
+    key = scripted_server.api_key
+    shown: list[object] = []
+
+    async def run() -> None:
+        client = open_client(cache=tmp_path / "c.sqlite", max_retries=1)
+        shown.append((client.params(), repr(client), vars(client), repr(client._caller.endpoint)))
+        async with client:
+            try:
+                with recording() as log:
+                    turns = [{"role": "user", "content": "q"}]
+                    shown.append(await client.ask(turns, Verdict))
+            except Exception as error:
+                shown.append((str(error), repr(error), error.args))
+            shown.append((log, client.observed()))
+
+    asyncio.run(run())
+    out = capfd.readouterr()
+    everything = repr(shown) + out.out + out.err + caplog.text
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert kept
+    blob = everything.encode() + b"".join(path.read_bytes() for path in kept)
+    assert [trace for trace in traces(key) if trace in blob] == []
+    assert scripted_server.requests[0].key == key
+
+
+def test_the_command_shows_no_key_from_dotenv(
+    scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text(
+        f"EPOCHE_BASE_URL={scripted_server.base_url}\nEPOCHE_API_KEY={scripted_server.api_key}\n"
+    )
+    scripted_server.behave(telltale(400))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENAI_LOG": "debug"}
+    done = subprocess.run(
+        [sys.executable, "-m", "eval.check_connection", "--model", "custom/scripted-1"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 24
+    assert b"HTTP 400" in done.stderr
+    for trace in traces(scripted_server.api_key):
+        assert trace not in done.stdout + done.stderr
+
+
+def test_an_openai_accounts_headers_go_to_openai_only(
+    open_client: Callable[..., ModelClient],
+    scripted_server: ScriptedServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-mine")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-mine")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin-mine")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Mine: secret-mine\nX-Two: two-mine")
+    seen: list[str] = []
+
+    async def look(asked: Asked) -> Any:
+        seen.append(str(asked.web.headers))
+        return await reply()(asked)
+
+    scripted_server.behave(look)
+
+    async def run() -> None:
+        async with open_client() as client:
+            await client.complete([{"role": "user", "content": "q"}])
+
+    asyncio.run(run())
+    assert seen
+    assert "mine" not in seen[0]
