@@ -183,14 +183,15 @@ class Asker:
         """
         if self._source == "none":
             return None, ""
-        if self._source == "stated":
-            return stated, "" if stated is not None else "no confidence stated"
-        probability = None if completion is None else answer_probability(completion, (answer,))
-        if probability is not None:
-            return round(probability, 6), ""
-        if self._source == "auto" and stated is not None:
-            return stated, "confidence as stated"
-        return None, "no log-probability of the answer"
+        if self._source != "stated" and completion is not None:
+            probability = answer_probability(completion, (answer,))
+            if probability is not None:
+                return round(probability, 6), ""
+        if self._source == "logprob":
+            return None, "no log-probability of the answer"
+        if stated is None or not 0.0 <= stated <= 1.0:
+            return None, "no confidence" if stated is None else "the stated confidence is no share"
+        return stated, "confidence as stated" if self._source == "auto" else ""
 
 
 def _is_bare(text: str) -> bool:

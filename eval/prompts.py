@@ -31,14 +31,18 @@ MAX_CLAIMS = 6
 """Claims a proposal may rest on."""
 
 
+# Without bounds: servers that follow a schema token by token cannot keep a number within any, and
+# an answer must not be lost for a figure beside it.
+Confidence = Annotated[
+    float, Meta(description="The probability, from 0 to 1, that this answer is right.")
+]
+
+
 class TypedAnswer(msgspec.Struct, frozen=True):
     """The reply of every system that only answers."""
 
     answer: Annotated[Gold, Meta(description="YES, NO or UNKNOWN.")]
-    confidence: Annotated[
-        float,
-        Meta(ge=0, le=1, description="The probability, from 0 to 1, that this answer is right."),
-    ]
+    confidence: Confidence
     reason: Annotated[str, Meta(description="Why, in one short sentence.")]
 
 
@@ -57,10 +61,7 @@ class Proposal(msgspec.Struct, frozen=True):
     """An answer with the claims it is to be licensed by."""
 
     answer: Annotated[Gold, Meta(description="YES, NO or UNKNOWN.")]
-    confidence: Annotated[
-        float,
-        Meta(ge=0, le=1, description="The probability, from 0 to 1, that this answer is right."),
-    ]
+    confidence: Confidence
     claims: Annotated[
         tuple[ProposedClaim, ...],
         Meta(max_length=MAX_CLAIMS, description="What the question asks about, mostly one claim."),

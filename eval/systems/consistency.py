@@ -39,6 +39,7 @@ class Consistency:
 
     def __init__(self, asker: Asker, *, samples: int = SAMPLES, closed_book: bool = False) -> None:
         self.name = asker.name("consistency_closed_book" if closed_book else "consistency")
+        self.client = asker.client
         self._asker = asker
         self._samples = samples
         self._closed_book = closed_book

@@ -62,6 +62,7 @@ class GraphRagLlm:
     def __init__(self, knowledge: KnowledgeBase, asker: Asker, *, facts: int = MAX_FACTS) -> None:
         self.name = asker.name("graph_rag_llm")
         self.knowledge = knowledge
+        self.client = asker.client
         self._asker = asker
         self._facts = facts
         self._reader = ProposalReader(knowledge)
@@ -85,8 +86,15 @@ class GraphRagLlm:
         answer, proposal = await self._asker.ask(self._messages(card, asked), Proposal)
         if answer.pred not in ("YES", "NO"):
             return answer
-        claims = () if proposal is None else proposal.claims
-        licence = self.license(claims, asked)
+        if proposal is not None:
+            licence = self.license(proposal.claims, asked)
+        elif asked.reading is not None:
+            # An answer in words alone: the question itself is the claim, where it can be read.
+            licence = self._decided([(asked.reading.inverted, asked.reading.claims)])
+        else:
+            # Nothing that could be licensed: unreadable as a proposal, which is no abstention.
+            note = "; ".join(filter(None, ("no claims can be read", answer.note)))
+            return Answer(pred="INVALID", raw=answer.raw, note=note)
         if licence.answer == answer.pred:
             raw = f"Licensed {answer.pred}: {licence.reason}\n{answer.raw}"
             return Answer(pred=answer.pred, confidence=answer.confidence, raw=raw, note=answer.note)

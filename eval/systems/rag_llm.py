@@ -31,6 +31,7 @@ class RagLlm:
         self.graph_sha256 = library.graph_sha256
         self._library = library
         self._texts = {passage.id: passage.text for passage in library.passages}
+        self.client = asker.client
         self._asker = asker
 
     def params(self) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Raw:
 
     def __init__(self, asker: Asker, *, closed_book: bool = False) -> None:
         self.name = asker.name("raw_closed_book" if closed_book else "raw")
+        self.client = asker.client
         self._asker = asker
         self._closed_book = closed_book
 
