@@ -29,10 +29,9 @@ FEW_CLUSTERS = 10
 """Below this many clusters a bootstrap interval is known to be too narrow."""
 
 _NORMAL = NormalDist()
-_DRAWS_AT_ONCE = 4_000_000
-_KEPT_AT_MOST = 64_000_000
-"""A stream of so many draws is kept in memory, a byte each; a longer one is drawn anew."""
-_BYTE = 256
+_DRAWN_AT_ONCE = 4_000_000
+_KEPT_AT_MOST = 32_000_000
+"""A stream of so many draws is kept in memory, four bytes each; a longer one is drawn anew."""
 _EXACT_IN_FLOAT32 = 2**24
 _OFTEN_UNDEFINED = 0.05
 
@@ -59,35 +58,37 @@ class Draws:
         self.clusters = clusters
         self.resamples = resamples
         self.seed = seed
-        self._kept: list[tuple[slice, NDArray[np.uint8]]] | None = None
+        self._kept: list[tuple[slice, NDArray[np.float32]]] | None = None
 
-    def pieces(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Consecutive resamples with their weights, whole numbers of shape (rows, clusters)."""
+    def transposed(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Consecutive resamples and their weights, shape (clusters, resamples in this piece).
+
+        Weights are whole numbers. A short stream is drawn once and kept.
+        """
         if self._kept is not None:
             yield from self._kept
-            return
-        if self.resamples * self.clusters > _KEPT_AT_MOST:
-            yield from self._drawn()
-            return
-        kept = []
-        for rows, times in self._drawn():
-            small = times.astype(np.uint8) if times.max(initial=0) < _BYTE else times
-            kept.append((rows, small))
-            yield rows, small
-        self._kept = kept
+        elif self.resamples * self.clusters > _KEPT_AT_MOST:
+            yield from self._drawn(_DRAWN_AT_ONCE)
+        else:
+            weights = np.empty((self.clusters, self.resamples), dtype=np.float32)
+            for rows, piece in self._drawn(_DRAWN_AT_ONCE):
+                weights[:, rows] = piece
+            self._kept = [(slice(0, self.resamples), weights)]
+            yield from self._kept
 
-    def _drawn(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def _drawn(self, at_once: int) -> Iterator[tuple[slice, NDArray[np.float32]]]:
         if not self.clusters:
             return
         rng = np.random.default_rng(self.seed)
-        step = max(1, _DRAWS_AT_ONCE // self.clusters)
+        step = max(1, at_once // self.clusters)
         for start in range(0, self.resamples, step):
             rows = min(step, self.resamples - start)
             # Drawn in pieces, the stream is the same as drawn at once (a test holds numpy to it).
             draws = rng.integers(0, self.clusters, (rows, self.clusters))
             draws += (np.arange(rows) * self.clusters)[:, None]
             times = np.bincount(draws.ravel(), minlength=rows * self.clusters)
-            yield slice(start, start + rows), times.reshape(rows, self.clusters)
+            piece = times.reshape(rows, self.clusters).astype(np.float32)
+            yield slice(start, start + rows), piece.T
 
 
 def resampled_sums(per_cluster: Floats, draws: Draws) -> Floats:
@@ -111,8 +112,8 @@ def resampled_sums(per_cluster: Floats, draws: Draws) -> Floats:
     exact = whole and float(np.abs(dense).max()) * clusters < _EXACT_IN_FLOAT32
     kind: type[np.floating[Any]] = np.float32 if exact else np.float64
     values = dense.astype(kind)
-    for rows, times in draws.pieces():
-        sums[rows, used] = times.astype(kind) @ values
+    for rows, times in draws.transposed():
+        sums[rows, used] = times.T.astype(kind, copy=False) @ values
     return sums
 
 
