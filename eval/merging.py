@@ -129,8 +129,8 @@ def _of_one_run(manifests: Mapping[Path, RunManifest]) -> list[Path]:
     absent = [str(shard) for shard in wanted if shard not in by_shard]
     if absent:
         raise IncompleteRunError(
-            f"{_few(absent)} of {count} shards not given" if count > 1 else "no shard",
-            where="--shard",
+            f"of the {count} shards these are not given: {_few(absent)}",
+            where=", ".join(map(str, manifests)),
             hint="Merge all of them at once.",
         )
     return [by_shard[shard] for shard in wanted]

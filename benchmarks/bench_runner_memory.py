@@ -1,0 +1,103 @@
+"""Memory and speed of the runner itself: ten thousand answers against a million.
+
+    python benchmarks/bench_runner_memory.py
+
+The cards are tiny and the system answers at once, after one turn of the event loop, so what is
+measured is the runner: cards read, questions put, rows written one by one, and put in order at the
+end. Each size is run once, then taken up again in a process of its own with nothing left to ask,
+which reads every row back. CPU seconds with imports; peak resident memory of the whole process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from bench_load import peak_mb
+
+SIZES = (10_000, 1_000_000)
+CONCURRENCY = 64
+
+
+class Instant:
+    """Says YES after one turn of the event loop."""
+
+    name = "instant"
+
+    def params(self) -> dict[str, Any]:
+        """None."""
+        return {}
+
+    async def answer(self, _card: object) -> str:
+        """YES."""
+        await asyncio.sleep(0)
+        return "YES"
+
+
+def write_tiny_cards(path: Path, count: int) -> None:
+    """Cards of one fact each."""
+    claim = {"subj": "urn:s", "pred": "urn:p", "obj": "urn:o"}
+    with path.open("w", encoding="utf-8") as handle:
+        for number in range(count):
+            card = {"id": f"{number:x}", "facts": [f"{number} is."], "question": f"Is {number}?"}
+            handle.write(json.dumps({**card, "gold": "YES", "label": "E", "claim": claim}) + "\n")
+
+
+def measure(cards: Path, out: Path) -> dict[str, float]:
+    """Runs in this process: rows asked, CPU and wall seconds, peak memory."""
+    from eval.runner import run
+    from eval.running.session import Limits
+
+    wall = time.perf_counter()
+    done = run(cards, [Instant()], out, asked_as="instant", limits=Limits(concurrency=CONCURRENCY))
+    return {
+        "rows": done.asked + done.kept,
+        "asked": done.asked,
+        "cpu_s": time.process_time(),
+        "wall_s": time.perf_counter() - wall,
+        "peak_mb": peak_mb(),
+    }
+
+
+def main() -> None:
+    """Reads the flags, measures, prints the table or JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="answers of each run")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    flags = parser.parse_args()
+    if flags.measure:
+        print(json.dumps(measure(flags.measure / "cards.jsonl", flags.measure / "rows.jsonl")))
+        return
+    table: list[dict[str, float | str]] = []
+    for size in flags.sizes:
+        with tempfile.TemporaryDirectory() as name:
+            write_tiny_cards(Path(name) / "cards.jsonl", size)
+            command = [sys.executable, __file__, "--measure", name]
+            for what in ("asked", "taken up again"):
+                done = subprocess.run(command, check=True, capture_output=True)
+                table.append({"what": what, **json.loads(done.stdout)})
+    if flags.json:
+        print(json.dumps(table, indent=2))
+        return
+    print(f"{'':<16}{'rows':>11}{'CPU s':>9}{'wall s':>9}{'rows/CPU s':>12}{'peak MB':>9}")
+    for row in table:
+        print(
+            f"{row['what']:<16}{row['rows']:>11,}{row['cpu_s']:>9.2f}{row['wall_s']:>9.2f}"
+            f"{float(row['rows']) / float(row['cpu_s']):>12,.0f}{row['peak_mb']:>9.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
