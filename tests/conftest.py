@@ -84,3 +84,14 @@ def scripted_server() -> Iterator[ScriptedServer]:
 
     with ScriptedServer() as server:
         yield server
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints what tests measured (``record_property("figures", …)``), in passing runs too."""
+    for report in [
+        *terminalreporter.stats.get("passed", ()),
+        *terminalreporter.stats.get("failed", ()),
+    ]:
+        for name, value in report.user_properties:
+            if name == "figures":
+                terminalreporter.write_line(str(value))

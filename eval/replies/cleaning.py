@@ -72,5 +72,10 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def without_markup(text: str) -> str:
-    """The reply without emphasis, headings, code marks and LaTeX's text commands."""
-    return _SHORT_MARK.sub("Answer:", _EMPHASIS.sub("", _LATEX_TEXT.sub(r"\1", text)))
+    """The reply without emphasis, headings and code marks, and with "A:" written out."""
+    return _SHORT_MARK.sub("Answer:", _EMPHASIS.sub("", text))
+
+
+def without_latex(text: str) -> str:
+    """The reply without LaTeX's text commands."""
+    return _LATEX_TEXT.sub(r"\1", text)

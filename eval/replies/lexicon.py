@@ -33,8 +33,10 @@ _CLAUSES: tuple[tuple[str, Sign], ...] = (
     ("doubt", "DOUBT"),
 )
 _SENTENCES: tuple[tuple[str, Sign], ...] = (("yes_alone", "YES"), ("no_alone", "NO"))
+# Italian and Portuguese for "if"; Spanish and Romanian sentences begin with it for other reasons.
+_REFLEXIVE = frozenset(("se",))
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-_GROUP = re.compile(r"\((?P<words>[^()]*)\)(?P<optional>\?)?|(?P<word>\S+)")
+_GROUP = re.compile(r"\((?P<words>[^()]*)\)(?P<optional>\?)?|(?P<word>[^\s()]+)")
 
 
 class Phrases:
@@ -78,7 +80,10 @@ class Lexicon(NamedTuple):
     alternatives: frozenset[str]
     """The words for "or"."""
     conditions: frozenset[str]
-    """The words for "if" and "unless"."""
+    """The words for "if" and "unless" with which a clause may begin."""
+    conditions_of: dict[tuple[str, ...], frozenset[str]]
+    """The same words behind a verdict, by its languages: "se" is Italian for "if", but not
+    Romanian."""
     abstain: Phrases
     """The writer does not know, or it cannot be known."""
     silent: Phrases
@@ -104,6 +109,11 @@ def lexicon() -> Lexicon:
         for particle, words in entry.get("follows", {}).items():
             follows.setdefault(words_in(particle), set()).update(map(fold, words))
     clauses = _signs(languages.values(), _CLAUSES)
+    conditions_of: dict[tuple[str, ...], frozenset[str]] = {}
+    for entry in languages.values():
+        own = frozenset(map(fold, entry.get("if", ())))
+        for said in _signs([entry], (*_CLAUSES, *_SENTENCES)):
+            conditions_of[said] = conditions_of.get(said, frozenset()) | own
 
     def listed(field: str) -> list[str]:
         return [phrase for entry in languages.values() for phrase in entry.get(field, ())]
@@ -120,7 +130,8 @@ def lexicon() -> Lexicon:
         leads=frozenset(words for phrase in listed("leads") for words in _expanded(phrase)),
         follows={particle: frozenset(words) for particle, words in follows.items()},
         alternatives=frozenset(map(fold, listed("or"))),
-        conditions=frozenset(map(fold, listed("if"))),
+        conditions=frozenset(map(fold, listed("if"))) - _REFLEXIVE,
+        conditions_of=conditions_of,
         abstain=phrases("abstain"),
         silent=phrases("silent"),
         chat=phrases("chat"),

@@ -109,10 +109,11 @@ def _mark() -> re.Pattern[str]:
     noun, copula, final = either(words.markers), either(words.copulas), either(words.finals)
     topic = rf"\s+(?:to|auf|à|a|на|alla|op|till)\s[^.:\n]{{1,{_MAX_TOPIC}}}?"
     # Han characters are letters too, but words are not set apart in that script.
+    letter = r"[^\W\u3040-\u9fff\uac00-\ud7a3]"
     return re.compile(
-        rf"(?<![^\W\u3040-\u9fff\uac00-\ud7a3])(?:(?P<final>{final})\s*)?(?:{noun})"
+        rf"(?<!{letter})(?:(?P<final>{final})\s*)?(?:{noun})"
         rf"(?:\s+(?P<behind>{final})(?!\w))?(?:{topic})?"
-        rf"(?:\s*['\"]?\s*(?:(?:{copula})\s*)?(?P<colon>[:=])\s*['\"]?|\s*(?:{copula})(?!\w))",
+        rf"(?:\s*['\"]?\s*(?:(?:{copula})\s*)?(?P<colon>[:=])\s*['\"]?|\s*(?:{copula})(?!{letter}))",
         re.IGNORECASE,
     )
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from eval.replies.cleaning import (
     normalised,
+    without_latex,
     without_markup,
     without_quotations,
     without_thoughts,
@@ -41,7 +42,7 @@ def read_reply(text: str) -> ReadReply:
     """
     if len(text) > MAX_REPLY:
         return ReadReply("INVALID", "too long to be a reply")
-    reply = without_thoughts(normalised(text))
+    reply = without_latex(without_thoughts(normalised(text)))
     if not reply.strip():
         return ReadReply("INVALID", "empty, or nothing but thoughts")
     for marked, where in ((json_answers(reply), "JSON"), (boxed_answers(reply), "box")):

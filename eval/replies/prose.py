@@ -10,6 +10,8 @@ from eval.replies.wording import Clause, Sentence, sentences_of
 Pred = Literal["YES", "NO", "UNKNOWN", "INVALID"]
 _VERDICTS = ("YES", "NO")
 _MAX_LEADS = 4
+_STRONG = frozenset((":", "(", "-", "--", "‒", "–", "—", "―"))
+"""Pauses behind which a clause stands for itself."""
 
 
 class Signs(NamedTuple):
@@ -96,13 +98,15 @@ def _of_sentence(sentence: Sentence, words: Lexicon) -> Signs:
 def _of_clause(clause: Clause, at: int, sentence: Sentence, words: Lexicon) -> Sign | None:
     """What a clause says by itself: it is a whole verdict, or begins with one."""
     rest = clause.words
-    known = words.sentences if len(sentence.clauses) == 1 else words.clauses
+    # "Correct: the Tiber …" says as much as "Correct." does.
+    whole = at == 0 and all(other.before in _STRONG for other in sentence.clauses[1:2])
+    known = words.sentences if whole else words.clauses
     for _ in range(_MAX_LEADS):
         sign = known.get(rest)
         if sign is not None:
             last = at == len(sentence.clauses) - 1
             return None if last and sentence.numbered and len(rest) == 1 else sign
-        if at == 0 or clause.before in (":", "(", "-", "–", "—"):
+        if at == 0 or clause.before in _STRONG:
             for size in range(min(words.longest, len(rest) - 1), 0, -1):
                 particle = rest[:size]
                 if particle in words.clauses and rest[size] in words.follows.get(particle, ()):
@@ -128,7 +132,12 @@ def _lists_alternatives(
 
 def _conditional(clauses: tuple[Clause, ...], verdict: int, words: Lexicon) -> bool:
     """Whether the verdict hangs on a condition: "yes if …", "no, unless …"."""
-    if len(clauses[verdict].words) > 1 and words.conditions.intersection(clauses[verdict].words):
-        return True
+    said = clauses[verdict].words
+    conditions = next(
+        (found for n in range(len(said)) if (found := words.conditions_of.get(said[: n + 1]))),
+        words.conditions,
+    )
     following = clauses[verdict + 1 : verdict + 2]
-    return any(clause.words[0] in words.conditions for clause in following)
+    return bool(conditions.intersection(said[1:])) or any(
+        clause.words[0] in conditions for clause in following
+    )

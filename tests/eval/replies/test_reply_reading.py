@@ -1,0 +1,142 @@
+"""The rules of reading replies, one by one, and what must hold for any text."""
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from eval.replies.lexicon import lexicon
+from eval.replies.parsing import MAX_REPLY, read_reply
+
+CORPUS = Path(__file__).parents[2] / "data" / "replies.jsonl"
+ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+ABSTENTIONS = [row["text"] for row in ROWS if row["class"] == "abstain"]
+PREDS = ("YES", "NO", "UNKNOWN", "INVALID")
+
+
+@pytest.mark.parametrize(
+    ("text", "pred"),
+    [
+        # Inside words and longer phrases there is no verdict.
+        ("I know.", "INVALID"),
+        ("yesterday", "INVALID"),
+        ("Nothing.", "INVALID"),
+        ("No-one", "INVALID"),
+        ("No. 5 is the longest.", "INVALID"),
+        ("No river flows uphill.", "INVALID"),
+        ("A yes-no question.", "INVALID"),
+        # The last mark that calls itself final counts; others must agree.
+        ("Answer: YES\nHm.\nFinal answer: NO", "NO"),
+        ("Answer: YES\nQuestion: another?\nAnswer: NO", "INVALID"),
+        ("Answer: YES. Actually, no.", "INVALID"),
+        ("Answer: NO\nBut I really don't know.", "INVALID"),
+        ("Answer: maybe", "INVALID"),
+        ("Answer:\n\nThe facts say so. Yes.", "YES"),
+        ("Q: Does it?\nA: No", "NO"),
+        # JSON.
+        ('{"answer": true}', "YES"),
+        ('{"answer": null}', "INVALID"),
+        ('{"answer": "YES", "answer": "NO"}', "INVALID"),
+        ('{"answer": "YES"} {"answer": "NO"}', "INVALID"),
+        ('{"answer": "NO"}\nOn second thought: yes.', "INVALID"),
+        ('{"answer": "I do not know"}', "UNKNOWN"),
+        ('{"answer": "NO", "reason": "cut o', "NO"),
+        ('{"final_answer": "UNKNOWN"}', "UNKNOWN"),
+        # Thoughts.
+        ("<think>no</think>Yes", "YES"),
+        ("no</think>Yes", "YES"),
+        ("Yes<think>no", "YES"),
+        ("<think>no", "INVALID"),
+        ("<|channel|>analysis<|message|>no<|end|><|channel|>final<|message|>Yes.", "YES"),
+        # Quotations, questions and lists of the possible answers.
+        ('"Does it, yes or no?" I cannot tell.', "UNKNOWN"),
+        ("> No.\nYes.", "YES"),
+        ("YES, NO, or UNKNOWN", "INVALID"),
+        ("Yes/No", "INVALID"),
+        ("Yes?", "INVALID"),
+        ("If you do not know, say UNKNOWN.", "INVALID"),
+        # A no that rests on silence cannot be told from an abstention; a yes can.
+        ("No. The facts do not say so.", "INVALID"),
+        ("Yes, though it is not stated outright.", "YES"),
+        ("NO\nThe facts do not say so.", "NO"),
+        # Other letters.
+        ("ＮＯ", "NO"),
+        ("H\u0130ÇB\u0130R F\u0130KR\u0130M YOK", "UNKNOWN"),
+        ("ye\u200bs", "YES"),
+        ("\u202eNo\u202c", "NO"),
+        ("Non è noto.", "UNKNOWN"),
+        ("✅", "INVALID"),
+        ("❌", "INVALID"),
+    ],
+)
+def test_rule(text: str, pred: str) -> None:
+    assert read_reply(text).pred == pred
+
+
+def test_every_reading_says_how() -> None:
+    assert all(read_reply(row["text"]).how for row in ROWS)
+
+
+DRESSES = (
+    str,
+    str.upper,
+    str.lower,
+    lambda text: unicodedata.normalize("NFD", text),
+    lambda text: text.replace(" ", "\u00a0"),
+    lambda text: text.rstrip(".。।"),
+)
+
+
+@given(
+    st.sampled_from(ABSTENTIONS),
+    st.sampled_from(["", "Answer: ", "Well, ", "**", "- ", "\n\n"]),
+    st.sampled_from(DRESSES),
+)
+def test_an_abstention_is_never_an_answer_however_it_is_dressed(text, lead, dressed) -> None:
+    assert read_reply(lead + dressed(text)).pred in ("UNKNOWN", "INVALID")
+
+
+@given(st.sampled_from([text for text in ABSTENTIONS if read_reply(text).pred == "UNKNOWN"]))
+def test_a_no_beside_an_abstention_is_never_a_no(text: str) -> None:
+    assert read_reply("No. " + text).pred in ("INVALID", "UNKNOWN")
+    assert read_reply(text.rstrip(".。") + ". No.").pred in ("INVALID", "UNKNOWN")
+
+
+@given(st.text(max_size=300))
+@example("")
+@example("\ud800")
+@example('{"answer": ' + "[" * 50 + "]" * 50 + "}")
+@settings(max_examples=300)
+def test_any_text_is_read_the_same_twice(text: str) -> None:
+    first = read_reply(text)
+    assert first.pred in PREDS
+    assert read_reply(text) == first
+
+
+WORDS = sorted({" ".join(words) for words in lexicon().clauses} | set(lexicon().markers))
+
+
+@given(st.lists(st.sampled_from([*WORDS, ",", ".", "\n", ":", "?", '"', "{", "}", "or", "<think>",
+                                 "not", "sure"]), max_size=40))  # fmt: skip
+@settings(max_examples=300)
+def test_salads_of_verdicts_raise_nothing(parts: list[str]) -> None:
+    assert read_reply(" ".join(parts)).pred in PREDS
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("no ", "yes, ", "{", '{"answer":', "<think>", '"', "“", "answer to ", "can not be "),
+        *("无法", "no\n", "kann sich ", "A:\n", "(", "answer:\n\n", "\\boxed{", "情報が", "{}"),
+    ],
+)
+def test_hostile_repetition_ends(piece: str) -> None:
+    # What grows with the square of the length would take hours here.
+    assert read_reply(piece * (200_000 // len(piece))).pred in PREDS
+
+
+def test_replies_of_absurd_length_are_invalid() -> None:
+    assert read_reply("yes" + " " * MAX_REPLY).pred == "INVALID"
