@@ -16,6 +16,7 @@ from kg.base.files import to_json_bytes
 from kg.words.plain_text import listing
 from reporting.card_data import CardRow
 from reporting.charts import Estimate
+from reporting.group_view import GroupView
 from reporting.inputs import Inputs
 from reporting.verdict import caveats, verdict
 from reporting.view import View
@@ -144,11 +145,12 @@ def markdown(inputs: Inputs, title: str, notices: Sequence[str]) -> str:
         "In brackets: 95 % intervals. † a control equals or beats the system on this metric. "
         "Controls are in italics."
     )
+    grouped = GroupView(view)
     for heading, groups in (
-        ("Right answers by kind", view.kinds()),
-        ("Right answers on near-misses", view.near_misses()),
-        ("Right answers on faithfulness cards", view.faithfulness()),
-        ("Right answers by difficulty", view.difficulties()),
+        ("Right answers by kind", grouped.kinds()),
+        ("Right answers on near-misses", grouped.near_misses()),
+        ("Right answers on faithfulness cards", grouped.faithfulness()),
+        ("Right answers by difficulty", grouped.difficulties()),
     ):
         if groups.sections:
             head = ["cards", "n", *map(md, groups.systems)]

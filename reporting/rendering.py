@@ -24,6 +24,7 @@ from reporting.card_data import (
 )
 from reporting.charts import number, percent
 from reporting.glossary import TERMS, TEST_WORDS
+from reporting.group_view import GroupView
 from reporting.inputs import Inputs
 from reporting.verdict import caveats, verdict
 from reporting.view import View
@@ -90,9 +91,10 @@ def render(
     """
     env = environment()
     view = View(inputs.metrics)
+    groups = GroupView(view)
     script = _script()
     scatter = view.scatter()
-    near_misses, faithfulness = view.near_misses(), view.faithfulness()
+    near_misses, faithfulness = groups.near_misses(), groups.faithfulness()
     sections = [
         ("headline", "Headline"),
         ("charts", "Charts"),
@@ -130,12 +132,12 @@ def render(
         "heats": view.heat_maps(),
         "trouble_columns": view.trouble_columns,
         "troubles": view.troubles(),
-        "kinds": view.kinds(),
-        "difficulties": view.difficulties(),
+        "kinds": groups.kinds(),
+        "difficulties": groups.difficulties(),
         "near_misses": near_misses,
         "faithfulness": faithfulness,
-        "near_misses_said": view.said("near_misses"),
-        "faithfulness_said": view.said("faithfulness"),
+        "near_misses_said": groups.said("near_misses"),
+        "faithfulness_said": groups.said("faithfulness"),
         "comparisons": _comparisons(view),
         "test_words": TEST_WORDS,
         "terms": TERMS,

@@ -20,6 +20,7 @@ from kg.base.errors import DomainError, EpocheError
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from reporting.card_data import SAME_PROOF
+from reporting.group_view import GroupView
 from reporting.html_report import main
 from reporting.inputs import read_inputs
 from reporting.pair_words import pair_row
@@ -224,7 +225,8 @@ def test_faithfulness_cards_stand_apart(kit, tmp_path):
     headline = [card for card in cards[20:] if not card.kind.startswith("near-miss/")]
     assert f"answered {len(headline)} cards" in page
     assert "faithfulness cards, apart" in page
-    said = View(read_inputs(world.results, world.metrics).metrics).said("faithfulness")
+    view = View(read_inputs(world.results, world.metrics).metrics)
+    said = GroupView(view).said("faithfulness")
     for kind in kinds:
         mine = [card for card in cards if card.kind == kind]
         golds = [card.gold for card in mine]
@@ -291,8 +293,8 @@ def test_controls_never_enter_the_comparisons_or_the_groups(inputs):
     for _, rows in view.comparisons("licensed"):
         assert rows
         assert all({row.pair.a, row.pair.b} <= set(view.systems) for row in rows)
-    assert view.kinds().systems == ("kg", "careful", "hasty")
-    assert {line.name for _, lines in view.near_misses().sections for line in lines} == {
+    assert GroupView(view).kinds().systems == ("kg", "careful", "hasty")
+    assert {line.name for _, lines in GroupView(view).near_misses().sections for line in lines} == {
         "all near-misses",
         "downstream",
         "sibling",
