@@ -131,7 +131,10 @@ class ReplyCache:
 
     def _connect(self) -> sqlite3.Connection:
         # No transactions left open: each write is on its own, so that nobody waits for long.
-        database = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
+        # It may be opened in one thread and used by the event loop of another, never by both.
+        database = sqlite3.connect(
+            self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+        )
         try:
             database.execute("PRAGMA journal_mode=WAL")
             database.execute("PRAGMA synchronous=NORMAL")
