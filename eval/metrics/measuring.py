@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from cards.kinds import FAITHFULNESS_KINDS
 from eval.compare import compare_systems
 from eval.metrics.abstention import (
     METRICS,
-    REPLY_RATES,
     SYSTEM_METRICS,
-    Metric,
     metrics,
     outcome_counts,
     won_by_controls,
 )
+from eval.metrics.confidence import Confidences
+from eval.metrics.groups import Groups
 from eval.metrics.observations import Observations
 from eval.metrics.outcomes import (
-    Codes,
-    as_number,
     cards_per_label,
     control_counts,
     count_cells,
@@ -31,28 +26,22 @@ from eval.metrics.outcomes import (
 )
 from eval.metrics.record import (
     GroupReport,
-    IntervalMethod,
     MetricsReport,
     MetricValue,
     PolicyName,
     PolicyReport,
     SystemReport,
 )
+from eval.metrics.repeats import self_consistency
 from eval.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
-from eval.stats.intervals import FEW_CLUSTERS, BootstrapIntervals, Floats, tidy
-from kg.base.proportions import wilson
+from eval.metrics.values import metric_value
+from eval.stats.intervals import FEW_CLUSTERS
 from kg.base.provenance import package_version
-from kg.claims import LABELS, Label
+from kg.claims import LABELS
 
 COMPARED_AT_MOST = 8
 """With more systems than this, all pairs are left to `epoche compare`, which takes a baseline."""
-
-_GROUP_METRICS = (
-    *("CVRR", "FAR-NE", "LA", "coverage", "accuracy"),
-    *("false_denial_rate", "abstention_recall", *REPLY_RATES),
-)
-"""What means something for cards of one label or kind; AP needs several labels."""
 
 _MUCH_WIDER = 1.25
 
@@ -78,8 +67,11 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         version=package_version(),
         confidence=plan.confidence,
     )
+    confidences = Confidences(samples)
     policies: dict[str, PolicyReport] = {
-        policy: _policy_report(samples, policy, msgspec.structs.replace(base, policy=policy))
+        policy: _policy_report(
+            samples, policy, msgspec.structs.replace(base, policy=policy), confidences
+        )
         for policy in plan.policies
     }
     few = 2 <= len(observations.contenders) <= COMPARED_AT_MOST
@@ -103,85 +95,13 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
     )
 
 
-def metric_value(
-    metric: Metric,
-    counts: Floats,
-    signature: Signature,
-    resampled: BootstrapIntervals | None = None,
-    column: int = 0,
-    *,
-    interval: bool = True,
-) -> MetricValue:
-    """One metric with bounds and every interval that can be had.
-
-    Args:
-        metric: what to compute.
-        counts: cell counts.
-        signature: of this computation; its metric is filled in.
-        resampled: bootstrap intervals of several metrics, or ``None`` for Wilson alone.
-        column: this metric's column in ``resampled``.
-        interval: ``False`` for a control, whose cells are no sample.
-    """
-    top, bottom = metric.parts(counts)
-    value = metric.value(counts)
-    worst, best = metric.bounds(counts)
-    found: dict[str, tuple[float, float]] = {}
-    chosen: IntervalMethod = "none"
-    if value is not None and interval:
-        found, chosen = _intervals(
-            metric.is_proportion(counts), top, bottom, signature.confidence, resampled, column
-        )
-    low, high = found.get(chosen, (None, None))
-    return MetricValue(
-        value=value,
-        low=low,
-        high=high,
-        method=chosen,
-        numerator=as_number(top),
-        denominator=as_number(bottom),
-        worst=worst,
-        best=best,
-        higher_is_better=metric.higher_is_better,
-        signature=str(signature.of(metric.name, group=signature.group)),
-        intervals=found,
-    )
-
-
-def _intervals(
-    proportion: bool,
-    top: float,
-    bottom: float,
-    confidence: float,
-    resampled: BootstrapIntervals | None,
-    column: int,
-) -> tuple[dict[str, tuple[float, float]], IntervalMethod]:
-    """All intervals by method, and the one to show: see ``docs/metrics.md``."""
-    found: dict[str, tuple[float, float]] = {}
-    if proportion or resampled is None:
-        found["wilson"] = _pair(wilson(top, bottom, confidence))
-    if resampled is not None and not resampled.degenerate[column]:
-        found["bootstrap-percentile"] = _pair(resampled.percentile[:, column])
-        if not np.isnan(resampled.bca[:, column]).any():
-            found["bootstrap-bca"] = _pair(resampled.bca[:, column])
-    elif resampled is not None and not proportion:
-        # The resamples say nothing: the clusters that take part are all the evidence there is.
-        clusters = float(resampled.support[column])
-        found["wilson-edge"] = _pair(wilson(top / bottom * clusters, clusters, confidence))
-    order: tuple[IntervalMethod, ...] = (
-        *("wilson", "wilson-edge", "bootstrap-bca", "bootstrap-percentile"),
-    )
-    return found, next(method for method in order if method in found)
-
-
-def _pair(interval: Sequence[float] | Floats) -> tuple[float, float]:
-    return tidy(interval[0]), tidy(interval[1])
-
-
-def _policy_report(samples: Samples, policy: PolicyName, base: Signature) -> PolicyReport:
+def _policy_report(
+    samples: Samples, policy: PolicyName, base: Signature, confidences: Confidences
+) -> PolicyReport:
     """All systems and the controls under one policy."""
-    groups = _Groups(samples, policy, base)
+    groups = Groups(samples, policy)
     reports = {
-        name: _system_report(samples, policy, name, base, groups)
+        name: _system_report(samples, policy, name, base, groups, confidences)
         for name in samples.observations.preds
     }
     systems = {name: reports[name] for name in samples.observations.contenders}
@@ -212,29 +132,44 @@ def _policy_report(samples: Samples, policy: PolicyName, base: Signature) -> Pol
 
 
 def _system_report(
-    samples: Samples, policy: PolicyName, system: str, base: Signature, groups: _Groups
+    samples: Samples,
+    policy: PolicyName,
+    system: str,
+    base: Signature,
+    groups: Groups,
+    confidences: Confidences,
 ) -> SystemReport:
     counts = samples.counts(policy, system)
     answers = samples.observations.preds[system]
+    repeats = samples.observations.repeats(system)
+    if repeats > 1:
+        base = msgspec.structs.replace(base, details=(f"repeats:{repeats}",))
+    confidence = confidences.report(policy, system, base)
     return SystemReport(
         n_cards=samples.n_cards,
         n_clusters=samples.n_clusters,
         table=table_of(counts),
         counts=outcome_counts(counts, policy),
         metrics=_bootstrapped(samples, policy, system, base),
-        per_label=groups.report("label", answers),
-        per_kind=groups.report("kind", answers),
+        per_label=groups.report("label", answers, base),
+        per_kind=groups.report("kind", answers, base),
         per_difficulty={
             name: GroupReport(
-                n_cards=int((part := samples.resampled(policy, system, name)).totals.sum()),
+                n_cards=int(samples.of_difficulty(name).sum()),
                 n_clusters=int(part.per_cluster.any(axis=1).sum()),
                 table=table_of(part.totals),
                 metrics=_bootstrapped(samples, policy, system, base, name),
             )
             for name in samples.difficulties
+            for part in (samples.resampled(policy, system, name),)
         },
-        near_misses=groups.report("near-misses", answers),
-        faithfulness=groups.report("faithfulness", answers),
+        near_misses=groups.report("near-misses", answers, base),
+        faithfulness=groups.report("faithfulness", answers, base),
+        repeats=repeats,
+        self_consistency=self_consistency(samples, system, base),
+        confidence=confidence.counts,
+        calibration=confidence.calibration,
+        selective=confidence.selective,
         oracle=system in samples.observations.oracles,
     )
 
@@ -249,79 +184,13 @@ def _bootstrapped(
     resampled = distribution.intervals(samples.plan.confidence)
     group = f"difficulty:{difficulty}" if difficulty else ""
     signature = base.of("", group=group)
+    repeated_in = samples.n_clusters if samples.observations.repeats(system) > 1 else 0
     return {
-        metric.name: metric_value(metric, counts, signature, resampled, column)
+        metric.name: metric_value(
+            metric, counts, signature, resampled, column, repeated_in=repeated_in
+        )
         for column, metric in enumerate(wanted)
     }
-
-
-@dataclass(frozen=True)
-class _Group:
-    """Some cards, by their places among all that were read."""
-
-    name: str
-    signed: str
-    places: NDArray[np.int64]
-    labels: Codes
-    n_clusters: int
-
-
-class _Groups:
-    """The cards of each label and kind, where every metric is a proportion of cards."""
-
-    def __init__(self, samples: Samples, policy: PolicyName, base: Signature) -> None:
-        seen = samples.observations
-        self.wanted = metrics(_GROUP_METRICS, policy)
-        self.base = base
-        self.labels = seen.golds if policy == "published" else seen.labels
-        self.clusters = seen.clusters
-        headline = seen.headline
-        kinds = np.array(seen.kinds, dtype=object)
-        named = [(kind, np.flatnonzero(kinds == kind)) for kind in sorted({*seen.kinds} - {""})]
-        # In the order of their labels: kinds of E first, then C, then U.
-        named.sort(key=lambda group: (int(self.labels[group[1]].min()), group[0]))
-        self.sections = {
-            "label": [
-                self._group(label, "label", np.flatnonzero(headline & (self.labels == code)))
-                for code, label in enumerate(LABELS)
-            ],
-            "kind": [self._group(k, "kind", at) for k, at in named if k not in FAITHFULNESS_KINDS],
-            "near-misses": [
-                self._group("all near-misses", "set", np.flatnonzero(seen.near_misses))
-            ],
-            "faithfulness": [
-                self._group(k, "kind", at) for k, at in named if k in FAITHFULNESS_KINDS
-            ],
-        }
-
-    def report(self, section: str, answers: Codes) -> dict[str, GroupReport]:
-        """A system's answers in every group of a section that has cards."""
-        return {
-            group.name: self._report(group, answers)
-            for group in self.sections[section]
-            if group.places.size
-        }
-
-    def _group(self, name: str, what: str, places: NDArray[np.int64]) -> _Group:
-        n_clusters = int(np.unique(self.clusters[places]).size)
-        return _Group(name, f"{what}:{name}", places, self.labels[places], n_clusters)
-
-    def _report(self, group: _Group, answers: Codes) -> GroupReport:
-        """The group's table, and the metrics that are defined on its labels."""
-        counts = count_cells(group.labels, answers[group.places])
-        present = cards_per_label(counts)
-        held: tuple[Label, ...] = tuple(label for label in LABELS if present[label])
-        signature = self.base.of("", group=group.signed)
-        return GroupReport(
-            n_cards=int(group.places.size),
-            n_clusters=group.n_clusters,
-            table=table_of(counts, labels=held),
-            metrics={
-                metric.name: metric_value(metric, counts, signature)
-                for metric in self.wanted
-                if metric.parts(counts)[1] > 0
-            },
-        )
 
 
 def _apart(observations: Observations) -> dict[str, int]:
@@ -362,6 +231,13 @@ def _system_notes(policy: str, name: str, system: SystemReport, *, first: bool) 
     if first and any(unread.values()):
         parts = " and ".join(f"{number} {pred}" for pred, number in unread.items() if number)
         yield f"{name} has {parts} replies: read its metrics with their worst and best bounds."
+    if first and system.repeats > 1:
+        yield (
+            f"{name} answered each card {system.repeats} times: its counts are of replies, and its "
+            "intervals take all replies to the cards of a cluster together."
+        )
+    if first and system.confidence and system.calibration and system.confidence.reason:
+        yield f"Calibration of {name}: {system.confidence.reason}."
     if policy == "published" and unread["INVALID"] + unread["ERROR"]:
         yield f"Policy published counts the INVALID and ERROR replies of {name} as answers."
     wide = [metric for metric in METRICS if _clusters_matter(system.metrics[metric])]

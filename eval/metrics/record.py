@@ -26,6 +26,8 @@ IntervalMethod = Literal[
     "wilson",
     "bootstrap-bca",
     "bootstrap-percentile",
+    "bootstrap-union",
+    "bootstrap-basic",
     "wilson-edge",
     "newcombe-paired",
     "newcombe",
@@ -33,7 +35,8 @@ IntervalMethod = Literal[
 ]
 """How ``low`` and ``high`` came about.
 
-``wilson-edge`` and, for differences, the two ``newcombe`` ones stand in where the resamples
+``bootstrap-union`` is the calibration error's (percentile and basic together). ``wilson-edge``
+and, for differences, the two ``newcombe`` ones stand in where the resamples
 say nothing (all give the same value, so that the bootstrap would claim certainty, or more than one
 in twenty gives none); ``none`` means that there is no interval (null value, or a control, which is
 not a sample)."""
@@ -86,7 +89,7 @@ class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
 
     low: float
     high: float
-    """Equal-width bins are (low, high], the first [0, high]. For equal-mass bins these are the
+    """Equal-width bins are [low, high), the last [low, 1]. For equal-mass bins these are the
     least and greatest confidence inside, and replies of one confidence are never parted."""
     n: int
     n_right: int
@@ -102,8 +105,8 @@ class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
 class ExpectedError(msgspec.Struct, frozen=True, kw_only=True):
     """The calibration error that a perfectly calibrated system shows by chance alone.
 
-    At the same number of replies, the same confidences and the same clusters' sizes, by
-    simulation. An error no greater than ``high`` is no evidence of miscalibration.
+    At the same number of replies (with repeats: of cards) and the same confidences, by simulation.
+    An error no greater than ``high`` is no evidence of miscalibration.
     """
 
     mean: float

@@ -25,12 +25,15 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     group: str = ""
     """``kind:functional``, ``label:C``, ``difficulty:hard``; empty for all headline cards."""
+    details: tuple[str, ...] = ()
+    """Further parameters that decide the number: ``repeats:5``, ``bins:10-equal-width``."""
     confidence: float = CONFIDENCE
 
     def __str__(self) -> str:
         parts = [self.metric, f"cards:{self.cards}"]
         if self.group:
             parts.append(self.group)
+        parts += self.details
         parts += [f"policy:{self.policy}", f"boot:{self.resamples}", f"seed:{self.seed}"]
         if self.confidence != CONFIDENCE:
             parts.append(f"conf:{self.confidence:g}")
