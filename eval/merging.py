@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import reduce
 from itertools import islice
@@ -49,7 +49,7 @@ def merge(shards: Sequence[Path], out: Path, cards_file: Path | None = None) -> 
         WriteError: ``out`` cannot be written.
     """
     manifests = {path: read_manifest(manifest_path(require_file(path, "shard"))) for path in shards}
-    ordered = _of_one_run(manifests)
+    ordered = _of_one_run([(path, manifests[path]) for path in shards])
     first = manifests[ordered[0]]
     cards_file = cards_file or find_cards(manifest_path(ordered[0]))
     if cards_file is None:
@@ -89,15 +89,15 @@ def merge(shards: Sequence[Path], out: Path, cards_file: Path | None = None) -> 
     return merged
 
 
-def _of_one_run(manifests: Mapping[Path, RunManifest]) -> list[Path]:
+def _of_one_run(manifests: Sequence[tuple[Path, RunManifest]]) -> list[Path]:
     """The files in the order of their shards.
 
     Raises:
         CardSetMismatchError: they are not shards of one run, or two are the same.
         IncompleteRunError: a shard is missing.
     """
-    first_path, first = next(iter(manifests.items()))
-    for path, manifest in manifests.items():
+    first_path, first = manifests[0]
+    for path, manifest in manifests:
         for field in (*SAME_IN_A_RUN, "cards_sha256", "cards_file_sha256", "limit", "repeats"):
             one, other = getattr(first, field), getattr(manifest, field)
             if one != other:
@@ -109,7 +109,7 @@ def _of_one_run(manifests: Mapping[Path, RunManifest]) -> list[Path]:
         if manifest.versions != first.versions:
             warn(f"{path} was made with other library versions than {first_path}")
     by_shard: dict[Shard, Path] = {}
-    for path, manifest in manifests.items():
+    for path, manifest in manifests:
         shard = manifest.places.shard
         if shard.count != first.places.shard.count:
             raise CardSetMismatchError(
@@ -130,7 +130,7 @@ def _of_one_run(manifests: Mapping[Path, RunManifest]) -> list[Path]:
     if absent:
         raise IncompleteRunError(
             f"of the {count} shards these are not given: {_few(absent)}",
-            where=", ".join(map(str, manifests)),
+            where=", ".join(str(path) for path, _ in manifests),
             hint="Merge all of them at once.",
         )
     return [by_shard[shard] for shard in wanted]
