@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 from msgspec.structs import astuple, replace
 
 from eval.metrics.abstention import BESIDE, HEADLINE, Metric, metrics
-from eval.metrics.record import Discordant, IntervalMethod, PairedComparison
+from eval.metrics.record import Discordant, IntervalMethod, PairedComparison, TestName
 from eval.metrics.samples import Samples
 from eval.metrics.signature import Signature
+from eval.stats.effects import cohens_d_paired, wilcoxon
 from eval.stats.intervals import Distribution, Floats, tidy
 from eval.stats.paired import (
     ALPHA,
@@ -117,9 +117,14 @@ def _compare(
     )
     if value_a is None or value_b is None:
         return compared
-    discordant = None
+    discordant = ranks = effect_size = None
     if metric.is_proportion(counts[0]) and metric.is_proportion(counts[1]):
-        discordant = discordance(*(_right(samples, metric, name) for name in pair))
+        right_a, right_b = (_right(samples, metric, name) for name in pair)
+        effect_size = cohens_d_paired(right_a - right_b)
+        if any(samples.observations.repeats(name) > 1 for name in pair):
+            ranks = wilcoxon(right_a - right_b)
+        else:
+            discordant = discordance(right_a, right_b)
     method, interval = spread.interval
     if interval is None:
         method, interval = _at_the_edge(
@@ -128,10 +133,12 @@ def _compare(
     effect = minimum_detectable_effect(
         spread.standard_error, None if discordant is None else sum(astuple(discordant))
     )
-    test: Literal["mcnemar-exact", "cluster-bootstrap", "none"] = "none"
+    test: TestName = "none"
     p = None
     if discordant is not None:
         test, p = "mcnemar-exact", mcnemar_exact(discordant.only_a, discordant.only_b)
+    elif ranks is not None:
+        test, p = "wilcoxon", ranks.p
     elif spread.interval[1] is not None:
         test, p = "cluster-bootstrap", spread.p
     return replace(
@@ -143,6 +150,7 @@ def _compare(
         test=test,
         p=None if p is None else tidy(p),
         discordant=discordant,
+        cohens_d=None if effect_size is None else tidy(effect_size),
         minimum_detectable_effect=None if effect is None else tidy(effect),
     )
 

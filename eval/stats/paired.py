@@ -77,15 +77,17 @@ def right_cards(labels: Codes, preds: Codes, numerator: Floats, denominator: Flo
 
     Args:
         labels: label codes, shape (n,).
-        preds: prediction codes, shape (n,).
+        preds: prediction codes, shape (n,), or (n, repeats).
         numerator: cell weights of a metric whose denominator is fixed by the cards.
         denominator: its cell weights.
 
     Returns:
-        0/1, one per card the metric is about, in the order of the cards.
+        0/1, or with repeats the mean of them, one per card the metric is about, in the order of
+        the cards.
     """
-    cells = labels.astype(np.int64) * len(PREDS) + preds
-    right: Floats = numerator[cells][denominator[cells] > 0]
+    rows = labels.astype(np.int64)[:, None] * len(PREDS)
+    cells = rows + (preds if preds.ndim == 2 else preds[:, None])
+    right: Floats = numerator[cells].mean(axis=1)[(denominator[cells] > 0).all(axis=1)]
     return right
 
 
