@@ -362,7 +362,8 @@ def cut_off() -> Behaviour:
 
 def huge(megabytes: int = 10) -> Behaviour:
     """A reply of so many megabytes of prose."""
-    return reply(lambda asked: "UNKNOWN or not " * (megabytes * 1_000_000 // 15))
+    text = "UNKNOWN or not " * (megabytes * 1_000_000 // 15)
+    return edited(lambda body: body["choices"][0]["message"].update(content=text))
 
 
 FAULTS: dict[str, Callable[[], Behaviour]] = {

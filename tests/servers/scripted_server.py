@@ -45,7 +45,6 @@ class ScriptedServer:
         self.most_in_flight = 0
         self._bodies: Counter[bytes] = Counter()
         self._pick: Pick = lambda asked: _NORMAL
-        self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="scripted server", daemon=True)
         self._ready = threading.Event()
 
@@ -79,28 +78,33 @@ class ScriptedServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join(10)
         assert not self._thread.is_alive(), "the server did not stop"
 
     def _run(self) -> None:
+        try:
+            # Also cancels what is left: hanging requests whose client has gone.
+            asyncio.run(self._serve())
+        finally:
+            self._ready.set()
+
+    async def _serve(self) -> None:
+        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_get("/v1/models", self._models)
         # A hanging request must not hold up the end of a test.
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
+        await runner.setup()
         try:
-            self._loop.run_until_complete(runner.setup())
-            site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1_024)
-            self._loop.run_until_complete(site.start())
+            await web.TCPSite(runner, "127.0.0.1", 0, backlog=1_024).start()
             host, port = runner.addresses[0][:2]
             self.base_url = f"http://{host}:{port}/v1"
             self._ready.set()
-            self._loop.run_forever()
+            await self._over.wait()
         finally:
-            self._ready.set()
-            self._loop.run_until_complete(runner.cleanup())
-            self._loop.close()
+            await runner.cleanup()
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
         if (refused := _refused(request)) is not None:
