@@ -22,7 +22,7 @@ CardFile = Callable[..., Path]
 ROOT = Path(__file__).parents[2]
 
 ADAPTER = """
-import os, time
+import asyncio, os, time
 
 class Slow:
     name = "slow"
@@ -31,6 +31,19 @@ class Slow:
     def answer(self, card):
         time.sleep(float(os.environ.get("PAUSE", "0")))
         return ("YES", "NO", "UNKNOWN")[len(card.question) % 3]
+
+class Waits(Slow):
+    name = "waits"
+    async def answer(self, card):
+        await asyncio.sleep(float(os.environ.get("PAUSE", "0")) * 4)
+        if "HANG" in os.environ and int(card.question.split()[2]) % 20 == 19:
+            await asyncio.sleep(3600)
+        return Slow.answer(self, card)
+
+class Down(Slow):
+    name = "down"
+    async def answer(self, card):
+        raise ConnectionError("refused")
 
 class Leaky(Slow):
     name = "leaky"
@@ -98,16 +111,18 @@ def test_killed_five_times_it_ends_in_the_bytes_of_an_uninterrupted_run(
     assert (manifest.status, manifest.resumed) == ("complete", 5)
 
 
+@pytest.mark.parametrize("system", ["slowly:Slow", "slowly:Waits"])
 @pytest.mark.parametrize(
     ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
 )
 def test_a_signal_saves_the_finished_rows(
-    folder: Path, card_file: CardFile, sent: signal.Signals, code: int
+    folder: Path, card_file: CardFile, sent: signal.Signals, code: int, system: str
 ) -> None:
     cards, out = card_file(400), folder / "r.jsonl"
-    env = {**os.environ, "PAUSE": "0.02"}
+    # Some questions of the second system hang; they are given up at once.
+    env = {**os.environ, "PAUSE": "0.02", "HANG": "yes"}
     with subprocess.Popen(
-        command(cards, out), cwd=folder, env=env, stderr=subprocess.PIPE
+        command(cards, out, system=system), cwd=folder, env=env, stderr=subprocess.PIPE
     ) as process:
         wait_for_bytes(process, out, 1000)
         process.send_signal(sent)
@@ -119,7 +134,8 @@ def test_a_signal_saves_the_finished_rows(
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert manifest.status == "interrupted"
     assert 0 < len(rows) == sum(manifest.counts.values()) < 400
-    assert call(command(cards, out), folder).returncode == 0
+    assert [row["id"] for row in rows] == sorted(row["id"] for row in rows)
+    assert call(command(cards, out, system=system), folder).returncode == 0
     assert read_manifest(folder / "r.manifest.json").counts != manifest.counts
 
 
@@ -187,9 +203,12 @@ def test_secrets_in_exceptions_are_hidden(folder: Path, card_file: CardFile) -> 
         (["--set", "api_key=swordfish"], 19, "API_KEY"),
         (["--set", "top_k"], 19, "key=value"),
         (["--limit", "0"], 2, "--limit"),
+        (["--shard", "3/2"], 19, "--shard"),
+        (["--max-cost", "inf"], 19, "--max-cost"),
+        (["--repeat", "0"], 2, "--repeat"),
         (["--system", "kgg"], 16, "Nearest first: kg,"),
         (["--system", "nowhere.at:All"], 16, "cannot be imported"),
-        (["--system", "slowly:Fast"], 16, "It has: Slow, Leaky"),
+        (["--system", "slowly:Fast"], 16, "It has: Slow, Waits, Down, Leaky"),
         (["--system", "always-YES", "--set", "top_k=3"], 19, "It has none"),
         (["--cards", "absent.jsonl"], 3, "absent.jsonl"),
     ],
@@ -246,3 +265,67 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(folder: Path, card_file: C
     assert re.search(rb"\d\.\d/s", seen), "rate"
     quiet = call([*arguments, "--overwrite"], folder)
     assert quiet.stderr == ""
+
+
+def test_a_server_that_is_down_stops_the_run_after_so_many_errors(
+    folder: Path, card_file: CardFile
+) -> None:
+    cards, out = card_file(90), folder / "r.jsonl"
+    failed = call(command(cards, out, system="slowly:Down"), folder)
+    assert failed.returncode == 27, failed.stderr
+    assert "50 questions in a row ended in ERROR; 40 have no answer yet" in failed.stderr
+    assert "--retry-errors" in failed.stderr
+    assert out.read_bytes().count(b"\n") == 50
+    more = call(command(cards, out, "--max-consecutive-errors", "0", system="slowly:Down"), folder)
+    assert more.returncode == 0
+    assert "90 of 90 rows are ERROR" in more.stderr
+
+
+def test_no_resume_refuses_what_is_there(folder: Path, card_file: CardFile) -> None:
+    cards, out = card_file(5), folder / "r.jsonl"
+    assert call(command(cards, out, "--no-resume"), folder).returncode == 0
+    refused = call(command(cards, out, "--no-resume"), folder)
+    assert refused.returncode == 15
+    assert "--no-resume" in refused.stderr
+    assert call(command(cards, out, "--resume"), folder).returncode == 0
+
+
+def test_how_models_are_called_reaches_the_system(folder: Path, card_file: CardFile) -> None:
+    (folder / "options.py").write_text(
+        "import pathlib, msgspec\n"
+        "class Shows:\n"
+        "    name = 'shows'\n"
+        "    def __init__(self, options):\n"
+        "        pathlib.Path('seen.json').write_bytes(msgspec.json.encode(options.client, enc_hook=str))\n"
+        "    def params(self): return {}\n"
+        "    def answer(self, card): return 'NO'\n"
+    )
+    cards, out = card_file(1), folder / "there" / "r.jsonl"
+
+    def seen(*flags: str) -> dict[str, object]:
+        arguments = command(cards, out, *flags, "--overwrite", system="options:Shows")
+        done = call(arguments, folder)
+        assert done.returncode == 0, done.stderr
+        told: dict[str, object] = json.loads((folder / "seen.json").read_text())
+        return told
+
+    usual = seen()
+    assert usual["cache"] == str(folder / "there" / "responses.sqlite")
+    assert not (folder / "there" / "responses.sqlite").exists(), "made when a model is called"
+    assert (usual["model"], usual["concurrency"], usual["max_retries"]) == (None, 16, 8)
+    flags = "--model custom/m --concurrency 3 --rpm 60 --tpm 900 --timeout 5 --retries 2 --no-cache"
+    told = seen(*flags.split(), "--prices", "p.json")
+    assert (
+        told.items()
+        >= {
+            "model": "custom/m",
+            "concurrency": 3,
+            "requests_per_minute": 60,
+            "tokens_per_minute": 900,
+            "timeout_s": 5,
+            "max_retries": 2,
+            "cache": None,
+            "prices": "p.json",
+        }.items()
+    )
+    assert seen("--cache", "c.sqlite")["cache"] == "c.sqlite"

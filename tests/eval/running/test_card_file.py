@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,7 +67,7 @@ def test_a_change_of_the_open_file_is_noticed_and_a_replacement_is_not_read(
     with CardFile(path) as cards:
         before = cards[2]
         card_file(3, "other.jsonl")
-        os.replace(tmp_path / "other.jsonl", path)
+        (tmp_path / "other.jsonl").replace(path)
         assert cards[2] == before, "an editor that replaces the file leaves the opened one whole"
     with CardFile(path) as cards:
         path.write_text(path.read_text().replace("Brook", "Creek"))
