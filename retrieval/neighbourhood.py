@@ -21,7 +21,8 @@ def neighbourhood(graph: Graph, words: Phrasebook, things: Sequence[str], limit:
     """The facts about some things, as sentences.
 
     First those that join two of the things, then what is denied of them, then those that have one
-    of them as subject, then as object; the things take turns, so that none crowds out the others.
+    of them as subject, then as object, then denials with one as object; the things take turns, so
+    that none crowds out the others.
     Only what is stated is told, as in ``passages_of``: nothing is inferred.
 
     Args:
@@ -50,16 +51,17 @@ def neighbourhood(graph: Graph, words: Phrasebook, things: Sequence[str], limit:
         for p, o in index.out_edges(node)
         if o in nodes
     )
-    denied = (
-        words.denied(Claim(text(denial.s), text(denial.p), text(denial.o)))
-        for denial in stated_denials(index)
-        if denial.s in nodes or denial.o in nodes
-    )
+    denials = [d for d in stated_denials(index) if d.s in nodes or d.o in nodes]
+    # Those about two of the things first, those that only have one as object last.
+    denials.sort(key=lambda d: (not (d.s in nodes and d.o in nodes), d.s not in nodes))
+    denied = [words.denied(Claim(text(d.s), text(d.p), text(d.o))) for d in denials]
+    near = sum(d.s in nodes for d in denials)
     facts = chain(
         _sentences(words, joining),
-        denied,
+        denied[:near],
         _sentences(words, _in_turn(map(outward, ordered))),
         _sentences(words, _in_turn(map(inward, ordered))),
+        denied[near:],
     )
     return list(islice(_once(facts), limit))
 

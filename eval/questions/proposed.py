@@ -63,12 +63,12 @@ class ProposalReader:
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._parser = ClaimParser(kb)
-        self._predicates: dict[tuple[str, ...], tuple[str, bool]] = {}
+        self._predicates: dict[tuple[str, ...], set[tuple[str, bool]]] = {}
         for pred in self._parser.preds:
             for phrase, swapped in self._phrases(pred):
                 key = tuple(stems_of(tokens_of(phrase)))
                 if key:
-                    self._predicates.setdefault(key, (pred, swapped))
+                    self._predicates.setdefault(key, set()).add((pred, swapped))
 
     def asked(self, question: str) -> Asked:
         """What a question is about."""
@@ -180,9 +180,10 @@ class ProposalReader:
         # A model may repeat the listed sentence whole: "X flows into Y".
         bare = re.sub(r"\b[XY]\b", " ", predicate)
         for phrase in dict.fromkeys((predicate, bare, split_name(iri_tail(predicate)))):
-            found = self._predicates.get(tuple(stems_of(tokens_of(phrase))))
-            if found is not None:
-                pred, swapped = found
+            found = self._predicates.get(tuple(stems_of(tokens_of(phrase))), set())
+            # What several predicates are called is left to the parser, which knows the classes.
+            if len(found) == 1:
+                ((pred, swapped),) = found
                 first, second = (object_, subject) if swapped else (subject, object_)
                 yield self._kb.words.clause(pred, first, second)
         yield f"{subject} {predicate} {object_}"

@@ -1,0 +1,97 @@
+"""Questions as statements: grammatical where they are turned round, framed where they are not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.questions.statements import MAX_QUESTION, statement_of, third_person
+from kg.words.plain_text import one_line
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("Does the Main flow into the Rhine?", "The Main flows into the Rhine."),
+        ("Does Lake Chad directly receive the Chari?", "Lake Chad directly receives the Chari."),
+        ("Does the water of Rondout Creek reach the Wallkill River?",
+         "The water of Rondout Creek reaches the Wallkill River."),
+        ("Does the Volta carry 41 m³/s of water on average?",
+         "The Volta carries 41 m³/s of water on average."),
+        ("Does the Enns have its source in the Apennines?",
+         "The Enns has its source in the Apennines."),
+        ("Does the Oka (Volga) flow through Russia?", "The Oka (Volga) flows through Russia."),
+        ("Is the mean discharge of the Rovuma 24 m³/s?",
+         "The mean discharge of the Rovuma is 24 m³/s."),
+        ("Is 1,134 m the elevation of the mouth of the Scheldt?",
+         "1,134 m is the elevation of the mouth of the Scheldt."),
+        ("Is the Jordan river system (Middle East) the system that the Volkhov belongs to?",
+         "The Jordan river system (Middle East) is the system that the Volkhov belongs to."),
+        ("Is the Vesle downstream of the Aisne?", "The Vesle is downstream of the Aisne."),
+        ("Is Bosnia and Herzegovina a country?", "Bosnia and Herzegovina is a country."),
+        ("Is the source of the Mondego in the Serra da Estrela?",
+         "The source of the Mondego is in the Serra da Estrela."),
+        ("Is the Rhine's source in Switzerland?", "The Rhine's source is in Switzerland."),
+        ("Was Sadiq Khan the mayor of London on 1 January 2020?",
+         "Sadiq Khan was the mayor of London on 1 January 2020."),
+        ("Did London have Sadiq Khan as its mayor?", "London did have Sadiq Khan as its mayor."),
+        ("Does the Rhine not flow into the Elbe?", "The Rhine does not flow into the Elbe."),
+        ("Can the Rhine flow into the Elbe?", "The Rhine can flow into the Elbe."),
+        ("Does the river Main flow into the Rhine?", "The river Main flows into the Rhine."),
+    ],
+)  # fmt: skip
+def test_a_plain_question_is_turned_round(question: str, statement: str) -> None:
+    assert statement_of(question) == (statement, True)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Fließt der Rhein in die Nordsee?",
+        "Which river flows into the Rhine?",
+        "Is it true that the Rhine flows into the North Sea?",
+        "On 1 January 2020, was the mayor of London Sadiq Khan?",
+        "Is the capital of France Paris?",
+        "Does it flow?",
+        "Do rivers flow?",
+        "The Rhine flows into the North Sea.",
+        "Does the Rhine flow? Does the Main?",
+        "莱茵河流入北海吗？",
+        "Is?",
+        "?",
+        "",
+    ],
+)
+def test_what_is_not_plain_is_framed_and_says_so(question: str) -> None:
+    text, turned = statement_of(question)
+    assert not turned
+    assert text == f"The answer to the question “{question}” is yes."
+
+
+@given(st.text(max_size=60) | st.from_regex(r"(Does|Is|Did) [A-Za-z .,'()?0-9]{0,50}\?"))
+def test_no_word_is_lost_or_made_up(question: str) -> None:
+    text, turned = statement_of(question)
+    assert text == one_line(text)
+    if not turned:
+        assert one_line(question) in text
+        return
+    _, *rest = one_line(question)[:-1].lower().split()
+    said = text[:-1].lower().split()
+    kept = [word for word in said if word in rest]
+    assert set(rest) - set(said) <= {word for word in rest if third_person(word) in said}
+    assert len(kept) >= len(rest) - 1
+    assert len(said) - len(rest) in (0, 1)
+
+
+def test_a_question_of_a_megabyte_is_cut() -> None:
+    text, turned = statement_of(f"Does the Main flow into {'Rhine ' * 200_000}?")
+    assert not turned
+    assert len(text) < MAX_QUESTION + 100
+
+
+def test_third_person() -> None:
+    given = ["flow", "reach", "carry", "have", "lie", "go", "border", "pass", "play", "mix"]
+    assert " ".join(map(third_person, given)) == (
+        "flows reaches carries has lies goes borders passes plays mixes"
+    )
