@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from urllib.parse import unquote
 
 import msgspec
 
 from cards.card import Card
+from kg.terms import iri_tail
 
 _WORD = re.compile(r"\w+")
 _NEGATION = re.compile(
@@ -74,8 +74,7 @@ def tail(term: str) -> str:
     """
     if term.startswith('"'):
         return term[1:].rpartition('"')[0]
-    end = re.split(r"[/#]", term.rstrip("/#"))[-1]
-    return unquote(end).replace("_", " ").strip()
+    return iri_tail(term)
 
 
 class Sight(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from kg.graph import Graph
 from kg.loading import no_garbage_collection
 from kg.oracle import Oracle
 from kg.shapes import Shapes
+from kg.terms import iri_tail
 from kg.words.labels import Labels
 from kg.words.phrasing import split_name
 from kg.words.plain_text import plain
@@ -128,7 +129,7 @@ class KnowledgeBase:
             if candidate in known:
                 return candidate
         wanted = _key(text)
-        for spelt in (local_name, self.words.label, self.labels.label):
+        for spelt in (iri_tail, self.words.label, self.labels.label):
             hits = [pred for pred in known if wanted and _key(spelt(pred)) == wanted]
             if len(hits) == 1:
                 return hits[0]
@@ -160,19 +161,14 @@ class KnowledgeBase:
 
         spellings: dict[str, str] = {}
         for pred in self.predicates:
-            for spelt in (pred, local_name(pred), self.words.label(pred)):
+            for spelt in (pred, iri_tail(pred), self.words.label(pred)):
                 spellings.setdefault(_key(spelt) or spelt, pred)
-        wanted = _key(local_name(text)) or text[:200]
+        wanted = _key(iri_tail(text)) or text[:200]
         hits = process.extract(wanted, list(spellings), scorer=fuzz.WRatio, limit=6)
         nearest = dict.fromkeys(spellings[spelling] for spelling, score, _ in hits if score >= 50)
         if nearest:
             return f"Nearest: {', '.join(list(nearest)[:3])}."
         return f"The graph has: {', '.join(self.predicates[:8])}."
-
-
-def local_name(iri: str) -> str:
-    """What follows the last ``#``, ``/`` or ``:`` of an IRI."""
-    return re.split(r"[#/:]", iri.rstrip("#/:"))[-1]
 
 
 def _key(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from rdflib.term import Identifier
@@ -112,6 +113,22 @@ def is_malformed_iri(text: str) -> bool:
         or _SCHEME.match(text) is None
         or _DOUBLED_SCHEME.match(text) is not None
     )
+
+
+def iri_tail(iri: str) -> str:
+    """The readable end of an IRI: percent-decoded, underscores as spaces.
+
+    ``http://e/S%C3%A3o_Paulo`` → ``São Paulo``; an IRI without a tail is returned whole.
+    """
+    tail = iri.rstrip("/#:")
+    if "#" in tail:
+        tail = tail.rsplit("#", 1)[1]
+    elif "/" in tail:
+        tail = tail.rsplit("/", 1)[1]
+    elif ":" in tail:
+        tail = tail.rsplit(":", 1)[1]
+    text = " ".join(unquote(tail, errors="replace").replace("_", " ").split())
+    return text or iri
 
 
 def to_rdflib(text: str) -> Identifier:

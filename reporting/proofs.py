@@ -8,9 +8,9 @@ not pretty, and the report says that they were used.
 from __future__ import annotations
 
 from collections.abc import Callable
-from urllib.parse import unquote
 
 from kg.claims import Claim, Proof, Verdict, Violation
+from kg.terms import iri_tail
 
 ProofWords = Callable[[Verdict], str]
 """Turns a verdict into a readable paragraph."""
@@ -49,8 +49,7 @@ def term_words(term: str) -> str:
         return text.replace('\\"', '"').replace("\\n", " ").replace("\\\\", "\\")
     if term.startswith("_:"):
         return "an unnamed node"
-    tail = term.rstrip("/#").rpartition("#")[2].rpartition("/")[2]
-    return unquote(tail or term, errors="replace").replace("_", " ")
+    return iri_tail(term)
 
 
 def claim_words(claim: Claim) -> str:

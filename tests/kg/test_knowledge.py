@@ -14,7 +14,7 @@ from kg.base.errors import (
 )
 from kg.claims import Claim
 from kg.domain import load_domain
-from kg.knowledge import KnowledgeBase, local_name
+from kg.knowledge import KnowledgeBase
 
 BASE = "https://example.org/"
 GRAPH = """
@@ -137,9 +137,3 @@ def test_shared_until_a_file_changes(files: tuple[Path, Path]) -> None:
     assert KnowledgeBase.shared(None, [graph], [shapes]) is not one
     with pytest.raises(MissingFileError):
         KnowledgeBase.shared(None, [graph.with_name("gone.ttl")], [shapes])
-
-
-def test_local_names() -> None:
-    assert [local_name(i) for i in ("https://e.org/a#b", "https://e.org/a/", "urn:x:y", "z")] == [
-        "b", "a", "y", "z",
-    ]  # fmt: skip

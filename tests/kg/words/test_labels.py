@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 from kg.claims import Claim
 from kg.graph import Graph
-from kg.terms import literal_text
-from kg.words.labels import LABEL_PREDICATES, Labels, iri_tail, normalised
+from kg.terms import iri_tail, literal_text
+from kg.words.labels import LABEL_PREDICATES, Labels, normalised
 
 RDFS_LABEL, PREF, ALT = LABEL_PREDICATES
 E = "http://e/"
@@ -58,6 +58,7 @@ def test_alias_serves_where_nothing_else_is_stated():
         ("http://e/_", "http://e/_"),
         ("http://dbpedia.org/resource/http_//dbpedia.org/resource/Main", "Main"),
         ("", ""),
+        ("z", "z"),
         ("a b", "a b"),
     ],
 )
