@@ -1,0 +1,544 @@
+"""Systems that ask a model, over a server on loopback: what they send, what they make of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from servers import behaviours as does
+from servers.behaviours import Asked
+from servers.llama_server import LlamaServer
+from servers.scripted_server import ScriptedServer
+
+from cards.card import CardView
+from eval.manifest import read_manifest
+from eval.model.options import ClientOptions
+from eval.registry import make_systems, system_names
+from eval.result import Answer, Result, read_results
+from eval.runner import run
+from eval.running.session import Limits
+from eval.system import SystemOptions
+from eval.systems.consistency import vote
+from kg.base.errors import ModelAccessError, ModelCallError, SettingError
+
+FACTS = ("The Main flows into the Rhine.", "The Main is a river.")
+RULES = ("A river flows into at most one body of water.",)
+ASKED = "Does the Main flow into the Rhine?"
+VIEW = CardView(FACTS, RULES, ASKED)
+
+System = Any
+
+
+@pytest.fixture
+def make(
+    scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., System]:
+    """Makes a system on the scripted server, from an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
+    monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
+
+    def made(name: str, **settings: str) -> System:
+        client = ClientOptions(
+            model=f"custom/{scripted_server.model}",
+            max_retries=0,
+            backoff_s=0.001,
+            timeout_s=5,
+        )
+        options = SystemOptions(domain="rivers", settings=settings, client=client)
+        (system,) = make_systems(name, options)
+        return system
+
+    return made
+
+
+def answers(system: System, *views: CardView) -> list[Answer]:
+    """Asks one card after the other and closes the system."""
+
+    async def ask() -> list[Answer]:
+        try:
+            return [await system.answer(view) for view in views]
+        finally:
+            await system.aclose()
+
+    return asyncio.run(ask())
+
+
+def says(answer: str, **more: object) -> does.Behaviour:
+    """A server that says this to everything."""
+    whole = {"answer": answer, "confidence": 0.75, "reason": "r", **more}
+    return does.reply(lambda asked: json.dumps(whole))
+
+
+def words(text: str) -> does.Behaviour:
+    return does.reply(lambda asked: text)
+
+
+def prompt_of(server: ScriptedServer) -> str:
+    """The user's message of the last request."""
+    return str(server.requests[-1].body["messages"][-1]["content"])
+
+
+# --- raw ------------------------------------------------------------------------------------
+
+
+def test_raw_sends_facts_rules_and_question_and_nothing_else(
+    make: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(says("YES"))
+    system = make("raw")
+    assert system.name == f"raw:custom/{scripted_server.model}"
+    (answer,) = answers(system, VIEW)
+    assert answer.pred == "YES"
+    assert json.loads(answer.raw)["answer"] == "YES"
+    assert prompt_of(scripted_server) == (
+        f"<facts>\n1. {FACTS[0]}\n2. {FACTS[1]}\n</facts>\n\n"
+        f"<rules>\n1. {RULES[0]}\n</rules>\n\n<question>\n{ASKED}\n</question>"
+    )
+    body = scripted_server.requests[-1].body
+    assert body["temperature"] == 0
+    assert [turn["role"] for turn in body["messages"]] == ["system", "user"]
+
+
+def test_closed_book_sends_the_question_alone(
+    make: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(says("UNKNOWN"))
+    system = make("raw", closed_book="yes")
+    assert system.name == f"raw_closed_book:custom/{scripted_server.model}"
+    assert answers(system, VIEW)[0].pred == "UNKNOWN"
+    sent = scripted_server.requests[-1].prompt
+    assert ASKED in sent
+    assert not any(text in sent for text in (*FACTS, *RULES))
+    assert system.params()["prompt"]["name"] == "closed_book"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "pred", "note"),
+    [
+        (says("NO"), "NO", ""),
+        (words("No."), "NO", "read as text"),
+        (words("I do not know whether it does."), "UNKNOWN", "read as text"),
+        (words('Sure! {"answer": "YES", "confidence": 0.5, "reason": "x"}'), "YES", ""),
+        (words("Bananas are yellow."), "INVALID", "unreadable"),
+        (words('{"answer": "MAYBE", "confidence": 1, "reason": ""}'), "INVALID", "unreadable"),
+        (words('{"answer": "UNKNOWN", "reason": "it is unkn'), "INVALID", "unreadable"),
+        (words(""), "INVALID", "unreadable"),
+        (does.refusal(), "INVALID", "refused"),
+        (does.filtered(), "INVALID", "refused"),
+        (does.cut_off(), "INVALID", "cut off at max_tokens"),
+    ],
+)
+def test_what_a_reply_becomes(
+    make: Callable[..., System],
+    scripted_server: ScriptedServer,
+    behaviour: does.Behaviour,
+    pred: str,
+    note: str,
+) -> None:
+    scripted_server.behave(behaviour)
+    (answer,) = answers(make("raw"), VIEW)
+    assert answer.pred == pred
+    assert note in answer.note
+    assert (answer.note == "") == (note == "")
+    if pred == "INVALID":
+        assert answer.confidence is None
+
+
+def test_failed_calls_raise_instead_of_answering(
+    make: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    for behaviour, error in (
+        (does.status(500), ModelCallError),
+        (does.expired_key(), ModelAccessError),
+    ):
+        scripted_server.behave(behaviour)
+        for name in ("raw", "rag_llm", "graph_rag_llm", "consistency"):
+            with pytest.raises(error):
+                answers(make(name), VIEW)
+
+
+# --- confidence -----------------------------------------------------------------------------
+
+
+def with_logprobs(content: str, tokens: list[tuple[str, float]]) -> does.Behaviour:
+    """A reply whose tokens have these log-probabilities."""
+
+    def change(body: dict[str, Any]) -> None:
+        rows = [{"token": token, "logprob": value} for token, value in tokens]
+        body["choices"][0]["logprobs"] = {"content": rows}
+
+    return does.edited(change, lambda asked: content)
+
+
+def without_logprobs(content: str) -> does.Behaviour:
+    return does.edited(lambda body: body["choices"][0].pop("logprobs", None), lambda asked: content)
+
+
+REPLY = '{"answer": "NO", "confidence": 0.75, "reason": "NO way"}'
+TOKENS = [('{"answer": "', -1.0), ("N", -0.5), ("O", -0.25), ('", "confidence": 0.75, ', -3.0),
+          ('"reason": "', -0.1), ("NO", -9.0), (' way"}', -0.1)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "behaviour", "confidence", "note"),
+    [
+        ("auto", with_logprobs(REPLY, TOKENS), 0.472367, ""),
+        ("logprob", with_logprobs(REPLY, TOKENS), 0.472367, ""),
+        ("stated", with_logprobs(REPLY, TOKENS), 0.75, ""),
+        ("none", with_logprobs(REPLY, TOKENS), None, ""),
+        ("auto", without_logprobs(REPLY), 0.75, "confidence as stated"),
+        ("logprob", without_logprobs(REPLY), None, "no log-probability of the answer"),
+        ("auto", without_logprobs(REPLY.replace("0.75", "75")), None, "stated confidence"),
+        ("stated", without_logprobs(REPLY.replace("0.75", "-1")), None, "stated confidence"),
+        ("auto", with_logprobs("NO", [("NO", -0.25)]), 0.778801, "read as text"),
+        ("auto", with_logprobs("There is no doubt: NO.", [("There is no doubt: NO.", -0.25)]),
+         None, "no confidence"),
+    ],
+)  # fmt: skip
+def test_where_confidence_comes_from(
+    make: Callable[..., System],
+    scripted_server: ScriptedServer,
+    source: str,
+    behaviour: does.Behaviour,
+    confidence: float | None,
+    note: str,
+) -> None:
+    scripted_server.behave(behaviour)
+    system = make("raw", confidence=source)
+    assert system.params()["confidence"] == source
+    (answer,) = answers(system, VIEW)
+    assert answer.confidence == confidence
+    assert note in answer.note
+    asked_for = scripted_server.requests[0].body.get("logprobs", False)
+    assert asked_for is (source in ("auto", "logprob"))
+
+
+# --- rag_llm --------------------------------------------------------------------------------
+
+
+def test_rag_llm_reads_the_passages_that_rag_would(
+    make: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(says("YES"))
+    system = make("rag_llm", top_k="3")
+    view = CardView(
+        ("The Rhine flows into a hat.",), ("Rule.",), "Does the Rhine flow into the Elbe?"
+    )
+    answers(system, view)
+    sent = prompt_of(scripted_server)
+    passages = sent.split("</passages>")[0].splitlines()[1:]
+    assert [line.split(". ")[0] for line in passages] == ["1", "2", "3"]
+    assert all("Rhine" in line or "Elbe" in line for line in passages)
+    assert "hat" not in sent
+    assert "Rule" not in sent
+    params = system.params()
+    assert params["retriever"]["name"] == "bm25"
+    assert (params["top_k"], params["prompt"]["name"]) == (3, "passages")
+    assert len(system.graph_sha256) == 64
+
+
+# --- graph_rag_llm --------------------------------------------------------------------------
+
+
+def claim(
+    subject: str, predicate: str, object_: str, *, negated: bool = False
+) -> dict[str, object]:
+    return {"subject": subject, "predicate": predicate, "object": object_, "negated": negated}
+
+
+OPEN = "Would a paper boat put into the Moselle one day be seen on the Rhine?"
+RHINE_MOUTH = claim("Rhine", "flows into", "North Sea")
+
+
+@pytest.mark.parametrize(
+    ("question", "proposed", "claims", "pred", "reason"),
+    [
+        ("Does the Rhine flow into the North Sea?", "YES", [RHINE_MOUTH], "YES", "Licensed YES"),
+        ("Does the Rhine flow into the North Sea?", "NO", [RHINE_MOUTH], "UNKNOWN", "Overruled NO"),
+        ("Does the Rhine flow into the Elbe?", "NO", [claim("Rhine", "flows into", "Elbe")], "NO",
+         "Licensed NO"),
+        ("Does the Rhine flow into the Elbe?", "YES", [claim("Rhine", "flows into", "Elbe")],
+         "UNKNOWN", "Overruled YES"),
+        # A true claim beside the question licenses nothing.
+        ("Does the Rhine flow into the Elbe?", "YES", [RHINE_MOUTH], "UNKNOWN",
+         "the question asks something else"),
+        # ... nor does it stand in the way of the question's own.
+        ("Does the Rhine flow into the Elbe?", "NO",
+         [RHINE_MOUTH, claim("Rhine", "flows into", "Elbe")], "NO", "Licensed NO"),
+        ("Does the Rhine flow into the North Sea?", "YES", [], "UNKNOWN", "proposed no claim"),
+        ("Does the Rhine flow into the North Sea?", "YES", [claim("Zzyzx", "flows into", "Elbe")],
+         "UNKNOWN", "“Zzyzx” names nothing"),
+        ("Does the Rhine flow into the North Sea?", "UNKNOWN", [RHINE_MOUTH], "UNKNOWN", ""),
+        ("Is it false that the Rhine flows into the North Sea?", "NO",
+         [{**RHINE_MOUTH, "negated": True}], "NO", "Licensed NO"),
+        ("Is it false that the Rhine flows into the North Sea?", "YES", [RHINE_MOUTH], "UNKNOWN",
+         "wrong way round"),
+        # Questions only the model can read: its claims must be about all they name.
+        (OPEN, "YES", [claim("Moselle", "flows into", "Rhine")], "YES", "Licensed YES"),
+        (OPEN, "YES", [claim("Rhine", "is a", "river")], "UNKNOWN", "leave out"),
+        (OPEN, "YES", [RHINE_MOUTH], "UNKNOWN", "does not mention the North Sea"),
+        (OPEN, "YES", [claim("Moselle", "flows into", "Rhine"), claim("x", "y", "z")], "UNKNOWN",
+         "names nothing"),
+    ],
+)  # fmt: skip
+def test_only_what_the_graph_licenses_passes(
+    make: Callable[..., System],
+    scripted_server: ScriptedServer,
+    question: str,
+    proposed: str,
+    claims: list[dict[str, object]],
+    pred: str,
+    reason: str,
+) -> None:
+    scripted_server.behave(says(proposed, claims=claims))
+    (answer,) = answers(make("graph_rag_llm"), CardView((), (), question))
+    assert answer.pred == pred
+    assert reason in answer.raw
+    assert json.loads(answer.raw.splitlines()[-1])["answer"] == proposed
+    overruled = pred != proposed
+    assert (answer.note == f"overruled {proposed}") == overruled
+    assert (answer.confidence is None) == overruled
+
+
+def test_no_proposal_ever_passes_without_its_licence(
+    make: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    """Whatever is proposed for questions of every label, YES and NO are the oracle's own."""
+    from kg.knowledge import KnowledgeBase
+
+    kb = KnowledgeBase.shared("rivers")
+    system = make("graph_rag_llm", context="question")
+    names = ["Rhine", "Main", "North Sea", "Elbe", "Danube", "Germany", "1,233 km", "x"]
+    preds = ["flows into", "is the mouth of", "length", "is a", "X is part of Y", "flows through"]
+    views, replies = [], []
+    for number in range(120):
+        a, b, c, d = (names[(number * k + k) % len(names)] for k in (1, 3, 5, 7))
+        views.append(CardView((), (), f"Does the {a} flow into the {b}?"))
+        said = [claim(c if number % 3 else a, preds[number % len(preds)], d if number % 3 else b)]
+        replies.append({"answer": ("YES", "NO")[number % 2], "confidence": 1, "claims": said,
+                        "reason": ""})  # fmt: skip
+    scripted_server.behave([does.reply(lambda asked, r=r: json.dumps(r)) for r in replies])
+    from eval.systems.graph_rag import GraphRag
+
+    judge = GraphRag(kb)
+    passed = 0
+    for view, answer in zip(views, answers(system, *views), strict=True):
+        if answer.pred in ("YES", "NO"):
+            passed += 1
+            assert judge.answer(view).pred == answer.pred
+    assert passed >= 3
+
+
+def test_an_answer_in_words_alone_is_licensed_by_the_question(
+    make: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(words("Yes, it does."))
+    asked = ("Does the Rhine flow into the North Sea?", "Does the Rhine flow into the Elbe?", OPEN)
+    views = [CardView((), (), question) for question in asked]
+    got = answers(make("graph_rag_llm"), *views)
+    assert [answer.pred for answer in got] == ["YES", "UNKNOWN", "INVALID"]
+    assert "no claims can be read" in got[2].note
+
+
+def test_the_neighbourhood_is_shown_unless_the_question_alone_is_wanted(
+    make: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(says("UNKNOWN", claims=[]))
+    view = CardView(("SECRET fact.",), ("SECRET rule.",), "Does the Rhine flow into the Elbe?")
+    system = make("graph_rag_llm", facts="7")
+    answers(system, view)
+    sent = prompt_of(scripted_server)
+    facts = sent.split("<facts>")[1].split("</facts>")[0].strip().splitlines()
+    assert len(facts) == 7
+    assert all("Rhine" in fact or "Elbe" in fact for fact in facts)
+    assert "1. X flows into Y" in sent
+    assert "SECRET" not in sent
+    assert system.params()["facts"] == 7
+    alone = make("graph_rag_llm", context="question")
+    answers(alone, view)
+    assert "<facts>" not in prompt_of(scripted_server)
+    assert alone.params()["prompt"]["name"] == "proposal_closed"
+
+
+# --- consistency ----------------------------------------------------------------------------
+
+
+def sample(pred: Any) -> Answer | ModelCallError:
+    return ModelCallError("failed") if pred == "ERROR" else Answer(pred=pred, raw=pred)
+
+
+@pytest.mark.parametrize(
+    ("samples", "pred", "confidence"),
+    [
+        ("YES YES NO YES UNKNOWN", "YES", 0.6),
+        ("UNKNOWN UNKNOWN NO", "UNKNOWN", 0.666667),
+        ("YES NO", "UNKNOWN", None),
+        ("YES YES NO NO UNKNOWN", "UNKNOWN", None),
+        ("YES NO UNKNOWN", "UNKNOWN", None),
+        ("NO INVALID", "NO", 1.0),
+        ("NO NO INVALID ERROR", "NO", 1.0),
+        ("NO INVALID INVALID", "INVALID", None),
+        ("INVALID INVALID INVALID", "INVALID", None),
+        ("INVALID INVALID ERROR", "INVALID", None),
+    ],
+)
+def test_votes(samples: str, pred: str, confidence: float | None) -> None:
+    answer = vote([sample(text) for text in samples.split()])
+    assert (answer.pred, answer.confidence) == (pred, confidence)
+    assert len(answer.raw.splitlines()) == 1 + len(samples.split())
+    if confidence is None:
+        assert answer.note
+
+
+@pytest.mark.parametrize("samples", ["ERROR ERROR", "YES ERROR ERROR", "INVALID ERROR ERROR"])
+def test_calls_that_might_have_decided_make_an_error(samples: str) -> None:
+    with pytest.raises(ModelCallError):
+        vote([sample(text) for text in samples.split()])
+
+
+@given(st.lists(st.sampled_from(["YES", "NO", "UNKNOWN", "INVALID", "ERROR"]), min_size=1))
+def test_an_abstention_needs_votes(samples: list[str]) -> None:
+    readable = sum(text in ("YES", "NO", "UNKNOWN") for text in samples)
+    try:
+        answer = vote([sample(text) for text in samples])
+    except ModelCallError:
+        assert 2 * readable < len(samples)
+        assert "ERROR" in samples
+        return
+    if answer.pred == "INVALID":
+        assert 2 * readable < len(samples)
+    else:
+        assert 2 * readable >= len(samples)
+        assert answer.pred in samples or answer.note.startswith("tie")
+    shuffled = vote([sample(text) for text in sorted(samples)])
+    assert (shuffled.pred, shuffled.confidence) == (answer.pred, answer.confidence)
+
+
+def test_samples_are_asked_one_by_one_and_kept_apart_in_the_cache(
+    make: Callable[..., System], scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    turns = iter(["YES", "NO", "YES", "YES", "UNKNOWN"])
+    scripted_server.behave(
+        does.reply(lambda asked: json.dumps({"answer": next(turns), "confidence": 1, "reason": ""}))
+    )
+    client = ClientOptions(model=f"custom/{scripted_server.model}", cache=tmp_path / "c.sqlite")
+    preds = []
+    for _ in range(2):
+        (system,) = make_systems("consistency", SystemOptions(client=client))
+        preds += answers(system, VIEW)
+    assert len(scripted_server.requests) == 5, "the second time all of them come from the cache"
+    assert scripted_server.requests[0].body["temperature"] == 0.7
+    assert "logprobs" not in scripted_server.requests[0].body
+    assert (preds[0].pred, preds[0].confidence) == ("YES", 0.6)
+    assert (preds[1].pred, preds[1].confidence) == ("YES", 0.6)
+    assert system.params()["samples"] == 5
+    assert system.params()["confidence"] == "agreement"
+
+
+# --- all of them ----------------------------------------------------------------------------
+
+
+def test_all_are_registered_and_described() -> None:
+    names = system_names()
+    for name in ("raw", "rag_llm", "graph_rag_llm", "nli", "consistency"):
+        assert len(names[name]) > 30
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("raw", {"temperature": "3"}),
+        ("raw", {"closed_book": "maybe"}),
+        ("raw", {"samples": "3"}),
+        ("raw", {"structured": "xml"}),
+        ("raw", {"model_seed": "x"}),
+        ("consistency", {"temperature": "0"}),
+        ("consistency", {"samples": "1"}),
+        ("consistency", {"confidence": "stated"}),
+        ("graph_rag_llm", {"context": "question", "facts": "3"}),
+        ("rag_llm", {"threshold": "0.5"}),
+        ("rag_llm", {"dense_weight": "0.5"}),
+        ("nli", {}),
+        ("nli", {"model": "x", "premise": "some"}),
+    ],
+)
+def test_settings_without_sense_or_effect_are_refused(
+    make: Callable[..., System], name: str, settings: dict[str, str]
+) -> None:
+    with pytest.raises(SettingError):
+        make(name, **settings)
+
+
+def test_settings_reach_the_server(
+    make: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(says("YES"))
+    answers(make("raw", temperature="0.5", max_tokens="9", model_seed="4", top_p="0.9"), VIEW)
+    body = scripted_server.requests[-1].body
+    assert (body["temperature"], body["max_tokens"], body["seed"], body["top_p"]) == (
+        0.5,
+        9,
+        4,
+        0.9,
+    )
+    answers(make("raw", temperature="server", structured="text"), VIEW)
+    body = scripted_server.requests[-1].body
+    assert not {"temperature", "response_format", "seed"} & set(body)
+
+
+@pytest.mark.parametrize("name", ["raw", "rag_llm", "graph_rag_llm", "consistency"])
+def test_rows_and_manifest_of_a_run(
+    make: Callable[..., System],
+    scripted_server: ScriptedServer,
+    card_file: Callable[[int], Path],
+    tmp_path: Path,
+    name: str,
+) -> None:
+    def reply(asked: Asked) -> str:
+        more = {"claims": []} if name == "graph_rag_llm" else {}
+        return json.dumps({**json.loads(does.verdict(asked)), **more})
+
+    scripted_server.behave(does.reply(reply))
+    system = make(name)
+    out = tmp_path / "out.jsonl"
+    run(card_file(9), [system], out, asked_as=name, limits=Limits(concurrency=4))
+    rows: list[Result] = list(read_results(out))
+    assert [row.system for row in rows] == [f"{name}:custom/{scripted_server.model}"] * 9
+    assert all(row.pred in ("YES", "NO", "UNKNOWN") for row in rows)
+    calls = 5 if name == "consistency" else 1
+    assert len(scripted_server.requests) == 9 * calls
+    assert all(row.usage is not None and row.usage.prompt_tokens > 0 for row in rows)
+    manifest = read_manifest(tmp_path / "out.manifest.json")
+    assert manifest.model == f"custom/{scripted_server.model}"
+    assert manifest.params["prompt"]["version"] == 1
+    assert scripted_server.api_key not in out.read_text() + str(manifest)
+    sent = "".join(asked.prompt for asked in scripted_server.requests)
+    assert "hidden" not in sent, "only what the view shows"
+
+
+@pytest.mark.slow
+def test_a_real_server_with_a_model_of_noise(
+    llama_server: LlamaServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing of what a random model writes may break a system, or pass for what it is not."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EPOCHE_BASE_URL", llama_server.base_url)
+    monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
+    client = ClientOptions(model=f"custom/{llama_server.model}", timeout_s=60)
+    settings = {"max_tokens": "64"}
+    (system,) = make_systems("raw", SystemOptions(client=client, settings=settings))
+    for answer in answers(system, VIEW, CardView((), (), ASKED)):
+        assert answer.pred in ("YES", "NO", "UNKNOWN", "INVALID")
+        if answer.pred == "INVALID":
+            assert answer.note
+            assert answer.confidence is None
+        else:
+            assert json.loads(answer.raw)["answer"] == answer.pred
+            assert answer.confidence is None or 0 <= answer.confidence <= 1
