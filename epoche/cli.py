@@ -22,6 +22,7 @@ from eval.gate_runs import main as gate
 from eval.list_systems import main as systems
 from eval.merge_runs import main as merge
 from eval.metrics_abstention import main as metrics
+from eval.power_analysis import main as power
 from eval.run_epistemic_tests import main as evaluate
 from kg.base.console import guarded, say_json
 from kg.inspect_graph import inspect_command
@@ -68,6 +69,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("report", report, "One HTML file, and CSV, Markdown and JSON beside it."),
     ("compare", compare, "Paired differences: who wins by what, can we tell?"),
     ("gate", gate, "Exit 100 when a metric or a regression fails."),
+    ("power", power, "How many cards does a comparison need?"),
     ("audit", audit, "Can labels be read off the surface of the cards?"),
     ("test-connection", test_connection, "Reach a model's server; what does it support?"),
     ("systems", systems, "List the systems that can be named."),
