@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -204,7 +205,7 @@ class ModelClient:
         completion = await self.complete(again, schema=reply, sample=sample)
         return _reply(self._read(form, completion), completion, repaired=True)
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
         """The reply piece by piece, as the model writes it; never cached.
 
         Raises:
@@ -216,22 +217,29 @@ class ModelClient:
         body = head + b',"messages":' + msgspec.json.encode(messages) + b"}"
         start, length, finished, usage = time.perf_counter(), 0, False, None
         chunks = self._caller.stream(body, log=log, max_tokens=self._max_tokens)
-        async for chunk in chunks:
-            told: Any = chunk
-            if told.usage is not None:
-                counts = read_usage(msgspec.json.encode(told.usage.model_dump()))
-                usage = self._usage(*counts)
-            for choice in (told.choices or ())[:1]:
-                piece = choice.delta.content or "" if choice.delta else ""
-                finished = finished or choice.finish_reason is not None
-                length += len(piece)
-                if length > _MAX_STREAM_CHARS:
-                    raise ModelCallError("the streamed reply does not end", where=self.model)
-                if piece:
-                    yield piece
-        if not finished:
-            raise ModelCallError("the streamed reply was cut off", where=self.model)
-        log.add(latency_s=time.perf_counter() - start, usage=usage, cached=False)
+        try:
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    told: Any = chunk
+                    if told.usage is not None:
+                        counts = read_usage(msgspec.json.encode(told.usage.model_dump()))
+                        usage = self._usage(*counts)
+                    for choice in (told.choices or ())[:1]:
+                        piece = choice.delta.content or "" if choice.delta else ""
+                        finished = finished or choice.finish_reason is not None
+                        length += len(piece)
+                        if length > _MAX_STREAM_CHARS:
+                            raise ModelCallError(
+                                "the streamed reply does not end", where=self.model
+                            )
+                        if piece:
+                            yield piece
+            if not finished:
+                raise ModelCallError("the streamed reply was cut off", where=self.model)
+        finally:
+            if length or finished:
+                # Also when the reader stopped early: what was said so far has been paid for.
+                log.add(latency_s=time.perf_counter() - start, usage=usage, cached=False)
 
     async def models(self) -> list[str]:
         """Names of the models the server lists.

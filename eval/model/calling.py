@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import NoReturn
 
 from eval.model.cache import ReplyCache, reply_key
@@ -93,7 +94,9 @@ class Caller:
             done.set_result(None)
         return received, False
 
-    async def stream(self, body: bytes, *, log: CallLog, max_tokens: int) -> AsyncIterator[object]:
+    async def stream(
+        self, body: bytes, *, log: CallLog, max_tokens: int
+    ) -> AsyncGenerator[object, None]:
         """The chunks of a streamed reply; retried only until the first of them has come.
 
         Raises:
@@ -103,9 +106,11 @@ class Caller:
         attempts = self._attempts()
         while True:
             try:
-                async for chunk in self._connection.chat_stream(body, max_tokens):
-                    begun = self._answered = True
-                    yield chunk
+                # Closed at once when the reader stops early, or its slot would stay taken.
+                async with aclosing(self._connection.chat_stream(body, max_tokens)) as chunks:
+                    async for chunk in chunks:
+                        begun = self._answered = True
+                        yield chunk
             except _failures() as error:
                 failure = judge(error)
                 if begun:

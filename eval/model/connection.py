@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,7 @@ class Connection:
                 )
             return response.content, time.perf_counter() - start, reserved
 
-    async def chat_stream(self, body: bytes, max_tokens: int) -> AsyncIterator[Any]:
+    async def chat_stream(self, body: bytes, max_tokens: int) -> AsyncGenerator[Any, None]:
         """One attempt at a streamed chat completion: its chunks, as the client reads them."""
         from openai import AsyncStream
         from openai.types.chat import ChatCompletionChunk

@@ -426,6 +426,26 @@ def test_a_stream_comes_in_pieces_with_its_usage(
     assert (log.calls, log.retries) == (1, 1)
 
 
+def test_a_reader_that_stops_early_gives_its_place_back(
+    open_client: Opener, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(reply(lambda asked: "word " * 1000))
+
+    async def run() -> CallLog:
+        async with open_client(concurrency=1) as client:
+            with recording() as log:
+                for _ in range(2):
+                    async with contextlib.aclosing(client.stream(question())) as pieces:
+                        async for _piece in pieces:
+                            break
+                assert (await client.complete(question())).text
+            return log
+
+    log = asyncio.run(run())
+    assert log.calls == 3
+    assert log.cost_usd is None
+
+
 def test_a_stream_that_breaks_off_is_an_error(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
