@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from cards.card import CardView
-from eval.questions.statements import statement_of
+from eval.questions.declarative import statement_of
 from eval.registry import register
 from eval.result import Answer
 from eval.settings import Settings

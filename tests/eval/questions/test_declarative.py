@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.questions.statements import MAX_QUESTION, statement_of, third_person
+from eval.questions.declarative import MAX_QUESTION, statement_of, third_person
 from kg.words.plain_text import one_line
 
 
