@@ -6,6 +6,7 @@ in the HTML for readers without scripts, so the two can never tell different sto
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from cards.card import Card
-from eval.result import Pred
+from eval.result import PREDS, Pred
 from kg.claims import Gold, Proof, Verdict
 from reporting.inputs import Inputs, Reply
 from reporting.proofs import ProofWords, term_words
@@ -146,6 +147,8 @@ def _answer(system: str, control: bool, gold: Gold, reply: Reply | None) -> Card
     if reply is None:
         return CardAnswer(shown_name(system), control, None, None, "")
     reason = reply.error if reply.pred == "ERROR" and reply.error else reply.raw
+    if reply.also:
+        reason = f"{_all_said(reply)} The first: {reason}"
     # A control's reply only repeats its name.
     return CardAnswer(
         system=shown_name(system),
@@ -154,6 +157,13 @@ def _answer(system: str, control: bool, gold: Gold, reply: Reply | None) -> Card
         outcome=outcome(gold, reply.pred),
         reason="" if control else _cut(visible(reason.strip()), RAW_LIMIT),
     )
+
+
+def _all_said(reply: Reply) -> str:
+    """What was said by all repeats, as in ``Asked 5 times: YES 3, UNKNOWN 2``."""
+    said = Counter((reply.pred, *reply.also))
+    counts = ", ".join(f"{pred} {said[pred]}" for pred in PREDS if said[pred])
+    return f"Asked {said.total()} times: {counts}."
 
 
 def _shown(text: str) -> str:

@@ -7,10 +7,11 @@ system, results against cards by id, gold answer and hash.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,11 +20,12 @@ from cards.joining import join_cards
 from eval.manifest import RunManifest, find_cards, read_manifest
 from eval.metrics.outcomes import read_pred
 from eval.metrics.record import MetricsReport, read_metrics
-from eval.result import PREDS, Pred
+from eval.result import PREDS, Pred, Usage
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Gold, Label
+from reporting.usage import RowCalls, UsageTally
 
 _HASH_DIGITS = 12
 
@@ -42,6 +44,10 @@ class _Row(msgspec.Struct):
     raw: str | None = None
     error: str | None = None
     cards: str | None = None
+    repeat: int | None = None
+    latency_s: Any = None
+    usage: Any = None
+    calls: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,9 @@ class Reply:
     pred: Pred
     raw: str
     error: str
+    repeat: int = 0
+    also: tuple[Pred, ...] = ()
+    """What it said when asked again, in the order of the rows."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,8 @@ class Inputs:
     answers: dict[str, dict[str, Reply]]
     """System → card id → reply."""
     runs: tuple[Run, ...]
+    usage: dict[str, UsageTally]
+    """System → what its rows say they cost."""
 
     @property
     def unproved(self) -> int:
@@ -112,8 +123,10 @@ def read_inputs(
     deck = join_cards(_card_files(results, cards))
     labels = {card.id: card.label for card in deck}
     answers: dict[str, dict[str, Reply]] = {}
+    usage: dict[str, UsageTally] = {}
+    asked: set[tuple[str, str, int]] = set()
     for path in results:
-        _read_answers(path, report, metrics, labels, answers)
+        _read_answers(path, report, metrics, labels, answers, usage, asked)
     if not answers:
         raise RecordError(
             "the result files hold no rows",
@@ -142,7 +155,7 @@ def read_inputs(
         for path in results
         if (beside := manifest_path(path)).is_file()
     )
-    return Inputs(report, tuple(deck), tuple(answers), controls, answers, runs)
+    return Inputs(report, tuple(deck), tuple(answers), controls, answers, runs, usage)
 
 
 def _read_answers(
@@ -151,6 +164,8 @@ def _read_answers(
     metrics: Path,
     labels: dict[str, Label],
     answers: dict[str, dict[str, Reply]],
+    usage: dict[str, UsageTally],
+    asked: set[tuple[str, str, int]],
 ) -> None:
     decoder = msgspec.json.Decoder(_Row)
     for number, row in iter_decoded_lines(path, "result", decoder.decode):
@@ -171,13 +186,46 @@ def _read_answers(
             )
         system = row.system or path.stem
         mine = answers.setdefault(system, {})
-        if row.id in mine:
+        repeat = row.repeat or 0
+        key = system, row.id, repeat
+        if key in asked:
             raise DuplicateIdError(
                 f"system {system!r} answers card {row.id!r} twice",
                 where=f"{path}:{number}",
                 hint="Give each result file once; remove the repeated line.",
             )
-        mine[row.id] = Reply(PREDS[read_pred(row.pred)], row.raw or "", row.error or "")
+        asked.add(key)
+        pred = PREDS[read_pred(row.pred)]
+        reply = Reply(pred, row.raw or "", row.error or "", repeat)
+        mine[row.id] = _with_repeats(mine.get(row.id), reply)
+        usage.setdefault(system, UsageTally()).add(
+            _lenient(row.usage, Usage), _seconds(row.latency_s), _lenient(row.calls, RowCalls)
+        )
+
+
+Part = TypeVar("Part")
+
+
+def _lenient(value: Any, what: type[Part]) -> Part | None:
+    """A part of a row that may be anything in files from elsewhere; nothing hangs on it."""
+    try:
+        return msgspec.convert(value, what | None)
+    except msgspec.ValidationError:
+        return None
+
+
+def _seconds(value: Any) -> float | None:
+    seconds = _lenient(value, float)
+    return seconds if seconds is not None and 0 <= seconds < math.inf else None
+
+
+def _with_repeats(first: Reply | None, reply: Reply) -> Reply:
+    """The reply to show of a card asked several times: the first, with what the others said."""
+    if first is None:
+        return reply
+    if reply.repeat < first.repeat:
+        return replace(reply, also=(first.pred, *first.also))
+    return replace(first, also=(*first.also, reply.pred))
 
 
 def _card_files(results: Sequence[Path], cards: Sequence[Path] | None) -> list[Path]:

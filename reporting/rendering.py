@@ -23,9 +23,11 @@ from reporting.card_data import (
     outcome_words,
 )
 from reporting.charts import number, percent
+from reporting.confidence_view import ConfidenceView
 from reporting.glossary import TERMS, TEST_WORDS
 from reporting.group_view import GroupView
 from reporting.inputs import Inputs
+from reporting.usage import usage_table
 from reporting.verdict import caveats, verdict
 from reporting.view import View
 from reporting.visible import embed, shown_name, visible
@@ -103,6 +105,8 @@ def render(
         *([("near-misses", "Near-misses")] if near_misses.sections else []),
         *([("faithfulness", "Faithfulness")] if faithfulness.sections else []),
         ("pairs", "Pairs"),
+        ("confidence", "Confidence"),
+        ("usage", "Cost"),
         ("cards", "Cards"),
         ("glossary", "How to read this"),
         ("provenance", "Provenance"),
@@ -139,6 +143,9 @@ def render(
         "near_misses_said": groups.said("near_misses"),
         "faithfulness_said": groups.said("faithfulness"),
         "comparisons": _comparisons(view),
+        "sureness": ConfidenceView(view),
+        "usage": usage_table(inputs.usage, view.systems, [run.manifest for run in inputs.runs]),
+        "repeats": view.repeats(),
         "test_words": TEST_WORDS,
         "terms": TERMS,
         "signatures": view.signatures(),

@@ -199,7 +199,12 @@ class View:
     def heat_maps(self) -> list[HeatMap]:
         """The 3×5 table of every system, then of every control."""
         return [
-            HeatMap(shown_name(name), control, tuple(_heat_rows(system)))
+            HeatMap(
+                shown_name(name),
+                control,
+                tuple(_heat_rows(system)),
+                "replies" if system.repeats > 1 else "cards",
+            )
             for name, control, system in self._all(self.policy)
         ]
 
@@ -249,6 +254,15 @@ class View:
         return [
             (column, [pair_row(pair) for pair in grouped[column.key]])
             for column in self.columns(_accuracy_first(grouped), report)
+        ]
+
+    def repeats(self) -> list[tuple[str, int, Estimate]]:
+        """Systems that were asked more than once: times, and how often all replies agreed."""
+        systems = [(name, self.policy.systems[name]) for name in self.systems]
+        return [
+            (shown_name(name), system.repeats, estimate(system.self_consistency))
+            for name, system in systems
+            if system.repeats > 1
         ]
 
     def signatures(self) -> list[str]:

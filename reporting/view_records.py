@@ -74,7 +74,9 @@ class HeatMap:
     name: str
     control: bool
     rows: tuple[tuple[str, str, str, tuple[HeatCell, ...]], ...]
-    """Label, its name, cards, cells."""
+    """Label, its name, cards (or replies), cells."""
+    unit: str = "cards"
+    """``replies`` where each card was asked several times."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from cards.card import Card, card_set_hash, write_cards
@@ -19,6 +20,7 @@ from eval.metrics.measuring import measure
 from eval.metrics.observations import read_observations
 from eval.metrics.samples import Plan
 from eval.result import Pred, Result, result_to_json
+from eval.running.totals import CallTotals
 from kg.base.files import write_json_atomic, write_jsonl_atomic
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Claim, Label, Proof, Violation
@@ -147,6 +149,9 @@ def build_world(
     controls: bool = True,
     resamples: int = 50,
     raw: Callable[[Card, Pred], str] = lambda card, pred: f"I read the facts and say {pred}.",
+    more: Callable[[str, Card, Pred, random.Random], dict[str, Any]] = lambda *_: {},
+    repeats: int = 1,
+    calls: CallTotals | None = None,
 ) -> World:
     """Writes cards, results, manifests and metrics below ``folder``."""
     world = World(folder, cards or some_cards(60))
@@ -158,17 +163,22 @@ def build_world(
         plan |= {"always-YES": "YES", "always-UNKNOWN": "UNKNOWN"}
     for number, (system, shares) in enumerate(plan.items()):
         rows = []
-        for card in world.cards:
+        for card, repeat in ((card, n) for card in world.cards for n in range(repeats)):
             pred = shares if isinstance(shares, str) else some_answer(card, shares, rng)
-            error = "timed out" if pred == "ERROR" else None
-            rows.append(
-                result_of(card, system, pred, digest[:12], raw=raw(card, pred), error=error)
-            )
+            fields = {
+                "raw": raw(card, pred),
+                "error": "timed out" if pred == "ERROR" else None,
+                "repeat": repeat,
+            } | more(system, card, pred, rng)
+            rows.append(result_of(card, system, pred, digest[:12], **fields))
         path = folder / f"{number}_results.jsonl"
         write_jsonl_atomic(path, map(result_to_json, rows))
         world.results.append(path)
         if manifests:
-            write_manifest(manifest_path(path), manifest(path, system, digest, world))
+            said = manifest(path, system, digest, world)
+            write_manifest(
+                manifest_path(path), msgspec.structs.replace(said, repeats=repeats, calls=calls)
+            )
     write_json_atomic(
         world.metrics, measure(read_observations(world.results), Plan(resamples=resamples))
     )
