@@ -134,6 +134,8 @@ class Connection:
             # A key is sent to the address that was named and to no other.
             follow_redirects=False,
             event_hooks={"response": [cap]},
+            # Proxies (and certificates) of the environment, but not on the way to this machine.
+            trust_env=not self._endpoint.is_loopback,
         )
         unwanted: dict[str, Any] = {}
         if self._endpoint.provider != "openai":

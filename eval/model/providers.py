@@ -67,6 +67,11 @@ class Endpoint:
     base_url: str
     key: str = field(default="", repr=False)
 
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine, where no proxy belongs in between."""
+        return _is_loopback(urlsplit(self.base_url).hostname or "")
+
 
 def find_endpoint(name: str | None, variables: Variables) -> Endpoint:
     """Where the model ``name`` (by default ``EPOCHE_MODEL``) is reached.

@@ -501,3 +501,19 @@ def test_nobody_listening_is_said_after_a_few_tries(
     monkeypatch.setenv("EPOCHE_BASE_URL", "http://nobody.invalid")
     with pytest.raises(ModelAccessError, match="name"):
         ask(open_client(max_retries=1))
+
+
+def test_a_server_without_tls_is_not_spoken_to_in_https(
+    open_client: Opener, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url.replace("http:", "https:"))
+    with pytest.raises(ModelAccessError, match="no secure connection"):
+        ask(open_client())
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_no_proxy_stands_before_a_server_on_this_machine(
+    open_client: Opener, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert ask(open_client())[0].value is not None
