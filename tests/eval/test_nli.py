@@ -1,0 +1,220 @@
+"""The entailment model: a real cross-encoder, tiny and random, made here without any hub."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cards.card import CardView
+from eval.registry import make_systems
+from eval.result import read_results
+from eval.runner import run
+from eval.system import SystemOptions
+from eval.systems.nli import RELATIONS, Nli, Thresholds, load_encoder, relations_of
+from kg.base.errors import MissingFileError, SettingError, WeightsError
+
+needs_library = pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None, reason="the extra is absent"
+)
+LENGTH = 96
+"""Tokens the tiny model can read; one is about a letter."""
+
+
+def write_model(folder: Path, labels: list[str]) -> Path:
+    """A BERT of 30,000 random weights with these output labels; the same bytes always."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", *letters]
+    pieces += [f"##{letter}" for letter in letters]
+    torch.manual_seed(7)
+    config = BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=LENGTH,
+        initializer_range=0.6,  # large, so that different texts get different answers
+        id2label=dict(enumerate(labels)),
+        label2id={label: place for place, label in enumerate(labels)},
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer = BertTokenizerFast(vocab={piece: place for place, piece in enumerate(pieces)})
+    tokenizer.model_max_length = LENGTH
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        labels = ["CONTRADICTION", "entailment", "Neutral"]
+        return write_model(tmp_path_factory.mktemp("nli") / "tiny", labels)
+
+
+def relabelled(folder: Path, to: Path, labels: list[str]) -> Path:
+    """The same weights under other labels."""
+    to.mkdir()
+    for file in folder.iterdir():
+        (to / file.name).write_bytes(file.read_bytes())
+    config = json.loads((to / "config.json").read_text())
+    config["id2label"] = dict(enumerate(labels))
+    config["label2id"] = {label: place for place, label in enumerate(labels)}
+    (to / "config.json").write_text(json.dumps(config))
+    return to
+
+
+VIEWS = [
+    CardView((f"The {one} flows into the {two}.", f"The {two} is a river."), ("A rule.",),
+             f"Does the {one} flow into the {two}?")
+    for one in ("Main", "Elbe", "Rhine", "Po", "Ob")
+    for two in ("Neckar", "Inn", "Volga", "Don")
+]  # fmt: skip
+
+
+@needs_library
+def test_answers_are_the_models_probabilities(folder: Path) -> None:
+    """Against the model itself, asked without sentence-transformers."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    system = Nli(load_encoder(str(folder)))
+    seen = set()
+    for view in VIEWS:
+        premise = " ".join((*view.facts, *view.rules))
+        hypothesis = view.question.replace("Does the", "The").replace("flow", "flows")[:-1] + "."
+        with torch.no_grad():
+            logits = model(**tokenizer(premise, hypothesis, return_tensors="pt")).logits[0]
+        chances = torch.softmax(logits.double(), dim=0).tolist()
+        best = max(range(3), key=lambda place: chances[place])
+        answer = system.answer(view)
+        assert answer.pred == ("NO", "YES", "UNKNOWN")[best]
+        assert answer.confidence == pytest.approx(chances[best], abs=1e-5)
+        assert hypothesis in answer.raw
+        assert answer.note == ""
+        seen.add(answer.pred)
+    assert len(seen) > 1, "a model that always says the same would prove little"
+
+
+@needs_library
+def test_the_order_of_labels_is_the_models_own(folder: Path, tmp_path: Path) -> None:
+    other = relabelled(folder, tmp_path / "other", ["entails", "neutral", "contradicts"])
+    one, two = Nli(load_encoder(str(folder))), Nli(load_encoder(str(other)))
+    turned = {"NO": "YES", "YES": "UNKNOWN", "UNKNOWN": "NO"}
+    for view in VIEWS[:6]:
+        assert two.answer(view).pred == turned[one.answer(view).pred]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["LABEL_0", "LABEL_1", "LABEL_2"],
+        ["entailment", "not_entailment"],
+        ["entailment", "entailment", "neutral"],
+        ["entailment", "contradiction", "neutral", "other"],
+        ["entailment"],
+        [],
+    ],
+)
+def test_labels_that_cannot_be_told_are_refused(labels: list[str]) -> None:
+    with pytest.raises(WeightsError, match="id2label"):
+        relations_of(dict(enumerate(labels)), where="m")
+
+
+def test_labels_as_models_spell_them() -> None:
+    named = {2: "CONTRADICTION", 0: "Entailment", 1: "_neutral_"}
+    assert relations_of(named, where="m") == ("entailment", "neutral", "contradiction")
+
+
+@needs_library
+def test_a_model_without_labels_is_refused_when_loaded(folder: Path, tmp_path: Path) -> None:
+    bare = relabelled(folder, tmp_path / "bare", ["LABEL_0", "LABEL_1", "LABEL_2"])
+    with pytest.raises(WeightsError, match="which of its outputs"):
+        load_encoder(str(bare))
+    (bare / "config.json").write_text("{")
+    with pytest.raises(WeightsError, match="cannot be loaded"):
+        load_encoder(str(bare))
+    (bare / "model.safetensors").unlink()
+    with pytest.raises(WeightsError, match="no model weights"):
+        load_encoder(str(bare))
+    with pytest.raises(MissingFileError):
+        load_encoder("./nothing/here")
+
+
+@needs_library
+def test_thresholds_hold_back_what_is_not_sure(folder: Path) -> None:
+    encoder = load_encoder(str(folder))
+    plain = [Nli(encoder).answer(view) for view in VIEWS]
+    never = Nli(encoder, thresholds=Thresholds(1.0, 1.0))
+    held = [never.answer(view) for view in VIEWS]
+    assert {answer.pred for answer in held} == {"UNKNOWN"}
+    for before, after in zip(plain, held, strict=True):
+        assert ("below its threshold" in after.note) == (before.pred != "UNKNOWN")
+        assert after.confidence is not None
+        assert before.confidence is not None
+        assert after.confidence <= before.confidence, "of the class that was answered"
+    only_yes = Nli(encoder, thresholds=Thresholds(entailment=1.0))
+    for before, view in zip(plain, VIEWS, strict=True):
+        assert (only_yes.answer(view).pred == before.pred) == (before.pred != "YES")
+
+
+@needs_library
+def test_premises_whole_or_each_with_rules_or_without(folder: Path) -> None:
+    encoder = load_encoder(str(folder))
+    view = VIEWS[0]
+    assert "A rule." in Nli(encoder).answer(view).raw
+    assert "A rule." not in Nli(encoder, rules=False).answer(view).raw
+    # Facts on their own: the one furthest from neutral decides, the same as when it is alone.
+    each = Nli(encoder, rules=False, each=True)
+    single = [each.answer(CardView((fact,), (), view.question)) for fact in view.facts]
+    together = each.answer(view)
+    assert together.raw in [answer.raw for answer in single]
+
+    def strength(raw: str) -> float:
+        shown = dict(part.split(" ") for part in raw.split(":")[0].split(", "))
+        assert math.isclose(sum(float(shown[name]) for name in RELATIONS), 1.0, abs_tol=2e-4)
+        return max(float(shown["entailment"]), float(shown["contradiction"]))
+
+    assert strength(together.raw) == max(strength(answer.raw) for answer in single)
+
+
+@needs_library
+def test_what_the_model_cannot_take_in_is_noted(folder: Path) -> None:
+    system = Nli(load_encoder(str(folder)))
+    long = system.answer(CardView(("The Main flows into the Rhine. " * 40,), (), VIEWS[0].question))
+    assert "longer than the model can read" in long.note
+    framed = system.answer(CardView(("Fakt.",), (), "Fließt der Main in den Rhein?"))
+    assert "framed" in framed.note
+    empty = system.answer(CardView((), (), "?"))
+    assert empty.pred in ("YES", "NO", "UNKNOWN")
+
+
+@needs_library
+def test_a_run_from_the_command_lines_settings(
+    folder: Path, card_file: Callable[[int], Path], tmp_path: Path
+) -> None:
+    settings = {"model": str(folder), "rules": "no", "premise": "each", "contradiction": "0.9"}
+    (system,) = make_systems("nli", SystemOptions(settings=settings))
+    outs = [tmp_path / f"{name}.jsonl" for name in "ab"]
+    for out in outs:
+        run(card_file(9), [system], out, asked_as="nli")
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert {row.system for row in read_results(outs[0])} == {"nli"}
+    params = system.params()
+    assert params["model"] == "tiny", "never the path"
+    assert len(params["weights_sha256"]) == 64
+    assert (params["rules"], params["premise"], params["contradiction"]) == (False, "each", 0.9)
+    with pytest.raises(SettingError):
+        make_systems("nli", SystemOptions(settings={**settings, "entailment": "2"}))
