@@ -33,8 +33,6 @@ from eval.result import PREDS
 from eval.stats.calibration import (
     BINS,
     brier_partition,
-    equal_mass_bins,
-    equal_width_bins,
     expected_by_chance,
 )
 from eval.stats.confidences import STATISTICS, ConfidentReplies
@@ -156,7 +154,7 @@ def _calibration(
     replies: ConfidentReplies, cards: NDArray[np.int64], found: Distribution, samples: Samples
 ) -> CalibrationReport:
     sure, right = replies.confidences, replies.right
-    binnings = {"ece": equal_width_bins(sure), "ece_equal_mass": equal_mass_bins(sure)}
+    binnings = {"ece": replies.equal_width, "ece_equal_mass": replies.equal_mass}
     # With repeats, replies to one card go together, so chance has only one of them to play with.
     _, once = np.unique(cards, return_index=True)
     values: dict[str, MetricValue] = {}

@@ -43,6 +43,12 @@ def summary(report: MetricsReport) -> Iterator[str]:
             )
             oracle = " (oracle)" if system.oracle else ""
             yield f"{policy}: {plain(name)}{oracle}  {shown}"
+    for name, system in _first_policy(report).items():
+        if confidence := _confidence_line(system):
+            yield f"confidence: {plain(name)}  {confidence}"
+        if system.self_consistency is not None:
+            same = show_with_interval(system.self_consistency)
+            yield f"repeats: {plain(name)}  {system.repeats} a card, same answer on {same}"
     if any(part.won_by_controls for part in report.policies.values()):
         yield f"{MARK} a control that looks at nothing does as well or better"
     for note in report.notes:
@@ -59,11 +65,54 @@ def tables(report: MetricsReport) -> Iterator[Table | str]:
                 yield _kind_table(policy, name, system)
         for won in part.won_by_controls:
             yield f"{policy}: {_how_won(won)}"
+    if (confidences := _confidence_table(report)) is not None:
+        yield confidences
     for note in report.notes:
         yield f"note: {plain(note, limit=1000)}"
     for part in report.policies.values():
         for system in list(part.systems.values())[:1]:
             yield from (system.metrics[name].signature for name in HEADLINE)
+
+
+def _first_policy(report: MetricsReport) -> dict[str, SystemReport]:
+    """The systems where what does not hang on the policy is said: once."""
+    return next(iter(report.policies.values())).systems if report.policies else {}
+
+
+def _confidence_line(system: SystemReport) -> str:
+    """ECE beside what chance alone gives, Brier, and how well confidence sorts."""
+    calibration, selective = system.calibration, system.selective
+    if calibration is None or selective is None:
+        return ""
+    chance = calibration.ece_expected
+    return (
+        f"ECE {show_with_interval(calibration.ece)} (calibrated {chance.mean:.3f}, at most "
+        f"{chance.high:.3f})  Brier {show(calibration.brier.value)}  AURC "
+        f"{show(selective.aurc.value)} ({selective.aurc_best:.3f} best, "
+        f"{selective.aurc_random:.3f} random)  AUGRC {show(selective.augrc.value)}"
+    )
+
+
+def _confidence_table(report: MetricsReport) -> Table | None:
+    """Calibration and selective prediction of the systems that state confidences."""
+    columns = ["system", "replies", "ECE", "by chance", "ECE equal mass", "Brier", "AURC", "AUGRC"]
+    table = _table("confidence (lower is better)", columns)
+    for name, system in _first_policy(report).items():
+        calibration, selective = system.calibration, system.selective
+        if calibration is None or selective is None:
+            continue
+        _row(
+            table,
+            name,
+            str(calibration.n),
+            show_with_interval(calibration.ece),
+            f"{calibration.ece_expected.mean:.3f}, at most {calibration.ece_expected.high:.3f}",
+            show_with_interval(calibration.ece_equal_mass),
+            show_with_interval(calibration.brier),
+            show_with_interval(selective.aurc),
+            show_with_interval(selective.augrc),
+        )
+    return table if table.row_count else None
 
 
 def _how_won(won: WonByControl) -> str:

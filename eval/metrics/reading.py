@@ -95,8 +95,8 @@ class ResultReader:
         """
         rows = 0
         seen: dict[str, None] = {}
-        for first_line, block in _blocks(path):
-            taken = self._take_block(block, path, rename)
+        for first_line, lines, block in _blocks(path):
+            taken = self._take_block(block, lines, path, rename)
             if taken is None:
                 rows += self._take_rows(first_line, path, rename, seen)
                 break
@@ -134,7 +134,9 @@ class ResultReader:
 
     # Whole blocks of rows as our runner writes them.
 
-    def _take_block(self, block: bytes, path: Path, rename: str) -> tuple[int, list[str]] | None:
+    def _take_block(
+        self, block: bytes, lines: int, path: Path, rename: str
+    ) -> tuple[int, list[str]] | None:
         """Rows and systems of a block; ``None``, and no answer taken, if anything is unusual."""
         if len(block) > MAX_LINE_BYTES:
             return None
@@ -145,7 +147,7 @@ class ResultReader:
             golds = bytes([GOLD_CODE[row.gold or ""] for row in rows])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
             return None
-        if len(rows) != block.count(b"\n") + (not block.endswith(b"\n")):
+        if len(rows) != lines + (not block.endswith(b"\n")):
             return None  # blank lines, or rows that are not one a line
         named = {row.cards for row in rows}
         if len(named) != 1 or not (name := named.pop()) or name != (self.cards or name):
@@ -300,25 +302,28 @@ class ResultReader:
         return None
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Whole lines of a file, some megabytes at a time, with the number of the first line."""
+def _blocks(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Whole lines of a file, some megabytes at a time: first line's number, line ends, bytes."""
     number = 1
     with require_file(path, "result file").open("rb") as handle:
         while block := handle.read(_BLOCK):
             # The rest of the last line; one that is too long is left to whoever names it.
             block += handle.readline(MAX_LINE_BYTES)
-            yield number, block
-            number += block.count(b"\n")
+            lines = block.count(b"\n")
+            yield number, lines, block
+            number += lines
 
 
 def _column_of_confidences(rows: Sequence[Row]) -> Floats | None:
     """Confidences, nan where there is none; ``None`` if one is no probability."""
     values = [row.confidence for row in rows]
-    if all(value is None for value in values):
+    kinds = set(map(type, values))
+    if kinds == {type(None)}:
         return np.full(len(rows), np.nan)
-    if not all(value is None or _is_probability(value) for value in values):
+    if not kinds <= {float, int, type(None)}:
         return None
-    return np.array([_NAN if value is None else value for value in values], dtype=np.float64)
+    column = np.array([_NAN if value is None else value for value in values], dtype=np.float64)
+    return None if ((column < 0) | (column > 1)).any() else column
 
 
 def _is_probability(value: object) -> bool:

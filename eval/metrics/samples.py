@@ -66,6 +66,7 @@ class Samples:
     draws: Draws = field(init=False, repr=False)
     _chosen: NDArray[np.int64] = field(init=False, repr=False)
     _clusters: NDArray[np.int64] = field(init=False, repr=False)
+    _difficulty: NDArray[np.str_] = field(init=False, repr=False)
     _blocks: dict[tuple[PolicyName, str, str], Resampled] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -75,7 +76,8 @@ class Samples:
         # Clusters keep the order of their names; those of faithfulness cards alone drop out.
         names, self._clusters = np.unique(seen.clusters[self._chosen], return_inverse=True)
         self.n_clusters = int(names.size)
-        found = {seen.difficulties[card] for card in self._chosen}
+        self._difficulty = np.array(seen.difficulties, dtype=np.str_)[self._chosen]
+        found = set(np.unique(self._difficulty).tolist())
         self.difficulties = tuple(name for name in ("easy", "medium", "hard") if name in found)
         self.draws = Draws(self.n_clusters, self.plan.resamples, self.plan.seed)
         self._blocks = self._resample()
@@ -107,10 +109,8 @@ class Samples:
 
     def of_difficulty(self, difficulty: str) -> NDArray[np.bool_]:
         """Which headline cards are of a difficulty; shape (n_cards,)."""
-        return np.array(
-            [self.observations.difficulties[card] == difficulty for card in self._chosen],
-            dtype=np.bool_,
-        )
+        mask: NDArray[np.bool_] = self._difficulty == difficulty
+        return mask
 
     def resampled(self, policy: PolicyName, system: str, difficulty: str = "") -> Resampled:
         """Counts per cluster and cell with their resamples; of one difficulty if named."""

@@ -9,6 +9,7 @@ the grouped replies are shifted by what grouping changes of the values. Values a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,14 +45,24 @@ class ConfidentReplies:
     right: Floats
     clusters: NDArray[np.int64]
 
+    @cached_property
+    def equal_width(self) -> Bins:
+        """The equal-width bin of each reply."""
+        return equal_width_bins(self.confidences)
+
+    @cached_property
+    def equal_mass(self) -> Bins:
+        """The equal-mass bin of each reply."""
+        return equal_mass_bins(self.confidences)
+
     def values(self) -> Floats:
         """The ``STATISTICS``, shape (5,)."""
         sure, right = self.confidences, self.right
         curve = risk_coverage(sure, right)
         return np.array(
             [
-                calibration_error(sure, right, equal_width_bins(sure)),
-                calibration_error(sure, right, equal_mass_bins(sure)),
+                calibration_error(sure, right, self.equal_width),
+                calibration_error(sure, right, self.equal_mass),
                 brier_score(sure, right),
                 curve.aurc(),
                 curve.augrc(),
@@ -96,7 +107,7 @@ class _Levels:
 
     def __init__(self, replies: ConfidentReplies) -> None:
         sure, right = replies.confidences, replies.right
-        width, mass = equal_width_bins(sure), equal_mass_bins(sure)
+        width, mass = replies.equal_width, replies.equal_mass
         level = _levels(sure, width, mass)
         self.count = int(level.max()) + 1
         self.level = level

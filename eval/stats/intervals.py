@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from kg.base.proportions import normal_quantile
 
 Floats = NDArray[np.float64]
+Weights = NDArray[np.float32]
 
 RESAMPLES = 2000
 SEED = 12345
@@ -58,37 +59,48 @@ class Draws:
         self.clusters = clusters
         self.resamples = resamples
         self.seed = seed
-        self._kept: list[tuple[slice, NDArray[np.float32]]] | None = None
+        self._kept: Weights | None = None
+        self._turned: Weights | None = None
 
-    def transposed(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """Consecutive resamples and their weights, shape (clusters, resamples in this piece).
+    def pieces(self) -> Iterator[tuple[slice, Weights]]:
+        """Consecutive resamples and their weights, shape (resamples in this piece, clusters).
 
         Weights are whole numbers. A short stream is drawn once and kept.
         """
-        if self._kept is not None:
-            yield from self._kept
-        elif self.resamples * self.clusters > _KEPT_AT_MOST:
-            yield from self._drawn(_DRAWN_AT_ONCE)
-        else:
-            weights = np.empty((self.clusters, self.resamples), dtype=np.float32)
-            for rows, piece in self._drawn(_DRAWN_AT_ONCE):
-                weights[:, rows] = piece
-            self._kept = [(slice(0, self.resamples), weights)]
-            yield from self._kept
+        if self.resamples * self.clusters > _KEPT_AT_MOST:
+            yield from self._drawn()
+            return
+        if self._kept is None:
+            self._kept = np.empty((self.resamples, self.clusters), dtype=np.float32)
+            for rows, piece in self._drawn():
+                self._kept[rows] = piece
+        yield slice(0, self.resamples), self._kept
 
-    def _drawn(self, at_once: int) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    def transposed(self) -> Iterator[tuple[slice, Weights]]:
+        """The same with weights of shape (clusters, resamples in this piece), in C order."""
+        for rows, piece in self.pieces():
+            if piece is not self._kept:
+                yield rows, np.ascontiguousarray(piece.T)
+                continue
+            if self._turned is None:
+                self._turned = np.ascontiguousarray(piece.T)
+            yield rows, self._turned
+
+    def _drawn(self) -> Iterator[tuple[slice, Weights]]:
         if not self.clusters:
             return
         rng = np.random.default_rng(self.seed)
-        step = max(1, at_once // self.clusters)
+        step = max(1, _DRAWN_AT_ONCE // self.clusters)
         for start in range(0, self.resamples, step):
             rows = min(step, self.resamples - start)
             # Drawn in pieces, the stream is the same as drawn at once (a test holds numpy to it).
             draws = rng.integers(0, self.clusters, (rows, self.clusters))
             draws += (np.arange(rows) * self.clusters)[:, None]
             times = np.bincount(draws.ravel(), minlength=rows * self.clusters)
-            piece = times.reshape(rows, self.clusters).astype(np.float32)
-            yield slice(start, start + rows), piece.T
+            yield (
+                slice(start, start + rows),
+                times.reshape(rows, self.clusters).astype(np.float32),
+            )
 
 
 def resampled_sums(per_cluster: Floats, draws: Draws) -> Floats:
@@ -112,8 +124,8 @@ def resampled_sums(per_cluster: Floats, draws: Draws) -> Floats:
     exact = whole and float(np.abs(dense).max()) * clusters < _EXACT_IN_FLOAT32
     kind: type[np.floating[Any]] = np.float32 if exact else np.float64
     values = dense.astype(kind)
-    for rows, times in draws.transposed():
-        sums[rows, used] = times.T.astype(kind, copy=False) @ values
+    for rows, times in draws.pieces():
+        sums[rows, used] = times.astype(kind, copy=False) @ values
     return sums
 
 
