@@ -51,3 +51,26 @@ def test_unknown_settings_are_named_with_the_nearest_first() -> None:
     settings.whole("top_k", 5, least=1)
     with pytest.raises(SettingError, match=r"has no setting 'topk'.*It has: top_k, retriever"):
         settings.refuse_others()
+
+
+def test_flags_numbers_and_what_may_be_left_out() -> None:
+    settings = Settings({"on": "yes", "off": "no", "heat": "1.5", "seed": "7"}, "s")
+    assert (settings.flag("on"), settings.flag("off"), settings.flag("unsaid")) == (
+        True,
+        False,
+        False,
+    )
+    assert settings.number("heat", 0.0, least=0.0, most=2.0) == 1.5
+    assert settings.number("cold", 0.25, least=0.0, most=2.0) == 0.25
+    assert settings.optional_whole("seed") == 7
+    assert settings.optional_whole("unseeded") is None
+    settings.refuse_others()
+    bad = Settings({"on": "true", "heat": "inf", "cold": "-1", "seed": "-2"}, "s")
+    for read in (
+        lambda: bad.flag("on"),
+        lambda: bad.number("heat", 0.0, least=0.0, most=2.0),
+        lambda: bad.number("cold", 0.0, least=0.0, most=2.0),
+        lambda: bad.optional_whole("seed"),
+    ):
+        with pytest.raises(SettingError, match="must be"):
+            read()
