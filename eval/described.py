@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import msgspec
@@ -68,17 +69,19 @@ def observed_of(systems: Sequence[AnySystem], names: Sequence[str]) -> dict[str,
 def combined(earlier: Any, later: Any) -> Any:
     """What two sessions or shards observed, as one would have: counts add up, lists unite.
 
-    Of two other values that differ the later one stands.
+    Of two other values that differ the later one stands; null is no value. Keys and lists come out
+    sorted, so that it does not matter who observed what first.
     """
-    if isinstance(earlier, dict) and isinstance(later, dict):
+    known = earlier if later is None else later
+    if isinstance(known, dict):
+        parts = [part for part in (earlier, later) if isinstance(part, dict)]
         return {
-            key: combined(earlier[key], later[key])
-            if key in earlier and key in later
-            else (later if key in later else earlier)[key]
-            for key in sorted({*earlier, *later})
+            key: reduce(combined, (part[key] for part in parts if key in part), None)
+            for key in sorted({key for part in parts for key in part})
         }
-    if isinstance(earlier, list) and isinstance(later, list):
-        return sorted({*earlier, *later}, key=str)
+    if isinstance(known, list):
+        united = [*(earlier if isinstance(earlier, list) else []), *known]
+        return sorted({*united}, key=str)
     if type(earlier) is int and type(later) is int:
         return earlier + later
-    return later
+    return known

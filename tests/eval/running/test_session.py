@@ -475,3 +475,15 @@ def test_the_model_and_what_it_turned_out_to_do_are_recorded(
     assert manifest.observed["scripted"]["fallbacks"] == {"text": 4}
     assert manifest.observed["scripted"]["served"] == ["m-1"]
     assert "hush-hush" not in manifest_path(out).read_text()
+
+
+def test_what_two_observed_is_what_one_would_have_observed() -> None:
+    from eval.described import combined
+
+    first = {"z": {"served": ["b", "a"], "fallbacks": {"text": 2}, "logprobs": True}}
+    second = {"z": {"served": ["a", "c"], "fallbacks": {"other": 1, "text": 1}, "logprobs": False}}
+    both = {
+        "z": {"fallbacks": {"other": 1, "text": 3}, "logprobs": False, "served": ["a", "b", "c"]}
+    }
+    assert json.dumps(combined(first, second)) == json.dumps(both)
+    assert json.dumps(combined({}, both)) == json.dumps(combined(both, {})) == json.dumps(both)
