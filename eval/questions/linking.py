@@ -192,7 +192,7 @@ class MentionIndex:
             if mention is None:
                 at += 1
                 continue
-            lower = capitals and not _capitalised(tokens[mention.start : mention.end])
+            lower = capitals and not is_capitalised(tokens[mention.start : mention.end])
             (weak if lower and mention.entities else strong).append(mention)
             # A weak name must not hide a strong one that starts inside it.
             at = mention.start + 1 if lower and mention.entities else mention.end
@@ -263,7 +263,7 @@ def _other_nouns(kb: KnowledgeBase) -> dict[tuple[str, ...], list[tuple[str, ...
     return found
 
 
-def _capitalised(tokens: Iterable[Token]) -> bool:
+def is_capitalised(tokens: Iterable[Token]) -> bool:
     """Whether a name has a capital, a digit, or letters of a script without capitals."""
     return any(
         char.isupper() or char.isdigit() or (char.isalpha() and char.lower() == char.upper())

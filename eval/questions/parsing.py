@@ -91,7 +91,7 @@ class ClaimParser:
         question = cut_out(tokens, mentions)
         named = cut_out(tokens, [mention for mention in mentions if mention.entities])
         # A domain's sentences may hold numbers of their own ("on 1 January 2020").
-        claims = self._type_claim(question) or self._by_pattern(question) or self._by_pattern(named)
+        claims = self.type_claim(question) or self._by_pattern(question) or self._by_pattern(named)
         if not claims:
             question = question if any(self._literal.values()) else named
             refused = refusal(question)
@@ -105,6 +105,15 @@ class ClaimParser:
         if len(claims) > MAX_READINGS:
             return Unread("ambiguous: a name in the question is borne by too many things")
         return Reading(claims, frame.inverted)
+
+    def speaks(self, question: Question) -> bool:
+        """Whether the words of some predicate occur, whatever else is said."""
+        stems = [SLOT if key == SLOT else stem(key) for key in question.keys]
+        return any(
+            match(cue, stems, question.keys) is not None
+            for present in dict.fromkeys(stems)
+            for cue in self._by_stem.get(present, ())
+        )
 
     # -- whole sentences -----------------------------------------------------------------------
 
@@ -121,7 +130,7 @@ class ClaimParser:
                 break
         return tuple(found)
 
-    def _type_claim(self, question: Question) -> tuple[Claim, ...]:
+    def type_claim(self, question: Question) -> tuple[Claim, ...]:
         """Reads "Is the Rhine a river?"."""
         keys = [key for key in question.keys if key not in ARTICLES]
         if len(question.mentions) != 1 or keys[:2] != ["is", SLOT]:

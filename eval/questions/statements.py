@@ -1,205 +1,193 @@
-"""A yes-no question as the statement it asks about: "Does the Main flow …?" → "The Main flows …".
+"""Reads statements, as a model writes them in running text, by the same means as questions.
 
-For models of entailment, which compare statements. It knows English grammar and no graph: where
-the subject ends is told by capitals, articles and "of". What it cannot turn round it puts in a
-frame that holds for every question, and says so.
+A statement differs from a question in four ways: its negation says no instead of leaving the yes
+open, it may be wrapped in words that only connect ("However, it is well known that …"), it may
+leave out a subject that was just named ("… and flows into the North Sea", "It flows …"), and it may
+speak of several things at once ("flows through Germany and France").
 """
 
 from __future__ import annotations
 
+import itertools
 import re
+import unicodedata
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from kg.words.phrasing import PREPOSITIONS
-from kg.words.plain_text import one_line, words_of
+from eval.questions.cues import SLOT
+from eval.questions.form import cut_out
+from eval.questions.linking import ARTICLES, Mention, Token, is_capitalised, tokens_of
+from eval.questions.parsing import MAX_READINGS, ClaimParser, Reading, Unread
+from kg.claims import Claim
 
-MAX_QUESTION = 2_000
-"""Characters; a longer question is framed as it is."""
+MAX_LISTED = 8
+"""Things that may be listed in one statement."""
 
-_DO = frozenset(("do", "does", "did"))
-_BE = frozenset(("is", "are", "was", "were"))
-_OTHERS = frozenset(words_of("can could will would may might must shall should has have had"))
-_ARTICLES = frozenset(("the", "a", "an"))
-_DETERMINERS = _ARTICLES | frozenset(
-    words_of("this that these those every each all some its his her")
+_FALSE = r"(?:false|untrue|wrong|incorrect|not true|not correct|not the case)"
+_TRUE = (
+    r"(?:true|correct|a fact|clear|well known|known|certain|the case|worth noting|"
+    r"important to note)"
 )
-# Lower-case words inside names: "Rio de la Plata", "Bosnia and Herzegovina".
-_PARTICLES = frozenset(
-    words_of(
-        "de da do dos das du des del della di la le van von der den ter zu zur am af av and y e"
-    )
+_INVERTING = re.compile(rf"(?:it is|it's) {_FALSE} (?:that|to say that)\s+", re.IGNORECASE)
+_LEADS = re.compile(
+    r"(?:(?:yes|no|well|so|and|but|also|then|thus|therefore|hence|however|moreover|furthermore|"
+    r"in addition|additionally|likewise|similarly|meanwhile|indeed|in fact|of course|finally|first|"
+    r"firstly|second|secondly|next|note that|notably|for example|for instance|in turn|while|"
+    r"whereas|interestingly|overall|in short|in summary|to summarise|to summarize|as you may know|"
+    rf"as (?:is )?(?:well )?known|(?:it is|it's) {_TRUE} that|the fact is that|we know that|"
+    r"i know that|remember that|keep in mind that|according to the graph|the graph says that)"
+    r"(?![\w'])\s*,?\s*)+",
+    re.IGNORECASE,
 )
-_IRREGULAR = {"have": "has", "do": "does", "be": "is", "go": "goes"}
-_CAPITAL = re.compile(r"[^\w(]*\(?[^\W\d_a-zß-öø-ÿ]|\(")
-_NUMBER = re.compile(r"[-−+]?\d[\d.,]*")
-_WORD = re.compile(r"\S+")
+_NEGATED = re.compile(
+    r"\b(does|do|did|is|are|was|were|has|have|had|can|could|will|would) not\b|\bnever\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\bcannot\b|(?<=\w)n['’]t\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?P<it>it)(?:\s+also)?(?=\s)|(?P<its>its)(?=\s)", re.IGNORECASE)
+# Emphasis and code marks stand between no letters, and underscores count as letters to tokens.
+_MARKUP = re.compile(r"[*_`~]+")
+_LIST_MARK = re.compile(r"\s*(?:[-*•+>|#]+\s+|\d{1,3}[.)]\s+|\(?[a-z]\)\s+)", re.IGNORECASE)
 
 
 class Statement(NamedTuple):
-    """A statement made of a question.
+    """A statement understood: all its claims hold, or, when negated, none does.
 
-    ``turned`` says whether it is the question turned round; otherwise it is the question framed.
+    ``claims`` has one entry for each claim made; each entry holds the ways to take its homonyms.
     """
 
-    text: str
-    turned: bool
+    claims: tuple[tuple[Claim, ...], ...]
+    negated: bool
+    subject: str
+    """IRI of what the statement names first, for what follows to leave out; or empty."""
 
 
-def statement_of(question: str) -> Statement:
-    """The statement that a yes-no question asks about.
+class StatementReader:
+    """Reads statements about one knowledge base."""
 
-    Args:
-        question: in English, as people write; other text ends up in the frame.
-    """
-    line = one_line(question[: MAX_QUESTION + 1])
-    turned = _turned(line) if len(line) <= MAX_QUESTION else ""
-    if turned:
-        return Statement(turned, True)
-    return Statement(f"The answer to the question “{line[:MAX_QUESTION]}” is yes.", False)
+    def __init__(self, parser: ClaimParser) -> None:
+        self._parser = parser
 
+    def read(self, text: str, subject: str = "") -> Statement | Unread:
+        """The claims a statement makes, or why none could be read.
 
-def _turned(question: str) -> str:
-    """The statement, or nothing where the grammar is not plain."""
-    if not question.endswith("?") or question.count("?") > 1:
-        return ""
-    words = _WORD.findall(question[:-1].rstrip())
-    if len(words) < 3:
-        return ""
-    auxiliary, rest = words[0].lower(), words[1:]
-    if auxiliary not in _DO | _BE | _OTHERS:
-        return ""
-    end = _subject_end(rest)
-    if not 0 < end < len(rest):
-        return ""
-    subject, predicate = rest[:end], rest[end:]
-    if auxiliary in _DO:
-        verb = predicate[0]
-        if verb != "not" and not _is_plain_word(verb):
-            return ""
-        if verb == "not":
-            # "Does the Main not flow …?" keeps its auxiliary: "The Main does not flow …".
-            predicate = [auxiliary, *predicate]
-        elif auxiliary == "does":
-            # "directly receive": the adverb stays as it is.
-            place = int(verb.endswith("ly") and len(predicate) > 1 and predicate[1].islower())
-            predicate[place] = third_person(predicate[place])
-        elif auxiliary == "did":
-            predicate = ["did", *predicate]
-    else:
-        own = _nouns_behind(predicate)
-        if own < 0:
-            return ""
-        subject, predicate = rest[: end + own], [auxiliary, *predicate[own:]]
-    text = " ".join((*subject, *predicate))
-    return f"{text[0].upper()}{text[1:]}."
+        Args:
+            text: one clause.
+            subject: what "it", or a verb without a subject, is about, by name; empty: nothing.
+        """
+        clean, negated = self._unwrapped(text)
+        if clean is None:
+            return Unread("it is negated more than once")
+        if subject:
+            clean = _with_subject(clean, subject)
+        tokens = tokens_of(clean)
+        mentions = self._parser.mentions.scan(tokens)
+        reading = self._parser.parse(clean)
+        if isinstance(reading, Unread) and (kind := self._type_claim(tokens, mentions)):
+            reading = Reading(kind)
+        if isinstance(reading, Reading):
+            return self._statement((reading,), negated, mentions)
+        listed = self._listed(tokens, mentions)
+        return self._statement(listed, negated, mentions) if listed else reading
 
+    def concerns(self, text: str, *, continues: bool) -> bool:
+        """Whether a clause may speak of what the graph is about, understood or not.
 
-def _subject_end(words: list[str]) -> int:
-    """How many words the subject has; 0 where it cannot be told.
+        It does when it names a thing of the graph, or when it has the words of a predicate and a
+        proper name, a number, or a subject to borrow.
 
-    A subject is a noun phrase, perhaps with further ones behind "of": article, up to two words in
-    lower case if "of" or a name follows, a run of capitalised words with the particles between.
-    """
-    at = 0
-    while True:
-        end = _noun_phrase(words, at)
-        if end == at:
-            return 0
-        if end + 1 < len(words) and words[end] == "of":
-            at = end + 1
-            continue
-        return end
+        Args:
+            text: one clause.
+            continues: the clause before it had a subject that this one may have left out.
+        """
+        tokens = tokens_of(_plain(text))
+        mentions = self._parser.mentions.scan(tokens)
+        if any(m.entities and is_capitalised(tokens[m.start : m.end]) for m in mentions):
+            return True
+        bears = continues or any(m.number for m in mentions)
+        bears = bears or any(is_capitalised((token,)) for token in tokens[1:])
+        return bears and self._parser.speaks(cut_out(tokens, mentions))
 
+    def _unwrapped(self, text: str) -> tuple[str | None, bool]:
+        """The statement itself, and whether it is denied; None when it is denied twice."""
+        clean = _plain(text)
+        clean = _LEADS.sub("", clean, count=1) if _LEADS.match(clean) else clean
+        inverting = _INVERTING.match(clean)
+        negated = inverting is not None
+        if inverting:
+            clean = clean[inverting.end() :]
+        clean, count = _NEGATED.subn(lambda match: match[1] or "", clean)
+        if count + negated > 1:
+            return None, False
+        return clean, negated or bool(count)
 
-def _nouns_behind(predicate: list[str]) -> int:
-    """How many words behind a name still belong to it: "the Jordan river system the …".
+    def _statement(
+        self, readings: Sequence[Reading], negated: bool, mentions: Sequence[Mention]
+    ) -> Statement:
+        claims = tuple(reading.claims for reading in readings)
+        ends = {end for group in claims for claim in group for end in (claim.subj, claim.obj)}
+        first = next((m for m in mentions if m.entities), None)
+        known = [iri for iri in first.entities if iri in ends] if first else []
+        inverted = negated ^ readings[0].inverted
+        return Statement(claims, inverted, known[0] if len(known) == 1 else "")
 
-    Returns:
-        0, or the number of nouns up to the article that follows; -1 where it cannot be told.
-    """
-    at = 0
-    while at < len(predicate) and _is_plain_word(predicate[at]):
-        at += 1
-    if at == 0:
-        return 0
-    if at < len(predicate) and predicate[at].startswith("("):
-        while at < len(predicate) and not predicate[at].endswith(")"):
-            at += 1
-        at += 1
-    if at < len(predicate) and predicate[at] in _ARTICLES:
-        return at
-    return 0 if at <= 2 else -1
+    def _type_claim(
+        self, tokens: Sequence[Token], mentions: Sequence[Mention]
+    ) -> tuple[Claim, ...]:
+        """Reads "The Rhine is a river", which as a question begins with its verb."""
+        found = cut_out(list(tokens), list(mentions))
+        at = [i for i, key in enumerate(found.keys) if key not in ARTICLES]
+        if len(at) < 3 or found.keys[at[0]] != SLOT or found.keys[at[1]] not in ("is", "was"):
+            return ()
+        asked = [found.keys[at[1]], *found.keys[: at[0]], SLOT, *found.keys[at[1] + 1 :]]
+        return self._parser.type_claim(
+            found._replace(keys=tuple(asked), slots=(asked.index(SLOT),))
+        )
 
-
-def _is_plain_word(word: str) -> bool:
-    """Whether a word may be a noun, verb or adjective: in lower case, and no grammar word."""
-    return (
-        word.isalpha()
-        and word.islower()
-        and word not in PREPOSITIONS
-        and word not in _DETERMINERS
-        and word not in ("not", "and", "or")
-    )
-
-
-def _noun_phrase(words: list[str], start: int) -> int:
-    """Where the noun phrase that begins at ``start`` ends; ``start`` when there is none."""
-    at = start
-    if _NUMBER.fullmatch(words[at]):
-        unit = at + 1 < len(words) and words[at + 1] not in _DETERMINERS | PREPOSITIONS
-        return at + 1 + unit
-    determined = words[at].lower() in _DETERMINERS
-    at += determined
-    nouns = at
-    while at < len(words) and at - nouns < 3 and _is_plain_word(words[at]):
-        at += 1
-    if at < len(words) and at > nouns:
-        # "the mean discharge of …", "the river Main"; otherwise the first noun is all.
-        if words[at] == "of" and at - nouns <= 2:
-            return at
-        if not (at - nouns == 1 and determined and _is_name(words[at])):
-            return nouns + 1 if determined else start
-    elif at > nouns:
-        return nouns + 1 if determined else start
-    end = at
-    while end < len(words):
-        if _is_name(words[end]):
-            end += 1
-            if "(" in words[end - 1] and ")" not in words[end - 1]:
-                while end < len(words) and ")" not in words[end - 1]:
-                    end += 1
-        elif end > at and _joins_names(words, end):
-            end += 1
-        else:
-            break
-    if end > at and words[end - 1].endswith(("'s", "’s")):
-        return _possessed(words, end)
-    return end if end > at else start
+    def _listed(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> tuple[Reading, ...]:
+        """One reading for each thing of the only list in a statement; empty when that fails."""
+        run = _list_of(tokens, mentions)
+        if not 2 <= len(run) <= MAX_LISTED:
+            return ()
+        readings = []
+        first, last = mentions[run[0]].start, mentions[run[-1]].end
+        for at in run:
+            kept = [*tokens[:first], *tokens[mentions[at].start : mentions[at].end], *tokens[last:]]
+            words = [token.text for token in kept if token.key != "both"]
+            reading = self._parser.parse(" ".join(words))
+            if isinstance(reading, Unread) or len(reading.claims) > MAX_READINGS:
+                return ()
+            readings.append(reading)
+        return tuple(readings)
 
 
-def _joins_names(words: list[str], at: int) -> bool:
-    """Whether particles at this place lead to another part of the same name."""
-    ahead = at
-    while ahead < len(words) and words[ahead] in _PARTICLES | {"the"} and ahead - at < 3:
-        ahead += 1
-    return ahead > at and words[at] != "the" and ahead < len(words) and _is_name(words[ahead])
+def _plain(text: str) -> str:
+    """A clause without markup, list marks and invisible characters, its negations written out."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(char for char in text if unicodedata.category(char) != "Cf")
+    text = _MARKUP.sub("", _LIST_MARK.sub("", text, count=1) if _LIST_MARK.match(text) else text)
+    text = _NOT.sub(lambda match: "can not" if match.group() == "cannot" else " not", text)
+    return text.strip(' \t\r\n.,;:!"“”«»„()[]')
 
 
-def _possessed(words: list[str], at: int) -> int:
-    """The end of "the Rhine's source": one noun, and only if more follows it."""
-    return at + 1 if at + 1 < len(words) and _is_plain_word(words[at]) else at
+def _with_subject(text: str, subject: str) -> str:
+    """A statement with its subject put in, where it has left it out or says "it"."""
+    pronoun = _PRONOUN.match(text)
+    if pronoun:
+        owner = subject + "'s" if pronoun["its"] else subject
+        return owner + text[pronoun.end() :]
+    return f"{subject} {text}"
 
 
-def _is_name(word: str) -> bool:
-    return _CAPITAL.match(word) is not None
-
-
-def third_person(verb: str) -> str:
-    """``flow`` → ``flows``, ``reach`` → ``reaches``, ``carry`` → ``carries``."""
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
-    if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
-        return f"{verb}es"
-    if re.search(r"[^aeiou]y$", verb):
-        return f"{verb[:-1]}ies"
-    return f"{verb}s"
+def _list_of(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[int]:
+    """Positions of the mentions of the only list, "A, B and C", in a statement."""
+    runs: list[list[int]] = []
+    for at, (one, two) in enumerate(itertools.pairwise(mentions)):
+        between = {token.key for token in tokens[one.end : two.start]} - ARTICLES
+        if between <= {"and"} and one.entities and two.entities:
+            if runs and runs[-1][-1] == at:
+                runs[-1].append(at + 1)
+            else:
+                runs.append([at, at + 1])
+    return runs[0] if len(runs) == 1 else []

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def say(text: str) -> None:
-    """Prints a line for the user on standard output; nothing in it can drive the terminal."""
-    _print(for_terminal(text))
+def say(text: str, end: str = "\n") -> None:
+    """Prints text for the user on standard output; nothing in it can drive the terminal.
+
+    Args:
+        text: what to print.
+        end: what follows it; empty for a stream that goes on.
+    """
+    _print(for_terminal(text), end)
 
 
 def say_json(text: str) -> None:
@@ -30,9 +35,9 @@ def say_json(text: str) -> None:
     _print(json_for_terminal(text))
 
 
-def _print(text: str) -> None:
+def _print(text: str, end: str = "\n") -> None:
     try:
-        print(text, flush=True)
+        print(text, end=end, flush=True)
     except BrokenPipeError:
         raise  # The reader went away, which is no failure; ``guarded`` knows.
     except OSError as error:

@@ -207,6 +207,12 @@ class IncompleteRunError(EpocheError):
     exit_code = 28
 
 
+class WithheldError(EpocheError):
+    """``epoche guard --fail`` was asked for and something was withheld."""
+
+    exit_code = 29
+
+
 class GateFailedError(EpocheError):
     """``epoche gate`` found a condition that does not hold, or a regression."""
 

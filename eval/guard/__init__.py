@@ -1,0 +1,1 @@
+"""Lets a stream of model text through clause by clause, each claim licensed before it appears."""
