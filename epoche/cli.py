@@ -19,6 +19,7 @@ from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, schema
 from eval.check_connection import main as test_connection
 from eval.gate_runs import main as gate
+from eval.guard_text import main as guard
 from eval.list_systems import main as systems
 from eval.merge_runs import main as merge
 from eval.metrics_abstention import main as metrics
@@ -70,6 +71,7 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("compare", compare, "Paired differences: who wins by what, can we tell?"),
     ("gate", gate, "Exit 100 when a metric or a regression fails."),
     ("power", power, "How many cards does a comparison need?"),
+    ("guard", guard, "Let a stream of text through as far as the graph licenses it."),
     ("audit", audit, "Can labels be read off the surface of the cards?"),
     ("test-connection", test_connection, "Reach a model's server; what does it support?"),
     ("systems", systems, "List the systems that can be named."),
