@@ -253,7 +253,7 @@ def claim(
     return {"subject": subject, "predicate": predicate, "object": object_, "negated": negated}
 
 
-OPEN = "Would a paper boat put into the Neckar one day be seen on the Rhine?"
+OPEN = "Would a paper boat put into the Aare one day be seen on the Rhine?"
 RHINE_MOUTH = claim("Rhine", "flows into", "North Sea")
 
 
@@ -281,10 +281,10 @@ RHINE_MOUTH = claim("Rhine", "flows into", "North Sea")
         ("Is it false that the Rhine flows into the North Sea?", "YES", [RHINE_MOUTH], "UNKNOWN",
          "wrong way round"),
         # Questions only the model can read: its claims must be about all they name.
-        (OPEN, "YES", [claim("Neckar", "flows into", "Rhine")], "YES", "Licensed YES"),
+        (OPEN, "YES", [claim("Aare", "flows into", "Rhine")], "YES", "Licensed YES"),
         (OPEN, "YES", [claim("Rhine", "is a", "river")], "UNKNOWN", "leave out"),
         (OPEN, "YES", [RHINE_MOUTH], "UNKNOWN", "does not mention the North Sea"),
-        (OPEN, "YES", [claim("Neckar", "flows into", "Rhine"), claim("x", "y", "z")], "UNKNOWN",
+        (OPEN, "YES", [claim("Aare", "flows into", "Rhine"), claim("x", "y", "z")], "UNKNOWN",
          "names nothing"),
     ],
 )  # fmt: skip
