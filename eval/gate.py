@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eval.metrics.abstention import SYSTEM_METRICS
+from eval.metrics.further import CONFIDENCE_METRICS, SELF_CONSISTENCY, further_metrics
 from eval.metrics.record import MetricValue, PairedComparison, SystemReport
 from eval.stats.paired import ALPHA, holm
 from kg.base.errors import SettingError, SystemNotFoundError
@@ -22,10 +23,7 @@ from kg.words.plain_text import plain
 
 SYNTAX = "[SYSTEM:]METRIC[.low|.high|.worst|.best] <=|>=|<|> NUMBER"
 
-CONFIDENCE_METRICS = ("ECE", "ECE-equal-mass", "Brier", "AURC", "AUGRC")
-"""Metrics of systems that say how sure they are; lower is better in each."""
-
-GATED = (*SYSTEM_METRICS, *CONFIDENCE_METRICS, "self-consistency")
+GATED = (*SYSTEM_METRICS, *CONFIDENCE_METRICS, SELF_CONSISTENCY)
 """Everything a condition may be about."""
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -131,16 +129,8 @@ def parse_condition(text: str) -> Condition:
 
 def gated_values(system: SystemReport) -> dict[str, MetricValue]:
     """What conditions can be about, by name; a metric that was not computed has no value."""
-    calibration, selective = system.calibration, system.selective
-    more = {
-        "ECE": calibration and calibration.ece,
-        "ECE-equal-mass": calibration and calibration.ece_equal_mass,
-        "Brier": calibration and calibration.brier,
-        "AURC": selective and selective.aurc,
-        "AUGRC": selective and selective.augrc,
-        "self-consistency": system.self_consistency,
-    }
-    return system.metrics | {name: value or MetricValue(value=None) for name, value in more.items()}
+    absent = dict.fromkeys(GATED, MetricValue(value=None))
+    return absent | system.metrics | further_metrics(system)
 
 
 def select_systems(selector: str, everyone: Sequence[str], contenders: Sequence[str]) -> list[str]:
@@ -213,7 +203,7 @@ def _why_null(metric: str) -> str:
     """Why a metric has no value."""
     if metric in CONFIDENCE_METRICS:
         return "the system gives no confidence"
-    if metric == "self-consistency":
+    if metric == SELF_CONSISTENCY:
         return "the run has no repeats"
     lacking = {
         "AP": "the system never abstained",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eval.metrics.record import CalibrationReport, MetricValue, SelectiveReport, SystemReport
+from eval.metrics.record import CalibrationReport, SelectiveReport, SystemReport
 from eval.stats.paired import ALPHA
 from kg.words.plain_text import listing
 from reporting.charts import Estimate, number
@@ -148,17 +148,3 @@ def _finding(calibration: CalibrationReport) -> str:
     if abs(gap) < 0.005:
         return "off, too sure here and too unsure there"
     return f"overconfident {size}" if gap > 0 else f"underconfident {size}"
-
-
-def metric_values(system: SystemReport) -> dict[str, MetricValue]:
-    """The metrics of confidence and repetition of a system, for tables and exports."""
-    found = {}
-    if system.calibration is not None:
-        found["ECE"] = system.calibration.ece
-        found["ECE-equal-mass"] = system.calibration.ece_equal_mass
-        found["Brier"] = system.calibration.brier
-    if system.selective is not None:
-        found["AURC"], found["AUGRC"] = system.selective.aurc, system.selective.augrc
-    if system.self_consistency is not None:
-        found["self-consistency"] = system.self_consistency
-    return found

@@ -12,16 +12,19 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from eval.metrics.further import further_metrics
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import listing
 from reporting.card_data import CardRow
 from reporting.charts import Estimate
+from reporting.confidence_view import ConfidenceView
 from reporting.group_view import GroupView
 from reporting.inputs import Inputs
+from reporting.usage import usage_table
 from reporting.verdict import caveats, verdict
 from reporting.view import View
 from reporting.view_records import Table
-from reporting.visible import visible
+from reporting.visible import shown_name, visible
 
 JSON_SCHEMA = "epoche.report/1"
 
@@ -66,7 +69,7 @@ def metrics_csv(view: View) -> str:
         named += [(n, "control", policy.controls[n]) for n in view.controls if n in policy.controls]
         for name, role, system in named:
             shown = "oracle" if system.oracle else role
-            for key, m in system.metrics.items():
+            for key, m in (system.metrics | further_metrics(system)).items():
                 rows.append(
                     [
                         policy_name, name, shown, key, m.value, m.low, m.high, m.method,
@@ -165,6 +168,8 @@ def markdown(inputs: Inputs, title: str, notices: Sequence[str]) -> str:
             ]
             parts += [f"## {heading}", _md_table(head, rows)]
     parts += _md_comparisons(view)
+    parts += _md_confidence(view)
+    parts += _md_usage(inputs, view)
     parts += ["## Signatures", "\n".join(f"- `{s.replace('`', '')}`" for s in view.signatures())]
     return "\n\n".join(parts) + "\n"
 
@@ -192,6 +197,44 @@ def _md_comparisons(view: View) -> list[str]:
     return ["## System against system", *parts] if parts else []
 
 
+def _md_confidence(view: View) -> list[str]:
+    sure = ConfidenceView(view)
+    if not sure.known:
+        return ["## Confidence", f"No system says how sure it is: {md(sure.silent)}."]
+    head = ["system", "sure", "right", "ECE", "ECE by chance", "p", "Brier", "AURC", "finding"]
+    rows = [
+        [
+            md(line.name),
+            line.confidence,
+            line.accuracy,
+            _md_estimate(line.ece),
+            f"{line.expected} (up to {line.expected_high})",
+            line.p,
+            _md_estimate(line.brier),
+            _md_estimate(line.aurc),
+            line.finding,
+        ]
+        for line in sure.lines
+    ]
+    parts = ["## Confidence", _md_table(head, rows)]
+    return [*parts, f"No confidence is given by {md(sure.silent)}."] if sure.silent else parts
+
+
+def _md_usage(inputs: Inputs, view: View) -> list[str]:
+    usage = usage_table(inputs.usage, view.systems, [run.manifest for run in inputs.runs])
+    if not usage.lines:
+        return []
+    head = ["system", "tokens", "cost", "median", "95 %", "repairs", "retries", "fallbacks"]
+    rows = [
+        [
+            *(md(line.name), line.tokens, line.cost, line.median, line.slow),
+            *(line.repairs, line.retries, md(line.fallbacks)),
+        ]
+        for line in usage.lines
+    ]
+    return ["## What the answers cost", _md_table(head, rows)]
+
+
 def to_json(inputs: Inputs, cards: Sequence[CardRow], title: str, notices: Sequence[str]) -> bytes:
     """Everything the page shows, as one JSON document."""
     view = View(inputs.metrics)
@@ -201,6 +244,7 @@ def to_json(inputs: Inputs, cards: Sequence[CardRow], title: str, notices: Seque
         "verdict": [visible(text) for text in _said(inputs, view)],
         "notices": [visible(text) for text in notices],
         "metrics": inputs.metrics,
+        "usage": {shown_name(name): inputs.usage[name].record() for name in inputs.usage},
         "manifests": {run.name: run.manifest for run in inputs.runs},
         "cards": [_json_card(card) for card in cards],
     }

@@ -75,6 +75,19 @@ class UsageTally:
         """The sum; ``None`` as soon as one row has no known price, or none has usage."""
         return None if self.unpriced or not self.replies else math.fsum(self.costs)
 
+    def record(self) -> dict[str, float | int | dict[str, int] | None]:
+        """The sums for programs; null is what is not known."""
+        return {
+            "rows": self.rows,
+            "prompt_tokens": self.prompt_tokens if self.replies else None,
+            "completion_tokens": self.completion_tokens if self.replies else None,
+            "cost_usd": self.cost_usd,
+            "latency_median_s": quantile(self.latencies, 0.5),
+            "latency_95_s": quantile(self.latencies, 0.95),
+            "repairs": self.repairs,
+            "fallbacks": dict(sorted(self.fallbacks.items())),
+        }
+
 
 @dataclass(frozen=True)
 class UsageLine:
