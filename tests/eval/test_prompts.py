@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -96,3 +97,11 @@ def test_words_change_only_with_the_version() -> None:
     assert {
         str(p.params()["name"]): (p.params()["version"], p.params()["sha256"]) for p in PROMPTS
     } == known
+
+
+def test_the_documentation_shows_the_prompts_as_they_are() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "systems.md").read_text("utf-8")
+    for prompt in PROMPTS:
+        assert f"### `{prompt.name}`, version {prompt.version}:" in page
+        assert f"```text\n{prompt.system}\n```" in page
+        assert all(f"`<{block}>`" in page for block in prompt.blocks)
