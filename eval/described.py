@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from eval.answers import describe_error
 from eval.redaction import hide_secret_values
 from eval.registry import AnySystem
 from kg.base.errors import SystemNotFoundError
@@ -61,7 +62,10 @@ def observed_of(systems: Sequence[AnySystem], names: Sequence[str]) -> dict[str,
         for holder in (system, getattr(system, "client", None)):
             observed = getattr(holder, "observed", None)
             if callable(observed):
-                every[name] = hide_secret_values(observed())
+                try:
+                    every[name] = hide_secret_values(msgspec.to_builtins(observed()))
+                except Exception as error:  # other people's code; a run must not end by it
+                    every[name] = {"problem": describe_error(error)}
                 break
     return every
 
@@ -81,7 +85,8 @@ def combined(earlier: Any, later: Any) -> Any:
         }
     if isinstance(known, list):
         united = [*(earlier if isinstance(earlier, list) else []), *known]
-        return sorted({*united}, key=str)
+        by_text = {msgspec.json.encode(item): item for item in united}
+        return [by_text[text] for text in sorted(by_text)]
     if type(earlier) is int and type(later) is int:
         return earlier + later
     return known

@@ -129,7 +129,8 @@ class Workers:
                 ``KeyboardInterrupt``, or ``SystemExit`` on SIGTERM.
         """
         if not self._looped:
-            _without_loop(self._work())
+            with self._signals_heard():
+                _without_loop(self._work())
         elif not _in_event_loop():
             self._run_loop()
         else:  # a notebook: its loop is taken, so ours has a thread of its own
@@ -146,7 +147,7 @@ class Workers:
     def end_soon(self, why: BaseException) -> None:
         """Ends the run from a signal handler or another thread; cancels what is being asked."""
         if self._loop is None:
-            self._why = why
+            self._end(why, drain=False)
             return
         with contextlib.suppress(RuntimeError):  # the loop has ended by itself meanwhile
             self._loop.call_soon_threadsafe(self._end, why, False)
@@ -244,10 +245,10 @@ class Workers:
 
     @contextlib.contextmanager
     def _signals_heard(self) -> Iterator[None]:
-        """Lets Ctrl-C, and SIGTERM where it is handled, end the run between two steps of the loop.
+        """Lets Ctrl-C, and SIGTERM where it is handled, end the run between two steps.
 
-        A question that does not wait is cut off in the middle, as it would be without a loop; so
-        is everything on a second signal.
+        So no row is ever interrupted while it is written. A question that does not wait is cut off
+        in the middle; so is everything on a second signal.
         """
 
         def hear(number: int, _frame: FrameType | None) -> None:
