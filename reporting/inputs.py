@@ -7,7 +7,6 @@ system, results against cards by id, gold answer and hash.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -216,7 +215,7 @@ def _lenient(value: Any, what: type[Part]) -> Part | None:
 
 def _seconds(value: Any) -> float | None:
     seconds = _lenient(value, float)
-    return seconds if seconds is not None and 0 <= seconds < math.inf else None
+    return seconds if seconds is not None and seconds >= 0 else None
 
 
 def _with_repeats(first: Reply | None, reply: Reply) -> Reply:
