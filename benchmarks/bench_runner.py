@@ -221,8 +221,8 @@ def table(rows: dict[str, Measured], flags: argparse.Namespace, concurrency: int
         print(f"ours / thriftiest rival: {mine.peak_mb / least:.2f} × its memory")
 
 
-def main() -> None:
-    """Reads the flags, measures, prints tables or JSON."""
+def read_flags(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Reads the flags; by default those of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -239,7 +239,12 @@ def main() -> None:
         "--harness-python", type=Path, help="Python of the environment that has the rivals"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    flags = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def main() -> None:
+    """Measures, prints tables or JSON."""
+    flags = read_flags()
     names = []
     for name in flags.only:
         if (help_text := how_to_install(name, flags.harness_python)) is None:

@@ -1,0 +1,76 @@
+"""The benchmark of whole runs measures what it says: small here, and without the rivals."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import bench_runner
+import pytest
+import runner_rivals
+
+SCRIPT = Path(bench_runner.__file__)
+
+
+def bench(*flags: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *map(str, flags)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_every_flag_decides_something() -> None:
+    only = ("--only", "bare loop", "ours", "lm-eval")
+    size = ("--items", 30, "--concurrency", 3, "--delay-ms", 40, "--runs", 1)
+    done = bench(*size, *only, "--harness-python", "/nowhere/bin/python", "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, dict[str, dict[str, Any]]] = json.loads(done.stdout)
+    assert list(found) == ["3"]
+    assert list(found["3"]) == ["bare loop", "ours"]
+    for row in found["3"].values():
+        assert row["in_flight"] == 3
+        # 30 questions, 3 at once, 40 ms each: nobody is done before 0.4 s.
+        assert row["wall_s"] > row["asking_s"] > 0.39
+        assert row["items_s"] == pytest.approx(30 / row["wall_s"])
+        assert row["cpu_s"] > 0.1
+        assert 20 < row["peak_mb"] < 1_000
+    assert "lm-eval is not measured" in done.stderr
+    assert "/nowhere/bin/pip install" in done.stderr
+
+
+def test_a_table_shows_the_goals(capsys: pytest.CaptureFixture[str]) -> None:
+    def row(items_s: float, peak_mb: float) -> bench_runner.Measured:
+        return bench_runner.Measured(items_s, 2.0, 4.0, 3.0, peak_mb, 64, 0.4)
+
+    flags = bench_runner.read_flags(["--items", "2000"])
+    rows = {
+        "bare loop": row(1_000, 60),
+        "ours": row(950, 80),
+        "inspect-ai": row(75, 240),
+        "lm-eval": row(190, 400),
+    }
+    bench_runner.table(rows, flags, 64)
+    said = capsys.readouterr().out
+    assert "1,280 items/s" in said
+    assert "95% of its items/s" in said
+    assert "5.0 × its items/s" in said
+    assert "0.33 × its memory" in said
+
+
+def test_a_runner_that_loses_questions_is_no_result(tmp_path: Path) -> None:
+    flags = bench_runner.read_flags(["--items", "5"])
+    questions = bench_runner.write_questions(tmp_path, 4)
+    with pytest.raises(SystemExit, match="was given 5 questions, asked 4 and logged 4"):
+        bench_runner.run_once("bare loop", questions, flags, 2)
+
+
+def test_rivals_that_are_not_there_are_named() -> None:
+    assert runner_rivals.how_to_install("ours", None) is None
+    for name in runner_rivals.PACKAGES:
+        assert "pip install" in str(runner_rivals.how_to_install(name, None))
