@@ -190,12 +190,18 @@ def _judged(condition: Condition, system: str, value: MetricValue) -> Check:
         if value.value is not None:
             why = "it has no interval" if condition.end in ("low", "high") else "it has no bounds"
         return Check(system, wanted, False, f"no {name}: {why}")
-    said = f"{_exact(number, condition.limit)}"
+    said, about = _exact(number, condition.limit), []
+    if condition.end and value.value is not None:
+        about.append(f"value {value.value:.3f}")
     if value.low is not None and value.high is not None:
-        said += f" (value {value.value:.3f}, interval {value.low:.3f} to {value.high:.3f}"
-        if value.worst != value.best and value.worst is not None and value.best is not None:
-            said += f", bounds {value.worst:.3f} to {value.best:.3f}"
-        said += f" over {value.denominator:,g})" if value.denominator else ")"
+        about.append(f"interval {value.low:.3f} to {value.high:.3f}")
+    if value.worst is not None and value.best is not None and value.worst != value.best:
+        low, high = sorted((value.worst, value.best))
+        about.append(f"bounds {low:.3f} to {high:.3f}")
+    if value.denominator:
+        about.append(f"of {value.denominator:,g}")
+    if about:
+        said += f" ({', '.join(about)})"
     return Check(system, wanted, condition.holds(number), said)
 
 

@@ -165,7 +165,7 @@ def test_evidence_never_looks_equal_to_a_limit_it_misses() -> None:
     values = {"s": {"FAR-NE": value(0.050001)}}
     (check,) = check_conditions([parse_condition("FAR-NE<=0.05")], values, ["s"])
     assert not check.passed
-    assert check.said == "0.050001"
+    assert check.said == "0.050001 (of 100)"
 
 
 # -- regressions --------------------------------------------------------------------------------
