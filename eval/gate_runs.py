@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,6 +68,7 @@ def main(
     With --baseline, AP, CVRR, FAR-NE, LA, accuracy and the metrics named by conditions must not be
     worse than the baseline's on the same cards: paired tests, Holm over all of them.
     """
+    from eval.card_check import only_of_these_cards
     from eval.gate import parse_condition
     from eval.junit import junit_xml
     from eval.metrics.abstention import POLICIES
@@ -84,11 +86,13 @@ def main(
         conditions = [parse_condition(text) for text in metric or ()]
         _refuse_nonsense(conditions, baseline, max_drop, only_significant, plan)
         files = result_files([*(runs or ()), *(results or ())] or [Path("results")])
+        if skip_other_cards and cards:
+            files = only_of_these_cards(files, cards)
         before = result_files(baseline or ())
         if junit is not None:
             check_output(junit, [*files, *before, *(cards or ())])
         held = [
-            *_conditions(conditions, files, cards or (), plan, skip_other_cards=skip_other_cards),
+            *_conditions(conditions, files, cards or (), plan),
             *(
                 _regressions(
                     conditions, files, before, plan, max_drop, only_significant=only_significant
@@ -97,6 +101,12 @@ def main(
                 else ()
             ),
         ]
+        if not held:
+            raise EpocheError(
+                "nothing was judged: there are only controls",
+                where=", ".join(map(str, files)),
+                hint="Name one, as in 'always-YES:LA>=0.9', or give results of systems.",
+            )
         # One suite a system, conditions first; systems in the order in which they came.
         order = {check.system: place for place, check in reversed(list(enumerate(held)))}
         held.sort(key=lambda check: order[check.system])
@@ -106,6 +116,12 @@ def main(
         # Scripts in CI tell "does not hold" (100) from "cannot be judged" (1); which of the many
         # reasons it was stands in the message.
         raise EpocheError(error.what, where=error.where, hint=error.hint) from error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise EpocheError(
+            f"a file cannot be opened: {error.strerror}", where=os.fsdecode(error.filename)
+        ) from error
     _tell(held)
 
 
@@ -168,8 +184,6 @@ def _conditions(
     files: Sequence[Path],
     cards: Sequence[Path],
     plan: Plan,
-    *,
-    skip_other_cards: bool,
 ) -> list[Check]:
     """Every condition on the runs at hand, over all of their cards."""
     from eval.card_check import read_checked
@@ -178,7 +192,7 @@ def _conditions(
 
     if not conditions:
         return []
-    seen = read_checked(files, cards, skip_other_cards=skip_other_cards, distinguish=True)
+    seen = read_checked(files, cards, distinguish=True)
     report = measure(seen, plan).policies[plan.policies[0]]
     systems = report.systems | {n: s for n, s in report.controls.items() if n in seen.preds}
     values = {name: gated_values(system) for name, system in systems.items()}

@@ -252,6 +252,7 @@ def test_whatever_cannot_be_judged_ends_in_one(
     torn = tmp_path / "torn.jsonl"
     torn.write_text('{"id": "1", "pred"', "utf-8")
     other = write("o.jsonl", rows_of("t", 0.9, cards="ba9876543210"))
+    controls = write("c.jsonl", rows_of("always-YES", 0.9))
     short = write("short.jsonl", rows_of("t", 0.9)[:99])
     for flags, said in (
         ({"runs": [run], "metric": ["F1>=0.5"]}, "no metric 'F1'"),
@@ -267,6 +268,7 @@ def test_whatever_cannot_be_judged_ends_in_one(
         ({"runs": [run], "baseline": [other], "max_drop": float("nan")}, "more than 1"),
         ({"runs": [run], "baseline": [other], "only_significant": True}, "--max-drop"),
         ({"runs": [run], "metric": ["LA>=0.5"], "junit": run}, "take the place"),
+        ({"runs": [controls], "metric": ["LA>=0"]}, "there are only controls"),
     ):
         assert ends_with(**flags) == 1, said
         assert said in capsys.readouterr().err
