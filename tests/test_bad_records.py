@@ -174,6 +174,33 @@ def test_a_card_manifest_that_is_none_is_no_obstacle(shop: Path) -> None:
         assert epoche(*asked, f"{number}.jsonl").code == 0
 
 
+def test_runs_that_reach_a_limit_and_shards_that_lack_something(shop: Path) -> None:
+    (shop / "costly.py").write_text(
+        "from epoche import Answer\n"
+        "from eval.result import Usage\n"
+        "class Costly:\n"
+        "    name = 'costly'\n"
+        "    def params(self): return {}\n"
+        "    def answer(self, card): return Answer(pred='NO', usage=Usage(1, 1, 0.5))\n"
+        "class Down(Costly):\n"
+        "    def answer(self, card): raise ConnectionError('refused')\n"
+    )
+    asked = ("eval", "--cards", "cards.jsonl", "--system")
+    costly = (*asked, "costly:Costly", "--out", "costly.jsonl", "--max-cost", "1")
+    line = error_line(epoche(*costly), 26)
+    assert re.search(r"1\.0000 USD are spent.*higher --max-cost", line), line
+    down = (*asked, "costly:Down", "--out", "down.jsonl", "--max-consecutive-errors", "2")
+    line = error_line(epoche(*down), 27)
+    assert re.search("2 questions in a row ended in ERROR.*--retry-errors", line), line
+    assert [Path(name).read_bytes().count(b"\n") for name in ("costly.jsonl", "down.jsonl")] == [
+        2,
+        2,
+    ]
+    shard = (*asked, "always-NO", "--out", "s.jsonl", "--shard", "1/2")
+    assert epoche(*shard).code == 0
+    fails(shop, 28, "merge", "s.jsonl", "--out", "m.jsonl", said="not given: 2/2")
+
+
 def test_systems_and_settings_that_are_none(shop: Path) -> None:
     asked = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system")
     fails(shop, 16, *asked, "kgg", said="Nearest first: kg,")
