@@ -59,6 +59,25 @@ def _cards(count: int) -> str:
     return "card" if count == 1 else "cards"
 
 
+SPOKEN_AT_MOST = 100
+"""With more comparisons than this, the console counts them instead of telling each."""
+
+
+def spoken(report: ComparisonReport) -> Iterator[str]:
+    """The comparison for a console: a sentence each, or how many of each metric were told apart."""
+    policies = dict.fromkeys(one.policy for one in report.comparisons)
+    found: dict[tuple[str, str], list[PairedComparison]] = {}
+    for one in report.comparisons:
+        found.setdefault((one.policy, one.metric), []).append(one)
+    for (policy, metric), pairs in found.items():
+        prefix = f"{policy}: " if len(policies) > 1 else ""
+        if len(report.comparisons) <= SPOKEN_AT_MOST:
+            yield from (prefix + verdict(one) for one in pairs)
+            continue
+        named = sum(one.better is not None for one in pairs)
+        yield f"{prefix}{metric}: one is better in {named} of {len(pairs)} pairs."
+
+
 def show_p(p: float) -> str:
     """A p-value for reading: three decimals, or ``< 0.001``."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -101,15 +101,7 @@ def main(
                 else ()
             ),
         ]
-        if not held:
-            raise EpocheError(
-                "nothing was judged: there are only controls",
-                where=", ".join(map(str, files)),
-                hint="Name one, as in 'always-YES:LA>=0.9', or give results of systems.",
-            )
-        # One suite a system, conditions first; systems in the order in which they came.
-        order = {check.system: place for place, check in reversed(list(enumerate(held)))}
-        held.sort(key=lambda check: order[check.system])
+        held = _by_system(held, files)
         if junit is not None:
             write_text_atomic(junit, junit_xml(held))
     except EpocheError as error:
@@ -123,6 +115,22 @@ def main(
             f"a file cannot be opened: {error.strerror}", where=os.fsdecode(error.filename)
         ) from error
     _tell(held)
+
+
+def _by_system(held: Sequence[Check], files: Sequence[Path]) -> list[Check]:
+    """The checks of one system together, systems in the order in which they came.
+
+    Raises:
+        EpocheError: there are none, so that the gate would pass whatever the results say.
+    """
+    if not held:
+        raise EpocheError(
+            "nothing was judged: there are only controls",
+            where=", ".join(map(str, files)),
+            hint="Name one, as in 'always-YES:LA>=0.9', or give results of systems.",
+        )
+    order = {check.system: place for place, check in reversed(list(enumerate(held)))}
+    return sorted(held, key=lambda check: order[check.system])
 
 
 def _tell(held: Sequence[Check]) -> None:

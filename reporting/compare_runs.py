@@ -48,7 +48,7 @@ def main(
     """
     from eval.card_check import read_checked
     from eval.comparison import compare_runs
-    from eval.comparison_words import markdown, shared_cards, verdict
+    from eval.comparison_words import markdown, shared_cards, spoken
     from eval.metrics.abstention import POLICIES
     from eval.metrics.samples import Plan
     from eval.run_files import result_files
@@ -97,9 +97,8 @@ def main(
     write_files_atomic(contents)
     for line in shared_cards(report.shared):
         say(line)
-    for one in report.comparisons:
-        prefix = f"{one.policy}: " if len(plan.policies) > 1 else ""
-        say(prefix + verdict(one))
+    for line in spoken(report):
+        say(line)
     written = ", ".join(str(path) for path in contents)
     say(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {written}")
 

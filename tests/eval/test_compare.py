@@ -425,13 +425,15 @@ def test_a_run_folder_is_its_results(tmp_path: Path) -> None:
     assert result_files([empty]) == [empty / "theirs.jsonl"]
 
 
-def test_twenty_systems_are_compared(tmp_path: Path) -> None:
+def test_twenty_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "r.jsonl", *(rows_of(f"s{n:02}", 0.5 + n / 50) for n in range(20)))
     main(runs=[path], out=tmp_path / "c.json", resamples=100, baseline="s19")
     assert len(json.loads((tmp_path / "c.json").read_text("utf-8"))["comparisons"]) == 19 * 8
     main(runs=[path], out=tmp_path / "c.json", resamples=100)
     report = json.loads((tmp_path / "c.json").read_text("utf-8"))
     assert len(report["comparisons"]) == 190 * 8
+    told = sum(one["better"] is not None for one in report["comparisons"][5 * 190 : 6 * 190])
+    assert f"accuracy: one is better in {told} of 190 pairs." in capsys.readouterr().out
     assert on_json(report, "accuracy", "s00", "s19")["better"] == "s19"
     assert on_json(report, "accuracy", "s18", "s19")["better"] is None
 
