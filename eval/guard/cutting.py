@@ -26,21 +26,26 @@ _OPEN, _CLOSE = "“„«「", "”»」"
 _STOP = re.compile(rf"[{_ENDS}\n\"{_OPEN}{_CLOSE}]")
 _CLOSERS = frozenset("\"'’”»」)]}*_`") | frozenset(_ENDS)
 _WORD_BEFORE = re.compile(r"[^\s\"'“„«(\[*_]*$")
+_NUMBER_BEFORE = re.compile(r"\d\s?[^\W\d_]+$")
 _WORD_AFTER = re.compile(r"\W*(?P<word>\w*)")
 # Headings, list items, quoted lines and tables begin anew on their line.
 _LINE_START = re.compile(r"\n[ \t]*(?:\n|[-*•+][ \t]|\d{1,3}[.)][ \t]|[#>|])")
 _HEADING = re.compile(r"[ \t\n]*#")
 
 _TITLES = frozenset(
-    words_of("dr mr mrs ms prof st mt ft rev gen col capt lt sgt sr fr hon pres gov no nos vs fig "
-             "figs vol pp ed eds e.g i.e cf viz ca approx al resp incl esp op")
+    words_of("dr mr mrs ms prof st mt ft rev gen col capt lt sgt sr fr hon pres gov vs ed eds e.g "
+             "i.e cf viz ca approx al resp incl esp op")
 )  # fmt: skip
 """Abbreviations behind which a sentence goes on."""
+_COUNTERS = frozenset(words_of("no nos fig figs vol vols p pp ch sec art"))
+"""Abbreviations behind which a sentence goes on with a number."""
 _AMBIGUOUS = frozenset(
-    words_of("etc inc ltd co corp jr u.s u.k u.n u.s.a e.u a.m p.m km m mi cm mm kg sq cu hr min "
-             "sec jan feb mar apr jun jul aug sep sept oct nov dec d.c b.c a.d c.e dept est")
+    words_of("etc inc ltd co corp jr u.s u.k u.n u.s.a e.u a.m p.m sq cu "
+             "jan feb mar apr jun jul aug sep sept oct nov dec d.c b.c a.d c.e dept est")
 )  # fmt: skip
 """Abbreviations that may end a sentence as well: it ends where an opening word follows."""
+_UNITS = frozenset(words_of("km m mi cm mm kg ft hr min sec h"))
+"""Behind a number these end a sentence when a capital follows."""
 _OPENERS = frozenset(
     words_of("the a an it its this that these those he she they we i you there here in on at by "
              "from for as if when while although however but and so thus therefore moreover "
@@ -170,6 +175,10 @@ class Cutter:
         word = found.group().lower() if found else ""
         after = _WORD_AFTER.match(following)
         opens = after is not None and after["word"].lower() in _OPENERS
+        if word in _UNITS and _NUMBER_BEFORE.search(before[-LOOKAHEAD:]):
+            return False
+        if word in _COUNTERS:
+            return following[:1].isdigit()
         if word in _TITLES:
             return True
         if word.isdigit() and len(word) <= 3 and not before[: -len(word)].strip(" \t\n#*-"):

@@ -23,18 +23,19 @@ MAX_PARTS = 24
 CONNECTIVES = (
     r"(?:and|but|while|whereas|yet|so|although|though|because|since|which|where|as|then|however)"
 )
-_PART_END = re.compile(
-    rf"(?<=[,;:—–)])(?=\s)|(?=\s(?:{CONNECTIVES})\s)|(?=\s\()|(?=\s[—–-]\s)|(?=\n)"
-)
+_PART_END = re.compile(rf"(?<=[,;:—–])(?=\s)|(?=\s(?:{CONNECTIVES})\s)|(?=\s[—–-]\s)|(?=\n)")
 # What is said in such words may reach over the whole sentence: taken out of it, a part of "it is
 # false that A and B" would say the opposite.
 _REACHING = re.compile(
-    r"\b(?:if|unless|suppose|supposing|assume|assuming|whether|neither|nor|or|either|false|untrue|wrong|"
+    r"\b(?:if|unless|suppose|supposing|assume|assuming|whether|neither|nor|either|false|untrue|wrong|"
     r"wrongly|incorrect|incorrectly|mistaken|mistakenly|mistake|myth|doubts?|deny|denies|denied|"
     r"disagree|pretend|impossible|not true|not the case|nobody|no one|none|without|instead|rather|"
     r"would|claims?|claimed|said|says|say|believes?|believed|thinks?|thought|argues?)\b",
     re.IGNORECASE,
 )
+
+
+_OR = re.compile(r"\s*or\b", re.IGNORECASE)
 
 
 class Part(NamedTuple):
@@ -110,6 +111,8 @@ class Splitter:
         return 1, why if self._reader.concerns(parts[at], continues=bool(subject)) else None
 
     def _read(self, text: str, subject: str) -> Statement | Unread:
+        if _OR.match(text):
+            return Unread("it is an alternative")
         reading = self._reader.read(text)
         if isinstance(reading, Unread) and subject:
             borrowed = self._reader.read(text, subject)

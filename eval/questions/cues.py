@@ -143,6 +143,16 @@ def patterns_of(kb: KnowledgeBase, preds: Iterable[str]) -> dict[tuple[str, ...]
     return found
 
 
+def denials_of(kb: KnowledgeBase, preds: Iterable[str]) -> dict[tuple[str, ...], list[Pattern]]:
+    """Every sentence of the domain that denies a claim, as ``patterns_of`` gives those that ask."""
+    found: dict[tuple[str, ...], list[Pattern]] = {}
+    for pred in preds:
+        key, roles = _with_slots(kb.words.denial(pred, _SUBJ, _OBJ))
+        if len(roles) == 2:
+            found.setdefault(key, []).append(Pattern(pred, roles[0]))
+    return found
+
+
 def pattern_key(keys: Iterable[str]) -> tuple[str, ...]:
     """A sentence as it is looked up among the patterns: without articles."""
     return tuple(key for key in keys if key not in ARTICLES)

@@ -9,15 +9,17 @@ unclear is named and left undecided: a guess would be an answer nobody licensed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from eval.questions.coverage import Coverage
 from eval.questions.cues import (
     SLOT,
     Cue,
+    Pattern,
     askable_predicates,
     cues_of,
+    denials_of,
     pattern_key,
     patterns_of,
     stem,
@@ -70,6 +72,7 @@ class ClaimParser:
         self.preds = askable_predicates(kb)
         self.mentions = MentionIndex(kb)
         self._patterns = patterns_of(kb, self.preds)
+        self._denials = denials_of(kb, self.preds)
         self._cues = cues_of(kb, self.preds)
         self._by_stem: dict[str, list[Cue]] = {}
         for cue in self._cues:
@@ -91,7 +94,7 @@ class ClaimParser:
         question = cut_out(tokens, mentions)
         named = cut_out(tokens, [mention for mention in mentions if mention.entities])
         # A domain's sentences may hold numbers of their own ("on 1 January 2020").
-        claims = self.type_claim(question) or self._by_pattern(question) or self._by_pattern(named)
+        claims = self._type_claim(question) or self._by_pattern(question, named)
         if not claims:
             question = question if any(self._literal.values()) else named
             refused = refusal(question)
@@ -106,6 +109,16 @@ class ClaimParser:
             return Unread("ambiguous: a name in the question is borne by too many things")
         return Reading(claims, frame.inverted)
 
+    def denied(self, text: str) -> tuple[Claim, ...]:
+        """The claim that one of the domain's own sentences denies; empty when it is none."""
+        tokens = tokens_of(text)
+        mentions = self.mentions.scan(tokens)
+        named = [mention for mention in mentions if mention.entities]
+        for cut in (mentions, named):
+            if claims := self._fitting(cut_out(tokens, cut), self._denials):
+                return self._charitable(tuple(dict.fromkeys(claims)))
+        return ()
+
     def speaks(self, question: Question) -> bool:
         """Whether the words of some predicate occur, whatever else is said."""
         stems = [SLOT if key == SLOT else stem(key) for key in question.keys]
@@ -117,11 +130,18 @@ class ClaimParser:
 
     # -- whole sentences -----------------------------------------------------------------------
 
-    def _by_pattern(self, question: Question) -> tuple[Claim, ...]:
+    def _by_pattern(self, *questions: Question) -> tuple[Claim, ...]:
+        """The claims of the first of several ways to cut the names out that fits a sentence."""
+        found = (self._fitting(question, self._patterns) for question in questions)
+        return next(filter(None, found), ())
+
+    def _fitting(
+        self, question: Question, patterns: Mapping[tuple[str, ...], Sequence[Pattern]]
+    ) -> tuple[Claim, ...]:
         if len(question.mentions) != 2:
             return ()
         found: list[Claim] = []
-        for pattern in self._patterns.get(pattern_key(question.keys), ()):
+        for pattern in patterns.get(pattern_key(question.keys), ()):
             first, second = question.mentions
             subj, obj = (first, second) if pattern.first == "subj" else (second, first)
             weak = pattern.weak and not self._allowed(pattern.pred, subj, obj)
@@ -130,7 +150,7 @@ class ClaimParser:
                 break
         return tuple(found)
 
-    def type_claim(self, question: Question) -> tuple[Claim, ...]:
+    def _type_claim(self, question: Question) -> tuple[Claim, ...]:
         """Reads "Is the Rhine a river?"."""
         keys = [key for key in question.keys if key not in ARTICLES]
         if len(question.mentions) != 1 or keys[:2] != ["is", SLOT]:

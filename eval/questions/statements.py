@@ -14,7 +14,6 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.questions.cues import SLOT
 from eval.questions.form import cut_out
 from eval.questions.linking import ARTICLES, Mention, Token, is_capitalised, tokens_of
 from eval.questions.parsing import MAX_READINGS, ClaimParser, Reading, Unread
@@ -75,20 +74,22 @@ class StatementReader:
             text: one clause.
             subject: what "it", or a verb without a subject, is about, by name; empty: nothing.
         """
-        clean, negated = self._unwrapped(text)
-        if clean is None:
+        clean = _plain(text)
+        clean = _LEADS.sub("", clean, count=1) if _LEADS.match(clean) else clean
+        if denied := self._parser.denied(clean):
+            return self._statement((Reading(denied),), True, clean)
+        positive, negated = _undenied(clean)
+        if positive is None:
             return Unread("it is negated more than once")
         if subject:
-            clean = _with_subject(clean, subject)
-        tokens = tokens_of(clean)
-        mentions = self._parser.mentions.scan(tokens)
-        reading = self._parser.parse(clean)
-        if isinstance(reading, Unread) and (kind := self._type_claim(tokens, mentions)):
-            reading = Reading(kind)
-        if isinstance(reading, Reading):
-            return self._statement((reading,), negated, mentions)
-        listed = self._listed(tokens, mentions)
-        return self._statement(listed, negated, mentions) if listed else reading
+            positive = _with_subject(positive, subject)
+        reading = self._parser.parse(positive)
+        if isinstance(reading, Unread):
+            tokens = tokens_of(positive)
+            mentions = self._parser.mentions.scan(tokens)
+            readings = self._turned(tokens, mentions) or self._listed(tokens, mentions)
+            return self._statement(readings, negated, positive) if readings else reading
+        return self._statement((reading,), negated, positive)
 
     def concerns(self, text: str, *, continues: bool) -> bool:
         """Whether a clause may speak of what the graph is about, understood or not.
@@ -105,44 +106,29 @@ class StatementReader:
         if any(m.entities and is_capitalised(tokens[m.start : m.end]) for m in mentions):
             return True
         bears = continues or any(m.number for m in mentions)
-        bears = bears or any(is_capitalised((token,)) for token in tokens[1:])
+        bears = bears or any(is_capitalised((t,)) and t.key != "i" for t in tokens[1:])
         return bears and self._parser.speaks(cut_out(tokens, mentions))
 
-    def _unwrapped(self, text: str) -> tuple[str | None, bool]:
-        """The statement itself, and whether it is denied; None when it is denied twice."""
-        clean = _plain(text)
-        clean = _LEADS.sub("", clean, count=1) if _LEADS.match(clean) else clean
-        inverting = _INVERTING.match(clean)
-        negated = inverting is not None
-        if inverting:
-            clean = clean[inverting.end() :]
-        clean, count = _NEGATED.subn(lambda match: match[1] or "", clean)
-        if count + negated > 1:
-            return None, False
-        return clean, negated or bool(count)
-
-    def _statement(
-        self, readings: Sequence[Reading], negated: bool, mentions: Sequence[Mention]
-    ) -> Statement:
+    def _statement(self, readings: Sequence[Reading], negated: bool, text: str) -> Statement:
         claims = tuple(reading.claims for reading in readings)
         ends = {end for group in claims for claim in group for end in (claim.subj, claim.obj)}
+        mentions = self._parser.mentions.scan(tokens_of(text))
         first = next((m for m in mentions if m.entities), None)
         known = [iri for iri in first.entities if iri in ends] if first else []
         inverted = negated ^ readings[0].inverted
         return Statement(claims, inverted, known[0] if len(known) == 1 else "")
 
-    def _type_claim(
-        self, tokens: Sequence[Token], mentions: Sequence[Mention]
-    ) -> tuple[Claim, ...]:
-        """Reads "The Rhine is a river", which as a question begins with its verb."""
-        found = cut_out(list(tokens), list(mentions))
-        at = [i for i, key in enumerate(found.keys) if key not in ARTICLES]
-        if len(at) < 3 or found.keys[at[0]] != SLOT or found.keys[at[1]] not in ("is", "was"):
+    def _turned(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> tuple[Reading, ...]:
+        """Reads "The Rhine is a river" by the question that begins with its verb."""
+        start = next((m.start for m in mentions if m.entities), -1)
+        end = next((m.end for m in mentions if m.entities), -1)
+        if start < 0 or not {token.key for token in tokens[:start]} <= ARTICLES:
             return ()
-        asked = [found.keys[at[1]], *found.keys[: at[0]], SLOT, *found.keys[at[1] + 1 :]]
-        return self._parser.type_claim(
-            found._replace(keys=tuple(asked), slots=(asked.index(SLOT),))
-        )
+        if not tokens[end:] or tokens[end].key not in ("is", "are", "was", "were"):
+            return ()
+        asked = [tokens[end], *tokens[:end], *tokens[end + 1 :]]
+        reading = self._parser.parse(" ".join(token.text for token in asked))
+        return (reading,) if isinstance(reading, Reading) else ()
 
     def _listed(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> tuple[Reading, ...]:
         """One reading for each thing of the only list in a statement; empty when that fails."""
@@ -169,6 +155,17 @@ def _plain(text: str) -> str:
     text = _MARKUP.sub("", _LIST_MARK.sub("", text, count=1) if _LIST_MARK.match(text) else text)
     text = _NOT.sub(lambda match: "can not" if match.group() == "cannot" else " not", text)
     return text.strip(' \t\r\n.,;:!"“”«»„()[]')
+
+
+def _undenied(text: str) -> tuple[str | None, bool]:
+    """A statement without its negation, and whether it had one; None when it had several."""
+    inverting = _INVERTING.match(text)
+    text, count = _NEGATED.subn(
+        lambda match: match[1] or "", text[inverting.end() :] if inverting else text
+    )
+    if count + bool(inverting) > 1:
+        return None, False
+    return text, bool(count or inverting)
 
 
 def _with_subject(text: str, subject: str) -> str:

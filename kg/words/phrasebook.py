@@ -263,6 +263,11 @@ class Phrasebook:
         unit = plain(self.words_of(pred).unit)
         return self._inside(pred, self._sentences(pred).fact(subj=subj, obj=obj, unit=unit))
 
+    def denial(self, pred: str, subj: str, obj: str) -> str:
+        """The statement that the claim about any two names is false; see ``clause``."""
+        unit = plain(self.words_of(pred).unit)
+        return self._sentences(pred).denied(subj=subj, obj=obj, unit=unit)
+
     def clause_of(self, claim: Claim) -> str:
         """The claim as a clause: "the Rhine flows into the North Sea"."""
         text = self._sentences(claim.pred).fact(**self._variables(claim))

@@ -1,0 +1,196 @@
+"""The guard lets licensed claims through, marks the others, and does not depend on chunks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.guard.licensing import Event, Policy
+from eval.guard.report import MAX_LISTED, Tally
+from eval.guard.stream import Guard
+from kg.knowledge import KnowledgeBase
+
+
+@pytest.fixture(scope="module")
+def kb() -> KnowledgeBase:
+    return KnowledgeBase.shared()
+
+
+@pytest.fixture(scope="module")
+def guard(kb: KnowledgeBase) -> Guard:
+    return Guard(kb)
+
+
+def out(guard: Guard, text: str) -> str:
+    return "".join(guard.text([text]))
+
+
+NORTH = "The Rhine flows into the North Sea"
+CONTRADICTED = "[withheld: the graph contradicts that the Elbe flows into the Black Sea]"
+UNREAD = "[withheld: it could not be held against the graph]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{NORTH}.",
+        f"Hello! {NORTH}. Bye, dear friend.",
+        "However, it is well known that the Rhine flows into the North Sea.",
+        "**The Rhine** flows into the _North Sea_!",
+        "The Rhine does not flow into the Black Sea.",
+        "The Rhine doesn't flow into the Black Sea.",
+        "It is false that the Rhine flows into the Black Sea.",
+        "The Rhine is 1,230 km long.",
+        "The Rhine is a river.",
+        "The Rhine flows through Germany and Switzerland.",
+        "The Rhine and the Elbe flow into the North Sea.",
+        f"{NORTH}. It is 1,230 km long.",
+        f"{NORTH} and the Elbe flows into the North Sea, which is cold.",
+        f"{NORTH} and is 1,230 km long.",
+        "1. The Rhine flows into the North Sea\n2. The Elbe flows into the North Sea\n",
+        "Does the Rhine flow into the Black Sea?",
+        "Water flows downhill, as Dr. J. R. Smith of the U.S. said in 3.14 ways, e.g. here.",
+        "",
+        "\n\n \n",
+    ],
+)
+def test_what_passes_passes_unchanged(guard: Guard, text: str) -> None:
+    assert out(guard, text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("The Elbe flows into the Black Sea.", f"{CONTRADICTED}."),
+        (f"{NORTH} and the Elbe flows into the Black Sea!", f"{NORTH} and {CONTRADICTED}!"),
+        (
+            "The Elbe flows into the Black Sea, but the Rhine flows into the North Sea.",
+            f"{CONTRADICTED}, but the Rhine flows into the North Sea.",
+        ),
+        (
+            f"{NORTH}. It flows into the Black Sea.",
+            f"{NORTH}. [withheld: the graph contradicts that the Rhine flows into the Black Sea].",
+        ),
+        (
+            f"{NORTH} and is 99 km long.",
+            f"{NORTH} and [withheld: the graph contradicts that the length of the Rhine is 99 km].",
+        ),
+        (
+            "The Rhine does not flow into the North Sea.",
+            "[withheld: the graph says that the Rhine flows into the North Sea].",
+        ),
+        (
+            "The Rhine never flows into the North Sea.",
+            "[withheld: the graph says that the Rhine flows into the North Sea].",
+        ),
+        (
+            "The Moselle joins the Danube.",
+            "[withheld: nothing in the graph says that the Moselle flows into the Danube].",
+        ),
+        ("The Rhine is a beautiful river.", f"{UNREAD}."),
+        ("Did you know that the Rhine flows into the Black Sea?", f"{UNREAD}?"),
+        ("It is false that the Rhine flows into the Black Sea and the Elbe flows into the North "
+         "Sea.", f"{UNREAD}."),
+        ("If the Rhine flows into the Black Sea, I eat my hat.", f"{UNREAD}."),
+        ("The Rhine flows into the Black Sea, right?", f"{UNREAD}?"),
+        ("The Rhi\u200bne flows into the Black Sea.",
+         "[withheld: the graph contradicts that the Rhine flows into the Black Sea]."),
+    ],
+)  # fmt: skip
+def test_what_is_not_licensed_is_marked(guard: Guard, text: str, wanted: str) -> None:
+    assert out(guard, text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Foobar flows into the Barbaz.",
+        "The Rhine flows into the Foo Sea.",
+        "The Rhine flows through Germany and Brazil.",
+        "The Rhine and the Amazon flow into the North Sea.",
+        "The Rhine does not fail to flow into the Black Sea.",
+        "The Rhine doesn't not flow into the Black Sea.",
+        "The Rhine flows into the North Sea or the Black Sea.",
+        "Neither the Rhine nor the Elbe flows into the North Sea.",
+        "Some say the Rhine flows into the Black Sea, and they are right.",
+        "Why does the Rhine flow into the Black Sea?",
+        "The Rhine flows " + "slowly " * 300 + "into the Black Sea.",
+    ],
+)
+def test_no_false_claim_passes_however_it_is_put(guard: Guard, text: str) -> None:
+    events = [event for event in guard.events([text]) if event.source.strip(" .")]
+    assert any(not event.passed for event in events)
+    assert not any(event.kind == "licensed" for event in events) or "or the" in text
+
+
+def test_policies(kb: KnowledgeBase) -> None:
+    text = f"Hello. {NORTH}. The Rhine is pretty. The Elbe flows into the Black Sea. Is it?"
+    strict = out(Guard(kb, Policy(strict=True)), text)
+    assert strict.count("[withheld: ") == 4
+    assert NORTH in strict
+    lenient = out(Guard(kb, Policy(pass_unread=True)), text)
+    assert lenient == text.replace("The Elbe flows into the Black Sea", CONTRADICTED)
+
+
+SENTENCES = [
+    f"{NORTH}.", "The Elbe flows into the Black Sea.", " It is 1,230 km long. ", "Hello, e.g. you!",
+    f"{NORTH} and the Elbe flows into the Black Sea.", "\n\n", " ", "It flows into the Black Sea.",
+    "“The Rhine is a lake.” ", "The Rhine does not flow into the Black Sea; it is a river.",
+    "- The Moselle joins the Rhine\n", "Dr. Who? ", "3.14", "...", '"',
+]  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(SENTENCES), max_size=8).map("".join),
+    st.lists(st.integers(1, 30), min_size=1, max_size=6),
+)
+@settings(max_examples=60)
+def test_any_chunking_gives_the_same_events(
+    guard_once: Callable[[], Guard], text: str, sizes: list[int]
+) -> None:
+    guard = guard_once()
+    chunks, at = [], 0
+    while at < len(text):
+        chunks.append(text[at : at + sizes[len(chunks) % len(sizes)]])
+        at += len(chunks[-1])
+    whole = list(guard.events([text]))
+    assert list(guard.events(chunks)) == whole
+    assert "".join(event.source for event in whole) == text
+    assert [event.start for event in whole] == [
+        sum(len(before.source) for before in whole[:at]) for at in range(len(whole))
+    ]
+
+    async def later() -> AsyncIterator[str]:
+        for chunk in chunks:
+            yield chunk
+
+    async def gathered() -> list[Event]:
+        return [event async for event in guard.events_async(later())]
+
+    assert asyncio.run(gathered()) == whole
+
+
+@pytest.fixture(scope="module")
+def guard_once(guard: Guard) -> Callable[[], Guard]:
+    return lambda: guard
+
+
+def test_a_clause_comes_out_as_soon_as_it_is_decided(guard: Guard) -> None:
+    stream = guard.open()
+    assert not list(stream.feed(NORTH))
+    assert not list(stream.feed(". The Elbe"))
+    first = list(stream.feed(" flows into the Black Sea, as they say."))
+    assert [event.source for event in first] == [f"{NORTH}."]
+    assert [event.passed for event in stream.close()] == [False]
+
+
+def test_the_tally_counts_everything_and_lists_a_bounded_part(guard: Guard) -> None:
+    tally = Tally(guard)
+    for event in guard.events(["The Elbe flows into the Black Sea. "] * (MAX_LISTED + 5)):
+        tally.add(event)
+    report = tally.report()
+    assert report.withheld == report.kinds["contradicted"] == MAX_LISTED + 5
+    assert report.clauses == report.passed + report.withheld
+    assert len(report.listed) == MAX_LISTED

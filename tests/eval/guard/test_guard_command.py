@@ -1,0 +1,79 @@
+"""``epoche guard`` on the command line: streams, events, report, exit codes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from epoche.cli import app
+
+TEXT = "The Rhine flows into the North Sea. The Elbe flows into the Black Sea. Bye."
+WANTED = (
+    "The Rhine flows into the North Sea. "
+    "[withheld: the graph contradicts that the Elbe flows into the Black Sea]. Bye."
+)
+
+
+def run(*arguments: str, text: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "epoche", "guard", *arguments],
+        input=text,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_standard_input_to_standard_output() -> None:
+    done = run(text=TEXT.encode())
+    assert done.returncode == 0
+    assert done.stdout.decode() == WANTED
+
+
+def test_what_is_decided_comes_out_before_the_input_ends() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "epoche", "guard"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(TEXT[:60].encode())
+        process.stdin.write(b" and so on, and so on.")
+        process.stdin.flush()
+        assert process.stdout.read(35).decode() == TEXT[:35]
+        process.stdin.close()
+        assert process.wait() == 0
+        process.stdout.read()
+
+
+def test_events_report_and_exit_code(tmp_path: Path) -> None:
+    file, report = tmp_path / "said.txt", tmp_path / "report.json"
+    file.write_bytes(TEXT.encode() + b" \xff\x1b[31m")
+    done = run(str(file), "--json", "--fail", "--report", str(report))
+    assert done.returncode == 29
+    assert b"1 of 4 clauses were withheld" in done.stderr
+    assert b"\x1b" not in done.stdout
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [event["kind"] for event in events] == [
+        "licensed",
+        "contradicted",
+        "no-claim",
+        "no-claim",
+    ]
+    assert "".join(event["source"] for event in events) == TEXT + " \ufffd\x1b[31m"
+    counted = json.loads(report.read_text())
+    assert counted["withheld"] == 1
+    assert counted["listed"] == [events[1]]
+    assert len(counted["graph_sha256"]) == 64
+
+
+def test_failures_have_their_codes(tmp_path: Path) -> None:
+    def code(*arguments: str) -> int:
+        return CliRunner().invoke(app, ["guard", *arguments]).exit_code
+
+    assert code(str(tmp_path / "missing.txt")) == 3
+    file = tmp_path / "said.txt"
+    file.write_text(TEXT)
+    assert code(str(file), "--report", str(file)) == 15
+    assert code(str(file), "--domain", "nowhere") == 10
+    assert code(str(file), "--strict", "--domain", "mayors") == 0
