@@ -59,8 +59,8 @@ def main(
     if not files:
         raise typer.BadParameter("give at least one result file or run folder")
     taken = [*files, *(cards or ())]
-    pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
     check_output(out, taken)
+    pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
     for page in pages.values():
         check_output(page, [out, *taken])
     seen = read_checked(
