@@ -89,7 +89,7 @@ class Session:
         Args:
             questions: what has no row yet.
             waits: whether any of them waits for something.
-            closing: what to await at the end.
+            closing: what to await at the end, even if nothing was asked.
 
         Raises:
             CostLimitError, TooManyErrorsError: a limit was reached with questions left.
@@ -105,7 +105,7 @@ class Session:
                     self._take,
                     drop=self._meter.called,
                     concurrency=max(1, min(self._limits.concurrency, self._missing)),
-                    looped=waits and self._missing > 0,
+                    looped=waits or bool(closing),
                     closing=closing,
                     tick=self._tick,
                 ).run()

@@ -89,7 +89,7 @@ class Workers:
         take: is given every answer at once, in the order they come; may raise ``Stop``.
         drop: is given the calls of a question that came to no answer.
         concurrency: questions asked at once, at most.
-        looped: whether any question waits.
+        looped: whether any question waits, or there is something to await at the end.
         closing: what to await at the end, however it comes, in the same event loop.
         tick: called about twice a second while something waits.
     """

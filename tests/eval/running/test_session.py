@@ -59,6 +59,9 @@ def test_so_many_are_asked_at_once_and_no_more(
         f"id{number:05d}" for number in range(20)
     ]
     assert (done.asked, done.manifest.status, system.closed) == (20, "complete", 1)
+    idle = scripted(soon)
+    assert go(card_file(20), tmp_path / "r.jsonl", idle).asked == 0
+    assert (idle.asked, idle.closed) == ([], 1)
 
 
 def test_questions_are_drawn_only_when_a_worker_is_free(
