@@ -207,8 +207,10 @@ def _summary(pairs: Sequence[PairedComparison], higher_is_better: bool | None) -
         if without:
             text = "One of the two has no value, so there is nothing to compare."
         return text
-    much = "all" if told == len(pairs) else "none" if not told else f"{told}"
-    text = f"The data tell {much} of the {len(pairs)} pairs apart"
+    much = f"{told or 'none'} of the {len(pairs)} pairs"
+    if told == len(pairs):
+        much = "both pairs" if told == 2 else f"all {told} pairs"
+    text = f"The data tell {much} apart"
     if higher_is_better is None and told:
         text += ", and neither value is the better one"
     if without:

@@ -304,4 +304,6 @@ def test_it_prints(open_report: Any, tmp_path: Path) -> None:
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator("nav.toc").is_visible()
+    # Nothing can be opened on paper, so nothing is folded there.
+    assert page.locator("details:not([open]) .pairs").last.is_visible()
     assert page.pdf(format="A4").startswith(b"%PDF")
