@@ -31,6 +31,7 @@ from kg.words.phrasing import parse_label
 from kg.words.plain_text import sentence
 
 PARAPHRASES = Path(__file__).parents[1] / "tests" / "data" / "rivers_paraphrases.jsonl"
+STATEMENTS = PARAPHRASES.with_name("rivers_statements.jsonl")
 SEED = 2025
 POLICIES = {
     "default": Policy(),
@@ -205,6 +206,23 @@ def paraphrased(kb: KnowledgeBase) -> tuple[str, list[Said]]:
     return text, said
 
 
+def statements(kb: KnowledgeBase) -> tuple[str, list[Said]]:
+    """Hand-written statements; those that make no claim of the graph count as false."""
+    text, said = "", []
+    for line in STATEMENTS.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        true, form = False, "more than a claim"
+        if row["claim"]:
+            claim = _claim(kb, row["claim"])
+            if claim is None:
+                raise ValueError(f"the graph has no such claim: {line}")
+            label = next(iter(kb.oracle.license_many([claim]))).label
+            true, form = label == ("C" if row["denied"] else "E"), "a claim"
+        said.append(Said(len(text), len(text) + len(row["text"]), true, form))
+        text += row["text"] + " "
+    return text, said
+
+
 def _claim(kb: KnowledgeBase, named: list[str | int]) -> Claim | None:
     """A claim given by labels; None where a name has several bearers or is a number."""
     subj, pred, obj = named
@@ -230,6 +248,7 @@ def main() -> None:
     claims = labelled_claims(kb, parser.parse_args().claims)
     measured(kb, "From templates", *running_text(kb, claims))
     measured(kb, "Hand-written paraphrases, as statements", *paraphrased(kb))
+    measured(kb, "Hand-written statements, never mended after", *statements(kb))
     print(f"\nclauses withheld in text without claims: {fillers_withheld(kb)}")
 
 
