@@ -26,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from runner_rivals import RUNNERS, Command, Job, how_to_install
 
 PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
-LABELS = ("E", "C", "U")
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,10 @@ def write_questions(folder: Path, items: int) -> tuple[Path, Path]:
     from cards.card import Card, write_cards
     from kg.claims import GOLD_OF_LABEL, Claim
 
+    labels = tuple(GOLD_OF_LABEL)
+
     def card(number: int) -> Card:
-        label = LABELS[number % 3]
+        label = labels[number % 3]
         return Card(
             id=f"q{number:07d}",
             facts=(

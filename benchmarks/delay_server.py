@@ -14,6 +14,7 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Mapping
 
 MODEL = "delayed-1"
 SAID = '{"answer": "UNKNOWN", "confidence": 0.5, "reason": "Nothing that is told settles it."}'
@@ -45,7 +46,7 @@ class Counts:
     last = 0.0
 
 
-def as_http(body: dict[str, object]) -> bytes:
+def as_http(body: Mapping[str, object]) -> bytes:
     """A whole response with this JSON."""
     raw = json.dumps(body).encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(raw)}\r\n"
