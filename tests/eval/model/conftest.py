@@ -18,7 +18,9 @@ NAMES = sorted({name for p in PROVIDERS.values() for name in (p.url_variable, p.
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No variable of the machine's owner, and no .env of the checkout, decides a test."""
-    for name in (*NAMES, "EPOCHE_MODEL", "OPENAI_ORG_ID", "OPENAI_CUSTOM_HEADERS"):
+    proxies = [f"{kind}_proxy" for kind in ("http", "https", "all")]
+    others = ("EPOCHE_MODEL", "OPENAI_ORG_ID", "OPENAI_CUSTOM_HEADERS")
+    for name in (*NAMES, *others, *proxies, *map(str.upper, proxies)):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
