@@ -121,7 +121,7 @@ def _call(factory: Callable[..., Any], options: SystemOptions) -> Any:
 
 
 def _registered(name: str) -> Callable[..., Any]:
-    _load_ours()
+    _load_ours(name)
     if name in _factories:
         return _factories[name]
     for point in _entry_points():
@@ -187,11 +187,16 @@ def _imported(name: str) -> Callable[..., Any]:
     return factory
 
 
-def _load_ours() -> None:
+def _load_ours(wanted: str = "") -> None:
+    """Imports our systems; only one module if it is named like the system wanted, and has it."""
     import eval.systems
 
-    for module in pkgutil.iter_modules(eval.systems.__path__, "eval.systems."):
-        importlib.import_module(module.name)
+    modules = {found.name for found in pkgutil.iter_modules(eval.systems.__path__)}
+    if wanted in modules:
+        importlib.import_module(f"eval.systems.{wanted}")
+    if wanted not in _factories:
+        for module in sorted(modules):
+            importlib.import_module(f"eval.systems.{module}")
 
 
 def _entry_points() -> list[EntryPoint]:
