@@ -55,10 +55,9 @@ class CallTotals(msgspec.Struct, frozen=True, kw_only=True):
             )
             if number
         ]
-        said = f"{self.replies:,} replies, {tokens}, {cost}"
-        return ", ".join(
-            [said, *others, *(f"{what} ({n:,})" for what, n in self.fallbacks.items())]
-        )
+        replies = [f"{self.replies:,} replies"] if self.replies else []
+        fallbacks = [f"{what} ({number:,})" for what, number in self.fallbacks.items()]
+        return ", ".join([*replies, tokens, cost, *others, *fallbacks])
 
 
 @dataclass

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 ADAPTER = """
 import asyncio, os, time
+from eval.result import Answer, Usage
 
 class Slow:
     name = "slow"
@@ -44,6 +45,14 @@ class Down(Slow):
     name = "down"
     async def answer(self, card):
         raise ConnectionError("refused")
+
+class Dear(Slow):
+    name = "dear"
+    def answer(self, card):
+        pred = Slow.answer(self, card)
+        if int(card.question.split()[2]) % 9 == 8:
+            raise ValueError(pred)
+        return Answer(pred=pred, usage=Usage(1, 1, 0.001))
 
 class Leaky(Slow):
     name = "leaky"
@@ -208,7 +217,7 @@ def test_secrets_in_exceptions_are_hidden(folder: Path, card_file: CardFile) -> 
         (["--repeat", "0"], 2, "--repeat"),
         (["--system", "kgg"], 16, "Nearest first: kg,"),
         (["--system", "nowhere.at:All"], 16, "cannot be imported"),
-        (["--system", "slowly:Fast"], 16, "It has: Slow, Waits, Down, Leaky"),
+        (["--system", "slowly:Fast"], 16, "It has: Slow, Waits, Down, Dear, Leaky"),
         (["--system", "always-YES", "--set", "top_k=3"], 19, "It has none"),
         (["--cards", "absent.jsonl"], 3, "absent.jsonl"),
     ],
@@ -238,7 +247,7 @@ def test_it_runs_as_a_script_by_path_with_the_same_flags(folder: Path, card_file
 
 
 def test_a_terminal_sees_progress_and_a_pipe_does_not(folder: Path, card_file: CardFile) -> None:
-    arguments = command(card_file(300), folder / "r.jsonl")
+    arguments = command(card_file(300), folder / "r.jsonl", system="slowly:Dear")
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         arguments,
@@ -263,8 +272,11 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(folder: Path, card_file: C
     assert re.search(rb"\d+/300", seen)
     assert re.search(rb"0:00:0\d", seen), "time left"
     assert re.search(rb"\d\.\d/s", seen), "rate"
+    assert re.search(rb"\d+ errors", seen)
+    assert re.search(rb"0\.\d{4} USD", seen), "cost"
     quiet = call([*arguments, "--overwrite"], folder)
-    assert quiet.stderr == ""
+    assert quiet.stderr.startswith("warning: 33 of 300 rows are ERROR")
+    assert quiet.stderr.count("\n") == 1
 
 
 def test_a_server_that_is_down_stops_the_run_after_so_many_errors(
