@@ -50,6 +50,8 @@ def own_source(
 
 def default_domain(origin: CardOrigin) -> str | None:
     """The shipped domain the cards were made from, so that systems ask the same graph."""
+    if origin.domain is None:
+        return None
     from kg.domain import shipped_domains
 
     return origin.domain if origin.domain in shipped_domains() else None
