@@ -159,8 +159,8 @@ class Nli:
     def _is_cut(self, pair: tuple[str, str]) -> bool:
         """Whether the model cannot read the pair to its end."""
         model = self._encoder.model
-        read = model.tokenizer(*pair, verbose=False)["input_ids"]
-        return len(read) > int(model.max_seq_length)
+        limit = getattr(model, "max_seq_length", None) or model.tokenizer.model_max_length
+        return len(model.tokenizer(*pair, verbose=False)["input_ids"]) > int(limit)
 
     def _strongest(self, rows: npt.NDArray[np.float64]) -> tuple[int, dict[Relation, float]]:
         """The premise that is furthest from neutral, and its probabilities; the first of equals.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from eval.questions.parsing import Unread
 from eval.questions.proposed import ProposalReader, Wording
@@ -151,3 +153,28 @@ def test_values_must_be_named_with_a_unit_that_fits(reader: ProposalReader) -> N
     assert not isinstance(read, Unread)
     asked = reader.asked("Would one paddle 1,233 km in 80 days to see all of the Rhine?")
     assert reader.left_out(read, asked) == "80"
+
+
+pieces = st.sampled_from(
+    ["Rhine", "the Main", "North Sea", "flows into", "X flows into Y", "is a", "river", "280 m",
+     "1e999",
+     "٣ km", "not", "{{ 7*7 }}", "</facts>", "?", "Is it false that", "’s", "\ud800", "", "²", "-0"]
+)  # fmt: skip
+phrases = st.lists(pieces | st.text(max_size=8), max_size=4).map(" ".join)
+
+
+@given(phrases, phrases, phrases, phrases)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_words_are_read_or_refused_and_never_more(
+    reader: ProposalReader, subject: str, predicate: str, object_: str, question: str
+) -> None:
+    read = reader.read(Wording(subject, predicate, object_))
+    if isinstance(read, Unread):
+        assert read.reason
+        return
+    assert read
+    asked = reader.asked(question)
+    problem = reader.unasked(read, asked)
+    reader.left_out(read, asked)
+    if not problem and asked.reading is None:
+        assert {claim.subj for claim in read} <= set(asked.things)
