@@ -17,9 +17,11 @@ from kg.base.proportions import normal_quantile, wilson
 DISCORDANT = 0.2
 """Share of cards that only one of two systems gets right, where nobody knows better."""
 
-MOST_CARDS = 50_000_000
-_NEGLIGIBLE_SD = 8.0
+MOST_CARDS = 10_000_000
+_NEGLIGIBLE_SD = 6.5
 _LOOK_AHEAD = 50
+_SMOOTH_FROM = 20_000
+"""With so many cards the jags of the power are below a thousandth."""
 
 
 def mcnemar_power(n: int, effect: float, discordant: float, alpha: float = ALPHA) -> float:
@@ -46,9 +48,9 @@ def mcnemar_power(n: int, effect: float, discordant: float, alpha: float = ALPHA
     centre, spread = n * discordant, math.sqrt(n * discordant * (1 - discordant))
     lowest = max(0, math.floor(centre - _NEGLIGIBLE_SD * spread - _NEGLIGIBLE_SD))
     highest = min(n, math.ceil(centre + _NEGLIGIBLE_SD * spread + _NEGLIGIBLE_SD))
-    d = np.arange(max(1, lowest), highest + 1, dtype=np.float64)
+    d = np.arange(max(1, lowest), highest + 1)
     # The largest smaller side that is called, -1 where none is: the inverse, put right by steps.
-    most = np.floor(np.nan_to_num(bdtrik(alpha / 2, d, 0.5), nan=-1.0))
+    most = np.floor(np.nan_to_num(bdtrik(alpha / 2, d.astype(np.float64), 0.5), nan=-1.0))
     most = np.clip(most + 1, -1, (d - 1) // 2)
     while (called_in_vain := (most >= 0) & (2 * bdtr(np.maximum(most, 0), d, 0.5) >= alpha)).any():
         most -= called_in_vain
@@ -71,7 +73,7 @@ def cards_needed(
     """The number of cards from which on exact McNemar finds an effect with the power asked for.
 
     The power of an exact test is jagged: a card more may give a little less. The number returned
-    is such that none of the next fifty falls short either.
+    is such that none of the next fifty falls short either (below 20,000 cards).
 
     Args:
         effect: true difference of the shares of right cards, above 0.
@@ -91,14 +93,16 @@ def cards_needed(
     z = normal_quantile(1 - alpha / 2) * math.sqrt(discordant)
     z += normal_quantile(power) * math.sqrt(max(0.0, discordant - effect * effect))
     high = max(1, math.ceil((z / effect) ** 2))
-    while not enough(high):
-        high *= 2
+    while high > MOST_CARDS or not enough(high):
         if high > MOST_CARDS:
-            raise ValueError(f"more than {MOST_CARDS} cards")
+            raise ValueError(f"more than {MOST_CARDS:,} cards")
+        high *= 2
     low = 0
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
+    if high >= _SMOOTH_FROM:
+        return high
     short = [n for n in range(high, high + _LOOK_AHEAD) if not enough(n)]
     return short[-1] + 1 if short else high
 
@@ -150,7 +154,7 @@ def cards_for_half_width(width: float, share: float = 0.5, confidence: float = 0
     while half_width(high, share, confidence) > width:
         low, high = high, high * 2
         if high > MOST_CARDS:
-            raise ValueError(f"more than {MOST_CARDS} cards")
+            raise ValueError(f"more than {MOST_CARDS:,} cards")
     while high - low > 1:
         middle = (low + high) // 2
         enough = half_width(middle, share, confidence) <= width
