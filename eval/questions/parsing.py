@@ -33,11 +33,10 @@ from eval.questions.linking import (
     Mention,
     MentionIndex,
     tokens_of,
-    unit_key,
 )
+from eval.questions.making import ClaimMaker
 from kg.claims import Claim
-from kg.literals import NUMERIC, number
-from kg.terms import RDF_TYPE, RDFS, XSD, literal_text, parse_literal
+from kg.terms import RDF_TYPE
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
@@ -78,10 +77,7 @@ class ClaimParser:
         for cue in self._cues:
             self._by_stem.setdefault(max(cue.stems, key=weight), []).append(cue)
         self._coverage = Coverage(kb, self._cues, self.mentions.classes)
-        self._literal = {pred: self._literal_datatype(pred) for pred in self.preds}
-        self._units = {pred: unit_key(kb.words.words_of(pred).unit) for pred in self.preds}
-        self._ends = {pred: (self._classes(pred, "domain"), self._classes(pred, "range"))
-                      for pred in self.preds}  # fmt: skip
+        self._maker = ClaimMaker(kb, self.preds)
 
     def parse(self, text: str) -> Reading | Unread:
         """The claim a question asks for, or why none could be read."""
@@ -96,7 +92,7 @@ class ClaimParser:
         # A domain's sentences may hold numbers of their own ("on 1 January 2020").
         claims = self._type_claim(question) or self._by_pattern(question, named)
         if not claims:
-            question = question if any(self._literal.values()) else named
+            question = question if any(self._maker.literal.values()) else named
             refused = refusal(question)
             if refused:
                 return Unread(refused)
@@ -104,7 +100,7 @@ class ClaimParser:
             if isinstance(outcome, Unread):
                 return outcome
             claims = outcome
-        claims = self._charitable(tuple(dict.fromkeys(claims)))
+        claims = self._maker.charitable(tuple(dict.fromkeys(claims)))
         if len(claims) > MAX_READINGS:
             return Unread("ambiguous: a name in the question is borne by too many things")
         return Reading(claims, frame.inverted)
@@ -116,7 +112,7 @@ class ClaimParser:
         named = [mention for mention in mentions if mention.entities]
         for cut in (mentions, named):
             if claims := self._fitting(cut_out(tokens, cut), self._denials):
-                return self._charitable(tuple(dict.fromkeys(claims)))
+                return self._maker.charitable(tuple(dict.fromkeys(claims)))
         return ()
 
     def speaks(self, question: Question) -> bool:
@@ -144,9 +140,9 @@ class ClaimParser:
         for pattern in patterns.get(pattern_key(question.keys), ()):
             first, second = question.mentions
             subj, obj = (first, second) if pattern.first == "subj" else (second, first)
-            weak = pattern.weak and not self._allowed(pattern.pred, subj, obj)
-            if not weak and self._fits(pattern.pred, subj, obj):
-                found += self._claims(pattern.pred, subj, obj)
+            weak = pattern.weak and not self._maker.allowed(pattern.pred, subj, obj)
+            if not weak and self._maker.fits(pattern.pred, subj, obj):
+                found += self._maker.claims(pattern.pred, subj, obj)
                 break
         return tuple(found)
 
@@ -209,14 +205,14 @@ class ClaimParser:
                 reason = reason or "it is unclear which thing the question makes the subject"
             elif not roles:
                 reason = reason or "the question names only one thing the graph knows"
-            elif not self._allowed(pred, *roles):
+            elif not self._maker.allowed(pred, *roles):
                 weaker = True
                 reason = reason or "a thing is not of the kind the predicate is about"
             elif unplaced := self._coverage.unplaced(question, pred, roles, candidate):
                 weaker = True
                 reason = reason or _says_more(unplaced)
             else:
-                chosen.setdefault(self._claims(pred, *roles), candidate)
+                chosen.setdefault(self._maker.claims(pred, *roles), candidate)
         return chosen, reason, weaker
 
     def _matches(self, question: Question) -> Iterator[Match]:
@@ -225,7 +221,7 @@ class ClaimParser:
         seen = set()
         for present in dict.fromkeys(stems):
             for cue in self._by_stem.get(present, ()):
-                literal = bool(self._literal[cue.pred])
+                literal = bool(self._maker.literal[cue.pred])
                 if literal != numbers and literal:
                     continue
                 if numbers and not literal and len(question.mentions) < 3:
@@ -233,7 +229,7 @@ class ClaimParser:
                 found = match(cue, stems, question.keys)
                 if found is not None and found not in seen:
                     seen.add(found)
-                    if not numbers or self._unit_fits(cue.pred, question):
+                    if not numbers or self._maker.unit_fits(cue.pred, question):
                         yield found
 
     def _roles(
@@ -241,7 +237,7 @@ class ClaimParser:
     ) -> tuple[Mention, Mention] | tuple[()] | None:
         """(subject, object); empty when one is missing; None when it cannot be told."""
         cue = match.cue
-        if self._literal[cue.pred]:
+        if self._maker.literal[cue.pred]:
             entities = [m for m in question.mentions if m.entities]
             numbers = [m for m in question.mentions if m.number]
             if len(entities) == 1 and len(numbers) == 1:
@@ -266,7 +262,7 @@ class ClaimParser:
         self, pred: str, one: Mention, two: Mention
     ) -> tuple[Mention, Mention] | None:
         """The only direction that domain and range allow, if there is just one."""
-        forth, back = self._allowed(pred, one, two), self._allowed(pred, two, one)
+        forth, back = self._maker.allowed(pred, one, two), self._maker.allowed(pred, two, one)
         if forth == back:
             return None
         return (one, two) if forth else (two, one)
@@ -279,26 +275,18 @@ class ClaimParser:
             between = [k for k in question.keys[at + 1 : next_at] if k not in ARTICLES]
             if len(mention.entities) < 2 or between not in (["in"], ["of"], ["from"], []):
                 continue
-            near = [iri for iri in mention.entities if self._adjacent(iri, context.entities)]
+            near = [iri for iri in mention.entities if self._maker.adjacent(iri, context.entities)]
             if near:
                 chosen = mention._replace(entities=tuple(near))
                 return [(a, chosen if m is mention else m) for a, m in slots if m is not context]
         return slots
-
-    def _adjacent(self, iri: str, others: Sequence[str]) -> bool:
-        index, terms = self._index, self._index.terms
-        node = terms.get(iri)
-        near = {terms.get(other) for other in others} - {None}
-        if node is None:
-            return False
-        return any(o in near for _, o in index.out_edges(node))
 
     def _narrowed(self, chosen: dict[tuple[Claim, ...], Match]) -> dict[tuple[Claim, ...], Match]:
         """Those readings whose subject and object are of the classes the predicate wants."""
         fitting = {
             claims: match
             for claims, match in chosen.items()
-            if any(self._classes_fit(claim) for claim in claims)
+            if any(self._maker.classes_fit(claim) for claim in claims)
         }
         return fitting or chosen
 
@@ -309,7 +297,9 @@ class ClaimParser:
         if len(numbers) != 1 or len(entities) != 1:
             return ()
         preds = [
-            p for p, unit in self._units.items() if self._literal[p] and unit == numbers[0].unit
+            p
+            for p, unit in self._maker.units.items()
+            if self._maker.literal[p] and unit == numbers[0].unit
         ]
         if len(preds) > 1:
             # A word that all of them have names the dimension ("elevation"), and one that only
@@ -323,99 +313,10 @@ class ClaimParser:
         used = (entities[0], numbers[0])
         if len(preds) != 1 or self._coverage.unplaced(question, preds[0], used):
             return ()
-        return self._claims(preds[0], *used)
+        return self._maker.claims(preds[0], *used)
 
     def _cue_words(self, pred: str) -> set[str]:
         return {s for cue in self._cues if cue.pred == pred for s in cue.stems if weight(s) >= 2}
-
-    # -- claims --------------------------------------------------------------------------------
-
-    def _fits(self, pred: str, subj: Mention, obj: Mention) -> bool:
-        if not subj.entities:
-            return False
-        if self._literal[pred]:
-            return bool(obj.number) and obj.unit in ("", self._units[pred])
-        return bool(obj.entities)
-
-    def _unit_fits(self, pred: str, question: Question) -> bool:
-        # "Is its length 766?" may mean miles, so a number must name the unit the graph counts in.
-        return {m.unit for m in question.mentions if m.number} == {self._units[pred]}
-
-    def _claims(self, pred: str, subj: Mention, obj: Mention) -> tuple[Claim, ...]:
-        claims: list[Claim] = []
-        for s in subj.entities:
-            if obj.number:
-                claims.append(Claim(s, pred, self._number(s, pred, obj.number)))
-            else:
-                claims += [Claim(s, pred, o) for o in obj.entities]
-        if len(claims) > 1:
-            # A homonym that could not even bear the predicate is not what was meant.
-            fitting = [claim for claim in claims if self._classes_fit(claim)]
-            claims = fitting or claims
-        return tuple(claims)
-
-    def _charitable(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-        """Of homonyms the one the graph relates to the other thing, if it is the only one.
-
-        Whoever asks whether the Thames rises in the Cotswolds means the Thames that has to do
-        with the Cotswolds. Numbers relate to nothing, so with them homonyms stay ambiguous.
-        """
-        if len(claims) < 2 or claims[0].pred == RDF_TYPE or self._literal[claims[0].pred]:
-            return claims
-        related = [
-            claim
-            for claim in claims
-            if self._adjacent(claim.subj, (claim.obj,)) or self._adjacent(claim.obj, (claim.subj,))
-        ]
-        return tuple(related) if len(related) == 1 else claims
-
-    def _number(self, subj: str, pred: str, digits: str) -> str:
-        """The literal a number stands for: the graph's own spelling where it has that value."""
-        index, terms = self._index, self._index.terms
-        s, p = terms.get(subj), terms.get(pred)
-        if s is not None and p is not None:
-            for o in index.objects(s, p):
-                text = terms.text(o)
-                if number(text) == float(digits):
-                    return text
-        datatype = self._literal[pred]
-        whole = not any(sign in digits for sign in ".eE")
-        if datatype not in NUMERIC or (not whole and datatype == XSD + "integer"):
-            datatype = XSD + ("integer" if whole else "decimal")
-        return literal_text(digits, datatype)
-
-    def _literal_datatype(self, pred: str) -> str:
-        """Datatype of a predicate's values; empty when they are things."""
-        p = self._index.terms.get(pred)
-        first = None if p is None else next(iter(self._index.pairs(p)), None)
-        text = "" if first is None else self._index.terms.text(first[1])
-        return parse_literal(text).datatype if text.startswith('"') else ""
-
-    def _classes(self, pred: str, end: str) -> frozenset[str]:
-        """The classes of a predicate's domain or range; failing these, of all that stands there."""
-        terms = self._index.terms
-        p, schema = terms.get(pred), terms.get(RDFS + end)
-        if p is None:
-            return frozenset()
-        if schema is not None and (stated := self._index.objects(p, schema)):
-            return frozenset(terms.text(cls) for cls in stated)
-        if self._literal[pred]:
-            return frozenset()
-        side = 0 if end == "domain" else 1
-        seen = dict.fromkeys(terms.text(pair[side]) for pair in self._index.pairs(p))
-        return frozenset(cls for iri in seen for cls in self._kb.words.types(iri))
-
-    def _classes_fit(self, claim: Claim) -> bool:
-        domain, range_ = self._ends[claim.pred]
-        if domain and self._kb.words.types(claim.subj).isdisjoint(domain):
-            return False
-        if self._literal[claim.pred]:
-            return True
-        return not range_ or not self._kb.words.types(claim.obj).isdisjoint(range_)
-
-    def _allowed(self, pred: str, subj: Mention, obj: Mention) -> bool:
-        objects = obj.entities or (obj.number,)
-        return any(self._classes_fit(Claim(s, pred, o)) for s in subj.entities for o in objects)
 
 
 def _says_more(words: list[str]) -> str:
