@@ -112,7 +112,7 @@ def references(
     deaths=st.lists(st.tuples(st.integers(0, 12), st.floats(0, 1)), max_size=3),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=60)
+@settings(max_examples=80)
 def test_any_split_any_death_any_order_any_concurrency(
     references: dict[tuple[int, int], tuple[bytes, Any]],
     shards: int,
