@@ -236,7 +236,7 @@ def _system_notes(policy: str, name: str, system: SystemReport, *, first: bool) 
             f"{name} answered each card {system.repeats} times: its counts are of replies, and its "
             "intervals take all replies to the cards of a cluster together."
         )
-    if first and system.confidence and system.calibration and system.confidence.reason:
+    if first and system.confidence and system.calibration and system.confidence.missing:
         yield f"Calibration of {name}: {system.confidence.reason}."
     if policy == "published" and unread["INVALID"] + unread["ERROR"]:
         yield f"Policy published counts the INVALID and ERROR replies of {name} as answers."

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from eval.compare import compare_systems
+from eval.metrics.console import summary, tables
+from eval.metrics.measuring import measure
+from eval.metrics.observations import read_observations
+from eval.metrics.record import MetricsReport, SystemReport
+from eval.metrics.samples import Plan, Samples
+from eval.metrics.signature import Signature
+from eval.stats.calibration import calibration_error, equal_width_bins
+from eval.stats.effects import wilcoxon
+from eval.stats.selective import risk_coverage
+from kg.claims import GOLD_OF_LABEL
+
+QUICK = Plan(resamples=300)
+
+
+def rows_of(
+    system: str, skill: float, *, repeats: int = 1, cards: int = 150
+) -> list[dict[str, Any]]:
+    rng = random.Random(f"{system}")
+    rows = []
+    for n in range(cards):
+        label = "ECU"[n % 3]
+        gold = GOLD_OF_LABEL[label]
+        easy = rng.random() < skill
+        for repeat in range(repeats):
+            sure = round(rng.uniform(0.5, 1), 3)
+            right = rng.random() < (0.9 if easy else 0.3) * sure + 0.1
+            rows.append(
+                {
+                    "id": f"{n:04d}",
+                    "system": system,
+                    "gold": gold,
+                    "label": label,
+                    "pred": gold if right else rng.choice(["YES", "NO", "UNKNOWN", "INVALID"]),
+                    "confidence": sure,
+                    "kind": f"kind{label}",
+                    "cluster": f"s{n // 2}",
+                    "difficulty": ("easy", "hard")[n % 2],
+                    "cards": "0123456789ab",
+                    "repeat": repeat,
+                }
+            )
+    return rows
+
+
+def report_of(path: Path, rows: list[dict[str, Any]]) -> MetricsReport:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return measure(read_observations([path]), QUICK)
+
+
+def system_of(report: MetricsReport, name: str, policy: str = "licensed") -> SystemReport:
+    return report.policies[policy].systems[name]
+
+
+def test_calibration_is_that_of_the_readable_replies(tmp_path: Path) -> None:
+    rows = rows_of("a", 0.7)
+    report = report_of(tmp_path / "r.jsonl", rows)
+    system = system_of(report, "a")
+    readable = [row for row in rows if row["pred"] != "INVALID"]
+    sure = np.array([row["confidence"] for row in readable])
+    right = np.array([float(row["pred"] == row["gold"]) for row in readable])
+    calibration, selective = system.calibration, system.selective
+    assert calibration is not None
+    assert selective is not None
+    assert system.confidence is not None
+    assert (system.confidence.given, system.confidence.missing) == (len(readable), 0)
+    assert system.confidence.unreadable == len(rows) - len(readable)
+    expected = calibration_error(sure, right, equal_width_bins(sure))
+    assert calibration.ece.value == pytest.approx(expected)
+    assert calibration.accuracy == pytest.approx(right.mean())
+    curve = risk_coverage(sure, right)
+    assert selective.aurc.value == pytest.approx(curve.aurc())
+    assert selective.augrc.value == pytest.approx(curve.augrc())
+    assert selective.aurc_best <= curve.aurc() <= 1
+    for bins in (calibration.bins, calibration.bins_equal_mass):
+        assert sum(one.n for one in bins) == calibration.n == selective.n == len(readable)
+        assert sum(one.n_right for one in bins) == right.sum()
+        for one in bins:
+            assert one.low <= one.confidence <= one.high
+            assert one.accuracy_low <= one.accuracy <= one.accuracy_high
+    assert [one.low for one in calibration.bins] == [0.5, 0.6, 0.7, 0.8, 0.9]
+    for value in (calibration.ece, calibration.brier, selective.aurc, selective.augrc):
+        assert value.low is not None
+        assert value.value is not None
+        assert value.high is not None
+        assert value.low <= value.value <= value.high
+    assert calibration.ece.method == "bootstrap-union"
+    assert calibration.ece.signature.startswith(
+        f"ECE|cards:0123456789ab|bins:10-equal-width|replies:{len(readable)}|policy:licensed|boot:"
+    )
+    assert selective.points[-1].coverage == 1
+    assert selective.points[-1].risk == pytest.approx(1 - right.mean())
+    # Where label and gold agree, both policies see the same replies as right.
+    other = system_of(report, "a", "published").calibration
+    assert other is not None
+    assert other.ece.value == calibration.ece.value
+    assert "|policy:published|" in other.ece.signature
+
+
+def test_without_confidence_there_is_a_reason_instead(tmp_path: Path) -> None:
+    rows = rows_of("none", 0.7) + rows_of("some", 0.7)
+    for number, row in enumerate(rows):
+        if row["system"] == "none" or number % 3 == 0:
+            row["confidence"] = None
+    report = report_of(tmp_path / "r.jsonl", rows)
+    none, some = system_of(report, "none"), system_of(report, "some")
+    assert none.calibration is none.selective is None
+    assert none.confidence is not None
+    assert none.confidence.given == 0
+    assert none.confidence.reason == "no reply carries a confidence"
+    assert some.calibration is not None
+    assert some.confidence is not None
+    assert some.confidence.missing > 30
+    assert "carry no confidence and are left out" in some.confidence.reason
+    assert any(note.startswith("Calibration of some: ") for note in report.notes)
+    assert not any(note.startswith("Calibration of none") for note in report.notes)
+    assert msgspec.json.decode(msgspec.json.encode(report), type=MetricsReport) == report
+    said = list(summary(report))
+    assert sum(line.startswith("confidence: ") for line in said) == 1
+    assert any(not isinstance(p, str) and "confidence" in str(p.title) for p in tables(report))
+
+
+def test_a_system_that_is_always_right_and_sure_gets_no_false_certainty(tmp_path: Path) -> None:
+    rows = rows_of("a", 1.0)
+    for row in rows:
+        row["pred"], row["confidence"] = row["gold"], 1.0
+    system = system_of(report_of(tmp_path / "r.jsonl", rows), "a")
+    assert system.calibration is not None
+    assert system.selective is not None
+    for value in (system.calibration.ece, system.calibration.brier, system.selective.aurc):
+        assert value.value == 0
+        assert (value.low, value.high, value.method) == (None, None, "none")
+    assert system.calibration.bins[0].accuracy_low < 0.98
+
+
+def test_repeated_replies_are_counted_but_not_taken_for_cards(tmp_path: Path) -> None:
+    once = [row for row in rows_of("a", 0.7, repeats=5) if row["repeat"] == 0]
+    same = [{**row, "repeat": repeat} for row in once for repeat in range(5)]
+    alone = system_of(report_of(tmp_path / "r.jsonl", once), "a")
+    report = report_of(tmp_path / "r.jsonl", same)
+    copied = system_of(report, "a")
+    assert (copied.repeats, copied.n_cards, alone.repeats) == (5, 150, 1)
+    assert sum(sum(row.values()) for row in copied.table.values()) == 750
+    for name, value in copied.metrics.items():
+        before = alone.metrics[name]
+        assert value.value == before.value
+        assert (value.worst, value.best) == (before.worst, before.best)
+        # Five copies of each reply are no more evidence than one.
+        assert value.method.startswith("bootstrap") or value.method == "wilson-edge"
+        assert "|repeats:5|" in value.signature
+        if "bootstrap-percentile" in before.intervals:
+            percentile = value.intervals["bootstrap-percentile"]
+            assert percentile == pytest.approx(before.intervals["bootstrap-percentile"])
+    for kind, group in copied.per_kind.items():
+        accuracy = group.metrics["accuracy"]
+        assert accuracy.method == "wilson-edge"
+        assert accuracy.low is not None
+        before = alone.per_kind[kind].metrics["accuracy"]
+        assert before.low is not None
+        assert accuracy.low <= before.low + 1e-9
+    assert copied.calibration is not None
+    assert alone.calibration is not None
+    assert copied.calibration.ece.value == pytest.approx(alone.calibration.ece.value)
+    assert copied.calibration.ece_expected == alone.calibration.ece_expected
+    for one, before in zip(copied.calibration.bins, alone.calibration.bins, strict=True):
+        assert (one.accuracy_low, one.accuracy_high) == pytest.approx(
+            (before.accuracy_low, before.accuracy_high)
+        )
+    assert copied.self_consistency is not None
+    readable = [row for row in once if row["pred"] != "INVALID"]
+    assert copied.self_consistency.value == pytest.approx(len(readable) / 150)
+    assert alone.self_consistency is None
+    assert any("answered each card 5 times" in note for note in report.notes)
+    assert any(line.startswith("repeats: a  5 a card") for line in summary(report))
+
+
+def test_self_consistency_counts_cards_with_one_answer(tmp_path: Path) -> None:
+    rows = rows_of("a", 0.7, repeats=3)
+    value = system_of(report_of(tmp_path / "r.jsonl", rows), "a").self_consistency
+    by_card: dict[str, set[str]] = {}
+    for row in rows:
+        by_card.setdefault(row["id"], set()).add(row["pred"])
+    same = sum(len(preds) == 1 and preds != {"INVALID"} for preds in by_card.values())
+    assert value is not None
+    assert (value.numerator, value.denominator) == (same, 150)
+
+
+def test_repeated_systems_are_compared_by_signed_ranks(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    rows = rows_of("good", 0.95, repeats=4) + rows_of("poor", 0.3, repeats=2)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    samples = Samples(read_observations([path]), Plan(policies=("licensed",), resamples=300))
+    base = Signature(metric="", cards="", policy="", resamples=300, seed=1, version="0")
+    found = {one.metric: one for one in compare_systems(samples, signature=base)}
+    accuracy = found["accuracy"]
+    assert accuracy.test == "wilcoxon"
+    assert accuracy.discordant is None
+    means: dict[str, dict[str, list[bool]]] = {"good": {}, "poor": {}}
+    for row in rows:
+        means[row["system"]].setdefault(row["id"], []).append(row["pred"] == row["gold"])
+    differences = np.array(
+        [np.mean(means["good"][card]) - np.mean(means["poor"][card]) for card in means["good"]]
+    )
+    assert accuracy.p == pytest.approx(wilcoxon(differences).p)
+    assert accuracy.difference == pytest.approx(differences.mean())
+    assert accuracy.cohens_d == pytest.approx(differences.mean() / differences.std(ddof=1))
+    assert accuracy.better == "good"
+    assert found["AP"].test == "cluster-bootstrap"
