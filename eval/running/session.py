@@ -75,6 +75,7 @@ class Session:
         self._save = save
         self._errors = 0
         """Errors since the last other answer."""
+        self._has_called = False
         self._next_checkpoint = time.monotonic() + CHECKPOINT_S
 
     def run(
@@ -125,6 +126,10 @@ class Session:
 
     def _take(self, question: Question, answered: Answered, calls: CallLog) -> None:
         """Keeps one answer, and ends the session if it is the one too many."""
+        if calls.calls and not self._has_called:
+            # Before its first row, so that what the server turned out to be outlives a kill.
+            self._has_called = True
+            self._save("running")
         self._journal.append(question.place, answered.outcome, answered.line)
         self._meter.answered(answered.outcome, answered.usage, calls)
         failed = answered.outcome == self._error

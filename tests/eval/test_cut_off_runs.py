@@ -29,9 +29,8 @@ from eval.manifest import read_manifest
 CARDS, REPEATS, AT_ONCE = 20, 2, 8
 ROWS = CARDS * REPEATS
 KILLS = 50
-OF_THE_MOMENT = {"results", "started", "ended", "resumed", "observed"}
-"""What a manifest says of when and where rather than of what; and what was seen of the server,
-which is written now and then only, so that a killed session may have seen more."""
+OF_THE_MOMENT = {"results", "started", "ended", "resumed"}
+"""What a manifest says of when and where rather than of what."""
 DONE_IN_ALL = {"replies", "cached", "retries", "spent_usd"}
 """Sums of a manifest over what was done, and not over the rows: asking again adds to them."""
 
