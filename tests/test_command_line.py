@@ -31,6 +31,10 @@ SCRIPTS = {
     "gate": "eval/gate_runs.py",
     "audit": "cards/audit_labels.py",
     "systems": "eval/list_systems.py",
+    "guard": "eval/guard_text.py",
+    "merge": "eval/merge_runs.py",
+    "power": "eval/power_analysis.py",
+    "test-connection": "eval/check_connection.py",
 }
 SEED_FLAGS = {
     "cards": "--kg --pred --pred-label --num-per-type --out --seed --subj-hint",
