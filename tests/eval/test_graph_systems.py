@@ -223,14 +223,14 @@ def test_cards_that_know_their_graph_are_asked_of_it(
     assert capsys.readouterr().err == ""
 
 
-def test_rag_can_retrieve_by_embeddings(
-    options: SystemOptions, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def letters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replaces the embedder by counts of letters; returns the models that were asked for."""
     import numpy as np
 
     from retrieval import dense
 
-    def letters(texts: Sequence[str]) -> np.ndarray:
+    def encode(texts: Sequence[str]) -> np.ndarray:
         rows = [[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
         return np.array(rows, dtype=np.float32)
 
@@ -238,13 +238,36 @@ def test_rag_can_retrieve_by_embeddings(
 
     def load_embedder(model: str) -> dense.Embedder:
         asked.append(model)
-        return dense.Embedder(letters, "letters", "ab" * 32)
+        return dense.Embedder(encode, "letters", "ab" * 32)
 
     monkeypatch.setattr(dense, "load_embedder", load_embedder)
+    return asked
+
+
+def test_rag_can_retrieve_by_embeddings(
+    options: SystemOptions, cards: Path, tmp_path: Path, letters: list[str]
+) -> None:
     told = replace(
         options, settings={"retriever": "dense", "embedder": "some/model", "top_k": "20"}
     )
     assert answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
     retriever = read_manifest(tmp_path / "r.manifest.json").params["retriever"]
-    assert asked == ["some/model"]
+    assert letters == ["some/model"]
     assert retriever == {"name": "dense", "embedder": "letters", "weights_sha256": "ab" * 32}
+
+
+def test_rag_can_fuse_both(
+    options: SystemOptions, cards: Path, tmp_path: Path, letters: list[str]
+) -> None:
+    def told(**settings: str) -> list[str]:
+        out = tmp_path / f"{'-'.join(settings.values())}.jsonl"
+        return answers("rag", replace(options, settings={**settings, "top_k": "2"}), cards, out)
+
+    both = told(retriever="hybrid", fusion="linear", dense_weight="0.25")
+    retriever = read_manifest(tmp_path / "hybrid-linear-0.25.manifest.json").params["retriever"]
+    assert (retriever["method"], retriever["weights"]) == ("linear", [0.75, 0.25])
+    assert [part["name"] for part in retriever["retrievers"]] == ["bm25", "dense"]
+    assert both[0] == "YES"
+    # With all the weight on one of them, the other must make no difference.
+    assert told(retriever="hybrid", dense_weight="0") == told(retriever="bm25")
+    assert told(retriever="hybrid", dense_weight="1") == told(retriever="dense")
