@@ -140,3 +140,48 @@ def test_hostile_repetition_ends(piece: str) -> None:
 
 def test_replies_of_absurd_length_are_invalid() -> None:
     assert read_reply("yes" + " " * MAX_REPLY).pred == "INVALID"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Ne, ne znam.", "Не, не знам.", "Ne, to ne vem.", "Nie, neviem.", "Non, non o sei."),
+        *(
+            "No, no ho sé.",
+            "Non lo so, no.",
+            "No, no lo sé.",
+            "No sé.",
+            "Nein, das weiß ich nicht.",
+        ),
+        *(
+            "Nee, dat weet ik niet.",
+            "Nej, det ved jeg ikke.",
+            "Nej, jag vet inte.",
+            "Nei, vet ikke.",
+        ),
+        *(
+            "Nie, nie wiem.",
+            "Ne, nevím.",
+            "Нет, не знаю.",
+            "Ні, не знаю.",
+            "Não, não sei.",
+            "Nu, nu știu.",
+        ),
+        *(
+            "Nem, nem tudom.",
+            "Όχι, δεν ξέρω.",
+            "Hayır, bilmiyorum.",
+            "لا، لا أعلم.",
+            "نه، نمی دانم.",
+        ),
+        *("לא, אני לא יודע.", "नहीं, मुझे नहीं पता।", "不，我不知道。", "いいえ、わかりません。"),
+        *(
+            "아니요, 모르겠습니다.",
+            "Tidak, saya tidak tahu.",
+            "Không, tôi không biết.",
+            "En, en tiedä.",
+        ),
+    ],
+)
+def test_i_do_not_know_is_never_no_even_behind_one(text: str) -> None:
+    assert read_reply(text).pred in ("UNKNOWN", "INVALID")
