@@ -208,7 +208,7 @@ def _bin(
     edges: tuple[float, float] | None = None,
 ) -> ReliabilityBin:
     sure, right = replies.confidences[inside], replies.right[inside]
-    accuracy, trials = float(right.mean()), int(np.unique(cards[inside]).size)
+    accuracy, trials = float(right.mean()), len(set(cards[inside].tolist()))
     low, high = wilson(accuracy * trials, trials, confidence)
     start, end = edges or (float(sure.min()), float(sure.max()))
     return ReliabilityBin(

@@ -1,0 +1,190 @@
+"""Metrics with 2,000 cluster resamples, against a plain numpy loop and scipy's bootstrap.
+
+    python benchmarks/bench_metrics.py --systems 20 --cards 10000
+    python benchmarks/bench_metrics.py --systems 20 --cards 10000 --confidences
+
+Ours is the whole process ``epoche metrics``: reading, all metrics, writing. The rivals get one
+metric of one system at a time from counts that are already in memory, as anyone would write it;
+they are run on some statistics and their time per statistic is printed beside ours. Intervals
+must agree on the same stream of draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from scipy import stats
+
+from eval.metrics.abstention import SYSTEM_METRICS, metrics
+from eval.metrics.observations import read_observations
+from eval.metrics.record import MetricsReport, read_metrics
+from eval.metrics.samples import Plan, Samples
+from kg.claims import GOLD_OF_LABEL
+
+RESAMPLES, SEED = 2000, 12345
+
+
+def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> list[Path]:
+    """One file a system, two cards a subject; skill rises from system to system."""
+    rng = random.Random(1)
+    paths = []
+    for system in range(systems):
+        rows = []
+        for card in range(cards):
+            label = "ECU"[card % 3]
+            gold = GOLD_OF_LABEL[label]
+            sure = round(rng.random(), 6)
+            right = rng.random() < 0.3 + 0.3 * sure + 0.4 * system / systems
+            pred = gold if right else rng.choice(["YES", "NO", "UNKNOWN", "INVALID"])
+            rows.append(
+                {
+                    "id": f"{card:016x}",
+                    "system": f"system{system:02d}",
+                    "gold": gold,
+                    "label": label,
+                    "pred": pred,
+                    "pass": pred == gold,
+                    "confidence": sure if confidences else None,
+                    "raw": "The Example flows into the Sample, as fact 3 says. " * 3,
+                    "latency_s": 0.412,
+                    "usage": {"prompt_tokens": 211, "completion_tokens": 14, "cost_usd": 0.00004},
+                    "error": None,
+                    "kind": ("asserted", "functional", "absent")[card % 3],
+                    "cluster": f"https://epoche.example/rivers/{card // 2}",
+                    "difficulty": ("easy", "medium", "hard")[card % 7 % 3],
+                    "cards": "0123456789ab",
+                }
+            )
+        path = folder / f"system{system:02d}.jsonl"
+        path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        paths.append(path)
+    return paths
+
+
+def run_ours(paths: list[Path], out: Path) -> tuple[float, float, float]:
+    """Wall seconds, CPU seconds and peak megabytes of the whole process."""
+    flags = [flag for path in paths for flag in ("--results", str(path))]
+    command = [sys.executable, "-m", "epoche", "metrics", *flags, "--out", str(out)]
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=dict(os.environ))
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"epoche metrics ended with {process.returncode}")
+    wall = time.perf_counter() - start
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def numpy_loop(tops: np.ndarray, bottoms: np.ndarray) -> tuple[float, float]:
+    """Percentile interval, one resample after the other."""
+    rng = np.random.default_rng(SEED)
+    ratios = []
+    for _ in range(RESAMPLES):
+        drawn = rng.integers(0, len(tops), len(tops))
+        bottom = bottoms[drawn].sum()
+        ratios.append(tops[drawn].sum() / bottom if bottom else np.nan)
+    low, high = np.nanquantile(ratios, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def scipy_bootstrap(tops: np.ndarray, bottoms: np.ndarray) -> tuple[float, float]:
+    """BCa interval by ``scipy.stats.bootstrap``."""
+
+    def ratio(drawn: np.ndarray, axis: int = -1) -> np.ndarray:
+        places = drawn.astype(int)
+        result: np.ndarray = tops[places].sum(axis=axis) / bottoms[places].sum(axis=axis)
+        return result
+
+    found = stats.bootstrap(
+        (np.arange(len(tops)),),
+        ratio,
+        n_resamples=RESAMPLES,
+        method="BCa",
+        batch=100,
+        rng=np.random.default_rng(SEED),
+    ).confidence_interval
+    return float(found.low), float(found.high)
+
+
+def main() -> None:
+    """Writes the files, runs everything, prints a table, and fails if intervals differ."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--systems", type=int, default=20)
+    parser.add_argument("--cards", type=int, default=10_000)
+    parser.add_argument("--confidences", action="store_true", help="ECE, Brier, AURC … as well")
+    parser.add_argument("--runs", type=int, default=3, help="of ours; the quickest counts")
+    parser.add_argument("--rival-statistics", type=int, default=6)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write_results(Path(folder), args.systems, args.cards, args.confidences)
+        out = Path(folder) / "metrics.json"
+        wall, cpu, memory = min(run_ours(paths, out) for _ in range(args.runs))
+        report = read_metrics(out)
+        count = statistics_in(report)
+        print(
+            f"{args.systems} systems x {args.cards} cards, {report.n_clusters} clusters, "
+            f"{RESAMPLES} resamples, {count} bootstrapped statistics"
+        )
+        print(f"ours, whole process: {wall:.2f} s wall, {cpu:.2f} s CPU, {memory:.0f} MB")
+        print(f"  {1000 * cpu / count:.2f} ms a statistic, reading and writing included")
+        rivals(report, paths[0], args.rival_statistics, cpu / count)
+
+
+def statistics_in(report: MetricsReport) -> int:
+    """How many numbers were resampled: each metric of each policy, system and difficulty."""
+    blocks = [
+        value
+        for part in report.policies.values()
+        for system in part.systems.values()
+        for values in (system.metrics, *(g.metrics for g in system.per_difficulty.values()))
+        for value in values.values()
+    ]
+    confident = {
+        name: system
+        for part in report.policies.values()
+        for name, system in part.systems.items()
+        if system.calibration
+    }
+    return len(blocks) + 5 * len(confident)
+
+
+def rivals(report: MetricsReport, path: Path, some: int, ours: float) -> None:
+    """Times both rivals on some metrics of one system, and compares their intervals with ours."""
+    plan = Plan(policies=("licensed",), resamples=RESAMPLES, seed=SEED)
+    samples = Samples(read_observations([path]), plan)
+    (system,) = samples.observations.preds
+    counts = samples.resampled("licensed", system).per_cluster
+    known = report.policies["licensed"].systems[system].metrics
+    chosen = [
+        metric
+        for metric in metrics(SYSTEM_METRICS, "licensed")
+        if "bootstrap-bca" in known[metric.name].intervals
+    ][:some]
+    for name, method, rival in (
+        ("numpy loop", "bootstrap-percentile", numpy_loop),
+        ("scipy.stats.bootstrap", "bootstrap-bca", scipy_bootstrap),
+    ):
+        start = time.process_time()
+        found = [rival(counts @ one.numerator, counts @ one.denominator) for one in chosen]
+        seconds = (time.process_time() - start) / len(chosen)
+        expected = [known[one.name].intervals[method] for one in chosen]
+        if not np.allclose(found, expected, rtol=0, atol=1e-9):
+            raise SystemExit(f"{name} disagrees: {json.dumps([found, expected])}")
+        print(
+            f"{name}: {1000 * seconds:.0f} ms CPU a statistic from counts in memory, "
+            f"{seconds / ours:.0f} x ours; {len(chosen)} intervals agree to 1e-9"
+        )
+
+
+if __name__ == "__main__":
+    main()
