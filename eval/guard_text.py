@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg.base.console import run_script, say, say_json
-from kg.base.options import DomainName, EngineName, GraphFiles, ShapesEngine, ShapesFiles
+from kg.base.options import (
+    DomainName,
+    EngineName,
+    GraphFiles,
+    ModelName,
+    ShapesEngine,
+    ShapesFiles,
+)
+
+if TYPE_CHECKING:
+    from eval.guard.licensing import Event
+    from eval.guard.stream import Guard
 
 _CHUNK = 65_536
 
@@ -19,6 +30,11 @@ def main(
         list[Path] | None,
         typer.Argument(metavar="[FILE]...", help="Text files; standard input when none is given."),
     ] = None,
+    ask: Annotated[
+        str | None,
+        typer.Option(metavar="PROMPT", help="Guard what a model replies to this, as it writes."),
+    ] = None,
+    model: ModelName = None,
     kg: GraphFiles = None,
     shapes: ShapesFiles = None,
     domain: DomainName = None,
@@ -46,6 +62,10 @@ def main(
 
     if report is not None:
         check_output(report, [*(files or ()), *(kg or ()), *(shapes or ())])
+    if ask is not None and files:
+        raise typer.BadParameter("give text files or --ask, not both")
+    if ask is None and model is not None:
+        raise typer.BadParameter("--model needs --ask, the prompt that it replies to")
     from eval.guard.licensing import Policy
     from eval.guard.report import Tally
     from eval.guard.stream import Guard
@@ -56,12 +76,19 @@ def main(
     )
     guard = Guard(base, Policy(strict=strict, pass_unread=pass_unread))
     tally = Tally(guard)
-    for event in guard.events(_chunks(files or ())):
+
+    def show(event: Event) -> None:
         tally.add(event)
         if as_json:
             say_json(to_json_bytes(event).decode())
         else:
             say(event.text, end="")
+
+    if ask is None:
+        for event in guard.events(_chunks(files or ())):
+            show(event)
+    else:
+        _guard_reply(guard, ask, model, show)
     if report is not None:
         write_text_atomic(report, to_json_bytes(tally.report(), indent=2).decode() + "\n")
     if fail and tally.withheld:
@@ -69,6 +96,23 @@ def main(
             f"{tally.withheld} of {tally.clauses} clauses were withheld",
             hint="--json or --report says which, and why.",
         )
+
+
+def _guard_reply(
+    guard: Guard, prompt: str, model: str | None, show: Callable[[Event], None]
+) -> None:
+    """Shows a model's reply while it is being written, guarded."""
+    import asyncio
+
+    from eval.llm import ClientOptions, ModelClient
+
+    async def relay() -> None:
+        async with ModelClient.open(ClientOptions(model=model)) as client:
+            reply = client.stream([{"role": "user", "content": prompt}])
+            async for event in guard.events_async(reply):
+                show(event)
+
+    asyncio.run(relay())
 
 
 def _chunks(files: Sequence[Path]) -> Iterator[str]:

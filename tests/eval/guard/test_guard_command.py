@@ -1,10 +1,14 @@
 """``epoche guard`` on the command line: streams, events, report, exit codes."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from servers.behaviours import reply
+from servers.scripted_server import ScriptedServer
 from typer.testing import CliRunner
 
 from epoche.cli import app
@@ -77,3 +81,36 @@ def test_failures_have_their_codes(tmp_path: Path) -> None:
     assert code(str(file), "--report", str(file)) == 15
     assert code(str(file), "--domain", "nowhere") == 10
     assert code(str(file), "--strict", "--domain", "mayors") == 0
+
+
+def ask(server: ScriptedServer, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    named = {"EPOCHE_BASE_URL": server.base_url, "EPOCHE_API_KEY": server.api_key}
+    return subprocess.run(
+        [sys.executable, "-m", "epoche", "guard", "--ask", "Where do rivers end?", *arguments],
+        capture_output=True,
+        check=False,
+        env={**os.environ, **named},
+    )
+
+
+def test_a_model_s_reply_is_guarded_as_it_is_written(scripted_server: ScriptedServer) -> None:
+    scripted_server.behave([reply(lambda _: TEXT)])
+    done = ask(scripted_server, "--model", f"custom/{scripted_server.model}")
+    assert done.stdout.decode() == WANTED
+    assert done.returncode == 0
+    sent = scripted_server.requests[0].body
+    assert sent["stream"] is True
+    assert sent["messages"] == [{"role": "user", "content": "Where do rivers end?"}]
+
+
+def test_a_model_that_cannot_be_used_lets_nothing_pass(scripted_server: ScriptedServer) -> None:
+    done = ask(scripted_server, "--model", "nobody/nothing")
+    assert done.returncode == 23
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize("arguments", [["--ask", "Hm?", __file__], ["--model", "custom/x"]])
+def test_prompt_and_text_exclude_each_other(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert b"--ask" in done.stderr
