@@ -159,57 +159,6 @@ def test_quantiles_are_numpy_s(seed: int, confidence: float) -> None:
         assert found.intervals(confidence).percentile[:, column] == pytest.approx(expected)
 
 
-def coverage(rate: float, count: int, runs: int, seed: int) -> tuple[float, float]:
-    """Share of simulated samples whose Wilson and whose percentile interval hold the truth."""
-    rng = np.random.default_rng(seed)
-    by_wilson = by_bootstrap = 0
-    for run in range(runs):
-        right = (rng.random((count, 1)) < rate).astype(float)
-        data = np.concatenate([right, 1 - right], axis=1)
-        low, high = wilson(float(right.sum()), count)
-        by_wilson += low <= rate <= high
-        one = ratio_distribution(
-            Resampled(data, resampled_sums(data, Draws(len(data), 300, run))),
-            np.eye(1, 2),
-            np.ones((1, 2)),
-        )
-        low, high = one.intervals().percentile[:, 0]
-        by_bootstrap += low <= rate <= high
-    return by_wilson / runs, by_bootstrap / runs
-
-
-def test_wilson_covers_where_the_bootstrap_does_not() -> None:
-    by_wilson, by_bootstrap = coverage(0.98, 30, 400, 1)
-    assert by_wilson > 0.94
-    assert by_bootstrap < 0.60
-
-
-def test_both_cover_in_the_middle() -> None:
-    by_wilson, by_bootstrap = coverage(0.6, 120, 400, 2)
-    assert 0.92 < by_wilson < 0.98
-    assert 0.91 < by_bootstrap < 0.98
-
-
-def test_clusters_that_go_together_need_the_cluster_bootstrap() -> None:
-    # Ten cards a cluster, all right or all wrong: the cards carry a tenth of their number.
-    rng = np.random.default_rng(4)
-    by_wilson = by_clusters = 0
-    for run in range(300):
-        right = 10.0 * (rng.random((60, 1)) < 0.5)
-        data = np.concatenate([right, 10 - right], axis=1)
-        low, high = wilson(float(right.sum()), 600)
-        by_wilson += low <= 0.5 <= high
-        one = ratio_distribution(
-            Resampled(data, resampled_sums(data, Draws(len(data), 300, run))),
-            np.eye(1, 2),
-            np.ones((1, 2)),
-        )
-        low, high = one.intervals().bca[:, 0]
-        by_clusters += low <= 0.5 <= high
-    assert by_wilson / 300 < 0.6
-    assert by_clusters / 300 > 0.9
-
-
 def test_tidy_keeps_twelve_digits() -> None:
     assert tidy(1 / 3) == 0.333333333333
     assert tidy(0.0) == 0.0
