@@ -167,7 +167,8 @@ class _Maker:
         if world.closed.has(s, self.p, wrong):
             return None
         truths = self.ground.objects(s)
-        if world.same_name(wrong, truths) and world.label(wrong) in map(world.label, truths):
+        namesakes = world.namesakes(wrong).intersection(truths)
+        if namesakes and world.label(wrong) in map(world.label, truths):
             # Same name, another thing: only fair where the words on the card tell them apart.
             names = {world.kb.words.name(texts[t]) for t in truths}
             if world.kb.words.name(texts[wrong]) in names:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from random import Random
 from typing import Literal
@@ -39,6 +40,7 @@ class Pool:
         self.p = p
         self.varying = varying
         self.hint = hint.casefold()
+        self._listed: dict[tuple[bool, int], list[int]] = {}
 
     def triple(self, x: int, a: int) -> tuple[int, int, int]:
         """The triple that has ``x`` on the varying side."""
@@ -52,17 +54,26 @@ class Pool:
         """Whether the graph states it."""
         return self.world.graph.has(*self.triple(x, a))
 
-    def anchors_of(self, x: int) -> list[int]:
+    def anchors_of(self, x: int) -> Sequence[int]:
         """All anchors of ``x`` in the closure: its true values, seen from the varying side."""
-        index = self.world.closed
-        found = index.objects(x, self.p) if self.varying == "subj" else index.subjects(self.p, x)
-        return list(found)
+        index, forward = self.world.closed, self.varying == "subj"
+        found = index.objects(x, self.p) if forward else index.subjects(self.p, x)
+        return self._sequence(found, x, forward)
 
-    def holders_of(self, a: int) -> list[int]:
+    def holders_of(self, a: int) -> Sequence[int]:
         """All ``x`` that hold with the anchor in the closure."""
-        index = self.world.closed
-        found = index.subjects(self.p, a) if self.varying == "subj" else index.objects(a, self.p)
-        return list(found)
+        index, forward = self.world.closed, self.varying == "subj"
+        found = index.subjects(self.p, a) if forward else index.objects(a, self.p)
+        return self._sequence(found, a, not forward)
+
+    def _sequence(self, found: Collection[int], term: int, objects: bool) -> Sequence[int]:
+        """Values to draw from by number; those of a hub are listed once, not at every draw."""
+        if not isinstance(found, dict):
+            return found  # type: ignore[return-value]  # a cell is a tuple, a list or a dictionary
+        listed = self._listed.get((objects, term))
+        if listed is None:
+            listed = self._listed[objects, term] = list(found)
+        return listed
 
     @cached_property
     def heads(self) -> list[int]:

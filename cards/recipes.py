@@ -25,7 +25,9 @@ OTHER = "other"
 MAX_HOPS = 3
 DRAWS = 12
 """Random candidates looked at for one role."""
-RANKED = 6
+NUMBERS = 48
+"""Random bounds looked at for one on the wrong side of a value: most are on the right one."""
+RANKED = 4
 """So many of those that fit are compared for the most alike one."""
 
 
@@ -74,25 +76,32 @@ class Recipes:
         others = rng.sample(others, min(NAME_SAMPLE, len(others)))
         names = [x for x in dict.fromkeys([*drawn, *others]) if x is not None]
         self._telling = telling_words(self.world, names)
+        anchors = pool.anchors_of
+        self._chained = any(anchors(a) for x in names for a in itertools.islice(anchors(x), 1))
+        """Whether what holds leads on from an anchor to another, judged by a sample."""
         self._deniers = list(self.world.denials)
         self._told: dict[int, tuple[frozenset[str], int]] = {}
         self._with_bound: dict[int, list[int]] = {}
 
     @property
     def families(self) -> dict[str, Drawer]:
-        """Name → how to draw a proposal."""
-        found: dict[str, Drawer] = {
-            DENIED: self.denied,
-            ASYMMETRIC: lambda: self.downstream(1),
-            CYCLE: lambda: self.downstream(2 + self.rng.randrange(MAX_HOPS - 1)),
-            NUMERIC: self.numeric,
+        """Name → how to draw a proposal, of those the predicate has anything to draw from."""
+        found: dict[str, Drawer] = {}
+        if self.single and self.e_kinds and self.pool.without:
+            found[FUNCTIONAL] = self.functional
+        if self._denied:
+            found[DENIED] = self.denied
+        if self._chained:
+            found[ASYMMETRIC] = lambda: self.downstream(1)
+            found[CYCLE] = lambda: self.downstream(2 + self.rng.randrange(MAX_HOPS - 1))
+        if self._bounds:
+            found[NUMERIC] = self.numeric
+        return {
+            **found,
             ALIEN: self.alien,
             IRREFLEXIVE: self.irreflexive,
             OTHER: self.other,
         }
-        if self.single:
-            found = {FUNCTIONAL: self.functional, **found}
-        return found
 
     # -- the parts of a triplet ------------------------------------------------------------------
 
@@ -125,11 +134,11 @@ class Recipes:
         if like is None:
             pair = self.pool.draw_pair(self.rng, kind)
             return pair if pair and self._fresh(*pair) else None
-        drawn = [self.pool.draw_pair(self.rng, kind) for _ in range(DRAWS)]
         told = self.telling(like)
         seen: set[int] = set()
         wanted: dict[int, int] = {}
-        for pair in drawn:
+        for _ in range(DRAWS):
+            pair = self.pool.draw_pair(self.rng, kind)
             if pair is None or like in pair or pair[0] in self.used or pair[0] in seen:
                 continue
             x, a = pair
@@ -191,19 +200,26 @@ class Recipes:
         self, draw: Callable[[], int | None], like: int | None, anchor: int | None
     ) -> int | None:
         """Someone fresh who does not hold with the anchor and resembles ``like``."""
-        drawn = dict.fromkeys(draw() for _ in range(DRAWS))
-        fit = [x for x in drawn if x is not None and x != like and x not in self.used]
-        if anchor is not None:
-            fit = [x for x in fit if x != anchor and not self.pool.holds(x, anchor)]
+        told = None if like is None else self.telling(like)
+        seen = {like, anchor}
+        fit: list[int] = []
+        for _ in range(DRAWS):
+            x = draw()
+            if x is None or x in seen or x in self.used:
+                continue
+            seen.add(x)
+            if anchor is not None and self.pool.holds(x, anchor):
+                continue
+            if like is not None and (
+                self.telling(x) != told
+                or (anchor is not None and not self._shares_as_many(like, x, anchor))
+            ):
+                continue
+            fit.append(x)
+            if len(fit) == RANKED:
+                break
         if like is not None:
-            told = self.telling(like)
-            alike = (
-                x
-                for x in fit
-                if self.telling(x) == told
-                and (anchor is None or self._shares_as_many(like, x, anchor))
-            )
-            fit = by_likeness(self.world, self.pool.p, itertools.islice(alike, RANKED), like)
+            fit = by_likeness(self.world, self.pool.p, fit, like)
         subjects = self.pool.varying == "subj"
         return next(
             (x for x in fit if self.world.nameable(x) and (not subjects or self._meant(x))), None
@@ -216,10 +232,9 @@ class Recipes:
         core = self.stated(e, anchor)
         if core is None or c is None or u is None or len({e, c.x, u}) < 3:
             return None
-        values = self.pool.anchors_of
-        for x in (c.x, u):
-            if self.world.same_name(anchor, values(x)):
-                return None
+        namesakes = self.world.namesakes(anchor)
+        if any(self.pool.holds(x, other) for other in namesakes for x in (c.x, u)):
+            return None
         return Proposal(anchor, [Role("E", e, core), c, Role("U", u, ())], with_types)
 
     # -- one method per kind ---------------------------------------------------------------------
@@ -239,10 +254,7 @@ class Recipes:
 
     def denied(self) -> Proposal | None:
         """C: someone for whom the graph explicitly denies the anchor."""
-        denials = self._denials()
-        if not denials:
-            return None
-        fact = denials[self.rng.randrange(len(denials))]
+        fact = self._denied[self.rng.randrange(len(self._denied))]
         x, anchor = (fact.s, fact.o) if self.pool.varying == "subj" else (fact.o, fact.s)
         if not self._fresh(x, anchor):
             return None
@@ -262,40 +274,46 @@ class Recipes:
     def _true_like(self, x: int, anchor: int, among: Collection[int] | None = None) -> int | None:
         """Someone fresh who truly has the anchor and resembles ``x``."""
         told = self.telling(x)
-        holders = [
+        drawn = self.pool.holders_of(anchor)
+        if among is not None:
+            drawn = [e for e in drawn if e in among]
+        if len(drawn) > 2 * DRAWS:
+            drawn = self.rng.sample(drawn, 2 * DRAWS)
+        alike = (
             e
-            for e in self.pool.holders_of(anchor)
+            for e in drawn
             if e != x
-            and (among is None or e in among)
             and e not in self.used
             and self.telling(e) == told
             and self._shares_as_many(x, e, anchor)
-        ]
-        if len(holders) > DRAWS:
-            holders = self.rng.sample(holders, DRAWS)
+        )
+        holders = itertools.islice(alike, DRAWS)
         likest = by_likeness(self.world, self.pool.p, holders, x)
         return next((e for e in likest if self._fresh(e, anchor)), None)
 
-    def _denials(self) -> list[Fact]:
+    @cached_property
+    def _denied(self) -> list[Fact]:
         p = self.pool.p
         return [f for found in self.world.denials.values() for f in found if f.p == p]
 
     def downstream(self, hops: int) -> Proposal | None:
         """C: the reverse of what holds, over one step or several."""
-        pair = self.entailed(None)
-        if pair is None:
+        kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
+        for _ in range(DRAWS if kind else 0):
+            pair = self.pool.draw_pair(self.rng, kind)
+            way = self._way(pair[1], hops) if pair else None
+            if pair is None or way is None:
+                continue
+            e, anchor = pair
+            x = way[-1]
+            # A sea would betray itself: seas flow nowhere.
+            if e in way or x in self.used or self.world.types(x) != self.world.types(e):
+                continue
+            alike = self.telling(x) == self.telling(e) and self._shares_as_many(x, e, anchor)
+            if alike and self._fresh(e, anchor) and self._fresh(x, anchor):
+                break
+        else:
             return None
-        anchor = pair[1]
-        way = [anchor]
-        for _ in range(hops):
-            further = [y for y in self.pool.anchors_of(way[-1]) if y not in way]
-            if not further:
-                return None
-            way.append(further[self.rng.randrange(len(further))])
-        x = way[-1]
-        e = self._true_like(x, anchor) if self._fresh(x, anchor) else None
-        if e is None or e in way or self.world.types(x) != self.world.types(e):
-            return None  # A sea would betray itself: seas flow nowhere.
         facts: list[Fact] = []
         for one, two in itertools.pairwise(way):
             step = self.stated(one, two)
@@ -304,6 +322,17 @@ class Recipes:
             facts += step
         role = Role("C", x, tuple(dict.fromkeys(facts)), no_other_value=True)
         return self._triplet(anchor, e, role, self.unknown(x, anchor))
+
+    def _way(self, anchor: int, hops: int) -> list[int] | None:
+        """A random way on from an anchor, itself first, over so many other terms."""
+        way = [anchor]
+        for _ in range(hops):
+            further = self.pool.anchors_of(way[-1])
+            y = further[int(self.rng.random() * len(further))] if further else anchor
+            if y in way:
+                return None
+            way.append(y)
+        return way
 
     def numeric(self) -> Proposal | None:
         """C: a value on the wrong side of another stated value of the same subject."""
@@ -316,19 +345,17 @@ class Recipes:
             return None
         e, anchor = pair
         value = number_of(self.world.terms.text(anchor))
+        if value is None:
+            return None
         q, below = bounds[self.rng.randrange(len(bounds))]
         subjects = self._bounded(q)
-        for _ in range(DRAWS):
-            x = subjects[self.rng.randrange(len(subjects))]
+        for _ in range(NUMBERS):
+            x = subjects[int(self.rng.random() * len(subjects))]
             limit = next(iter(self.world.graph.objects(x, q)))
             bound = number_of(self.world.terms.text(limit))
-            wrong = (
-                value is not None
-                and bound is not None
-                and (value >= bound if below else value <= bound)
-            )
-            fits = x not in (e, u) and self._fresh(x, anchor) and self.telling(x) == self.telling(u)
-            if wrong and fits:
+            if bound is None or (value < bound if below else value > bound) or x in (e, u):
+                continue
+            if self.telling(x) == self.telling(u) and self._fresh(x, anchor):
                 role = Role("C", x, (Fact(x, q, limit),), no_other_value=True)
                 return self._triplet(anchor, e, role, u)
         return None

@@ -101,6 +101,8 @@ class TripletSource:
         regular = [name for name in families if name not in (*surface, OTHER)]
         if self.wanted & SURFACE_KINDS:  # Asked for by name: no small share then.
             regular, surface = [*regular, *surface], []
+        if not regular and OTHER not in self._gone:
+            regular.append(OTHER)  # Only where nothing that has a name is possible.
         done = turn = 0
         while regular:
             mirrored = not surface or done % SURFACE_EVERY != SURFACE_FIRST
@@ -140,6 +142,14 @@ class TripletSource:
         anchor, roles = proposal.anchor, proposal.roles
         if proposal.with_types or self.with_types:
             roles = [self._typed(role) for role in roles]
+        # What the facts state of others may contradict someone of whom they say nothing: that is
+        # asked before the facts are chosen.
+        graph: dict[str, Verdict] = {}
+        for role in roles:
+            if role.label == "U":
+                graph["U"] = self.prover.on_graph(self._claim(role, anchor))
+                if graph["U"].label != "U":
+                    return None
         facts = build_context(self.world, self.pool, anchor, roles, self.size, self.rng)
         if facts is None:
             return None
@@ -149,11 +159,10 @@ class TripletSource:
             if self.strict and not reads_alike(self.world, facts, roles):
                 return None
         on_card = self.prover.on_card(facts)
-        graph: dict[str, Verdict] = {}
         card: dict[str, Verdict] = {}
         kinds: dict[str, str] = {}
         for role in sorted(roles, key=lambda role: role.label != "C"):
-            claim = self.world.claim(*self.pool.triple(role.x, anchor))
+            claim = self._claim(role, anchor)
             verdict = on_card.license(claim)
             if verdict.label != role.label:
                 return None
@@ -162,11 +171,14 @@ class TripletSource:
             if kind is None:
                 return None
             kinds[role.label] = kind
-            proof = self.prover.on_graph(claim)
+            proof = graph.get(role.label) or self.prover.on_graph(claim)
             if proof.label != role.label:
                 return None
             graph[role.label] = proof
         return Triplet(self.pool, anchor, roles, facts, graph, card, kinds)
+
+    def _claim(self, role: Role, anchor: int) -> Claim:
+        return self.world.claim(*self.pool.triple(role.x, anchor))
 
     def _typed(self, role: Role) -> Role:
         world = self.world

@@ -16,6 +16,7 @@ from kg.terms import RDF_TYPE, RDFS, SKOS
 
 _WORD = re.compile(r"\w+")
 SAMPLE = 300
+"""Subjects of a predicate looked at, spread over all of them, to see what its objects are."""
 IN_EDGE_LIMIT = 20
 """A term that more facts than this point at is a hub: its incoming facts make poor context."""
 
@@ -43,11 +44,12 @@ class World:
         self._names: dict[int, str] = {}
         self._words: dict[int, frozenset[str]] = {}
         self._pointing: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._sampled: dict[int, list[int]] = {}
         self._styles: dict[Place, Style] = {}
         self._nameable: dict[int, bool] = {}
         self._outgoing: dict[int, list[Fact]] = {}
         self._types: dict[int, tuple[int, ...]] = {}
-        self._aliases: dict[int, frozenset[str]] = {}
+        self._namesakes: dict[int, frozenset[int]] = {}
         self._looks: dict[tuple[int, int], Look] = {}
 
     def id(self, text: str) -> int:
@@ -199,7 +201,7 @@ class World:
         return sum(len(self.graph.subjects(p, term)) for p in self._between(self.types(term)))
 
     def _between(self, types: tuple[int, ...]) -> tuple[int, ...]:
-        """Sayable predicates whose objects (the first few) have one of some classes."""
+        """Sayable predicates whose objects (a sample of them) have one of some classes."""
         known = self._pointing.get(types)
         if known is None:
             wanted = set(types)
@@ -208,30 +210,38 @@ class World:
                 for p in self.sayable
                 if any(
                     not self.terms.is_literal(o) and (not wanted or wanted & {*self.types(o)})
-                    for _, o in itertools.islice(self.graph.pairs(p), SAMPLE)
+                    for o in self._objects_sampled(p)
                 )
             )
+        return known
+
+    def _objects_sampled(self, p: int) -> list[int]:
+        """Objects of subjects spread over the whole predicate.
+
+        The first ones alone would not do: a file that lists the main rivers first begins with
+        rivers that flow into the sea, as if none flowed into another.
+        """
+        known = self._sampled.get(p)
+        if known is None:
+            subjects = self.graph.subjects_of(p)
+            spread = itertools.islice(subjects, 0, None, len(subjects) // SAMPLE + 1)
+            found = dict.fromkeys(o for s in spread for o in self.graph.objects(s, p))
+            known = self._sampled[p] = list(found)
         return known
 
     def claim(self, s: int, p: int, o: int) -> Claim:
         """A claim in term text."""
         return Claim(self.terms.text(s), self.terms.text(p), self.terms.text(o))
 
-    def same_name(self, o: int, others: list[int]) -> bool:
-        """Whether ``o`` bears a name (alias, alternative label) of one of ``others``."""
-        text = self.terms.text(o)
-        if text.startswith('"'):
-            return o in others
-        mine = self._all_names(o)
-        return any(
-            not mine.isdisjoint(self._all_names(other))
-            for other in others
-            if not self.terms.is_literal(other)
-        )
-
-    def _all_names(self, term: int) -> frozenset[str]:
-        known = self._aliases.get(term)
+    def namesakes(self, term: int) -> frozenset[int]:
+        """Everything else that bears one of a term's names (label, alias, alternative label)."""
+        known = self._namesakes.get(term)
         if known is None:
-            names = self.kb.labels.names(self.terms.text(term))
-            known = self._aliases[term] = frozenset(map(str.casefold, names))
+            known = frozenset()
+            text = self.terms.text(term)
+            if not text.startswith('"'):
+                labels = self.kb.labels
+                bearers = (iri for name in labels.names(text) for iri in labels.find(name))
+                known = frozenset(self.id(iri) for iri in bearers if iri != text)
+            self._namesakes[term] = known
         return known

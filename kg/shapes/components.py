@@ -139,6 +139,8 @@ class Compared(Component):
     def __init__(self, parameter: Parameter, lexicon: Lexicon) -> None:
         super().__init__(parameter)
         self.predicate = lexicon.terms.intern(parameter.terms[0])
+        if parameter.component != "Equals":
+            self.idle_without = self.predicate
         self._lexicon = lexicon
         self._ordered: dict[tuple[int, int], bool] = {}
 

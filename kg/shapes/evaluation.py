@@ -26,10 +26,12 @@ class Component:
     Attributes:
         name: local name of the component, ``…ConstraintComponent``.
         owner: the shape it stands in, set when that is built.
+        idle_without: a predicate; at a focus node that has no object of it nothing can fail.
     """
 
     name: str
     owner: CompiledShape
+    idle_without: int | None = None
 
     def __init__(self, parameter: Parameter) -> None:
         self.name = f"{parameter.component}ConstraintComponent"
@@ -61,7 +63,9 @@ class CompiledShape:
         counts: whether its results have severity ``sh:Violation``.
     """
 
-    __slots__ = ("_forward", "components", "counts", "properties", "shape", "walk")
+    __slots__ = (
+        "_forward", "_idle_without", "components", "counts", "properties", "shape", "walk"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -80,6 +84,10 @@ class CompiledShape:
         self._forward: int | None = None
         if isinstance(path, Step) and not path.inverse:
             self._forward = terms.intern(path.predicate)
+        # The one thing to look up before a path that may lead through half a river basin.
+        self._idle_without: int | None = None
+        if len(components) == 1 and not properties:
+            self._idle_without = components[0].idle_without
         self.counts = shape.severity == SH_VIOLATION
         for component in components:
             component.owner = self
@@ -91,6 +99,8 @@ class CompiledShape:
     def collect(self, index: Index, focus: int, out: list[Result]) -> None:
         """Appends all violations at ``focus``, nested property shapes' included."""
         if self.shape.deactivated:
+            return
+        if self._idle_without is not None and not index.objects(focus, self._idle_without):
             return
         values: Collection[int]
         if self._forward is not None:

@@ -224,6 +224,12 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
         case Repeat(inner, zero, many):
             if many and isinstance(inner, Step):
                 return _follow(terms.intern(inner.predicate), zero, inverse=inner.inverse)
+            if many and isinstance(inner, Alternative):
+                steps = [part for part in inner.parts if isinstance(part, Step)]
+                if len(steps) == len(inner.parts):
+                    return _follow_any(
+                        [(terms.intern(s.predicate), s.inverse) for s in steps], zero
+                    )
             walk = compile_path(inner, terms)
             if many:
                 return _walk_many(walk, zero)
@@ -283,6 +289,26 @@ def _follow(p: int, zero: bool, *, inverse: bool) -> Walk:
                 if further not in found:
                     found[further] = None
                     queue.append(further)
+        return found
+
+    return follow
+
+
+def _follow_any(steps: list[tuple[int, bool]], zero: bool) -> Walk:
+    """A repeated alternative of single predicates, without a call or a merged set per step."""
+
+    def follow(index: Index, node: int) -> Collection[int]:
+        objects, subjects = index.objects, index.subjects
+        found: dict[int, None] = {node: None} if zero else {}
+        queue = [node]
+        for value in queue:
+            for p, inverse in steps:
+                for further in subjects(p, value) if inverse else objects(value, p):
+                    if further not in found:
+                        found[further] = None
+                        # The start may be reached again, but was followed already.
+                        if further != node:
+                            queue.append(further)
         return found
 
     return follow
