@@ -20,17 +20,22 @@ if TYPE_CHECKING:
 ENTRY_WIDTH = 5
 """Integers per inferred triple."""
 
-_SMALL = 500_000
+SMALL = 500_000
 """Up to this many entries a dictionary for each predicate finds a triple's place (in a tenth of a
 second, less than numpy takes to import); above, sorted arrays do, in an eighth of the memory."""
 
 
 class InferenceLog:
-    """An append-only list of inferred triples, searchable by triple."""
+    """An append-only list of inferred triples, searchable by triple.
 
-    __slots__ = ("_arrays", "_places", "append", "entries")
+    Args:
+        small: up to so many entries dictionaries find a place, above that sorted arrays.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_arrays", "_places", "_small", "append", "entries")
+
+    def __init__(self, small: int = SMALL) -> None:
+        self._small = small
         self.entries = array("i")
         self.append = self.entries.extend
         """``append((s, p, o, rule, witness))``."""
@@ -56,7 +61,7 @@ class InferenceLog:
 
         The search structure is made on first use; ask only once the run is over.
         """
-        if len(self) > _SMALL:
+        if len(self) > self._small:
             return self._place_among_many(triple)
         s, p, o = triple
         known = self._places.get(p)
