@@ -146,8 +146,9 @@ class _Plan:
 
         counted = math.floor(n * self.metric.part)
         independent = math.floor(counted / self.inflated)
+        part = "" if counted == n else f", {counted:,} of them {self._counted()}"
         yield (
-            f"With {n:,} cards, {counted:,} of them {self._counted()}{self._clustered()} "
+            f"With {n:,} cards{part}{self._clustered()} "
             f"(exact McNemar, alpha {self.alpha:.4g}, power {self.power:g}):"
         )
         if not independent:
