@@ -84,7 +84,7 @@ class ScriptedServer:
 
     def _run(self) -> None:
         try:
-            # Also cancels what is left: hanging requests whose client has gone.
+            # Also cancels what is left.
             asyncio.run(self._serve())
         finally:
             self._ready.set()
@@ -94,8 +94,10 @@ class ScriptedServer:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_get("/v1/models", self._models)
-        # A hanging request must not hold up the end of a test.
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
+        # A hanging request must not outlast its client, nor hold up the end of a test.
+        runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True
+        )
         await runner.setup()
         try:
             await web.TCPSite(runner, "127.0.0.1", 0, backlog=1_024).start()
