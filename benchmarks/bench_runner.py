@@ -1,6 +1,6 @@
 """Items a second and memory of ``epoche eval`` against a bare loop, inspect-ai and lm-eval.
 
-    python benchmarks/bench_runner.py --harness-python /tmp/harness/bin/python
+    python benchmarks/bench_runner.py --harness-python ../harness/bin/python
 
 All ask one local server that answers after a fixed delay, in one run, each as a whole process:
 start, imports, reading the questions, asking, writing the log. Runs of the four alternate, and the

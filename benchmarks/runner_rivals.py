@@ -193,7 +193,7 @@ def how_to_install(name: str, python: Path | None) -> str | None:
     command, packages = PACKAGES[name]
     if python is not None and os.access(python.with_name(command), os.X_OK):
         return None
-    folder = python.parents[1] if python is not None else Path("/tmp/harness")  # noqa: S108
+    folder = python.parents[1] if python is not None else Path("../harness")
     return (
         f"python3 -m venv {folder} && {folder}/bin/pip install {packages}, "
         f"then --harness-python {folder}/bin/python"
