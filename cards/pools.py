@@ -154,10 +154,9 @@ class Pool:
         """Everything of the holders' classes; without types, every node the predicate touches."""
         world = self.world
         if self.classes:
-            found = list(world.graph.subjects(world.type_id, self.classes[0]))
+            found = world.members[self.classes[0]]
             if len(self.classes) > 1:
-                more = (x for c in self.classes for x in world.graph.subjects(world.type_id, c))
-                found = list(dict.fromkeys(more))
+                found = list(dict.fromkeys(x for c in self.classes for x in world.members[c]))
         else:
             found = list(dict.fromkeys(t for pair in world.closed.pairs(self.p) for t in pair))
         return self._hinted(found) if self.varying == "subj" else found
@@ -182,8 +181,7 @@ class Pool:
             text = world.terms.text(c)
             if c in mine or text.startswith("http://www.w3.org/"):
                 continue
-            listed = world.graph.subjects(world.type_id, c)
-            fit = (x for x in listed if not mine & {*world.types(x)})
+            fit = (x for x in world.members[c] if not mine & {*world.types(x)})
             others.append(list(itertools.islice(fit, 500)))
         longest = max(map(len, others), default=0)
         return [row[i % len(row)] for i in range(min(longest, 500)) for row in others if row]

@@ -103,12 +103,13 @@ class TripletSource:
             regular, surface = [*regular, *surface], []
         if not regular and OTHER not in self._gone:
             regular.append(OTHER)  # Only where nothing that has a name is possible.
-        done = turn = 0
+        done = turn = betrayed = 0
         while regular:
             mirrored = not surface or done % SURFACE_EVERY != SURFACE_FIRST
             names = regular if mirrored else surface
-            name = names[turn % len(names)]
-            turn += 1
+            name = names[(turn if mirrored else betrayed) % len(names)]
+            turn += mirrored
+            betrayed += not mirrored
             patience = PATIENCE * (4 if self.proved[name] else 1)
             for _ in range(patience):
                 found = self._attempt(name, families)

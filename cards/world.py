@@ -62,9 +62,20 @@ class World:
         return self.id(RDF_TYPE)
 
     @cached_property
+    def members(self) -> dict[int, list[int]]:
+        """Class → everything the graph states to be of it, all in one walk over the types."""
+        found: dict[int, list[int]] = {}
+        for x, c in self.graph.pairs(self.type_id):
+            if c in found:
+                found[c].append(x)
+            else:
+                found[c] = [x]
+        return found
+
+    @property
     def stated_classes(self) -> list[int]:
         """All classes that the graph states something to be of, in order of first use."""
-        return list(dict.fromkeys(c for _, c in self.graph.pairs(self.type_id)))
+        return list(self.members)
 
     @cached_property
     def sayable(self) -> tuple[int, ...]:
