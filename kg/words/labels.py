@@ -60,7 +60,8 @@ def normalised(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
     """
     text = name.casefold()
     if not _PLAIN.fullmatch(text):
-        text = unicodedata.normalize("NFKD", text)
+        # Folded again: compatibility letters ("𝚨") only now turn into capitals.
+        text = unicodedata.normalize("NFKD", text).casefold()
         # Only Latin accents go: in Indic scripts a mark is a vowel, and without it another word.
         text = unicodedata.normalize("NFC", _LATIN_MARKS.sub("", text)).translate(_LETTERS)
         marked = "".join(
