@@ -3,8 +3,7 @@
 Terms are interned once in a ``TermTable`` that any number of indexes share. An index holds per
 predicate a row ``subject → objects``; the reverse row ``object → subjects`` is made the first
 time someone asks for it, because most predicates (labels, lengths) are never asked backwards.
-A cell is a bare ``int`` while it holds one value, a list up to ``LIST_LIMIT`` values, and a
-dictionary (an ordered set) above: one million triples fit in about 300 MB.
+Rows and their cells are described in ``kg.rows``: one million triples fit in about 300 MB.
 
 Iteration is in insertion order, so nothing depends on ``PYTHONHASHSEED``.
 """
@@ -14,14 +13,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
+from kg.rows import LIST_LIMIT, Cell, Row, add_to_row, copy_row, discard_from_row, taken
+
 Triple: TypeAlias = tuple[int, int, int]
 """(subject, predicate, object) as term ids."""
-
-Cell: TypeAlias = int | list[int] | dict[int, None]
-Row: TypeAlias = dict[int, Cell]
-
-LIST_LIMIT = 8
-"""A cell with more values becomes a dictionary, whose membership test does not grow."""
 
 
 class TermTable:
@@ -221,8 +216,8 @@ class Index:
         for row in self._forward.values():
             if not left:
                 return
-            yield from _taken(left, row)
-            yield from _taken(left, row.values())
+            yield from taken(left, row)
+            yield from taken(left, row.values())
 
     def count(self, p: int) -> int:
         """Number of triples with predicate ``p``."""
@@ -297,10 +292,10 @@ class Index:
         if p in self._shared:
             self._unshare(p)
         row = self._forward[p]
-        _discard_from_row(row, s, o)
+        discard_from_row(row, s, o)
         reverse = self._reverse.get(p)
         if reverse is not None:
-            _discard_from_row(reverse, o, s)
+            discard_from_row(reverse, o, s)
         if not row:
             del self._forward[p]
             self._reverse.pop(p, None)
@@ -364,66 +359,7 @@ class Index:
 
     def _unshare(self, p: int) -> None:
         self._shared.discard(p)
-        self._forward[p] = _copy_row(self._forward[p])
+        self._forward[p] = copy_row(self._forward[p])
         reverse = self._reverse.get(p)
         if reverse is not None:
-            self._reverse[p] = _copy_row(reverse)
-
-
-def add_to_row(row: Row, key: int, value: int) -> bool:
-    """Adds ``value`` to the cell at ``key``; False where it is there already."""
-    cell = row.get(key)
-    if cell is None:
-        row[key] = value
-        return True
-    if isinstance(cell, int):
-        if cell == value:
-            return False
-        row[key] = [cell, value]
-        return True
-    if value in cell:
-        return False
-    if isinstance(cell, dict):
-        cell[value] = None
-    elif len(cell) < LIST_LIMIT:
-        cell.append(value)
-    else:
-        grown = dict.fromkeys(cell)
-        grown[value] = None
-        row[key] = grown
-    return True
-
-
-def _taken(left: set[int], cells: Iterable[Cell]) -> Iterable[int]:
-    """Moves what the cells hold out of ``left``, in their order."""
-    try:
-        here = dict.fromkeys(filter(left.__contains__, cells))
-    except TypeError:  # Some cell is a list or a dictionary.
-        flat = (o for cell in cells for o in ((cell,) if isinstance(cell, int) else cell))
-        here = dict.fromkeys(filter(left.__contains__, flat))
-    left.difference_update(here)
-    return here  # type: ignore[return-value]  # whatever passed the filter is an int
-
-
-def _discard_from_row(row: Row, key: int, value: int) -> None:
-    cell = row[key]
-    if isinstance(cell, int):
-        del row[key]
-    elif len(cell) == 2:
-        # Back to a bare int, so that undoing an addition leaves the cell as it was.
-        row[key] = next(other for other in cell if other != value)
-    elif isinstance(cell, dict):
-        del cell[value]
-        if len(cell) <= LIST_LIMIT:
-            row[key] = list(cell)
-    else:
-        cell.remove(value)
-
-
-def _copy_row(row: Row) -> Row:
-    copy = row.copy()
-    if list(map(type, row.values())).count(int) != len(row):
-        for key, cell in row.items():
-            if not isinstance(cell, int):
-                copy[key] = cell.copy()
-    return copy
+            self._reverse[p] = copy_row(reverse)

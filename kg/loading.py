@@ -24,7 +24,8 @@ from kg.base.errors import (
 )
 from kg.base.files import require_file
 from kg.guarded_streams import EntityGuard, LimitedStream, Readable, json_within_depth, unpacked
-from kg.index import Index, Row, TermTable, add_to_row
+from kg.index import Index, TermTable
+from kg.rows import Row, add_to_row
 
 if TYPE_CHECKING:
     from pyoxigraph import QuadParser, RdfFormat

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from kg.index import Index, Triple
-from kg.reasoning import rules as r
+from kg.reasoning.equality import Key, SameSubject, SameValue
+from kg.reasoning.restrictions import AllValues, HasValue, Intersection, Member, SomeValues
+from kg.reasoning.rule import Rule
+from kg.reasoning.rules import Chain, Domain, Range, Retype, Rewrite, Transitive
 from kg.reasoning.schema import Derived, close_schema, read_list
 from kg.reasoning.vocabulary import Vocabulary
 from kg.terms import is_iri, is_literal, parse_literal
 
-AnyRule = TypeVar("AnyRule", bound=r.Rule)
+AnyRule = TypeVar("AnyRule", bound=Rule)
 
 _RDFS_NAMES = {
     "prp-dom": "rdfs2",
@@ -48,10 +51,10 @@ class Axioms:
         self.source = index
         self.terms = index.terms
         self.vocabulary = Vocabulary.of(index.terms)
-        self.rules: list[r.Rule] = []
-        self.by_predicate: dict[int, list[r.Rule]] = {}
-        self.by_class: dict[int, list[r.Rule]] = {}
-        self.initial: list[tuple[Triple, r.Rule]] = []
+        self.rules: list[Rule] = []
+        self.by_predicate: dict[int, list[Rule]] = {}
+        self.by_class: dict[int, list[Rule]] = {}
+        self.initial: list[tuple[Triple, Rule]] = []
         self._first_number = first_number
         self._bound: set[tuple[object, ...]] = set()
         schema = axioms_in(index, self.vocabulary, regime)
@@ -80,7 +83,7 @@ class Axioms:
         return rule
 
     def _listen(
-        self, rule: r.Rule, predicates: Iterable[int] = (), classes: Iterable[int] = ()
+        self, rule: Rule, predicates: Iterable[int] = (), classes: Iterable[int] = ()
     ) -> None:
         for p in dict.fromkeys(predicates):
             self.by_predicate.setdefault(p, []).append(rule)
@@ -104,12 +107,12 @@ class Axioms:
         if (source == target and not flip) or not self._is_property(target):
             return
         if self._first_time("rewrite", source, target, flip):
-            rule = self._make(r.Rewrite, name, axiom).bind(source, target, flip=flip)
+            rule = self._make(Rewrite, name, axiom).bind(source, target, flip=flip)
             self._listen(rule, [source])
 
     def _retype(self, name: str, axioms: tuple[Triple, ...], source: int, target: int) -> None:
         if source != target and self._first_time("retype", source, target):
-            rule = self._make(r.Retype, name, *axioms).bind(source, target)
+            rule = self._make(Retype, name, *axioms).bind(source, target)
             self._listen(rule, classes=[source])
 
     def _compile_hierarchies(self, schema: Index) -> None:
@@ -127,9 +130,9 @@ class Axioms:
         for c, d in schema.pairs(v.SUB_CLASS):
             self._retype("cax-sco", ((c, v.SUB_CLASS, d),), c, d)
         for p, c in schema.pairs(v.DOMAIN):
-            self._listen(self._make(r.Domain, "prp-dom", (p, v.DOMAIN, c)).bind(p, c), [p])
+            self._listen(self._make(Domain, "prp-dom", (p, v.DOMAIN, c)).bind(p, c), [p])
         for p, c in schema.pairs(v.RANGE):
-            self._listen(self._make(r.Range, "prp-rng", (p, v.RANGE, c)).bind(p, c), [p])
+            self._listen(self._make(Range, "prp-rng", (p, v.RANGE, c)).bind(p, c), [p])
 
     def _compile_properties(self, schema: Index) -> None:
         v = self.vocabulary
@@ -140,25 +143,25 @@ class Axioms:
         for p in schema.subjects(v.TYPE, v.SYMMETRIC):
             self._rewrite("prp-symp", (p, v.TYPE, v.SYMMETRIC), p, p, flip=True)
         for p in schema.subjects(v.TYPE, v.TRANSITIVE):
-            rule = self._make(r.Transitive, "prp-trp", (p, v.TYPE, v.TRANSITIVE)).bind(p)
+            rule = self._make(Transitive, "prp-trp", (p, v.TYPE, v.TRANSITIVE)).bind(p)
             self._listen(rule, [p])
         for p in schema.subjects(v.TYPE, v.FUNCTIONAL):
-            one = self._make(r.SameValue, "prp-fp", (p, v.TYPE, v.FUNCTIONAL)).bind(p)
+            one = self._make(SameValue, "prp-fp", (p, v.TYPE, v.FUNCTIONAL)).bind(p)
             self._listen(one, [p])
         for p in schema.subjects(v.TYPE, v.INVERSE_FUNCTIONAL):
-            two = self._make(r.SameSubject, "prp-ifp", (p, v.TYPE, v.INVERSE_FUNCTIONAL)).bind(p)
+            two = self._make(SameSubject, "prp-ifp", (p, v.TYPE, v.INVERSE_FUNCTIONAL)).bind(p)
             self._listen(two, [p])
         for p, head in schema.pairs(v.CHAIN):
             listed = read_list(self._lists, v, head)
             if listed and self._is_property(p):
                 axioms = (p, v.CHAIN, head), *listed.triples
-                chain = self._make(r.Chain, "prp-spo2", *axioms).bind(p, listed.items)
+                chain = self._make(Chain, "prp-spo2", *axioms).bind(p, listed.items)
                 self._listen(chain, listed.items)
         for c, head in schema.pairs(v.KEY):
             listed = read_list(self._lists, v, head)
             if listed:
                 axioms = (c, v.KEY, head), *listed.triples
-                key = self._make(r.Key, "prp-key", *axioms).bind(c, listed.items)
+                key = self._make(Key, "prp-key", *axioms).bind(c, listed.items)
                 self._listen(key, listed.items, [c])
 
     def _compile_classes(self, schema: Index) -> None:
@@ -167,7 +170,7 @@ class Axioms:
             listed = read_list(self._lists, v, head)
             if listed:
                 axioms = (c, v.INTERSECTION, head), *listed.triples
-                rule = self._make(r.Intersection, "cls-int1", *axioms).bind(c, listed.items)
+                rule = self._make(Intersection, "cls-int1", *axioms).bind(c, listed.items)
                 self._listen(rule, classes=listed.items)
                 for part in listed.items:
                     self._retype("cls-int2", axioms, c, part)
@@ -179,7 +182,7 @@ class Axioms:
         for c, head in schema.pairs(v.ONE_OF):
             listed = read_list(self._lists, v, head)
             if listed:
-                member = self._make(r.Member, "cls-oo", (c, v.ONE_OF, head), *listed.triples)
+                member = self._make(Member, "cls-oo", (c, v.ONE_OF, head), *listed.triples)
                 for item in listed.items:
                     if not self.terms.is_literal(item):
                         self.initial.append(((item, v.TYPE, c), member))
@@ -192,25 +195,25 @@ class Axioms:
             on = (c, v.ON_PROPERTY, p)
             for value in schema.objects(c, v.HAS_VALUE):
                 axiom = (c, v.HAS_VALUE, value)
-                forward = self._make(r.HasValue, "cls-hv1", axiom, on).bind(c, p, value)
+                forward = self._make(HasValue, "cls-hv1", axiom, on).bind(c, p, value)
                 self._listen(forward, classes=[c])
-                backward = self._make(r.HasValue, "cls-hv2", axiom, on).bind(c, p, value)
+                backward = self._make(HasValue, "cls-hv2", axiom, on).bind(c, p, value)
                 self._listen(backward, [p])
             for d in schema.objects(c, v.SOME_VALUES):
                 axiom = (c, v.SOME_VALUES, d)
                 if d == v.THING:
-                    some = self._make(r.SomeValues, "cls-svf2", axiom, on).bind(c, p, None)
+                    some = self._make(SomeValues, "cls-svf2", axiom, on).bind(c, p, None)
                     self._listen(some, [p])
                 else:
-                    some = self._make(r.SomeValues, "cls-svf1", axiom, on).bind(c, p, d)
+                    some = self._make(SomeValues, "cls-svf1", axiom, on).bind(c, p, d)
                     self._listen(some, [p], [d])
             for d in schema.objects(c, v.ALL_VALUES):
-                every = self._make(r.AllValues, "cls-avf", (c, v.ALL_VALUES, d), on).bind(c, p, d)
+                every = self._make(AllValues, "cls-avf", (c, v.ALL_VALUES, d), on).bind(c, p, d)
                 self._listen(every, [p], [c])
             for limit in schema.objects(c, v.MAX_CARDINALITY):
                 if count_of(self.terms.text(limit)) == 1:
                     axiom = (c, v.MAX_CARDINALITY, limit)
-                    most = self._make(r.SameValue, "cls-maxc2", axiom, on).bind(p, c)
+                    most = self._make(SameValue, "cls-maxc2", axiom, on).bind(p, c)
                     self._listen(most, [p], [c])
             for limit in schema.objects(c, v.MAX_QUALIFIED):
                 if count_of(self.terms.text(limit)) == 1:
@@ -222,10 +225,10 @@ class Axioms:
         for d in schema.objects(c, v.ON_CLASS):
             premises = (axiom, on, (c, v.ON_CLASS, d))
             if d == v.THING:
-                rule = self._make(r.SameValue, "cls-maxqc4", *premises).bind(p, c)
+                rule = self._make(SameValue, "cls-maxqc4", *premises).bind(p, c)
                 self._listen(rule, [p], [c])
             else:
-                rule = self._make(r.SameValue, "cls-maxqc3", *premises).bind(p, c, d)
+                rule = self._make(SameValue, "cls-maxqc3", *premises).bind(p, c, d)
                 self._listen(rule, [p], [c, d])
 
 

@@ -9,7 +9,7 @@ from kg.base.errors import GraphTooLargeError
 from kg.index import Index, Triple
 from kg.reasoning.axioms import Axioms
 from kg.reasoning.log import ENTRY_WIDTH, InferenceLog
-from kg.reasoning.rules import Rule
+from kg.reasoning.rule import Rule
 from kg.reasoning.vocabulary import Vocabulary
 
 EXTRA = -1

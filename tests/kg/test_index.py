@@ -5,7 +5,8 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from kg.index import LIST_LIMIT, Index, TermTable
+from kg.index import Index, TermTable
+from kg.rows import LIST_LIMIT
 
 SMALL = st.integers(0, 3)
 TRIPLES = st.tuples(SMALL, st.integers(0, 2), st.integers(0, 14))
