@@ -43,7 +43,7 @@ def continued(new: RunManifest, beside: Path, out: Path) -> RunManifest:
         was, is_now = getattr(old, field), getattr(new, field)
         if was != is_now:
             raise CardSetMismatchError(
-                f"the results were made with another {field}: {was!r}, now {is_now!r}",
+                f"the results were made with another {differing(field, was, is_now)}",
                 where=str(out),
                 hint=hint,
             )
@@ -54,6 +54,15 @@ def continued(new: RunManifest, beside: Path, out: Path) -> RunManifest:
         calls=old.calls,
         observed=old.observed,
     )
+
+
+def differing(field: str, was: object, is_now: object) -> str:
+    """What of a field of two manifests differs, in words: of a table, its differing keys alone."""
+    if isinstance(was, dict) and isinstance(is_now, dict):
+        keys = [key for key in {**was, **is_now} if was.get(key) != is_now.get(key)]
+        pairs = (f"{key} {was.get(key)!r}, now {is_now.get(key)!r}" for key in keys)
+        return f"{field}: {'; '.join(pairs)}"
+    return f"{field}: {was!r}, now {is_now!r}"
 
 
 def set_stale_aside(new: RunManifest, beside: Path, out: Path) -> None:
@@ -86,4 +95,18 @@ def keep_cards_safe(cards_file: Path, out: Path) -> None:
             "the results would take the place of the cards or their manifest",
             where=str(out),
             hint="Choose another --out.",
+        )
+
+
+def keep_cache_apart(cache: Path, out: Path) -> None:
+    """Refuses a cache in the place of the results or of their manifest.
+
+    Raises:
+        WriteError: it would stand there.
+    """
+    if cache.resolve() in {out.resolve(), manifest_path(out).resolve()}:
+        raise WriteError(
+            "the cache would take the place of the results or their manifest",
+            where=str(cache),
+            hint="Choose another --cache.",
         )

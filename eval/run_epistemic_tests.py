@@ -71,6 +71,7 @@ def main(
     from eval.card_origin import card_origin, differences, own_source
     from eval.model.options import ClientOptions
     from eval.registry import make_systems
+    from eval.resuming import keep_cache_apart
     from eval.runner import run
     from eval.running.places import Shard
     from eval.running.session import Limits
@@ -89,6 +90,9 @@ def main(
     if not told:
         domain, graph, own_shapes = own_source(origin, cards)
         shape_files = shape_files or own_shapes
+    replies = None if no_cache else cache or out.parent / "responses.sqlite"
+    if replies is not None:
+        keep_cache_apart(replies, out)
     asked_of = SystemOptions(
         domain=domain,
         graph=graph,
@@ -102,7 +106,7 @@ def main(
             tokens_per_minute=tpm,
             timeout_s=timeout,
             max_retries=retries,
-            cache=None if no_cache else cache or out.parent / "responses.sqlite",
+            cache=replies,
             prices=prices,
         ),
     )

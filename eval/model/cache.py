@@ -22,10 +22,14 @@ import msgspec
 
 from eval.model.wire import Received
 from kg.base.console import warn
+from kg.base.errors import WriteError
 from kg.base.files import write_errors_named
 
 KEY_VERSION = 1
 """Raised when what goes into a key changes, so that older entries are no longer found."""
+
+_SUFFIXES = frozenset({".sqlite", ".sqlite3", ".db"})
+"""A file of another name that is no database is somebody's, not a cache that was damaged."""
 
 _BUSY_S = 10.0
 """Seconds to wait for another process that is writing; a write takes microseconds."""
@@ -62,13 +66,15 @@ class ReplyCache:
         path: the file, made with its folder when it is not there.
 
     Raises:
-        WriteError: it cannot be made.
+        WriteError: it cannot be made, or a file that is no cache stands in its place.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._failed = False
         with write_errors_named(path):
+            if path.exists() and not path.is_file():
+                raise _is_no_cache(path)
             path.parent.mkdir(parents=True, exist_ok=True)
         self._database = self._open()
 
@@ -125,6 +131,8 @@ class ReplyCache:
                 if isinstance(error, sqlite3.OperationalError):
                     # A folder in its place, no permission, a full disk: not a damaged file.
                     raise OSError(str(error)) from error
+                if self._path.suffix not in _SUFFIXES:
+                    raise _is_no_cache(self._path) from error
                 aside = self._set_aside()
             warn(f"{self._path} is no cache or is damaged; it is now {aside.name}, a new one begun")
             return self._connect()
@@ -136,6 +144,7 @@ class ReplyCache:
             self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
         )
         try:
+            self._refuse_foreign(database)
             database.execute("PRAGMA journal_mode=WAL")
             database.execute("PRAGMA synchronous=NORMAL")
             database.executescript(_SCHEMA)
@@ -144,6 +153,12 @@ class ReplyCache:
             database.close()
             raise
         return database
+
+    def _refuse_foreign(self, database: sqlite3.Connection) -> None:
+        """Before anything is written: a database of somebody else's stays as it is."""
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+        if tables and "replies" not in tables:
+            raise _is_no_cache(self._path)
 
     def _set_aside(self) -> Path:
         number = 1
@@ -167,3 +182,9 @@ class ReplyCache:
         if not self._failed:
             self._failed = True
             warn(f"{self._path}: {error}; replies are not kept from here on")
+
+
+def _is_no_cache(path: Path) -> WriteError:
+    return WriteError(
+        "the file is there and holds no replies", where=str(path), hint="Choose another --cache."
+    )

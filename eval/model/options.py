@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import msgspec
+
+from kg.base.errors import SettingError
 
 
 class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,3 +44,12 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     longest_wait_s: float = 60.0
     deadline_s: float = 900.0
     jitter_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for flag, value in (
+            ("--timeout", self.timeout_s),
+            ("--rpm", self.requests_per_minute),
+            ("--tpm", self.tokens_per_minute),
+        ):
+            if value is not None and not math.isfinite(value):
+                raise SettingError("the limit is not a finite number", where=flag)

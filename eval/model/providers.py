@@ -99,7 +99,11 @@ def find_endpoint(name: str | None, variables: Variables) -> Endpoint:
             hint=f"Write provider/model; the providers are {known}.",
         )
     if len(model) > MAX_MODEL_NAME or one_line(model) != model:
-        raise ModelAccessError("the model's name is no printable line", where="--model")
+        raise ModelAccessError(
+            f"the model's name is no printable line of at most {MAX_MODEL_NAME} characters",
+            where="--model",
+            hint="Was something else copied into --model or EPOCHE_MODEL?",
+        )
     server = PROVIDERS[provider]
     key = variables.get(server.key_variable) or ""
     if not key.isascii() or not key.isprintable():

@@ -100,6 +100,7 @@ class Session:
         self._save("running")
         status: RunStatus = "failed"
         try:
+            self._refuse_if_spent()
             with RunProgress(self._what, self._missing) as self._progress:
                 Workers(
                     questions,
@@ -153,8 +154,7 @@ class Session:
             )
         if most.max_cost is None:
             return
-        spent = self._meter.spent_usd
-        if spent is None:
+        if self._meter.spent_usd is None:
             raise Stop(
                 SettingError(
                     "a call has no known price, so the cost cannot be held to --max-cost",
@@ -164,16 +164,23 @@ class Session:
                 ),
                 drain=True,
             )
-        if spent >= most.max_cost:
-            raise Stop(
-                CostLimitError(
-                    f"{spent:.4f} USD are spent and --max-cost is {most.max_cost:g}",
-                    where=where,
-                    hint="What was answered is kept; give the same command with a higher "
-                    "--max-cost to go on",
-                ),
-                drain=True,
-            )
+        if self._meter.spent_usd >= most.max_cost:
+            raise Stop(self._too_costly(), drain=True)
+
+    def _refuse_if_spent(self) -> None:
+        """Asks nothing at all where earlier sessions have spent what is allowed."""
+        most, spent = self._limits.max_cost, self._meter.spent_usd
+        if self._missing and most is not None and spent and spent >= most:
+            raise self._too_costly()
+
+    def _too_costly(self) -> CostLimitError:
+        return CostLimitError(
+            f"{self._meter.spent_usd:.4f} USD are spent and --max-cost is "
+            f"{self._limits.max_cost:g}",
+            where=str(self._journal.path),
+            hint="What was answered is kept; give the same command with a higher "
+            "--max-cost to go on",
+        )
 
     def _tick(self) -> None:
         self._progress.tick()

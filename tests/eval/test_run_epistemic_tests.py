@@ -341,3 +341,15 @@ def test_how_models_are_called_reaches_the_system(folder: Path, card_file: CardF
         }.items()
     )
     assert seen("--cache", "c.sqlite")["cache"] == "c.sqlite"
+
+
+@pytest.mark.parametrize("place", ["r.jsonl", "r.manifest.json"])
+def test_a_cache_never_takes_the_place_of_the_results(
+    card_file: CardFile, tmp_path: Path, place: str
+) -> None:
+    cards, out = card_file(1), tmp_path / "o" / "r.jsonl"
+    arguments = command(cards, out, "--cache", str(out.with_name(place)), system="controls")
+    done = call(arguments, tmp_path)
+    assert done.returncode == 15, done.stderr
+    assert "--cache" in done.stderr
+    assert not out.parent.exists()

@@ -197,7 +197,7 @@ def test_rows_in_any_order_end_in_card_order(card_file: CardFile, tmp_path: Path
     ("change", "said"),
     [
         ({"system": Echo("other")}, "another system"),
-        ({"system": Echo(top_k=3)}, "another params"),
+        ({"system": Echo(top_k=3)}, r"another params: top_k \S+ now 3 "),
         ({"seed": 1}, "another seed"),
         ({"cards": 6}, "another card set"),
     ],

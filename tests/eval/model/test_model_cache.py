@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -297,3 +298,31 @@ def test_two_processes_share_one_file_and_agree(tmp_path: Path) -> None:
         assert writer.exitcode == 0
     assert one == two
     assert [text.split()[1] for text in one] == [str(n) for n in range(200)]
+
+
+def foreign_database(file: Path) -> None:
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE bookmarks(address TEXT)")
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("cards.jsonl", lambda file: file.write_text('{"id": "1"}\n')),
+        ("prices.json", lambda file: file.write_text("{}")),
+        ("places.sqlite", foreign_database),
+        ("pipe", os.mkfifo),
+    ],
+)
+def test_a_file_that_is_somebody_elses_is_refused_and_stays(
+    open_client: Opener, tmp_path: Path, name: str, make: Callable[[Path], object]
+) -> None:
+    file = tmp_path / name
+    make(file)
+    before = file.read_bytes() if file.is_file() else None
+    with pytest.raises(WriteError, match="--cache"):
+        open_client(cache=file)
+    assert [place.name for place in tmp_path.iterdir()] == [name]
+    if before is not None:
+        assert file.read_bytes() == before

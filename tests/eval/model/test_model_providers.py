@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from eval.model.environment import MAX_FILE_BYTES, Variables, read_variables
+from eval.model.options import ClientOptions
 from eval.model.providers import PROVIDERS, find_endpoint
 from kg.base.errors import ModelAccessError, SettingError
 
@@ -150,3 +151,16 @@ def test_a_folders_dotenv_cannot_send_the_users_key_elsewhere() -> None:
     assert find_endpoint("openai/x", Variables({**mine, **theirs}, {})).key == "sk-mine-123456"
     local = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     assert find_endpoint("openai/x", Variables(mine, local)).key == "sk-mine-123456"
+
+
+@pytest.mark.parametrize("model", ["x" * 301, "a\nb", "a\x1b[31m"])
+def test_a_name_that_cannot_be_one_is_refused_with_what_may_be_wrong(model: str) -> None:
+    with pytest.raises(ModelAccessError, match=r"at most 300.*EPOCHE_MODEL") as caught:
+        endpoint(f"custom/{model}", EPOCHE_BASE_URL="http://a.b")
+    assert model not in caught.value.one_line()
+
+
+@pytest.mark.parametrize("limit", ["timeout_s", "requests_per_minute", "tokens_per_minute"])
+def test_a_limit_that_is_no_number_is_refused_before_every_answer_fails(limit: str) -> None:
+    with pytest.raises(SettingError, match="finite"):
+        ClientOptions(**{limit: float("inf")})

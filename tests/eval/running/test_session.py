@@ -184,6 +184,24 @@ def test_a_run_stops_at_its_cost_and_goes_on_with_more(
     assert read_manifest(manifest_path(out)).calls == read_manifest(manifest_path(whole)).calls
 
 
+def test_what_is_spent_already_is_not_overrun_again(
+    card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
+) -> None:
+    async def call(_number: int) -> str:
+        await pay(0.01)
+        return "YES"
+
+    cards, out = card_file(30), tmp_path / "r.jsonl"
+    with pytest.raises(CostLimitError):
+        go(cards, out, scripted(call), max_cost=0.1, concurrency=4)
+    before, again = out.read_bytes(), scripted(call)
+    with pytest.raises(CostLimitError, match="--max-cost"):
+        go(cards, out, again, max_cost=0.1, concurrency=4)
+    assert not again.asked
+    assert out.read_bytes() == before
+    assert read_manifest(manifest_path(out)).status == "interrupted"
+
+
 def test_the_last_cent_may_be_spent(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
 ) -> None:
