@@ -1,8 +1,11 @@
-"""Numbers in term text."""
+"""Numbers in term text, and which of them the shapes compare."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+
+from kg.shapes import Shapes
 
 
 def number_of(term: str) -> float | None:
@@ -21,3 +24,18 @@ def number_of(term: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def compared_with(pred: str, shapes: Shapes) -> Iterator[tuple[str, bool]]:
+    """The properties whose values the shapes hold against those of ``pred``.
+
+    Yields:
+        Each with True where its values must lie above those of ``pred``, False where below.
+    """
+    for constraint in shapes.constraints():
+        parameters = constraint.parameters
+        other = parameters.get("lessThan") or parameters.get("lessThanOrEquals")
+        if other and constraint.path == pred:
+            yield str(other), True
+        elif other and str(other) == pred:
+            yield constraint.path, False

@@ -16,7 +16,7 @@ from cards.balance import NAME_SAMPLE, by_likeness, overlap, telling_words
 from cards.context import Role
 from cards.facts import Fact
 from cards.kinds import ASYMMETRIC, CYCLE, DENIED, FUNCTIONAL, IRREFLEXIVE, NUMERIC
-from cards.literals import number_of
+from cards.literals import compared_with, number_of
 from cards.pools import Pool
 from cards.proving import Prover
 
@@ -363,19 +363,8 @@ class Recipes:
     @cached_property
     def _bounds(self) -> list[tuple[int, bool]]:
         """``(q, True)`` where values of p must lie below those of q, ``(q, False)`` above."""
-        pred = self.world.terms.text(self.pool.p)
-        found: list[tuple[int, bool]] = []
-        for constraint in self.world.kb.shapes.constraints():
-            other = constraint.parameters.get("lessThan") or constraint.parameters.get(
-                "lessThanOrEquals"
-            )
-            if not other:
-                continue
-            path, other = constraint.path, str(other)
-            if path == pred:
-                found.append((self.world.id(other), True))
-            elif other == pred:
-                found.append((self.world.id(path), False))
+        pred, shapes = self.world.terms.text(self.pool.p), self.world.kb.shapes
+        found = ((self.world.id(other), below) for other, below in compared_with(pred, shapes))
         return [(q, below) for q, below in found if self._bounded(q)]
 
     def _bounded(self, q: int) -> list[int]:
