@@ -43,7 +43,9 @@ def wilcoxon(differences: Floats) -> SignedRanks:
     Zeros are ranked with the others and then left out, as Pratt proposed: dropping them first can
     turn the verdict round when most cards show no difference. Equal sizes share their mean rank.
     Up to 200 differences other than zero the distribution is exact, ties included (all signs
-    equally likely, given the ranks); beyond, normal with the variance of those very ranks.
+    equally likely, given the ranks); beyond, normal with the variance of those very ranks. Sizes
+    that differ by less than 1e-12 of the largest are equal: means over repeats come with rounding
+    errors (1 - 1/3 is not 2/3), which must neither break a tie nor make a zero count.
 
     Args:
         differences: one per card, shape (n,).
@@ -52,6 +54,9 @@ def wilcoxon(differences: Floats) -> SignedRanks:
         p = 1 where no difference is other than zero.
     """
     sizes = np.abs(differences)
+    largest = float(sizes.max(initial=0.0))
+    if largest:
+        sizes = np.round(sizes / largest, 12)
     _, group, counts = np.unique(sizes, return_inverse=True, return_counts=True)
     # Twice the mean rank of each group of equal sizes, a whole number.
     twice = 2 * np.cumsum(counts) - counts + 1

@@ -101,3 +101,14 @@ def test_hedges_correction_takes_out_the_bias() -> None:
     plain = (draws.mean(axis=1) / draws.std(axis=1, ddof=1)).mean()
     assert plain > 0.54
     assert plain * hedges_correction(7) == pytest.approx(0.5, abs=0.01)
+
+
+def test_rounding_errors_of_means_break_no_tie_and_make_no_difference() -> None:
+    thirds = np.array([0, 1, 2, 3]) / 3
+    first, second = np.meshgrid(thirds, thirds)
+    right = np.concatenate([(first - second).ravel(), np.array([1 / 3, 2 / 3, 2 / 3])])
+    wrong = np.concatenate([((1 - second) - (1 - first)).ravel(), np.array([1 / 3, 2 / 3, 2 / 3])])
+    whole = np.round(3 * right)
+    assert len(np.unique(np.abs(wrong))) > len(np.unique(np.abs(whole)))
+    assert wilcoxon(right) == wilcoxon(wrong) == wilcoxon(whole)
+    assert wilcoxon(np.array([(1 - 1 / 3) - 2 / 3, 1.0])).n_zero == 1
