@@ -133,7 +133,7 @@ class Caller:
                 await self._wait(attempts, judge(error), error, CallLog())
             else:
                 self._answered = True
-                return found
+                return [self._variables.hide(n) if self._holds_key(n) else n for n in found]
 
     async def aclose(self) -> None:
         """Closes connections and the cache."""
@@ -163,16 +163,24 @@ class Caller:
 
     def _without_key(self, received: Received) -> Received:
         """Keeps a key out of results and cache that a hostile or broken server says back."""
-        key = self.endpoint.key
-        if key and (key in received.text or key in (received.refusal or "")):
-            import msgspec
+        texts = {
+            "text": received.text,
+            "refusal": received.refusal,
+            "finish_reason": received.finish_reason,
+            "served": received.served,
+        }
+        tokens = "".join(token for token, _ in received.logprobs or ())
+        if not any(self._holds_key(text) for text in (*texts.values(), tokens)):
+            return received
+        import msgspec
 
-            hide = self._variables.hide
-            refusal = None if received.refusal is None else hide(received.refusal)
-            return msgspec.structs.replace(
-                received, text=hide(received.text), refusal=refusal, logprobs=None
-            )
-        return received
+        # Without log-probabilities: their tokens spell the text that is hidden.
+        hidden = {name: text and self._variables.hide(text) for name, text in texts.items()}
+        return msgspec.structs.replace(received, logprobs=None, **hidden)
+
+    def _holds_key(self, text: str | None) -> bool:
+        key = self.endpoint.key
+        return bool(key and text and key in text)
 
     def _attempts(self) -> Attempts:
         return Attempts(self._options, self._jitter)

@@ -96,7 +96,8 @@ class Connection:
         live = self._opened()
         async with live.slots, asyncio.timeout(self._options.timeout_s):
             page = await live.client.models.list()
-        return [model.id for model in page.data]
+        # The SDK hands on whatever the server sent.
+        return [model.id for model in page.data or () if isinstance(model.id, str)]
 
     def count(self, reserved: int, used: int) -> None:
         """Corrects a reservation of tokens by what the server counted."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from servers.behaviours import Asked, Behaviour, error_body, reply
+from servers.behaviours import Asked, Behaviour, edited, error_body, reply
 from servers.scripted_server import ScriptedServer
 
 from eval.llm import ModelClient
@@ -44,6 +44,48 @@ def telltale(status: int) -> Behaviour:
         return await reply(lambda asked: f'{{"answer": "{text}"}}')(asked)
 
     return act
+
+
+def said_elsewhere(change: Callable[[dict[str, Any], str], object]) -> Behaviour:
+    """A server that puts the key into another part of a good reply."""
+
+    async def act(asked: Asked) -> Any:
+        return await edited(lambda body: change(body, asked.key))(asked)
+
+    return act
+
+
+def as_tokens(body: dict[str, Any], key: str) -> None:
+    tokens = [{"token": token, "logprob": -0.1} for token in ("so ", key)]
+    body["choices"][0]["logprobs"] = {"content": tokens}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body, key: body.update(model=f"model of {key}"),
+        lambda body, key: body["choices"][0].update(finish_reason=f"stop {key}"),
+        as_tokens,
+    ],
+    ids=["model", "finish_reason", "tokens"],
+)
+def test_a_key_said_back_beside_the_text_is_kept_nowhere(
+    open_client: Callable[..., ModelClient],
+    scripted_server: ScriptedServer,
+    tmp_path: Path,
+    change: Callable[[dict[str, Any], str], object],
+) -> None:
+    scripted_server.behave(said_elsewhere(change))
+
+    async def run() -> str:
+        async with open_client(cache=tmp_path / "c.sqlite") as client:
+            reply = await client.complete([{"role": "user", "content": "q"}])
+            return repr((reply, client.observed()))
+
+    shown = asyncio.run(run()).encode()
+    blob = shown + b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert [trace for trace in traces(scripted_server.api_key) if trace in blob] == []
+    assert b"drawn from" in blob, "the answer is kept"
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
