@@ -128,7 +128,7 @@ class Settings:
             if key not in self._known:
                 from rapidfuzz.distance import OSA
 
-                known = sorted(self._known, key=lambda name: (OSA.distance(key, name), name))
+                known = sorted(set(self._known), key=lambda name: (OSA.distance(key, name), name))
                 raise SettingError(
                     f"system {self._system} has no setting {key!r}",
                     where=f"--set {key}",
