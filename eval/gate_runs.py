@@ -13,6 +13,7 @@ from eval.metrics_abstention import PolicyChoice
 from kg.base.console import run_script, say
 from kg.base.errors import EpocheError, GateFailedError
 from kg.base.options import CheckedCards, Confidence, Resamples, ResampleSeed, SkipOtherCards
+from kg.words.plain_text import one_line, plain
 
 if TYPE_CHECKING:
     from eval.gate import Check, Condition
@@ -140,7 +141,9 @@ def _tell(held: Sequence[Check]) -> None:
         GateFailedError: one did not pass.
     """
     for check in held:
-        say(f"{'ok  ' if check.passed else 'FAIL'}  {check.system}  {check.name}: {check.said}")
+        # A name from a result file must not be able to forge a line of this judgement.
+        mark, what = "ok  " if check.passed else "FAIL", one_line(f"{check.name}: {check.said}")
+        say(f"{mark}  {plain(check.system)}  {what}")
     failed = sum(not check.passed for check in held)
     if failed:
         raise GateFailedError(

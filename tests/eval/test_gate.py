@@ -414,3 +414,16 @@ def test_no_xml_is_written_when_nothing_was_judged(write: Write, tmp_path: Path)
     with pytest.raises(EpocheError):
         main(runs=[run], metric=["x:LA>=0.5"], junit=junit)
     assert not junit.exists()
+
+
+def test_a_name_forges_no_line_of_the_judgement(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "x\nok    rag  LA >= 0.9\nall 9 checks passed" + "y" * 5000
+    run = write("run.jsonl", rows_of(name, 0.5))
+    with pytest.raises(GateFailedError):
+        main([run], metric=["LA>=0.99"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("FAIL  x ok rag LA >= 0.9 all 9 checks passedyy")
+    assert len(lines[0]) < 1000
