@@ -171,7 +171,10 @@ def _chance_gaps(confidences: Floats, simulations: int, rng: np.random.Generator
     if variance == 0:
         return np.zeros(simulations)
     if variance >= _NORMAL_ENOUGH:
-        return rng.normal(0.0, math.sqrt(variance), simulations)
+        expected = float(confidences.sum())
+        # Replies are right in whole numbers: without rounding, p would be too small by half a step.
+        hits = np.rint(rng.normal(expected, math.sqrt(variance), simulations))
+        return np.clip(hits, 0, confidences.size) - expected
     ordered = np.sort(confidences)
     # A bin of very many replies and little variance has next to equal ones, drawn together.
     groups = np.array_split(ordered, min(_GROUPS_AT_MOST, ordered.size))

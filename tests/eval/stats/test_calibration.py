@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
@@ -145,6 +146,17 @@ def test_the_normal_limit_stands_for_large_bins(seed: int) -> None:
     theirs = simulated(sure, bins, 1500)
     assert chance.mean == pytest.approx(theirs.mean(), rel=0.04)
     assert chance.high == pytest.approx(np.quantile(theirs, 0.95), rel=0.06)
+
+
+@pytest.mark.parametrize("right", [74, 75, 83, 94])
+def test_the_normal_limit_counts_whole_replies(right: int) -> None:
+    # One bin of equal confidences has an exact answer; without whole numbers .058 became .046.
+    sure = np.full(120, 0.7)
+    observed = abs(right / 120 - 0.7)
+    exact = stats.binom.cdf(84 - abs(right - 84), 120, 0.7)
+    exact += stats.binom.sf(84 + abs(right - 84) - 1, 120, 0.7)
+    chance = expected_by_chance(sure, equal_width_bins(sure), observed, simulations=200_000)
+    assert chance.p == pytest.approx(exact, abs=0.003)
 
 
 def test_certainty_leaves_nothing_to_chance() -> None:
