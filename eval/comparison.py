@@ -10,11 +10,13 @@ import msgspec
 
 from eval.compare import compare_systems
 from eval.metrics.observations import Observations
+from eval.metrics.outcomes import PRED_CODE, UNREADABLE
 from eval.metrics.record import PairedComparison, Source
 from eval.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
 from eval.stats.paired import ALPHA
 from kg.base.provenance import package_version
+from kg.words.plain_text import plain
 
 SCHEMA = "epoche.comparison/1"
 
@@ -101,6 +103,7 @@ def compare_runs(
         comparisons=compared,
         notes=(
             *(note for note in observations.notes if not note.startswith(_SAID_BY_SHARED)),
+            *_failures(samples),
             *_coarse(compared, plan),
         ),
         sources=observations.sources,
@@ -120,6 +123,22 @@ def _shared(seen: Observations) -> SharedCards:
         ),
         apart={kind: count for kind, count in apart.items() if count},
     )
+
+
+def _failures(samples: Samples) -> Iterator[str]:
+    """Names systems with unusable replies: under ``licensed`` these lower FAR-NE."""
+    licensed = "licensed" in samples.plan.policies
+    for name in samples.observations.contenders:
+        preds = samples.preds(name)
+        counts = {pred: int((preds == PRED_CODE[pred]).sum()) for pred in UNREADABLE}
+        parts = " and ".join(f"{count:,} {pred}" for pred, count in counts.items() if count)
+        if parts and licensed:
+            yield (
+                f"{plain(name)} has {parts} replies, which count as neither answer nor abstention: "
+                "where fewer answers look better, as in FAR-NE, failing does too."
+            )
+        elif parts:
+            yield f"{plain(name)} has {parts} replies, which this policy counts as answers."
 
 
 def _coarse(compared: Sequence[PairedComparison], plan: Plan) -> Iterator[str]:

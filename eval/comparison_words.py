@@ -105,13 +105,23 @@ def _lines(report: ComparisonReport) -> Iterator[str]:
         under = [one for one in report.comparisons if one.policy == policy]
         for metric in dict.fromkeys(one.metric for one in under):
             yield from ("", f"## {metric}, policy {policy}", "")
-            yield from _table(one for one in under if one.metric == metric)
+            yield from _table((one for one in under if one.metric == metric), report.alpha)
     if report.notes:
         yield from ("", "## Notes", "")
         yield from (f"- {_escape(note, 1000)}" for note in report.notes)
 
 
-def _table(rows: Iterable[PairedComparison]) -> Iterator[str]:
+def _outcome(one: PairedComparison, alpha: float) -> str:
+    """The last cell of a row: who is better, in the terms of ``verdict``."""
+    if one.better is not None:
+        return _escape(one.better)
+    if one.difference is None or one.low is None or one.high is None:
+        return "–"
+    told = one.p_holm is not None and one.p_holm < alpha and (one.low > 0 or one.high < 0)
+    return "they differ" if told else "cannot tell"
+
+
+def _table(rows: Iterable[PairedComparison], alpha: float) -> Iterator[str]:
     yield "| first | second | difference | test | p | p (Holm) | only first / only second counts | effect size d | smallest effect found | better |"  # noqa: E501 - one Markdown row
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for one in rows:
@@ -130,7 +140,7 @@ def _table(rows: Iterable[PairedComparison]) -> Iterator[str]:
             "–" if counts is None else f"{counts.only_a} / {counts.only_b}",
             "–" if one.cohens_d is None else f"{one.cohens_d:+.2f}",
             "–" if effect is None else f"{effect:.3f}",
-            "cannot tell" if one.better is None else _escape(one.better),
+            _outcome(one, alpha),
         )
         yield f"| {' | '.join(cells)} |"
 

@@ -11,6 +11,7 @@ from eval.metrics_abstention import PolicyChoice
 from kg.base.console import run_script, say
 from kg.base.errors import CardSetMismatchError, SystemNotFoundError
 from kg.base.options import CheckedCards, Confidence, Resamples, ResampleSeed, SkipOtherCards
+from kg.words.plain_text import one_line
 
 
 def main(
@@ -99,6 +100,8 @@ def main(
         say(line)
     for line in spoken(report):
         say(line)
+    for note in report.notes:
+        say(f"note: {one_line(note)}")
     written = ", ".join(str(path) for path in contents)
     say(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {written}")
 

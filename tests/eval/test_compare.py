@@ -231,6 +231,33 @@ def test_coverage_differs_without_being_better(tmp_path: Path) -> None:
     assert "they differ" in verdict(one)
 
 
+def test_a_system_that_failed_wins_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = [row | {"pred": "ERROR"} for row in rows_of("down", 1.0)]
+    out = tmp_path / "comparison.json"
+    main([write(tmp_path / "r.jsonl", rows_of("up", 0.6), failed)], out=out)
+    said = (
+        "down has 300 ERROR replies, which count as neither answer nor abstention: where fewer "
+        "answers look better, as in FAR-NE, failing does too."
+    )
+    assert said in json.loads(out.read_text("utf-8"))["notes"]
+    assert "FAR-NE: down is better" in (told := capsys.readouterr().out)
+    assert f"note: {said}" in told
+    assert "down has 300 ERROR replies" in out.with_suffix(".html").read_text("utf-8")
+
+
+def test_markdown_tells_a_difference_without_a_better_side(tmp_path: Path) -> None:
+    alike = rows_of("open", 1.0)
+    closed = [row | {"system": "closed", "pred": "UNKNOWN"} for row in alike]
+    out = tmp_path / "comparison.json"
+    main([write(tmp_path / "r.jsonl", alike, closed)], out=out)
+    page = out.with_suffix(".md").read_text("utf-8")
+    coverage = page.split("## coverage")[1].split("##")[0]
+    assert "| they differ |" in coverage
+    assert "cannot tell" not in coverage
+
+
 def test_false_alarms_stay_within_the_level(tmp_path: Path) -> None:
     alarms = 0
     for run in range(60):
