@@ -348,7 +348,8 @@ class ModelClient:
         if completion.finish_reason == UNREADABLE:
             return Read(None, "the server could not read what its model wrote")
         read = form.read(completion.text)
-        if not read.exact and completion.mode == MODES[0] and completion.finish_reason == "stop":
+        whole = completion.finish_reason in {"stop", None}  # Some servers give no reason.
+        if not read.exact and completion.mode == MODES[0] and whole:
             # A server that follows schemas could not have said this: it ignores them silently.
             self._note(current_calls(), f"{MODES[0]} not followed")
         return read

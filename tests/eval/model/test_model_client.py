@@ -157,6 +157,18 @@ def test_an_unreadable_reply_gets_one_repair_turn(
     assert "not JSON" in turns[3]["content"]
 
 
+def test_a_schema_that_is_ignored_is_noted_of_servers_that_give_no_finish_reason(
+    open_client: Opener, scripted_server: ScriptedServer
+) -> None:
+    silent = behaviours.edited(
+        lambda body: body["choices"][0].pop("finish_reason"), behaviours.prose
+    )
+    scripted_server.behave(silent)
+    found, log = ask(open_client())
+    assert found.value is None
+    assert log.fallbacks == ["json_schema not followed"]
+
+
 def test_there_is_no_second_repair_turn(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
