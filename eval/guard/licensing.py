@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,7 @@ from eval.guard.cutting import Piece
 from eval.guard.splitting import CONNECTIVES, Part, Splitter
 from eval.questions.parsing import ClaimParser, Unread
 from eval.questions.statements import Statement, StatementReader
+from eval.replies.parsing import read_reply
 from kg.claims import Claim, Label
 
 if TYPE_CHECKING:
@@ -32,6 +33,16 @@ _ASSERTING = re.compile(
     r"forget|isn|doesn|don|aren|wasn|didn|true)\b",
     re.IGNORECASE,
 )
+# Yes and no in words that are too weak to be read as a model's whole answer.
+_YES_NO = (
+    r"[\s\W]*(?:yes|no|nope|yep|yeah|indeed|of course|sure|surely|exactly|certainly|definitely|"
+    r"absolutely|naturally|obviously|clearly|correct|right|true|false|wrong|never|not)\b"
+)
+_ANSWER = re.compile(
+    rf"{_YES_NO}|[\s\W]*(?:it|they|he|she|that|this|so)\s+(?:is|are|was|do|does|did|has|have|it)\W*$",
+    re.IGNORECASE,
+)
+_ANSWER_FIRST = re.compile(rf"{_YES_NO}\s*[,;:!.–—-]", re.IGNORECASE)
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +71,16 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """The claims it was read as."""
 
 
+class Context(NamedTuple):
+    """What the clauses before lend to the next one."""
+
+    subject: str = ""
+    """What the last clause was about, for the next to leave out; or empty."""
+    asked: bool = False
+    """Whether a question about the graph was let through and no claim came since, so that a bare
+    "Yes." would be a claim."""
+
+
 class Licenser:
     """Judges clauses against one knowledge base."""
 
@@ -69,19 +90,26 @@ class Licenser:
         self._reader = StatementReader(ClaimParser(knowledge))
         self._splitter = Splitter(self._reader, knowledge.words.name)
 
-    def judge(self, piece: Piece, subject: str) -> Iterator[tuple[Event, str]]:
+    def judge(self, piece: Piece, context: Context) -> Iterator[tuple[Event, Context]]:
         """Judges the clauses of a sentence.
 
         Args:
             piece: the sentence.
-            subject: what the clause before it was about, or empty.
+            context: of the clause before it.
 
         Yields:
-            Each clause's event, and what the clause is about.
+            Each clause's event, and what it leaves to the clause behind it.
         """
-        start = piece.start
-        for part in self._parts(piece, subject):
-            yield self._event(part, start, question=_asks(piece.text)), part.subject
+        start, asked, question = piece.start, context.asked, _asks(piece.text)
+        for found in self._parts(piece, context.subject):
+            part = found
+            if asked and not question and _answers(found):
+                part = Part(found.text, Unread("it answers a question"), "")
+            event = self._event(part, start, question=question)
+            if part.reading is not None:
+                # An answer that was withheld leaves its question open; a claim of its own does not.
+                asked = (question and event.passed) or (asked and part is not found)
+            yield event, Context(part.subject, asked)
             start += len(part.text)
 
     def _parts(self, piece: Piece, subject: str) -> Iterator[Part]:
@@ -160,6 +188,19 @@ def _marked(text: str, reason: str) -> str:
     edges = _EDGES.fullmatch(text)
     before, after = (edges["before"], edges["after"]) if edges else ("", "")
     return f"{before}[withheld: {reason}]{after}"
+
+
+def _answers(part: Part) -> bool:
+    """Whether a clause is a yes or no, in whatever language, or begins with one.
+
+    "Yes, the Rhine flows into the North Sea" is licensed by itself, but not as an answer to
+    whether it flows into another sea.
+    """
+    if isinstance(part.reading, Statement):
+        return _ANSWER_FIRST.match(part.text) is not None
+    if part.reading is not None:
+        return False
+    return read_reply(part.text).pred in ("YES", "NO") or _ANSWER.match(part.text) is not None
 
 
 def _asks(text: str) -> bool:

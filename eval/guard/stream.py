@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from eval.guard.cutting import Cutter, Piece
-from eval.guard.licensing import Event, Licenser, Policy
+from eval.guard.licensing import Context, Event, Licenser, Policy
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
@@ -61,7 +61,7 @@ class GuardedStream:
     def __init__(self, licenser: Licenser) -> None:
         self._licenser = licenser
         self._cutter = Cutter()
-        self._subject = ""
+        self._context = Context()
 
     def feed(self, chunk: str) -> Iterator[Event]:
         """Takes a chunk; yields what is decided by now."""
@@ -74,6 +74,6 @@ class GuardedStream:
             yield from self._judged(piece)
 
     def _judged(self, piece: Piece) -> Iterator[Event]:
-        for event, subject in self._licenser.judge(piece, self._subject):
-            self._subject = subject
+        for event, context in self._licenser.judge(piece, self._context):
+            self._context = context
             yield event

@@ -33,6 +33,33 @@ UNREAD = "[withheld: it could not be held against the graph]"
 
 
 @pytest.mark.parametrize(
+    ("text", "leaked"),
+    [
+        ("Does the Rhine flow into the Black Sea? Yes.", "Yes"),
+        ("Does the Rhine flow into the Black Sea? Yes, it does.", "it does"),
+        ("Does the Rhine flow into the Black Sea? Let me see. Of course!", "Of course"),
+        ("Does the Rhine flow into the Black Sea?\n\nIndeed it does.", "it does"),
+        ("Does the Rhine flow into the Black Sea? Sí. Claro.", "Sí"),
+        ("What if the Rhine flows into the Black Sea? It does.", "It does"),
+        ("Does the Rhine flow into the North Sea? No. It doesn't.", "doesn't"),
+        (f"Does the Rhine flow into the Black Sea? Yes, {NORTH[0].lower()}{NORTH[1:]}.", "Yes"),
+    ],
+)
+def test_a_question_and_its_yes_are_a_claim(guard: Guard, text: str, leaked: str) -> None:
+    shown = out(guard, text)
+    assert leaked not in shown
+    assert UNREAD in shown
+
+
+def test_a_yes_to_no_question_about_the_graph_passes(guard: Guard) -> None:
+    for text in ("Shall we begin? Yes.", f"{NORTH}. Yes, it is pretty.", "Yes. No. Of course."):
+        assert "Yes" in out(guard, text)
+    asked = "Does the Rhine flow into the North Sea?"
+    for after in (f"{NORTH}. Yes!", "That is a good question.", f"Well, {NORTH}."):
+        assert out(guard, f"{asked} {after}") == f"{asked} {after}"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         f"{NORTH}.",
