@@ -87,8 +87,9 @@ def vote(samples: Sequence[Answer | ModelCallError]) -> Answer:
     Only YES, NO and UNKNOWN are votes. At least half of the samples must be; otherwise the answer
     is ``INVALID``, unless it was failed calls that were missing to reach half: then the first of
     their errors is raised. The answer with the most votes wins, and its share of the votes is the
-    confidence. A tie at the top is no majority: the answer is UNKNOWN, without a confidence. Where a
-    call failed that could have broken the tie, its error is raised: no failure makes an abstention.
+    confidence. A tie at the top is no majority: the answer is UNKNOWN, without a confidence; but
+    where a call failed that could have broken it, its error is raised, for no failure makes an
+    abstention.
 
     Raises:
         ModelCallError: as said.
