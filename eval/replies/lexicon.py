@@ -96,6 +96,8 @@ class Lexicon(NamedTuple):
     """The words for "final"."""
     copulas: tuple[str, ...]
     """What may stand between "answer" and the answer: "is", "lautet"."""
+    overturns: frozenset[str]
+    """Words of a clause that keep it from saying what it holds: "I doubt the answer is yes"."""
 
 
 @lru_cache(maxsize=1)
@@ -138,6 +140,7 @@ def lexicon() -> Lexicon:
         markers=tuple(dict.fromkeys(map(fold, listed("answer")))),
         finals=tuple(dict.fromkeys(map(fold, listed("final")))),
         copulas=tuple(dict.fromkeys(map(fold, listed("is")))),
+        overturns=frozenset(map(fold, listed("overturns"))),
     )
 
 

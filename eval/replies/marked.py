@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from eval.replies.lexicon import lexicon
 from eval.replies.prose import Pred, bare, heard, signs_of
+from eval.replies.wording import words_in
 
 FINAL, ANSWER, SAID = 3, 2, 1
 """How strongly a mark speaks: the last of the final ones counts; others must agree."""
@@ -18,6 +19,13 @@ _JSON_TOKEN = re.compile(r'\\.|["{}]', re.DOTALL)
 _MAX_DEPTH = 20
 _MAX_TOPIC = 100
 """Characters of "the answer to … is"."""
+_MAX_BEFORE = 300
+"""Characters before "the answer is" that may overturn it."""
+_SENTENCE_START = re.compile(r"[.!?\n。！？]")
+_CLAUSE_START = re.compile(
+    r"[.!?\n。！？,;:()、，；：\u2012-\u2015]|\b(?:so|thus|hence|therefore|and|but|then|also|donc|ergo)\b",
+    re.IGNORECASE,
+)
 _KEYS = frozenset(("answer", "finalanswer", "verdict", "prediction", "pred"))
 _BOXED = re.compile(
     r"\\boxed\s{0,3}\{([^{}\n]{1,100})\}|<(?:final_?)?answer>\s{0,9}([^<]{1,400})</", re.I
@@ -64,10 +72,28 @@ def worded_answers(text: str) -> list[Marked]:
         limit = marks[at + 1].start() if at + 1 < len(marks) else len(text)
         colon = mark["colon"] is not None
         rank = (FINAL if mark["final"] or mark["behind"] else ANSWER) if colon else SAID
+        if rank == SAID and _overturned(text[max(0, mark.start() - _MAX_BEFORE) : mark.start()]):
+            continue
         answer = _value(text, mark.end(), limit, rank)
         if answer is not None:
             found.append(answer._replace(start=mark.start()))
     return sorted(found, key=lambda marked: marked.start)
+
+
+def _overturned(before: str) -> bool:
+    """Whether "the answer is …" is not said but doubted, denied, asked or supposed.
+
+    Args:
+        before: the text before it.
+    """
+    words = lexicon()
+    sentence = words_in(_SENTENCE_START.split(before)[-1])
+    clause = words_in(_CLAUSE_START.split(before)[-1])
+    return bool(
+        words.overturns.intersection(clause)
+        or words.conditions.intersection(clause)
+        or words.conditions.intersection(sentence[:1])
+    )
 
 
 def _value(text: str, start: int, limit: int, rank: int) -> Marked | None:

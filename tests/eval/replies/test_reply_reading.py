@@ -185,3 +185,29 @@ def test_replies_of_absurd_length_are_invalid() -> None:
 )
 def test_i_do_not_know_is_never_no_even_behind_one(text: str) -> None:
     assert read_reply(text).pred in ("UNKNOWN", "INVALID")
+
+
+@pytest.mark.parametrize(
+    ("reply", "pred"),
+    [
+        ("I don't think the answer is no.", "INVALID"),
+        ("I'm not convinced the answer is yes.", "INVALID"),
+        ("I cannot say the answer is yes.", "UNKNOWN"),
+        ("It would be wrong to say the answer is no.", "INVALID"),
+        ("I doubt that the answer is yes.", "INVALID"),
+        ("Nobody knows whether the answer is yes.", "UNKNOWN"),
+        ("I am unable to determine if the answer is yes.", "UNKNOWN"),
+        ("If the canal counts, the answer is yes.", "INVALID"),
+        ("Some say the answer is yes.", "INVALID"),
+        (
+            "Ich weiß nicht, ob die Antwort ja ist. Ich bezweifle, dass die Antwort ja ist.",
+            "UNKNOWN",
+        ),
+        ("Since it does not flow into the Black Sea, the answer is no.", "NO"),
+        ("It does not flow there, so I believe that the answer is no.", "NO"),
+        ("It does not flow there and thus the answer is no.", "NO"),
+        ("I think the answer is yes.", "YES"),
+    ],
+)
+def test_an_answer_that_is_doubted_is_not_given(reply: str, pred: str) -> None:
+    assert read_reply(reply).pred == pred
