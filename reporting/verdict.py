@@ -78,7 +78,12 @@ def _accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list
         + (" (it is shown the claim itself)" if oracle else "")
         for name, value, oracle in scored[:_NAMED_AT_MOST]
     ]
-    return [f"The {'proved' if proved else 'gold'} answer was given by {listing(parts)}."]
+    said = f"The {'proved' if proved else 'gold'} answer was given by {listing(parts)}"
+    others = len(scored) - len(parts)
+    if others:
+        said += "; the other system is" if others == 1 else f"; the other {others} systems are"
+        said += " in the table"
+    return [f"{said}."]
 
 
 def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
@@ -96,7 +101,9 @@ def _false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
         some.append(text)
     what = "a false answer (YES to a contradiction, YES or NO to the unknown)"
     if not some:
-        return [f"None gave {what}."] if never else []
+        # Of systems further down nothing is said, so nothing may be said of all.
+        who = "None" if len(systems) <= _NAMED_AT_MOST else "None of these"
+        return [f"{who} gave {what}."] if never else []
     given = f"{what[0].upper()}{what[1:]} was given by {listing(some)} of those cards"
     return [f"{given}; {listing(never)} gave none." if never else f"{given}."]
 

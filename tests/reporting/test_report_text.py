@@ -9,10 +9,13 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eval.metrics.measuring import measure
+from eval.metrics.observations import read_observations
 from kg.claims import Claim, Proof, Step, Verdict, Violation
 from reporting.charts import Estimate, bar, dot_panel, number, percent, scatter
 from reporting.exports import csv_cell, md
 from reporting.proofs import plain_proof, term_words
+from reporting.verdict import verdict
 from reporting.visible import NAME_LIMIT, embed, shorten, shown_name, visible
 
 any_text = st.text(st.characters(codec=None), max_size=60)
@@ -153,3 +156,21 @@ def test_estimates_say_only_what_they_know():
     assert Estimate(0.5, worst_low=0.5, worst_high=0.5).worst_text == ""
     assert bar(Estimate(None)).fill == 0
     assert bar(full).low < bar(full).fill < bar(full).high
+
+
+def test_the_opening_says_nothing_of_systems_it_does_not_name(tmp_path):
+    gold = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
+    rows = [
+        {"id": str(n), "system": f"s{k}", "label": label, "gold": gold[label]}
+        | {"pred": "YES" if k == 7 else gold[label]}
+        for k in range(1, 8)
+        for n, label in enumerate("ECU" * 4)
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    report = measure(read_observations([path]))
+    names = [f"s{k}" for k in range(1, 8)]
+    said = " ".join(verdict(report, names))
+    assert "None of these gave a false answer" in said
+    assert "s6 on 100 %; the other system is in the table." in said
+    assert "None gave a false answer" in " ".join(verdict(report, names[:6]))
