@@ -16,7 +16,7 @@ from kg.base.options import CheckedCards, Confidence, Resamples, ResampleSeed, S
 from kg.words.plain_text import one_line, plain
 
 if TYPE_CHECKING:
-    from eval.gate import Check, Condition
+    from eval.comparing.gate import Check, Condition
     from eval.metrics.samples import Plan
 
 _METRIC_HELP = """Condition, repeatable: [SYSTEM:]METRIC[.END]OP NUMBER with OP one of <= >= < >.
@@ -70,8 +70,8 @@ def main(
     worse than the baseline's on the same cards: paired tests, Holm over all of them.
     """
     from eval.card_check import only_of_these_cards
-    from eval.gate import parse_condition
-    from eval.junit import junit_xml
+    from eval.comparing.gate import parse_condition
+    from eval.comparing.junit import junit_xml
     from eval.metrics.abstention import POLICIES
     from eval.metrics.samples import Plan
     from eval.run_files import result_files
@@ -198,7 +198,7 @@ def _conditions(
 ) -> list[Check]:
     """Every condition on the runs at hand, over all of their cards."""
     from eval.card_check import read_checked
-    from eval.gate import check_conditions, gated_values
+    from eval.comparing.gate import check_conditions, gated_values
     from eval.metrics.measuring import measure
 
     if not conditions:
@@ -220,8 +220,8 @@ def _regressions(
     only_significant: bool,
 ) -> list[Check]:
     """Every system against its like in the baseline, on the cards that both answered."""
-    from eval.compare import compare_pairs
-    from eval.gate import check_regressions
+    from eval.comparing.gate import check_regressions
+    from eval.comparing.pairs import compare_pairs
     from eval.metrics.abstention import HEADLINE, SYSTEM_METRICS
     from eval.metrics.abstention import metric as metric_of
     from eval.metrics.observations import read_observations

@@ -48,8 +48,8 @@ def main(
     bootstrap of the difference, Holm over the pairs. Two files may hold a system of one name.
     """
     from eval.card_check import read_checked
-    from eval.comparison import compare_runs
-    from eval.comparison_words import markdown, shared_cards, spoken
+    from eval.comparing.comparison import compare_runs
+    from eval.comparing.words import markdown, shared_cards, spoken
     from eval.metrics.abstention import POLICIES
     from eval.metrics.samples import Plan
     from eval.run_files import result_files

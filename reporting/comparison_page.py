@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eval.comparison import ComparisonReport
-from eval.comparison_words import shared_cards
+from eval.comparing.comparison import ComparisonReport
+from eval.comparing.words import shared_cards
 from eval.metrics.record import PairedComparison
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import listing

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from eval.comparison import ComparisonReport
-from eval.comparison_words import verdict
+from eval.comparing.comparison import ComparisonReport
+from eval.comparing.words import verdict
 from eval.metrics.abstention import metric as metric_of
 from eval.metrics.record import Discordant, PairedComparison
 from reporting.forest import Difference, Forest, forest

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 import numpy as np
 
-from eval.compare import compare_systems
+from eval.comparing.pairs import compare_systems
 from eval.metrics.abstention import (
     METRICS,
     SYSTEM_METRICS,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import typer
 
-from eval.compare import COMPARED, compare_systems
-from eval.comparison import ComparisonReport, SharedCards
-from eval.comparison_words import markdown, show_p, verdict
+from eval.comparing.comparison import ComparisonReport, SharedCards
+from eval.comparing.pairs import COMPARED, compare_systems
+from eval.comparing.words import markdown, show_p, verdict
 from eval.metrics.abstention import metric
 from eval.metrics.observations import read_observations
 from eval.metrics.record import PairedComparison

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.gate import (
+from eval.comparing.gate import (
     Check,
     Condition,
     check_conditions,
@@ -23,8 +23,8 @@ from eval.gate import (
     parse_condition,
     select_systems,
 )
+from eval.comparing.junit import junit_xml
 from eval.gate_runs import main
-from eval.junit import junit_xml
 from eval.metrics.record import MetricValue, PairedComparison
 from kg.base.console import guarded
 from kg.base.errors import EpocheError, GateFailedError, SettingError, SystemNotFoundError

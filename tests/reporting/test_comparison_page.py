@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from eval.comparison import ComparisonReport, SharedCards
+from eval.comparing.comparison import ComparisonReport, SharedCards
 from eval.metrics.record import Discordant, PairedComparison
 from reporting.compare_runs import main
 from reporting.comparison_page import render_comparison

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from eval.compare import compare_systems
+from eval.comparing.pairs import compare_systems
 from eval.metrics.console import summary, tables
 from eval.metrics.measuring import measure
 from eval.metrics.observations import read_observations

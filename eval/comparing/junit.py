@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from eval.gate import Check
+from eval.comparing.gate import Check
 from kg.words.plain_text import one_line
 
 _NEVER_IN_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")

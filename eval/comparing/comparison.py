@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from eval.compare import compare_systems
+from eval.comparing.pairs import compare_systems
 from eval.metrics.observations import Observations
 from eval.metrics.outcomes import PRED_CODE, UNREADABLE
 from eval.metrics.record import PairedComparison, Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from eval.comparison import ComparisonReport, SharedCards
+from eval.comparing.comparison import ComparisonReport, SharedCards
 from eval.metrics.record import PairedComparison
 from eval.stats.paired import ALPHA
 from kg.words.plain_text import listing, plain
