@@ -61,7 +61,6 @@ class CardPlan:
 
     Args:
         cards: the open card file.
-        systems: what is asked.
         names: their names when the run started.
         places: where the answers belong.
         seen: is given outcome code and usage of every row that is read.
