@@ -20,6 +20,12 @@ _COMPARISONS = frozenset(
         "exceeds least about around approximately roughly nearly almost circa between"
     )
 )
+_QUANTIFIERS = frozenset(
+    words_of(
+        "only solely exclusively just all every each both either most many few several some any "
+        "besides except apart other another else exactly first last ever always still once"
+    )
+)
 _WH_ANSWERS = frozenset(words_of("what where which who whom when why how"))
 
 
@@ -69,3 +75,15 @@ def refusal(question: Question) -> str:
     if keys[0] in _WH_ANSWERS:
         return "not a yes-no question"
     return ""
+
+
+def twist(question: Question) -> str:
+    """What a question that could not be read may say beyond a plain claim; empty when nothing.
+
+    A true claim beside such a word answers another question: that the Rhine flows into the North
+    Sea says nothing of whether *only* the Rhine does.
+    """
+    if reason := refusal(question):
+        return reason
+    found = [key for key in question.keys if key in _QUANTIFIERS]
+    return f"the question says “{found[0]}”, which no claim accounts for" if found else ""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from eval.questions.cues import stems_of
+from eval.questions.form import cut_out, twist
 from eval.questions.linking import Mention, name_key, tokens_of, unit_key
 from eval.questions.parsing import ClaimParser, Reading, Unread
 from kg.claims import Claim
@@ -46,10 +47,12 @@ class Asked(NamedTuple):
     Attributes:
         mentions: the things and numbers it mentions.
         reading: the claim it was read as; None when it could not be read.
+        twist: why no claim at all may answer it where it could not be read; mostly empty.
     """
 
     mentions: tuple[Mention, ...]
     reading: Reading | None
+    twist: str = ""
 
     @property
     def things(self) -> tuple[str, ...]:
@@ -72,9 +75,12 @@ class ProposalReader:
 
     def asked(self, question: str) -> Asked:
         """What a question is about."""
-        mentions = self._parser.mentions.scan(tokens_of(question))
+        tokens = tokens_of(question)
+        mentions = self._parser.mentions.scan(tokens)
         reading = self._parser.parse(question)
-        return Asked(tuple(mentions), None if isinstance(reading, Unread) else reading)
+        if isinstance(reading, Unread):
+            return Asked(tuple(mentions), None, twist(cut_out(tokens, mentions)))
+        return Asked(tuple(mentions), reading)
 
     def sentences(self, most: int) -> list[str]:
         """How each predicate is said of X and Y, the first ``most``."""

@@ -114,6 +114,8 @@ class GraphRagLlm:
         YES if every claim is entailed, NO if one is contradicted; a negated claim counts the other
         way round. Where the question itself can be read, claims beside its own are ignored.
         """
+        if asked.twist:
+            return Licence("UNKNOWN", f"{asked.twist}.")
         own: list[tuple[bool, tuple[Claim, ...]]] = []
         problem = "the model proposed no claim"
         for claim in proposed:

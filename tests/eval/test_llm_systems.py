@@ -257,6 +257,15 @@ OPEN = "Would a paper boat put into the Aare one day be seen on the Rhine?"
 RHINE_MOUTH = claim("Rhine", "flows into", "North Sea")
 
 
+TWISTED = (
+    ("Has the Rhine never flowed into the North Sea?", "negated"),
+    ("Is the Rhine not a river that flows into the North Sea?", "negated"),
+    ("Does only the Rhine flow into the North Sea?", "“only”"),
+    ("Do two rivers besides the Rhine flow into the North Sea?", "“besides”"),
+    ("Does no tributary of the Rhine flow into the North Sea?", "negated"),
+)
+
+
 @pytest.mark.parametrize(
     ("question", "proposed", "claims", "pred", "reason"),
     [
@@ -286,6 +295,8 @@ RHINE_MOUTH = claim("Rhine", "flows into", "North Sea")
         (OPEN, "YES", [RHINE_MOUTH], "UNKNOWN", "does not mention the North Sea"),
         (OPEN, "YES", [claim("Aare", "flows into", "Rhine"), claim("x", "y", "z")], "UNKNOWN",
          "names nothing"),
+        # A true claim does not answer a question that turns or limits it.
+        *((question, "YES", [RHINE_MOUTH], "UNKNOWN", reason) for question, reason in TWISTED),
     ],
 )  # fmt: skip
 def test_only_what_the_graph_licenses_passes(
