@@ -7,10 +7,10 @@ bear yields all of them; choosing is left to whoever knows the rest of the quest
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kg.words.labels import folded
 from kg.words.phrasing import parse_label
 from kg.words.plain_text import plain, words_of
 
@@ -35,7 +35,6 @@ _TOKEN = re.compile(
     r"|(?P<possessive>['’ʼ]s\b|(?<=s)['’ʼ](?=\s|$))"
     r"|(?P<word>\w+)"
 )
-_FOLDED = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
 # Spellings of units as runs of tokens, by the unit as a domain writes it. A unit that is not here
 # is known as the domain writes it.
@@ -103,16 +102,8 @@ def tokens_of(text: str) -> list[Token]:
         elif match.lastgroup == "possessive":
             found.append(Token(word, POSSESSIVE))
         else:
-            found.append(Token(word, fold(word)))
+            found.append(Token(word, folded(word)))
     return found
-
-
-def fold(word: str) -> str:
-    """A word without case and diacritics: ``Rhône`` → ``rhone``."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.casefold().translate(_FOLDED))
-    return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
 def name_key(name: str) -> tuple[str, ...]:

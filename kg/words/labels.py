@@ -52,22 +52,28 @@ _LATIN_MARKS = re.compile("[\u0300-\u036f]")
 _PLAIN = re.compile(r"[a-z0-9 ]*")
 
 
+def folded(text: str) -> str:
+    """A text without case and Latin diacritics: ``Rhône`` → ``rhone``."""
+    text = text.casefold()
+    if text.isascii():
+        return text
+    # Folded again: compatibility letters ("𝚨") only now turn into capitals.
+    text = unicodedata.normalize("NFKD", text).casefold()
+    # Only Latin accents go: in Indic scripts a mark is a vowel, and without it another word.
+    return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", text)).translate(_LETTERS)
+
+
 def normalised(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
     """A name without case, diacritics, punctuation and leading article, for comparison.
 
     A name of nothing but punctuation stays itself in lower case, so that no two such names fall
     together.
     """
-    text = name.casefold()
+    text = folded(name)
     if not _PLAIN.fullmatch(text):
-        # Folded again: compatibility letters ("𝚨") only now turn into capitals.
-        text = unicodedata.normalize("NFKD", text).casefold()
-        # Only Latin accents go: in Indic scripts a mark is a vowel, and without it another word.
-        text = unicodedata.normalize("NFC", _LATIN_MARKS.sub("", text)).translate(_LETTERS)
-        marked = "".join(
+        text = "".join(
             c if c.isalnum() or unicodedata.category(c).startswith("M") else " " for c in text
         )
-        text = marked
     words = text.split()
     if len(words) > 1 and words[0] in articles:
         words = words[1:]
