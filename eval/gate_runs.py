@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from eval.comparing.gate import Check, Condition
     from eval.metrics.samples import Plan
 
+MAX_FAILURES = 0.05
+
 _METRIC_HELP = """Condition, repeatable: [SYSTEM:]METRIC[.END]OP NUMBER with OP one of <= >= < >.
 'FAR-NE<=0.05' is about every system but controls, 'rag:LA>=0.9' about one ('raw' stands for all
 models of raw, * and ? for any letters). END is low or high, the ends of the interval, or worst or
@@ -52,6 +54,15 @@ def main(
     only_significant: Annotated[
         bool, typer.Option(help="With --max-drop: fail only what the data show too.")
     ] = False,
+    max_failures: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Fail a system with more ERROR or INVALID rows than this share of its cards, "
+            "unless a condition on error_rate or invalid_rate says otherwise.",
+        ),
+    ] = MAX_FAILURES,
     junit: Annotated[
         Path | None, typer.Option(help="Where the judgement goes as JUnit XML.")
     ] = None,
@@ -93,7 +104,7 @@ def main(
         if junit is not None:
             check_output(junit, [*files, *before, *(cards or ())])
         held = [
-            *_conditions(conditions, files, cards or (), plan),
+            *_conditions(conditions, files, cards or (), plan, max_failures),
             *(
                 _regressions(
                     conditions, files, before, plan, max_drop, only_significant=only_significant
@@ -195,19 +206,32 @@ def _conditions(
     files: Sequence[Path],
     cards: Sequence[Path],
     plan: Plan,
+    max_failures: float,
 ) -> list[Check]:
-    """Every condition on the runs at hand, over all of their cards."""
+    """Every condition on the runs at hand, over all of their cards.
+
+    A failed call is no false answer: a run of nothing but errors would fulfil ``FAR-NE<=0.05``. So
+    systems that are judged at all may fail only so often, unless a condition says how often. Such
+    a limit is mentioned only where it is broken.
+    """
     from eval.card_check import read_checked
-    from eval.comparing.gate import check_conditions, gated_values
+    from eval.comparing.gate import check_conditions, gated_values, parse_condition
     from eval.metrics.measuring import measure
 
-    if not conditions:
-        return []
     seen = read_checked(files, cards, distinguish=True)
     report = measure(seen, plan).policies[plan.policies[0]]
     systems = report.systems | {n: s for n, s in report.controls.items() if n in seen.preds}
     values = {name: gated_values(system) for name, system in systems.items()}
-    return list(check_conditions(conditions, values, seen.contenders))
+    held = list(check_conditions(conditions, values, seen.contenders))
+    judged = [name for name in values if any(check.system == name for check in held)]
+    named = {condition.metric for condition in conditions}
+    limits = [
+        parse_condition(f"{rate}<={max_failures}")
+        for rate in ("error_rate", "invalid_rate")
+        if rate not in named
+    ]
+    implied = check_conditions(limits, values, judged if conditions else seen.contenders)
+    return [*held, *(check for check in implied if not check.passed)]
 
 
 def _regressions(

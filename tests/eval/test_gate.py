@@ -245,6 +245,22 @@ def test_exit_codes_tell_held_failed_and_not_judged(
     assert ends_with(runs=[run], metric=["good:LA.low>=0.97"]) == 100
 
 
+def test_failing_is_no_way_to_pass(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = [dict(row, pred="ERROR") for row in rows_of("down", 0.9)]
+    mute = [dict(row, pred="INVALID") if n < 30 else row for n, row in enumerate(rows_of("m", 1.0))]
+    run = write("r.jsonl", failed, mute, rows_of("good", 0.99))
+    assert ends_with(runs=[run], metric=["FAR-NE<=0.05"]) == 100
+    out = capsys.readouterr().out
+    assert "FAIL  down  error_rate <= 0.05: 1.000" in out
+    assert "FAIL  m  invalid_rate <= 0.05: 0.100" in out
+    assert "good  error_rate" not in out
+    # A gate about one system is about that system.
+    assert ends_with(runs=[run], metric=["good:FAR-NE<=0.05"]) == 0
+    assert ends_with(runs=[run], metric=["m:FAR-NE<=0.05"], max_failures=0.1) == 0
+    assert ends_with(runs=[run], metric=["m:FAR-NE<=0.05", "m:invalid_rate<=0.2"]) == 0
+    assert ends_with(runs=[run], metric=["down:FAR-NE<=0.05"], max_failures=1) == 0
+
+
 def test_whatever_cannot_be_judged_ends_in_one(
     write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
