@@ -29,11 +29,18 @@ _AUXILIARIES = frozenset(
         "shall should what which where when who whom whose why how if in on at of to it that"
     )
 )
+# Vowel signs and the like, which `\w` leaves out: of Hebrew, Arabic, Indic scripts, Thai, Lao,
+# Tibetan, Burmese and Khmer. Without them names that differ in a vowel alone would fall together.
+_SIGNS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u0900-\u0963\u0966-\u096f\u0971-\u0df3\u0e31\u0e34-\u0e3a"
+    "\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f18-\u0f84\u102b-\u103e\u17b4-\u17d3"
+)
 _TOKEN = re.compile(
     r"(?P<number>(?<![\w.])[-−+]?(?:\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+|\d+)(?:\.\d+)?"
     r"(?:[eE][+-]?\d+)?(?:(?!\w)|(?=(?:km|m|mi|ft)\b)))"
     r"|(?P<possessive>['’ʼ]s\b|(?<=s)['’ʼ](?=\s|$))"
-    r"|(?P<word>\w+)"
+    rf"|(?P<word>\w[\w{_SIGNS}]*)"
 )
 
 # Spellings of units as runs of tokens, by the unit as a domain writes it. A unit that is not here

@@ -308,7 +308,8 @@ def test_how_models_are_called_reaches_the_system(folder: Path, card_file: CardF
         "class Shows:\n"
         "    name = 'shows'\n"
         "    def __init__(self, options):\n"
-        "        pathlib.Path('seen.json').write_bytes(msgspec.json.encode(options.client, enc_hook=str))\n"
+        "        told = msgspec.json.encode(options.client, enc_hook=str)\n"
+        "        pathlib.Path('seen.json').write_bytes(told)\n"
         "    def params(self): return {}\n"
         "    def answer(self, card): return 'NO'\n"
     )

@@ -128,6 +128,10 @@ def test_keys() -> None:
     assert folded("STRASSE") == folded("straße")
     assert name_key("The Hague") == ("hague",)
     assert name_key("the") == ("the",)
+    # A word is not cut at its signs, composed or not, and other signs make another word.
+    assert name_key("दिल्ली") != name_key("दल्ला")
+    assert len(name_key("दिल्ली")) == len(name_key("بَغداد")) == len(name_key("กรุงเทพ")) == 1
+    assert name_key("Que\u0301bec") == name_key("Québec") == ("quebec",)
     assert unit_key("m³/s") == unit_key("cubic metres per second") == "m3 s"
     assert unit_key("parsec") == "parsec"
     assert Mention(0, 1).entities == ()
