@@ -213,7 +213,6 @@ def cards_of(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Ran
         facts = list(triplet.facts)
         rng.shuffle(facts)
         verdict = triplet.card[role.label]
-        questions = world.kb.words.questions(verdict.claim)
         premises = len(verdict.proof.premises) if role.label == "E" else 0
         cards.append(
             write_card(
@@ -223,7 +222,7 @@ def cards_of(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Ran
                 sentences,
                 verdict,
                 kind=triplet.kinds[role.label],
-                question=questions[int(variant * len(questions))],
+                question=world.kb.words.question(verdict.claim, variant),
                 premises=max(len(role.core), premises),
                 proof=triplet.graph[role.label].proof,
                 salt=[seed],

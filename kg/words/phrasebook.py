@@ -242,9 +242,14 @@ class Phrasebook:
 
     def questions(self, claim: Claim) -> list[str]:
         """The claim as yes-no questions, in the domain's order; at least one."""
-        words = self._sentences(claim.pred)
         variables = self._variables(claim)
-        return [sentence(template(**variables)) for template in words.questions]
+        templates = self._sentences(claim.pred).questions
+        return [sentence(template(**variables)) for template in templates]
+
+    def question(self, claim: Claim, which: float) -> str:
+        """One of ``questions``, by a number from 0 up to 1."""
+        templates = self._sentences(claim.pred).questions
+        return sentence(templates[int(which * len(templates))](**self._variables(claim)))
 
     def words_of(self, pred: str) -> PredicateWords:
         """The words in use for a predicate: the domain's, the shared ones, or the default."""
