@@ -52,6 +52,13 @@ def main(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the system; repeatable."),
     ] = None,
+    closed_book: Annotated[
+        bool, typer.Option("--closed-book", help="Short for --set closed_book=yes (raw).")
+    ] = False,
+    embedder: Annotated[
+        str | None,
+        typer.Option(help="Short for --set embedder=… (retriever=dense or hybrid)."),
+    ] = None,
     model: options.ModelName = None,
     concurrency: options.Concurrency = 16,
     rpm: options.RequestsPerMinute = None,
@@ -90,6 +97,8 @@ def main(
     if not told:
         domain, graph, own_shapes = own_source(origin, cards)
         shape_files = shape_files or own_shapes
+    pairs = [*(settings or ()), *(["closed_book=yes"] if closed_book else [])]
+    pairs += [f"embedder={embedder}"] if embedder is not None else []
     replies = None if no_cache else cache or out.parent / "responses.sqlite"
     if replies is not None:
         keep_cache_apart(replies, out)
@@ -98,7 +107,7 @@ def main(
         graph=graph,
         shapes=shape_files,
         seed=seed,
-        settings=parse_settings(settings or ()),
+        settings=parse_settings(pairs),
         client=ClientOptions(
             model=model,
             concurrency=concurrency,

@@ -211,6 +211,8 @@ def test_secrets_in_exceptions_are_hidden(folder: Path, card_file: CardFile) -> 
     [
         (["--set", "api_key=swordfish"], 19, "API_KEY"),
         (["--set", "top_k"], 19, "key=value"),
+        (["--system", "always-YES", "--closed-book"], 19, "closed_book"),
+        (["--system", "rag", "--embedder", "here"], 19, "embedder"),
         (["--limit", "0"], 2, "--limit"),
         (["--shard", "3/2"], 19, "--shard"),
         (["--max-cost", "inf"], 19, "--max-cost"),
