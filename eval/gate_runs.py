@@ -250,9 +250,7 @@ def _regressions(
     from eval.metrics.abstention import metric as metric_of
     from eval.metrics.observations import read_observations
     from eval.metrics.samples import Samples
-    from eval.metrics.signature import Signature
     from kg.base.errors import SystemNotFoundError
-    from kg.base.provenance import package_version
 
     both = sorted(set(files) & set(before))
     if both:
@@ -275,20 +273,8 @@ def _regressions(
         )
     named = [one.metric for one in conditions if one.metric in SYSTEM_METRICS]
     names = tuple(dict.fromkeys((*HEADLINE, "accuracy", *named)))
-    found = compare_pairs(
-        Samples(seen, plan),
-        pairs,
-        names=names,
-        signature=Signature(
-            metric="",
-            cards=seen.cards,
-            policy="",
-            resamples=plan.resamples,
-            seed=plan.seed,
-            version=package_version(),
-            confidence=plan.confidence,
-        ),
-    )
+    samples = Samples(seen, plan)
+    found = compare_pairs(samples, pairs, names=names, signature=samples.signature)
     for name in now:
         if name not in dict(pairs):
             say(f"note: {name} has no baseline")

@@ -13,9 +13,7 @@ from eval.metrics.observations import Observations
 from eval.metrics.outcomes import PRED_CODE, UNREADABLE
 from eval.metrics.record import PairedComparison, Source
 from eval.metrics.samples import Plan, Samples
-from eval.metrics.signature import Signature
 from eval.stats.paired import ALPHA
-from kg.base.provenance import package_version
 from kg.words.plain_text import plain
 
 SCHEMA = "epoche.comparison/1"
@@ -79,15 +77,7 @@ def compare_runs(
         ValueError: no such baseline.
     """
     samples = Samples(observations, plan)
-    signature = Signature(
-        metric="",
-        cards=observations.cards,
-        policy="",
-        resamples=plan.resamples,
-        seed=plan.seed,
-        version=package_version(),
-        confidence=plan.confidence,
-    )
+    signature = samples.signature
     compared = compare_systems(samples, signature=signature, baseline=baseline)
     return ComparisonReport(
         version=signature.version,

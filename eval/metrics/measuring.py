@@ -37,7 +37,6 @@ from eval.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
 from eval.metrics.values import metric_value
 from eval.stats.intervals import FEW_CLUSTERS
-from kg.base.provenance import package_version
 from kg.claims import LABELS
 
 COMPARED_AT_MOST = 8
@@ -58,15 +57,7 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
     """
     plan = plan or Plan()
     samples = Samples(observations, plan)
-    base = Signature(
-        metric="",
-        cards=observations.cards,
-        policy="",
-        resamples=plan.resamples,
-        seed=plan.seed,
-        version=package_version(),
-        confidence=plan.confidence,
-    )
+    base = samples.signature
     confidences = Confidences(samples)
     policies: dict[str, PolicyReport] = {
         policy: _policy_report(

@@ -12,7 +12,7 @@ from eval.metrics.abstention import Metric
 from eval.metrics.observations import Observations
 from eval.metrics.outcomes import Codes, cluster_cells
 from eval.metrics.record import PolicyName
-from eval.metrics.signature import CONFIDENCE
+from eval.metrics.signature import CONFIDENCE, Signature
 from eval.stats.intervals import (
     RESAMPLES,
     SEED,
@@ -24,6 +24,7 @@ from eval.stats.intervals import (
     ratio_distribution,
     resample_blocks,
 )
+from kg.base.provenance import package_version
 
 _NO_DIFFICULTY = "none"
 
@@ -86,6 +87,19 @@ class Samples:
     def clusters(self) -> NDArray[np.int64]:
         """Cluster numbers of the headline cards; shape (n_cards,)."""
         return self._clusters
+
+    @property
+    def signature(self) -> Signature:
+        """What all numbers of these samples share; metric and policy are left to be named."""
+        return Signature(
+            metric="",
+            cards=self.observations.cards,
+            policy="",
+            resamples=self.plan.resamples,
+            seed=self.plan.seed,
+            version=package_version(),
+            confidence=self.plan.confidence,
+        )
 
     def labels(self, policy: PolicyName) -> Codes:
         """Label codes of the headline cards, as the policy decides them; shape (n_cards,)."""
