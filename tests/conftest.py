@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from servers.scripted_server import ScriptedServer
 
 ROOT = Path(__file__).parents[1]
+
+# A script's background job ignores SIGINT, and so would every command that is started from it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Examples are timed on machines that do other things too; a slow one is no failure.
 settings.register_profile("epoche", deadline=None)
