@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from servers import behaviours as does
+from servers.scripted_server import ScriptedServer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from stage_calls import epoche, error_line, snapshot
@@ -126,7 +128,9 @@ def test_files_that_are_not_there(shop: Path) -> None:
         fails(shop, 3, *arguments, said=r"card file does not exist \(gone\.jsonl\)\. Check")
     for arguments in reading_results("gone.jsonl").values():
         fails(shop, 3, *arguments, said=r"result file does not exist \(gone\.jsonl\)\. Check")
-    for arguments in (*reading_cards(".").values(), *reading_results(".").values()):
+    of_results = reading_results(".")
+    del of_results["compare"]  # It takes a folder of runs.
+    for arguments in (*reading_cards(".").values(), *of_results.values()):
         fails(shop, 3, *arguments, said="is a folder, not a file")
     fails(shop, 3, *reading_cards("n" * 300)["audit"], said="cannot be reached.*too long")
     report = ("report", "--out", "new.html", "--metrics")
@@ -166,12 +170,40 @@ def test_a_result_file_nobody_knows(shop: Path) -> None:
     fails(shop, 14, *asked, said="--overwrite")
 
 
-def test_a_card_manifest_that_is_none_is_no_obstacle(shop: Path) -> None:
-    asked = ("eval", "--cards", "cards.jsonl", "--system", "kg", "--domain", "mayors", "--out")
-    contents = (GARBAGE, b"", b"[]", b'{"domain":5}', b"[" * 99_999)
-    for number, content in enumerate(contents):
-        (shop / "cards.manifest.json").write_bytes(content)
-        assert epoche(*asked, f"{number}.jsonl").code == 0
+@pytest.mark.parametrize("content", [GARBAGE, b"", b"[]", b'{"domain":5}', b"[" * 99_999])
+def test_a_card_manifest_that_is_none(shop: Path, content: bytes) -> None:
+    (shop / "cards.manifest.json").write_bytes(content)
+    asked = ("eval", "--cards", "cards.jsonl", "--system", "kg", "--domain", "mayors")
+    said = r"not a card manifest.*cards\.manifest\.json"
+    fails(shop, 12, *asked, "--out", "new.jsonl", said=said)
+        shop, 12, *asked, "--out", "new.jsonl", said=r"not a card manifest.*cards\.manifest\.json"
+    )
+
+
+def test_models_that_cannot_be_asked(
+    shop: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("eval", "--cards", "cards.jsonl", "--system", "raw", "--out", "new.jsonl", "--model")
+    fails(shop, 23, *asked, "nobody/x", said="nobody.*openai")
+    monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
+    monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
+    scripted_server.behave([does.status(400, "no such thing as a stream")])
+    guard = ("guard", "--ask", "Well?", "--model", f"custom/{scripted_server.model}")
+    fails(shop, 24, *guard, "--domain", "mayors", said="no such thing as a stream")
+
+
+def test_model_weights_that_are_none(shop: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    (shop / "weights").mkdir()
+    asked = ("eval", "--cards", "cards.jsonl", "--system", "nli", "--out", "new.jsonl")
+    fails(shop, 25, *asked, "--set", "model=weights", said="holds no model weights")
+
+
+def test_text_that_is_withheld(shop: Path) -> None:
+    (shop / "said.txt").write_text("Vienna had John Tory as its mayor on 1 January 2020.")
+    done = epoche("guard", "said.txt", "--domain", "mayors", "--fail")
+    assert "[withheld" in done.out
+    error_line(done, 29)
 
 
 def test_runs_that_reach_a_limit_and_shards_that_lack_something(shop: Path) -> None:

@@ -225,7 +225,7 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright holds the thread's event loop while it is open.
 def browser() -> Iterator[Any]:
     """Real Chromium. Without one, browser tests are skipped here and fail in CI."""
     found = os.environ.get("EPOCHE_CHROMIUM") or shutil.which("chromium")
