@@ -176,8 +176,6 @@ def test_a_card_manifest_that_is_none(shop: Path, content: bytes) -> None:
     asked = ("eval", "--cards", "cards.jsonl", "--system", "kg", "--domain", "mayors")
     said = r"not a card manifest.*cards\.manifest\.json"
     fails(shop, 12, *asked, "--out", "new.jsonl", said=said)
-        shop, 12, *asked, "--out", "new.jsonl", said=r"not a card manifest.*cards\.manifest\.json"
-    )
 
 
 def test_models_that_cannot_be_asked(
