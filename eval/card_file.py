@@ -10,18 +10,17 @@ import os
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
 
 from cards.card import Card, card_from_json, card_set_hash
 from eval.running.id_index import IdIndex
+from kg.base.closing import Closing
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import MAX_LINE_BYTES, iter_records, require_file, sha256_file
 
 
-class CardFile:
+class CardFile(Closing):
     """An open card file.
 
     Args:
@@ -68,17 +67,6 @@ class CardFile:
                 hint="What was answered before is kept; ask the new cards with another --out.",
             )
         return self._read(item)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def find(self, card_id: str) -> int | None:
         """The place of the card with an id; null when there is none."""

@@ -13,9 +13,9 @@ import os
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
+from kg.base.closing import Closing
 from kg.base.errors import DuplicateIdError, WriteError
 from kg.base.files import atomic_writer, check_output, write_errors_named
 
@@ -96,7 +96,7 @@ class RowIndex:
         self.held += 1
 
 
-class Journal(RowIndex):
+class Journal(RowIndex, Closing):
     """An open result file, locked against a second run.
 
     Args:
@@ -124,17 +124,6 @@ class Journal(RowIndex):
             raise
         if os.fstat(self._descriptor).st_size == 0:
             self._end = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def clear(self) -> None:
         """Empties the file (``--overwrite``)."""

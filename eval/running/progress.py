@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from kg.base.closing import Closing
 from kg.base.console import progress_bar
 from kg.words.plain_text import one_line
 
@@ -22,7 +22,7 @@ LINE_S = 10.0
 REDRAW_S = 0.2
 
 
-class RunProgress:
+class RunProgress(Closing):
     """Counts answers and shows them from time to time.
 
     Args:
@@ -41,15 +41,8 @@ class RunProgress:
         self._started = time.monotonic()
         self._next = self._started + (QUIET_S if self._terminal else LINE_S)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Takes the bar off the terminal."""
         if self._bar is not None:
             self._bar.stop()
 
