@@ -196,7 +196,11 @@ def test_any_chunking_gives_the_same_events(
     async def gathered() -> list[Event]:
         return [event async for event in guard.events_async(later())]
 
+    async def written() -> str:
+        return "".join([piece async for piece in guard.text_async(later())])
+
     assert asyncio.run(gathered()) == whole
+    assert asyncio.run(written()) == "".join(guard.text([text]))
 
 
 @pytest.fixture(scope="module")

@@ -299,6 +299,8 @@ def test_errors_with_answers_between_them_do_not_end_a_run(
     go(cards, tmp_path / "s.jsonl", scripted(never), max_consecutive_errors=0)
     # When everything was asked there is nothing left to stop.
     go(cards, tmp_path / "t.jsonl", scripted(never), max_consecutive_errors=30)
+    for name in "rst":
+        assert (tmp_path / f"{name}.jsonl").read_bytes().count(b"\n") == 30
 
 
 @pytest.mark.parametrize("waits", [True, False])
