@@ -17,14 +17,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from kg.claims import Gold
-from retrieval.tokens import content_words, words
+from kg.text.normaliser import content_words, words, written_words
 
 DEFAULT_THRESHOLD = 0.5
 """Share of the question's weight that one sentence must cover."""
 
 NEGATIONS = frozenset({"not", "no", "never", "neither", "nor", "none", "cannot", "without"})
 _CONTRACTED = re.compile(r"\b[a-z]+n['’]t\b", re.IGNORECASE)
-_WRITTEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+")
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def names_in(text: str) -> frozenset[str]:
     """The stemmed words that are written with a capital or digit, grammar words left out."""
     return frozenset(
         stemmed
-        for token in _WRITTEN.findall(text)
+        for token in written_words(text)
         if token[0].isupper() or token[0].isdigit()
         for stemmed in content_words(token)
         if stemmed not in NEGATIONS

@@ -99,8 +99,9 @@ def open_library(plan: RetrievalPlan, options: SystemOptions) -> Library:
 def _retriever(
     plan: RetrievalPlan, passages: Sequence[Passage]
 ) -> tuple[Retriever, dict[str, Any]]:
+    from kg.embedding.embedder import load_embedder
     from retrieval.bm25 import BM25
-    from retrieval.dense import Dense, cache_folder, load_embedder
+    from retrieval.dense import Dense, cache_folder
     from retrieval.fusion import Fusion
 
     if plan.retriever == "bm25":

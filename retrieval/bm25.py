@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from kg.text.normaliser import content_words
 from retrieval.protocol import Passage
 from retrieval.ranking import Ranked, unique_ids
-from retrieval.tokens import content_words
 
 
 class BM25(Ranked):

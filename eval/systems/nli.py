@@ -186,7 +186,7 @@ def load_encoder(model: str) -> Encoder:
         MissingFileError: a folder was named that is not there.
         WeightsError: it cannot be loaded, or its outputs cannot be told.
     """
-    from retrieval.weights import named_folder, sentence_transformers, weights_sha256
+    from kg.embedding.weights import named_folder, sentence_transformers, weights_sha256
 
     library = sentence_transformers("nli")
     folder, name = named_folder(model, instead=_INSTEAD)

@@ -228,7 +228,7 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces the embedder by counts of letters; returns the models that were asked for."""
     import numpy as np
 
-    from retrieval import dense
+    from kg.embedding import embedder
 
     def encode(texts: Sequence[str]) -> np.ndarray:
         rows = [[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
@@ -236,11 +236,11 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     asked: list[str] = []
 
-    def load_embedder(model: str) -> dense.Embedder:
+    def load_embedder(model: str) -> embedder.Embedder:
         asked.append(model)
-        return dense.Embedder(encode, "letters", "ab" * 32)
+        return embedder.Embedder(encode, "letters", "ab" * 32)
 
-    monkeypatch.setattr(dense, "load_embedder", load_embedder)
+    monkeypatch.setattr(embedder, "load_embedder", load_embedder)
     return asked
 
 

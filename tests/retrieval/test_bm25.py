@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kg.base.errors import DuplicateIdError
+from kg.embedding.embedder import Embedder
+from kg.text.normaliser import content_words
 from retrieval.bm25 import BM25
-from retrieval.dense import Dense, Embedder
+from retrieval.dense import Dense
 from retrieval.protocol import Passage, Retriever
-from retrieval.tokens import content_words
 
 CORPUS = [
     Passage("a", "The Rhine flows into the North Sea."),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.tokens import content_words, stem, words
+from kg.text.normaliser import content_words, stem, words
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Keywords of chunks: what an extractor is, the offline one, and a cache for any."""

@@ -1,0 +1,143 @@
+"""Which embedding model is loaded, and what is said when none can be."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kg.base.errors import MissingExtraError, MissingFileError, WeightsError
+from kg.embedding import embedder
+from kg.embedding.weights import HUB_TIMEOUT_S, weights_sha256
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]:
+    """A model hub that cannot be reached; records what it was asked."""
+    calls: list[dict[str, Any]] = []
+
+    def snapshot_download(name: str, **options: Any) -> str:
+        calls.append({"name": name, **options})
+        raise OSError("no network")
+
+    module = types.ModuleType("huggingface_hub")
+    module.snapshot_download = snapshot_download  # type: ignore[attr-defined]  # a stand-in
+    monkeypatch.setitem(sys.modules, "huggingface_hub", module)
+    monkeypatch.setitem(sys.modules, embedder.WEIGHTS_PACKAGE, None)
+    monkeypatch.delenv(embedder.MODEL_VARIABLE, raising=False)
+    return calls
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtraError, match=r"epoche\[dense\]"):
+        embedder.load_embedder()
+
+
+def test_a_named_folder_comes_before_the_variable(
+    hub: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mine", "theirs"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv(embedder.MODEL_VARIABLE, str(tmp_path / "theirs"))
+    assert embedder.find_model(str(tmp_path / "mine")) == (tmp_path / "mine", "mine")
+    assert embedder.find_model() == (tmp_path / "theirs", "theirs")
+    assert hub == []
+
+
+def test_then_the_weights_package_then_the_hub(
+    hub: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(MissingExtraError, match=embedder.MODEL_VARIABLE):
+        embedder.find_model()
+    assert [call["name"] for call in hub] == [embedder.DEFAULT_MODEL] * 2
+    assert hub[0]["local_files_only"] is True
+    assert hub[1]["etag_timeout"] == HUB_TIMEOUT_S
+    package = types.ModuleType(embedder.WEIGHTS_PACKAGE)
+    package.get_model_path = lambda: str(tmp_path)  # type: ignore[attr-defined]  # a stand-in
+    monkeypatch.setitem(sys.modules, embedder.WEIGHTS_PACKAGE, package)
+    with pytest.raises(WeightsError, match="no model weights"):
+        embedder.find_model()
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(WeightsError, match=f"not {embedder.DEFAULT_SHA256}"):
+        embedder.find_model()
+    monkeypatch.setattr(embedder, "DEFAULT_SHA256", hashlib.sha256(b"other weights").hexdigest())
+    assert embedder.find_model() == (tmp_path, embedder.DEFAULT_MODEL)
+    assert embedder.find_model(embedder.DEFAULT_MODEL) == (tmp_path, embedder.DEFAULT_MODEL)
+    assert len(hub) == 2
+
+
+def test_a_folder_that_is_not_there_is_no_hub_name(hub: list[dict[str, Any]]) -> None:
+    for wanted in ("./models/none", "/models/none", "~/none", "a/b/c"):
+        with pytest.raises(MissingFileError):
+            embedder.find_model(wanted)
+    with pytest.raises(MissingExtraError):
+        embedder.find_model("someone/model")
+    assert [call["name"] for call in hub] == ["someone/model"] * 2
+
+
+def test_the_encoder_asks_the_library_for_arrays(
+    hub: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    class SentenceTransformer:
+        def __init__(self, path: str, **options: Any) -> None:
+            made.append((path, options))
+
+        def encode(self, texts: list[str], **options: Any) -> np.ndarray:
+            assert options["convert_to_numpy"] is True
+            assert options["show_progress_bar"] is False
+            return np.ones((len(texts), 3), dtype=np.float32)
+
+    module = types.ModuleType("sentence_transformers")
+    module.SentenceTransformer = SentenceTransformer  # type: ignore[attr-defined]  # a stand-in
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    with pytest.raises(WeightsError):
+        embedder.load_embedder(str(tmp_path))
+    (tmp_path / "pytorch_model.bin").write_bytes(b"weights")
+    loaded = embedder.load_embedder(str(tmp_path))
+    assert loaded.encode(["a", "b"]).shape == (2, 3)
+    assert loaded.name == tmp_path.name
+    assert loaded.sha256 == hashlib.sha256(b"weights").hexdigest()
+    assert made[-1][0] == str(tmp_path)
+    assert made[-1][1]["local_files_only"] is True
+
+
+def test_weights_are_known_by_their_content(tmp_path: Path) -> None:
+    (tmp_path / "b.safetensors").write_bytes(b"two")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"not what is loaded")
+    one = weights_sha256(tmp_path)
+    assert one == hashlib.sha256(b"two").hexdigest()
+    (tmp_path / "a.safetensors").write_bytes(b"one")
+    two = weights_sha256(tmp_path)
+    (tmp_path / "a.safetensors").rename(tmp_path / "c.safetensors")
+    assert len({one, two, weights_sha256(tmp_path)}) == 3
+
+
+@pytest.fixture(scope="module")
+def minilm() -> embedder.Embedder:
+    """The real weights, from the installed package and nowhere else."""
+    for needed in ("sentence_transformers", embedder.WEIGHTS_PACKAGE):
+        try:
+            importlib.import_module(needed)
+        except ImportError:
+            pytest.skip(f"{needed} is not installed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.delenv(embedder.MODEL_VARIABLE, raising=False)
+        return embedder.load_embedder()
+
+
+@pytest.mark.slow
+def test_the_real_weights_are_the_published_ones(minilm: embedder.Embedder) -> None:
+    assert (minilm.name, minilm.sha256) == (embedder.DEFAULT_MODEL, embedder.DEFAULT_SHA256)
+    vectors = minilm.encode(["The Rhine flows into the North Sea."])
+    assert vectors.shape == (1, 384)
+    assert np.linalg.norm(vectors[0]) == pytest.approx(1.0, abs=1e-3)
