@@ -213,6 +213,30 @@ class WithheldError(EpocheError):
     exit_code = 29
 
 
+class DocumentError(EpocheError):
+    """A document cannot be read, holds no text, or is larger than the limits allow."""
+
+    exit_code = 30
+
+
+class RunFolderError(EpocheError):
+    """A run's folder is half written, damaged, of another make, or no run at all."""
+
+    exit_code = 31
+
+
+class EmbedderMismatchError(EpocheError):
+    """A run is used with another embedding model than the one it was built with."""
+
+    exit_code = 32
+
+
+class ConceptExportError(EpocheError):
+    """A run holds nothing that could be stated as RDF and asked about."""
+
+    exit_code = 35
+
+
 class GateFailedError(EpocheError):
     """``epoche gate`` found a condition that does not hold, or a regression."""
 
