@@ -19,9 +19,8 @@ _SECTIONS = "section|sect?\\.|abschnitt|secci[oó]n|sezione|se[cç][cç][aã]o"
 _APPENDICES = "appendix|annex|anhang|annexe|appendice|ap[eé]ndice"
 _PARTS = "part|teil|partie|parte"
 
-MAX_ROMAN = 39
-"""Above it, numerals are rarer than words and letters that look like one: ``Section C``, ``mix``."""
-_ROMAN = "(?=[ivxlcdm])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})"
+_ROMAN = "(?=[ivx])x{0,3}(?:ix|iv|v?i{0,3})"
+"""Up to 39: larger ones are rarer than letters and words that look like one (``C``, ``mix``)."""
 _DOTTED = rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,{MAX_PARTS - 1}}}"
 _LETTERED = rf"[a-z](?:\.\d{{1,3}}){{1,{MAX_PARTS - 1}}}"
 _WORDS = [
@@ -121,7 +120,7 @@ def _named(found: re.Match[str], plain: str) -> SectionLabel | None:
         return SectionLabel((written.upper(),), written, title)
     else:
         value = _roman(written)
-        if not value or value > MAX_ROMAN:
+        if not value:
             return None
         parts = (str(value),)
     if found["part"] is not None:
@@ -139,7 +138,7 @@ def _title(plain: str, start: int) -> str:
     return plain[start:].strip(_DRESSING + ".:–—-")
 
 
-_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 
 
 def _roman(written: str) -> int:
