@@ -102,7 +102,7 @@ def _retriever(
     from kg.embedding.embedder import load_embedder
     from retrieval.bm25 import BM25
     from retrieval.dense import Dense, cache_folder
-    from retrieval.fusion import Fusion
+    from retrieval.ensemble import EnsembleRanker
 
     if plan.retriever == "bm25":
         bm25 = BM25(passages)
@@ -110,11 +110,12 @@ def _retriever(
     dense = Dense(passages, load_embedder(plan.embedder), cache=cache_folder())
     if plan.retriever == "dense":
         return dense, dense.params()
-    fusion = Fusion(
+    fusion = EnsembleRanker(
         passages,
         (BM25(passages), dense),
         (1.0 - plan.dense_weight, plan.dense_weight),
         method="linear" if plan.fusion == "linear" else "rrf",
         pool=plan.pool,
+        name="hybrid",
     )
     return fusion, fusion.params()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kg.base.errors import DuplicateIdError
-from retrieval.protocol import Passage
+from retrieval.protocol import Passage, Retriever
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,6 +62,32 @@ class Ranked(ABC):
             if allowed is None or self.ids[place] in allowed:
                 found[self.ids[place]] = score
         return found
+
+
+def best_of(
+    scores: Mapping[str, float],
+    place: Mapping[str, int],
+    pool_size: int,
+    chunks: Collection[str] | None,
+) -> dict[str, float]:
+    """The ``pool_size`` best of the passages that a retriever found, equal ones in corpus order.
+
+    Args:
+        scores: of the passages found.
+        place: passage id → its place in the corpus.
+        pool_size: at most so many.
+        chunks: ids to choose from; all when omitted.
+    """
+    allowed = None if chunks is None else frozenset(chunks)
+    found = scores if allowed is None else allowed.intersection(scores)
+    ordered = sorted(found, key=lambda one: (-scores[one], place[one]))
+    return {one: scores[one] for one in ordered[: max(pool_size, 0)]}
+
+
+def described(retriever: Retriever) -> object:
+    """What decides a retriever's scores, as far as it says so."""
+    params = getattr(retriever, "params", None)
+    return params() if callable(params) else {"name": retriever.name}
 
 
 def unique_ids(passages: Sequence[Passage]) -> list[str]:

@@ -13,7 +13,7 @@ from kg.base.errors import WriteError
 from kg.embedding import embedder
 from retrieval import dense
 from retrieval.bm25 import BM25
-from retrieval.fusion import Fusion
+from retrieval.ensemble import EnsembleRanker
 from retrieval.protocol import Passage
 
 
@@ -89,12 +89,12 @@ def test_a_real_model_finds_the_paraphrase(minilm: embedder.Embedder, tmp_path: 
 
 
 @pytest.mark.slow
-def test_fusion_keeps_what_either_finds(minilm: embedder.Embedder) -> None:
+def test_an_ensemble_keeps_what_either_finds(minilm: embedder.Embedder) -> None:
     corpus = [
         Passage("named", "Zzyzx is at 4.5 m."),
         Passage("meant", "The stream ends in the ocean."),
         Passage("other", "Bread is made of flour and water."),
     ]
-    both = Fusion(corpus, (BM25(corpus), dense.Dense(corpus, minilm)), pool=1)
+    both = EnsembleRanker(corpus, (BM25(corpus), dense.Dense(corpus, minilm)), pool=1)
     found = both.get_scores("Does the river Zzyzx reach the sea?", 2)
     assert set(found) == {"named", "meant"}
