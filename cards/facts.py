@@ -7,11 +7,7 @@ from typing import Any, NamedTuple
 
 from kg.claims import Claim
 from kg.index import TermTable
-from kg.shapes.vocabulary import SH
-from kg.terms import OWL, RDF, RDF_TYPE, RDFS, SKOS
-
-SCHEMA_NAMESPACES = (RDF, RDFS, OWL, SKOS, SH)
-"""What predicates of these say is about the vocabulary, not about the world."""
+from kg.terms import OWL, RDF_TYPE
 
 
 class Fact(NamedTuple):

@@ -14,7 +14,6 @@ import msgspec
 
 from cards.card import Card
 from cards.context import Role
-from cards.facts import SCHEMA_NAMESPACES
 from cards.faithfulness import counterfactual, withheld
 from cards.kinds import COUNTERFACTUAL, WITHHELD
 from cards.pools import Pool, Varying
@@ -25,6 +24,7 @@ from cards.triplets import Triplet, TripletSource, cards_of
 from cards.world import World
 from kg.claims import LABELS, Label
 from kg.knowledge import KnowledgeBase
+from kg.vocabulary import is_vocabulary
 
 DEFAULT_PER_LABEL = 200
 DEFAULT_SEED = 12345
@@ -162,7 +162,7 @@ def default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
     usual = [
         (-index.count(p), index.terms.text(p))
         for p in index.predicates()
-        if not index.terms.text(p).startswith(SCHEMA_NAMESPACES)
+        if not is_vocabulary(index.terms.text(p))
     ]
     return tuple(iri for _, iri in sorted(usual)[:MAX_ADHOC_PREDICATES])
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cards.facts import SCHEMA_NAMESPACES, Fact, as_triples
+from cards.facts import Fact, as_triples
 from cards.world import World
 from kg.claims import Claim, Verdict
 from kg.domain import Rule
 from kg.oracle import Oracle
 from kg.terms import OWL, RDF_TYPE
+from kg.vocabulary import is_vocabulary
 
 
 def speaks_of_vocabulary(claim: Claim) -> bool:
     """Whether a triple speaks about the vocabulary rather than about the world."""
     if claim.pred == RDF_TYPE:
         return claim.obj.startswith(OWL)
-    return claim.pred.startswith(SCHEMA_NAMESPACES)
+    return is_vocabulary(claim.pred)
 
 
 class Prover:

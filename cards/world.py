@@ -8,11 +8,12 @@ import re
 from functools import cached_property
 from typing import TypeAlias
 
-from cards.facts import SCHEMA_NAMESPACES, Fact, Place
+from cards.facts import Fact, Place
 from kg.claims import Claim
 from kg.denials import stated_denials
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE, RDFS, SKOS
+from kg.vocabulary import is_vocabulary
 
 _WORD = re.compile(r"\w+")
 SAMPLE = 300
@@ -85,7 +86,7 @@ class World:
         if named:
             wanted = {self.terms.get(p) for p in named}
             return tuple(p for p in present if p in wanted)
-        return tuple(p for p in present if not self.terms.text(p).startswith(SCHEMA_NAMESPACES))
+        return tuple(p for p in present if not is_vocabulary(self.terms.text(p)))
 
     @cached_property
     def denials(self) -> dict[int, list[Fact]]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from kg.claims import Claim
 from kg.denials import stated_denials
-from kg.shapes.vocabulary import SH
-from kg.terms import OWL, RDF, RDF_TYPE, RDFS, SKOS
+from kg.terms import OWL, RDF_TYPE
+from kg.vocabulary import is_vocabulary
 from retrieval.protocol import Passage
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from kg.words.phrasebook import Phrasebook
 
 Grouping = Literal["fact", "subject"]
-
-_VOCABULARIES = (OWL, RDF, RDFS, SKOS, SH)
-"""Triples of these say how the graph is built or labelled, not what is the case."""
 
 
 def passages_of(graph: Graph, words: Phrasebook, grouping: Grouping = "fact") -> list[Passage]:
@@ -63,8 +60,8 @@ def states_a_fact(claim: Claim) -> bool:
         return True
     if claim.pred == RDF_TYPE:
         # "The Rhine is a river", but not "River is a class".
-        return not claim.obj.startswith(_VOCABULARIES)
-    return not claim.pred.startswith(_VOCABULARIES)
+        return not is_vocabulary(claim.obj)
+    return not is_vocabulary(claim.pred)
 
 
 def _denied(graph: Graph) -> Iterator[Claim]:

@@ -116,11 +116,11 @@ def stems_of(tokens: Iterable[Token]) -> list[str]:
 
 def askable_predicates(kb: KnowledgeBase) -> list[str]:
     """The predicates questions may be about: the domain's, else all that carry data."""
-    from kg.terms import OWL, RDF, RDFS, SKOS
+    from kg.vocabulary import is_vocabulary
 
     if kb.domain.predicates:
         return list(kb.domain.predicates)
-    return [pred for pred in kb.predicates if not pred.startswith((OWL, RDF, RDFS, SKOS))]
+    return [pred for pred in kb.predicates if not is_vocabulary(pred)]
 
 
 def patterns_of(kb: KnowledgeBase, preds: Iterable[str]) -> dict[tuple[str, ...], list[Pattern]]:

@@ -285,7 +285,8 @@ def _things(kb: KnowledgeBase) -> Iterable[str]:
 
 def _schema_terms(kb: KnowledgeBase) -> dict[str, str]:
     """Predicates, classes and the terms of RDF, RDFS, OWL, SHACL and SKOS themselves."""
-    from kg.terms import OWL, RDF, RDF_TYPE, RDFS, SKOS
+    from kg.terms import OWL, RDF, RDF_TYPE, RDFS
+    from kg.vocabulary import is_vocabulary
 
     index = kb.oracle.closure.index
     terms = index.terms
@@ -301,7 +302,7 @@ def _schema_terms(kb: KnowledgeBase) -> dict[str, str]:
     for pred in kb.predicates:
         found[pred] = "predicate"
     for iri in list(found):
-        if iri.startswith((OWL, RDF, RDFS, SKOS)):
+        if is_vocabulary(iri):
             found[iri] = "vocabulary"
     if rdf_type is not None:
         for s, o in index.pairs(rdf_type):
