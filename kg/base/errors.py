@@ -231,6 +231,12 @@ class EmbedderMismatchError(EpocheError):
     exit_code = 32
 
 
+class StrictModelError(EpocheError):
+    """``--strict`` was asked for and a model's reply could not be used."""
+
+    exit_code = 33
+
+
 class ConceptExportError(EpocheError):
     """A run holds nothing that could be stated as RDF and asked about."""
 

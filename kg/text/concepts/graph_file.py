@@ -126,9 +126,7 @@ def _built(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:
                     f"an edge names {end!r}, which is no node", where=where, hint=_HINT
                 )
         if graph.has_edge(one, other):
-            raise RunFolderError(
-                f"{one!r} and {other!r} are linked twice", where=where, hint=_HINT
-            )
+            raise RunFolderError(f"{one!r} and {other!r} are linked twice", where=where, hint=_HINT)
         if edge.weight < 1:
             raise RunFolderError(
                 f"{one!r} and {other!r} are linked by {edge.weight} chunks", where=where, hint=_HINT

@@ -1,0 +1,185 @@
+"""Builds a run from documents: ``epoche kg build``, or this file as a script."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eval.text.steps import KeywordStep, VerifyStep
+from kg.base import options
+from kg.base.console import progress_bar, run_script, say
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from kg.text.run.folder import Run
+    from kg.text.run.pipeline import Watch
+
+CACHE = "keyword_cache.jsonl"
+
+
+def main(
+    documents: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DOCS...",
+            help="Markdown, text, PDF and HTML files, folders of them, or chunks (.jsonl).",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Folder of the run; a link latest beside it points there."),
+    ],
+    chunk_size: Annotated[
+        int, typer.Option(min=50, max=100_000, help="Characters a chunk may have.")
+    ] = 2000,
+    overlap: Annotated[
+        int, typer.Option(min=0, help="Characters that chunks of one section share.")
+    ] = 300,
+    keywords: Annotated[
+        KeywordStep, typer.Option(help="Who finds keywords: statistics, or a model.")
+    ] = KeywordStep.yake,
+    top_n: Annotated[
+        int | None,
+        typer.Option(min=1, max=500, help="Keywords a chunk may have; by default its length says."),
+    ] = None,
+    no_canonical: Annotated[
+        bool, typer.Option("--no-canonical", help="Merge no synonyms, only spellings.")
+    ] = False,
+    embedder: Annotated[
+        str,
+        typer.Option(help="Groups keywords: lexical (no model), minilm, a folder or hub name."),
+    ] = "lexical",
+    threshold: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Cosine from which keywords are compared.")
+    ] = 0.78,
+    max_group_size: Annotated[
+        int, typer.Option(min=2, help="Keywords compared at once, at most.")
+    ] = 30,
+    verify: Annotated[
+        VerifyStep, typer.Option(help="Who decides what is a synonym: rules, or a model.")
+    ] = VerifyStep.rules,
+    min_cooccurrence: Annotated[
+        int, typer.Option(min=1, help="Chunks two concepts must share to be linked.")
+    ] = 1,
+    drop_isolates: Annotated[
+        bool, typer.Option("--drop-isolates", help="Leave out concepts linked to nothing.")
+    ] = False,
+    no_sections: Annotated[
+        bool, typer.Option("--no-sections", help="Build no section tree.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A model's unusable reply is an error (33).")
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume/--no-resume",
+            help=f"Use and keep keywords found before, in {CACHE} beside --out.",
+        ),
+    ] = True,
+    model: options.ModelName = None,
+    concurrency: options.Concurrency = 16,
+    rpm: options.RequestsPerMinute = None,
+    tpm: options.TokensPerMinute = None,
+    timeout: options.CallTimeout = 60.0,
+    retries: options.CallRetries = 8,
+    cache: options.ReplyCache = None,
+    no_cache: options.NoReplyCache = False,
+    prices: options.PriceFile = None,
+) -> None:
+    """Builds a concept graph and a section tree from documents.
+
+    A build that was cut off goes on where it stopped when the same command is given again. An
+    older run at --out stays as it is until the new one is whole.
+    """
+    from kg.text.documents import SUFFIXES
+
+    from eval.model.options import ClientOptions
+    from eval.text.steps import open_extractor, open_verifier
+    from kg.base.errors import SettingError
+    from kg.text.run.pipeline import BuildPlan, build
+    from kg.text.run.sources import source_files
+
+    if overlap >= chunk_size:
+        raise SettingError(
+            f"an overlap of {overlap} leaves no room for new text",
+            where="--overlap",
+            hint=f"It must be below --chunk-size ({chunk_size}).",
+        )
+    client = ClientOptions(
+        model=model,
+        concurrency=concurrency,
+        requests_per_minute=rpm,
+        tokens_per_minute=tpm,
+        timeout_s=timeout,
+        max_retries=retries,
+        cache=None if no_cache else cache or out.parent / "responses.sqlite",
+        prices=prices,
+    )
+    plan = BuildPlan(
+        documents=tuple(source_files(documents, SUFFIXES)),
+        out=out,
+        chunk_size=chunk_size,
+        overlap=overlap,
+        canonical=not no_canonical,
+        threshold=threshold,
+        max_group_size=max_group_size,
+        min_cooccurrence=min_cooccurrence,
+        drop_isolates=drop_isolates,
+        sections=not no_sections,
+        cache=out.parent / CACHE if resume else None,
+        strict=strict,
+    )
+    extractor = open_extractor(keywords, top_n, client)
+    verifier = open_verifier(verify, client)
+    loaded = None
+    if plan.canonical:
+        from kg.embedding.choosing import open_embedder
+
+        loaded = open_embedder(embedder)
+    with _shown_stages() as watch:
+        run = build(plan, extractor, verifier, loaded, watch)
+    _tell(run)
+
+
+@contextmanager
+def _shown_stages() -> Iterator[Watch]:
+    """What a terminal shows of the stages; nothing on a pipe, so that logs stay the same."""
+    if not sys.stderr.isatty():
+        yield lambda _stage, _done, _total: None
+        return
+    with progress_bar() as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def watch(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                for task in tasks.values():
+                    bar.remove_task(task)
+                tasks.clear()
+                tasks[stage] = bar.add_task(stage, total=total or None)
+            bar.update(tasks[stage], completed=done, total=total or None)
+
+        yield watch
+
+
+def _tell(run: Run) -> None:
+    counts = run.metadata.counts
+    say(
+        f"{counts['documents']:,} documents, {counts['chunks']:,} chunks, "
+        f"{counts['keywords']:,} keywords, {counts['concepts']:,} concepts, "
+        f"{counts['links']:,} links, {counts['sections']:,} sections → {run.folder}   "
+        f"[run:{run.sha256[:12]}]"
+    )
+    for name in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
+        if counts.get(name):
+            say(f"{name.replace('_', ' ')}: {counts[name]:,}")
+
+
+if __name__ == "__main__":
+    run_script(main)

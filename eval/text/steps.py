@@ -1,0 +1,71 @@
+"""Who takes each step of a build: what works offline, or a model."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from kg.base.errors import SettingError
+
+if TYPE_CHECKING:
+    from kg.text.canonical.verifier import SynonymVerifier
+
+    from eval.model.options import ClientOptions
+    from kg.text.keywords.keyword import KeywordExtractor
+
+
+class KeywordStep(StrEnum):
+    """Who finds keywords."""
+
+    yake = "yake"
+    model = "model"
+
+
+class VerifyStep(StrEnum):
+    """Who decides which keywords are synonyms."""
+
+    rules = "rules"
+    model = "model"
+
+
+def open_extractor(step: KeywordStep, top_n: int | None, client: ClientOptions) -> KeywordExtractor:
+    """The extractor of keywords that was asked for.
+
+    Args:
+        step: which.
+        top_n: keywords a chunk may have; None lets its length decide.
+        client: how a model is called, where one is.
+
+    Raises:
+        EpocheError: it cannot be had.
+    """
+    if step is KeywordStep.model:
+        raise _not_yet("--keywords model", client, "--keywords yake")
+    from kg.text.keywords.statistical import Yake
+
+    return Yake(top_n)
+
+
+def open_verifier(step: VerifyStep, client: ClientOptions) -> SynonymVerifier:
+    """The verifier of synonyms that was asked for.
+
+    Args:
+        step: which.
+        client: how a model is called, where one is.
+
+    Raises:
+        EpocheError: it cannot be had.
+    """
+    if step is VerifyStep.model:
+        raise _not_yet("--verify model", client, "--verify rules")
+    from kg.text.canonical.verifier import RuleVerifier
+
+    return RuleVerifier()
+
+
+def _not_yet(asked: str, client: ClientOptions, instead: str) -> SettingError:
+    return SettingError(
+        "no model can take this step yet",
+        where=" ".join(filter(None, (asked, client.model))),
+        hint=f"Use {instead}.",
+    )

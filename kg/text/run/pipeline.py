@@ -1,0 +1,207 @@
+"""The pipeline: documents → chunks → keywords → canonical forms → concept graph → section tree.
+
+Reading a long text, or calling a model for it, takes long; so each chunk's keywords are kept in a
+cache as soon as they are found, and a build that was cut off goes on from there. Everything else is
+made again. The run itself appears whole, at the end, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kg.base.errors import StrictModelError
+from kg.text.keywords.keyword import ChunkKeywords, KeywordExtractor
+from kg.text.run.folder import Run, open_run
+from kg.text.run.form import Canonicalisation, ModelMark, RunConfig, SourceDocument
+from kg.text.run.sources import read_sources
+from kg.text.run.writing import RunContent, check_run_folder, write_run
+
+if TYPE_CHECKING:
+    from kg.embedding.embedder import Embedder
+    from kg.text.canonical.table import CanonicalTable
+    from kg.text.canonical.verifier import SynonymVerifier
+    from kg.text.chunk import Chunk
+
+Watch = Callable[[str, int, int], None]
+"""Is told a stage's name, how much of it is done, and of how much; 0 where that is not known."""
+
+
+class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to build, and which stages to leave out."""
+
+    documents: tuple[Path, ...]
+    """Documents and chunk files, in the order their chunks shall have; see ``source_files``."""
+    out: Path
+    chunk_size: int = 2000
+    overlap: int = 300
+    canonical: bool = True
+    threshold: float = 0.78
+    max_group_size: int = 30
+    fallback_threshold: float = 0.85
+    min_cooccurrence: int = 1
+    drop_isolates: bool = False
+    sections: bool = True
+    cache: Path | None = None
+    """Where keywords are kept from one build to the next; None: nowhere."""
+    strict: bool = False
+    """Whether a model's reply that cannot be used is an error."""
+
+
+def build(
+    plan: BuildPlan,
+    extractor: KeywordExtractor,
+    verifier: SynonymVerifier,
+    embedder: Embedder | None,
+    watch: Watch = lambda _stage, _done, _total: None,
+) -> Run:
+    """Builds a run and opens it.
+
+    Args:
+        plan: what to build.
+        extractor: finds keywords.
+        verifier: decides which keywords of a group are synonyms.
+        embedder: groups keywords; may be None where ``plan.canonical`` is off.
+        watch: is told how far each stage is.
+
+    Raises:
+        EpocheError: whatever reading, a model or writing found wrong; an older run at
+            ``plan.out`` is then as it was, and what the keyword cache holds is kept.
+    """
+    check_run_folder(plan.out)
+    chunks, documents = read_sources(
+        plan.documents,
+        plan.chunk_size,
+        plan.overlap,
+        lambda done: watch("documents", done, len(plan.documents)),
+    )
+    return build_from_chunks(plan, chunks, documents, extractor, verifier, embedder, watch)
+
+
+def build_from_chunks(
+    plan: BuildPlan,
+    chunks: list[Chunk],
+    documents: Sequence[SourceDocument],
+    extractor: KeywordExtractor,
+    verifier: SynonymVerifier,
+    embedder: Embedder | None,
+    watch: Watch = lambda _stage, _done, _total: None,
+) -> Run:
+    """As ``build``, from chunks that were read before (of ``documents``)."""
+    from kg.text.concepts.linking import link
+    from kg.text.sections.building import build_section_tree
+
+    keywords = _keywords(plan, chunks, extractor, watch)
+    failed = _counted(extractor, "failed")
+    if plan.strict and failed:
+        raise _refused(failed, len(chunks), "chunks got no usable reply from the keyword model")
+    table = None
+    if plan.canonical:
+        if embedder is None:
+            raise ValueError("canonical forms need an embedder")
+        watch("canonical forms", 0, 0)
+        table = _table(plan, keywords, verifier, embedder)
+        if plan.strict and verifier.failed:
+            raise _refused(verifier.failed, 0, "groups got no usable verdict from the model")
+    watch("concept graph", 0, 0)
+    concepts = link(keywords, table, plan.min_cooccurrence, drop_isolates=plan.drop_isolates)
+    sections = build_section_tree(chunks, concepts) if plan.sections else None
+    watch("run", 0, 0)
+    content = RunContent(
+        config=_config(plan, extractor, verifier, embedder),
+        documents=tuple(documents),
+        chunks=chunks,
+        keywords=keywords,
+        table=table,
+        embedder=embedder if plan.canonical else None,
+        concepts=concepts,
+        sections=sections,
+        counts={
+            "keywords_invented": _counted(extractor, "invented"),
+            "chunks_without_reply": failed,
+            "groups_without_verdict": verifier.failed if plan.canonical else 0,
+        },
+    )
+    write_run(plan.out, content)
+    return open_run(plan.out)
+
+
+def _keywords(
+    plan: BuildPlan, chunks: Sequence[Chunk], extractor: KeywordExtractor, watch: Watch
+) -> list[ChunkKeywords]:
+    """Each chunk's keywords, from the cache or found now and put there at once."""
+    from kg.text.keywords.cache import KeywordCache
+
+    done = 0
+
+    def count(_row: ChunkKeywords) -> None:
+        nonlocal done
+        done += 1
+        watch("keywords", done, len(chunks))
+
+    watch("keywords", 0, len(chunks))
+    if plan.cache is None:
+        return extractor.extract(chunks, count)
+    with KeywordCache(plan.cache) as cache:
+        return cache.extract(extractor, chunks, count)
+
+
+def _table(
+    plan: BuildPlan,
+    keywords: Sequence[ChunkKeywords],
+    verifier: SynonymVerifier,
+    embedder: Embedder,
+) -> CanonicalTable:
+    from kg.text.canonical.canonicalise import canonicalise
+
+    frequencies = Counter(keyword for row in keywords for keyword in row.keywords)
+    return canonicalise(
+        frequencies,
+        embedder,
+        verifier,
+        threshold=plan.threshold,
+        max_group_size=plan.max_group_size,
+    )
+
+
+def _config(
+    plan: BuildPlan,
+    extractor: KeywordExtractor,
+    verifier: SynonymVerifier,
+    embedder: Embedder | None,
+) -> RunConfig:
+    canonical = None
+    if plan.canonical and embedder is not None:
+        canonical = Canonicalisation(
+            embedder=ModelMark(embedder.name, embedder.sha256),
+            verifier={"name": verifier.name, **verifier.params()},
+            threshold=plan.threshold,
+            max_group_size=plan.max_group_size,
+            fallback_threshold=plan.fallback_threshold,
+        )
+    return RunConfig(
+        chunk_size=plan.chunk_size,
+        overlap=plan.overlap,
+        keywords={"name": extractor.name, **extractor.params()},
+        canonical=canonical,
+        min_cooccurrence=plan.min_cooccurrence,
+        drop_isolates=plan.drop_isolates,
+        sections=plan.sections,
+    )
+
+
+def _counted(extractor: KeywordExtractor, what: str) -> int:
+    """What an extractor that calls a model counts beside; 0 for one that cannot go wrong."""
+    return int(getattr(extractor, what, 0))
+
+
+def _refused(failed: int, total: int, what: str) -> StrictModelError:
+    return StrictModelError(
+        f"{failed}{f' of {total}' if total else ''} {what}",
+        where="--strict",
+        hint="Run it again: usable replies are kept; or leave --strict out.",
+    )

@@ -1,0 +1,123 @@
+"""From what the user names to chunks: files, folders of files, chunks that are ready."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kg.base.errors import DocumentError, DuplicateIdError, MissingFileError
+from kg.base.files import require_file, sha256_file
+from kg.text.run.form import SourceDocument
+
+if TYPE_CHECKING:
+    from kg.text.chunk import Chunk
+
+CHUNKS_SUFFIX = ".jsonl"
+MAX_FILES = 100_000
+"""More files below one folder are refused: the wrong folder was named."""
+
+
+def source_files(named: Sequence[Path | str], suffixes: Iterable[str]) -> list[Path]:
+    """The files that are named, and below each named folder those with a known suffix.
+
+    Folders are walked in sorted order; hidden files and links to folders are passed over.
+
+    Args:
+        named: files and folders.
+        suffixes: endings of names of documents, as ``.md``.
+
+    Raises:
+        MissingFileError: one is not there.
+        DocumentError: a folder holds no document, or far too many files.
+    """
+    known = (*suffixes, CHUNKS_SUFFIX)
+    found: dict[Path, None] = {}
+    for path in map(Path, named):
+        if not path.is_dir():
+            found[require_file(path, "the document")] = None
+            continue
+        below = [file for file in _walk(path) if file.suffix.lower() in known]
+        if not below:
+            raise DocumentError(
+                "the folder holds no document",
+                where=str(path),
+                hint=f"Documents end in {', '.join(known)}.",
+            )
+        found.update(dict.fromkeys(below))
+    return list(found)
+
+
+def read_sources(
+    files: Sequence[Path], size: int, overlap: int, watch: Callable[[int], None]
+) -> tuple[list[Chunk], list[SourceDocument]]:
+    """Reads documents and cuts them into chunks; ready-made chunks stay as they are.
+
+    Args:
+        files: documents and chunk files.
+        size: characters a chunk may have.
+        overlap: characters that two chunks of one section share.
+        watch: is told how many files are read.
+
+    Raises:
+        DocumentError: one cannot be read, or there is no text in any of them.
+        DuplicateIdError: two documents, or chunks, would have one id.
+    """
+    from kg.text.chunking import chunk_documents
+    from kg.text.chunks_file import read_chunks
+    from kg.text.documents import read_document
+
+    documents, ready, sources = [], [], []
+    for number, path in enumerate(files, 1):
+        if path.suffix.lower() == CHUNKS_SUFFIX:
+            ready.append((path, read_chunks(path)))
+        else:
+            documents.append(read_document(path))
+        sources.append(SourceDocument(_safe_name(path), sha256_file(path)))
+        watch(number)
+    chunks = chunk_documents(documents, size=size, overlap=overlap)
+    made_of = dict.fromkeys((chunk.id for chunk in chunks), "the documents")
+    for path, more in ready:
+        for chunk in more:
+            if chunk.id in made_of:
+                raise DuplicateIdError(
+                    f"two chunks have the id {chunk.id!r}: one of {made_of[chunk.id]}",
+                    where=str(path),
+                    hint="Give each document once, or rename one.",
+                )
+            made_of[chunk.id] = str(path)
+        chunks += more
+    if not chunks:
+        raise DocumentError(
+            "there is no text in the documents",
+            where=", ".join(map(str, files[:3])),
+            hint="Name documents that hold text.",
+        )
+    return chunks, sources
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    def refuse(error: OSError) -> None:
+        raise MissingFileError(
+            f"the folder cannot be read: {error.strerror}",
+            where=os.fsdecode(error.filename or folder),
+            hint="Check its permissions.",
+        )
+
+    count = 0
+    for base, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            count += 1
+            if count > MAX_FILES:
+                raise DocumentError(
+                    f"more than {MAX_FILES:,} files", where=str(folder), hint="Name fewer."
+                )
+            if not name.startswith("."):
+                yield Path(base, name)
+
+
+def _safe_name(path: Path) -> str:
+    """A file's name as text that can be written: bytes that are no UTF-8 become U+FFFD."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
