@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kg.base.errors import DuplicateIdError
+from kg.base.errors import DuplicateIdError, RunFolderError
 from retrieval.protocol import Passage, Retriever
 
 if TYPE_CHECKING:
@@ -82,6 +82,28 @@ def best_of(
     found = scores if allowed is None else allowed.intersection(scores)
     ordered = sorted(found, key=lambda one: (-scores[one], place[one]))
     return {one: scores[one] for one in ordered[: max(pool_size, 0)]}
+
+
+def places_of(chunk_ids: Iterable[str], place: Mapping[str, int], holder: str) -> list[int]:
+    """Where in the corpus the chunks stand that a part of a run names.
+
+    Args:
+        chunk_ids: what is named.
+        place: passage id → its place in the corpus.
+        holder: what names them, for the message.
+
+    Raises:
+        RunFolderError: a chunk is not in the corpus.
+    """
+    found = []
+    for chunk_id in chunk_ids:
+        if chunk_id not in place:
+            raise RunFolderError(
+                f"{holder} names the chunk {chunk_id!r}, which is not among the chunks",
+                hint="All parts must be of one run; build it again with `epoche kg build`.",
+            )
+        found.append(place[chunk_id])
+    return found
 
 
 def described(retriever: Retriever) -> object:
