@@ -186,21 +186,11 @@ def load_encoder(model: str) -> Encoder:
         MissingFileError: a folder was named that is not there.
         WeightsError: it cannot be loaded, or its outputs cannot be told.
     """
-    from kg.embedding.weights import named_folder, sentence_transformers, weights_sha256
+    from kg.embedding.cross_encoder import load_cross_encoder
 
-    library = sentence_transformers("nli")
-    folder, name = named_folder(model, instead=_INSTEAD)
-    digest = weights_sha256(folder)
-    try:
-        loaded = library.CrossEncoder(str(folder), local_files_only=True, device="cpu")
-    except Exception as error:  # whatever a stranger's files make the library raise
-        raise WeightsError(
-            f"the model cannot be loaded: {type(error).__name__}: {error}",
-            where=model,
-            hint=_INSTEAD,
-        ) from error
-    labels = getattr(loaded.config, "id2label", None) or {}
-    return Encoder(loaded, name, digest, relations_of(labels, where=model))
+    loaded = load_cross_encoder(model, wanted_by="nli", instead=_INSTEAD)
+    labels = getattr(loaded.model.config, "id2label", None) or {}
+    return Encoder(*loaded, relations_of(labels, where=model))
 
 
 def relations_of(labels: dict[int, str], *, where: str) -> tuple[Relation, ...]:

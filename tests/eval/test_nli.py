@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tiny_models import write_cross_encoder
 
 from cards.card import CardView
 from eval.registry import make_systems
@@ -21,37 +22,6 @@ from kg.base.errors import MissingFileError, SettingError, WeightsError
 needs_library = pytest.mark.skipif(
     importlib.util.find_spec("sentence_transformers") is None, reason="the extra is absent"
 )
-LENGTH = 96
-"""Tokens the tiny model can read; one is about a letter."""
-
-
-def write_model(folder: Path, labels: list[str]) -> Path:
-    """A BERT of 30,000 random weights with these output labels; the same bytes always."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", *letters]
-    pieces += [f"##{letter}" for letter in letters]
-    torch.manual_seed(7)
-    config = BertConfig(
-        vocab_size=len(pieces),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=LENGTH,
-        initializer_range=0.6,  # large, so that different texts get different answers
-        id2label=dict(enumerate(labels)),
-        label2id={label: place for place, label in enumerate(labels)},
-    )
-    BertForSequenceClassification(config).save_pretrained(folder)
-    tokenizer = BertTokenizerFast(vocab={piece: place for place, piece in enumerate(pieces)})
-    tokenizer.model_max_length = LENGTH
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +29,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
         labels = ["CONTRADICTION", "entailment", "Neutral"]
-        return write_model(tmp_path_factory.mktemp("nli") / "tiny", labels)
+        return write_cross_encoder(
+            tmp_path_factory.mktemp("nli") / "tiny",
+            7,
+            id2label=dict(enumerate(labels)),
+            label2id={label: place for place, label in enumerate(labels)},
+        )
 
 
 def relabelled(folder: Path, to: Path, labels: list[str]) -> Path:

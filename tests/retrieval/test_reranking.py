@@ -1,0 +1,94 @@
+"""Re-ranking with a real cross-encoder, tiny and random, made here without any hub."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from pathlib import Path
+
+import pytest
+from tiny_models import write_cross_encoder
+
+from kg.base.errors import MissingFileError, WeightsError
+from retrieval.bm25 import BM25
+from retrieval.ensemble import EnsembleRanker
+from retrieval.protocol import Passage, Retriever
+from retrieval.reranking import Reranked, load_reranker
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None, reason="the extra is absent"
+)
+CORPUS = [
+    Passage("tree", "A tree index keeps its keys in order."),
+    Passage("hash", "A hash index keeps no order."),
+    Passage("bitmap", "A bitmap index keeps a bit for each row and each value."),
+    Passage("lock", "A lock is held until the end."),
+    Passage("again", "A hash index keeps no order."),
+]
+QUERY = "Which index keeps order?"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        return write_cross_encoder(tmp_path_factory.mktemp("rerank") / "tiny", 11, num_labels=1)
+
+
+def test_the_order_is_the_models(folder: Path) -> None:
+    """Against the model itself, asked without sentence-transformers."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    expected = {}
+    for passage in CORPUS:
+        with torch.no_grad():
+            inputs = tokenizer(QUERY, passage.text, return_tensors="pt")
+            logit = float(model(**inputs).logits[0, 0])
+        expected[passage.id] = 1 / (1 + math.exp(-logit))
+    base = BM25(CORPUS)
+    reranked = Reranked(CORPUS, base, load_reranker(str(folder)))
+    found = reranked.get_scores(QUERY, 5)
+    assert set(found) == set(base.get_scores(QUERY, 5)) == {"tree", "hash", "bitmap", "again"}
+    assert found == {one: pytest.approx(expected[one], abs=1e-5) for one in found}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert list(found) != list(base.get_scores(QUERY, 5)), "an order that stays proves little"
+    assert list(found).index("hash") + 1 == list(found).index("again"), "equal: BM25's order"
+
+
+def test_pool_choice_and_silence(folder: Path) -> None:
+    encoder = load_reranker(str(folder))
+    reranked = Reranked(CORPUS, BM25(CORPUS), encoder, pool=1)
+    assert isinstance(reranked, Retriever)
+    whole = Reranked(CORPUS, BM25(CORPUS), encoder).get_scores(QUERY, 9)
+    (only,) = reranked.get_scores(QUERY, 1)
+    assert only == BM25(CORPUS).search(QUERY, 1)[0][0], "nothing else was read"
+    assert set(reranked.get_scores(QUERY, 9)) == set(whole), "as many as are asked for"
+    some = Reranked(CORPUS, BM25(CORPUS), encoder).get_scores(QUERY, 9, {"tree", "lock", "no"})
+    assert set(some) == {"tree"}
+    assert reranked.get_scores("zebra", 3) == {}
+    assert Reranked([], BM25([]), encoder).search(QUERY, 3) == []
+    with pytest.raises(ValueError, match="pool"):
+        Reranked(CORPUS, BM25(CORPUS), encoder, pool=0)
+
+
+def test_an_ensemble_can_be_reranked_and_says_so(folder: Path) -> None:
+    ensemble = EnsembleRanker(CORPUS, (BM25(CORPUS),))
+    reranked = Reranked(CORPUS, ensemble, load_reranker(str(folder)))
+    params = reranked.params()
+    assert (params["name"], params["model"]) == ("ensemble+rerank", "tiny"), "never the path"
+    assert len(str(params["weights_sha256"])) == 64
+    assert params["retriever"] == ensemble.params()
+    assert reranked.search(QUERY, 2) == reranked.search(QUERY, 2)
+
+
+def test_models_that_cannot_rank_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match="3 outputs"):
+        load_reranker(str(write_cross_encoder(tmp_path / "three", 11, num_labels=3)))
+    with pytest.raises(MissingFileError):
+        load_reranker("./nothing/here")
+    (tmp_path / "three" / "config.json").write_text("{")
+    with pytest.raises(WeightsError, match="cannot be loaded"):
+        load_reranker(str(tmp_path / "three"))

@@ -1,0 +1,43 @@
+"""A real cross-encoder, tiny and random, made where it is needed without any hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+LENGTH = 96
+"""Tokens the model can read; one is about a letter."""
+
+
+def write_cross_encoder(folder: Path, seed: int, **outputs: Any) -> Path:
+    """A BERT of 30,000 random weights; the same bytes always.
+
+    Args:
+        folder: where it goes.
+        seed: of its weights.
+        outputs: what its configuration says of them: ``num_labels``, or ``id2label``.
+    """
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", *letters]
+    pieces += [f"##{letter}" for letter in letters]
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=LENGTH,
+        initializer_range=0.6,  # large, so that different texts get different answers
+        **outputs,
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer = BertTokenizerFast(vocab={piece: place for place, piece in enumerate(pieces)})
+    tokenizer.model_max_length = LENGTH
+    tokenizer.save_pretrained(folder)
+    return folder
