@@ -1,47 +1,44 @@
-"""How hard a card is, by a rule anyone can check.
+"""How hard a card is: the level of its claim's subgraph, as of any other question.
 
-Steps first: *easy* when the label can be read off one fact (the asked triple itself, stated or
-denied); *medium* when one fact and one rule, or the absence of any fact, must be seen; *hard* when
-several facts must be joined. Then one step harder when a distractor is close: another entity that
-the context mentions bears a name at least ``CLOSE`` similar to one of the two asked names.
+The asked subject and object are the nodes; ``kg.difficulty.fact_graph`` says what their subgraph
+is and why the links between the two are left out of it. Features become points and a level by the
+preset ``seed``, whose thresholds no answer was used to find.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
+
+import msgspec
 
 from cards.card import Difficulty
-from kg.claims import Label
+from kg.claims import Claim
+from kg.difficulty.fact_graph import FactGraph
+from kg.difficulty.score import SEED, score_of
+from kg.index import TermTable
 
-CLOSE = 0.75
-"""Normalised InDel similarity (``rapidfuzz.fuzz.ratio / 100``) from which two names are close."""
-
-_LEVELS: tuple[Difficulty, ...] = ("easy", "medium", "hard")
+_LEVELS: dict[str, Difficulty] = {"EASY": "easy", "MEDIUM": "medium", "HARD": "hard"}
 
 
 def difficulty_of(
-    label: Label, kind: str, premises: int, asked: tuple[str, str], others: Iterable[str]
-) -> Difficulty:
-    """The difficulty of a card.
+    facts: FactGraph, terms: TermTable, claim: Claim
+) -> tuple[Difficulty, dict[str, Any]]:
+    """The level of a claim, and what it was read from.
 
     Args:
-        label: E, C or U.
-        kind: the card's kind.
-        premises: how many facts its label rests on.
-        asked: names of the asked subject and object.
-        others: names of the other entities in its facts.
+        facts: the facts of the graph the claim is about.
+        terms: their terms.
+        claim: the claim; a term that no fact mentions is a node alone.
+
+    Returns:
+        The level, and ``preset``, ``score`` (0 to 10), ``dimensions`` and ``features``.
     """
-    one_fact_tells = label != "U" and kind in ("asserted", "denied")
-    level = 0 if one_fact_tells else 2 if premises > 1 else 1
-    level += closest(asked, others) >= CLOSE
-    return _LEVELS[min(level, 2)]
-
-
-def closest(asked: tuple[str, str], others: Iterable[str]) -> float:
-    """The highest name similarity in [0, 1] between an asked name and another one."""
-    from rapidfuzz import fuzz
-
-    return max(
-        (fuzz.ratio(name, other) / 100 for other in others for name in asked if other != name),
-        default=0.0,
-    )
+    asked = list(dict.fromkeys((terms.intern(claim.subj), terms.intern(claim.obj))))
+    features = facts.features(asked, terms.intern(claim.pred))
+    score = score_of(features, SEED)
+    return _LEVELS[score.level], {
+        "preset": score.preset,
+        "score": score.total,
+        "dimensions": score.dimensions,
+        "features": msgspec.to_builtins(features),
+    }

@@ -107,7 +107,6 @@ def _card(
         verdict,
         kind=kind,
         question=question,
-        premises=len(verdict.proof.premises),
         proof=verdict.proof,
         salt=[seed, kind],
         meta={"graph_label": graph.label, "graph_proof": msgspec.to_builtins(graph.proof)},

@@ -213,7 +213,6 @@ def cards_of(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Ran
         facts = list(triplet.facts)
         rng.shuffle(facts)
         verdict = triplet.card[role.label]
-        premises = len(verdict.proof.premises) if role.label == "E" else 0
         cards.append(
             write_card(
                 world,
@@ -223,7 +222,6 @@ def cards_of(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Ran
                 verdict,
                 kind=triplet.kinds[role.label],
                 question=world.kb.words.question(verdict.claim, variant),
-                premises=max(len(role.core), premises),
                 proof=triplet.graph[role.label].proof,
                 salt=[seed],
                 meta={"context": context},

@@ -11,9 +11,10 @@ from typing import TypeAlias
 from cards.facts import Fact, Place
 from kg.claims import Claim
 from kg.denials import stated_denials
+from kg.difficulty.fact_graph import FactGraph
 from kg.knowledge import KnowledgeBase
+from kg.sayable import sayable_predicates
 from kg.terms import RDF_TYPE, RDFS, SKOS
-from kg.vocabulary import is_vocabulary
 
 _WORD = re.compile(r"\w+")
 SAMPLE = 300
@@ -81,12 +82,12 @@ class World:
     @cached_property
     def sayable(self) -> tuple[int, ...]:
         """Predicates whose facts read well: the domain's own, else all but schema vocabulary."""
-        named = [p for p in self.kb.domain.predicates if self.terms.get(p) is not None]
-        present = self.graph.predicates()
-        if named:
-            wanted = {self.terms.get(p) for p in named}
-            return tuple(p for p in present if p in wanted)
-        return tuple(p for p in present if not is_vocabulary(self.terms.text(p)))
+        return sayable_predicates(self.kb.domain, self.graph)
+
+    @cached_property
+    def fact_graph(self) -> FactGraph:
+        """The entities as the sayable facts link them."""
+        return FactGraph(self.graph, self.sayable)
 
     @cached_property
     def denials(self) -> dict[int, list[Fact]]:

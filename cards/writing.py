@@ -25,7 +25,6 @@ def write_card(
     *,
     kind: str,
     question: str,
-    premises: int,
     proof: Proof,
     salt: Sequence[object],
     meta: Mapping[str, Any],
@@ -33,29 +32,20 @@ def write_card(
     """A card of facts in the order given.
 
     Args:
-        world: names of what the facts mention.
+        world: the terms, and the facts of the graph around them.
         prover: the predicate's rules in words.
         facts: what the card states, in this order.
         sentences: each fact in words.
         verdict: the licence over the card alone; its label is the card's.
         kind: the card's kind.
         question: the claim as asked.
-        premises: how many facts the label rests on, for the difficulty.
         proof: the proof the card shows: over the graph, or over the card where they differ.
         salt: what the id depends on before question and facts (the seed first).
-        meta: what ``meta`` holds besides facts and card proof.
+        meta: what ``meta`` holds besides facts, card proof and difficulty.
     """
     claim = verdict.claim
     texts = tuple(sentences[fact] for fact in facts)
-    asked = (world.id(claim.subj), world.id(claim.obj))
-    # A class fact mentions one entity; its class ("river") is no name one could mistake for it.
-    others = dict.fromkeys(
-        world.label(t)
-        for fact in facts
-        for t in (fact.s, fact.o)
-        if t not in asked and not world.terms.is_literal(t) and fact.p != world.type_id
-    )
-    names = (world.label(asked[0]), world.label(asked[1]))
+    difficulty, subgraph = difficulty_of(world.fact_graph, world.terms, claim)
     return Card(
         id=digest(*salt, question, *texts),
         facts=texts,
@@ -67,10 +57,11 @@ def write_card(
         claim=claim,
         proof=proof,
         cluster=claim.subj,
-        difficulty=difficulty_of(verdict.label, kind, premises, names, others),
+        difficulty=difficulty,
         meta={
             "triples": as_json(facts, world.terms),
             "card_proof": msgspec.to_builtins(verdict.proof),
+            "difficulty": subgraph,
             **meta,
         },
     )
