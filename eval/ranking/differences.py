@@ -11,7 +11,7 @@ from eval.ranking.answerability import FALSE_POSITIVES, STATISTICS
 from eval.ranking.measures import ALL_GOLD, MEASURES
 from eval.ranking.record import ALL, Difference
 from eval.ranking.samples import Samples, interval_of
-from eval.stats.intervals import BootstrapIntervals, Distribution, tidy
+from eval.stats.intervals import BootstrapIntervals, Distribution, Floats, tidy
 from eval.stats.paired import (
     ALPHA,
     bootstrap_p,
@@ -19,8 +19,10 @@ from eval.stats.paired import (
     holm,
     minimum_detectable_effect,
     newcombe_paired,
+    square_and_add,
 )
 from eval.stats.permutation import sign_flips
+from kg.base.proportions import wilson
 
 Pair = tuple[str, str]
 
@@ -90,9 +92,8 @@ def _difference(
     apart = both[0] - both[1]
     flipped = sign_flips(apart, seed=samples.draws.seed)
     one = _with_interval(one, intervals, column)
-    if one.method == "none" and measure == ALL_GOLD:
-        low, high = newcombe_paired(discordance(*both), samples.confidence)
-        one = msgspec.structs.replace(one, low=tidy(low), high=tidy(high), method="newcombe-paired")
+    if one.method == "none":
+        one = _with_newcombe(one, both[0], both[1], samples.confidence)
     error = float(spread.standard_errors()[column])
     effect = minimum_detectable_effect(error, len(apart) if measure == ALL_GOLD else None)
     return msgspec.structs.replace(
@@ -126,13 +127,29 @@ def _tested_by_bootstrap(
 
 
 def _with_interval(one: Difference, intervals: BootstrapIntervals, column: int) -> Difference:
-    """With the interval to show; without one where the resamples say nothing."""
+    """With the bootstrap interval, where the resamples say anything."""
     found = interval_of(intervals, column)
     if found is None:
         return one
     return msgspec.structs.replace(
         one, low=tidy(found.low), high=tidy(found.high), method=found.method
     )
+
+
+def _with_newcombe(one: Difference, first: Floats, second: Floats, level: float) -> Difference:
+    """With Newcombe's interval: every question shows one difference, so no resample varies.
+
+    For parts that are no plain proportions it is the one for independent ones, which is too wide.
+    """
+    if one.measure == ALL_GOLD:
+        low, high = newcombe_paired(discordance(first, second), level)
+        return msgspec.structs.replace(
+            one, low=tidy(low), high=tidy(high), method="newcombe-paired"
+        )
+    n = first.size
+    parts = [(float(v.mean()), wilson(min(float(v.sum()), n), n, level)) for v in (first, second)]
+    low, high = square_and_add(parts[0], parts[1])
+    return msgspec.structs.replace(one, low=tidy(low), high=tidy(high), method="newcombe")
 
 
 def _judged(one: Difference, p_holm: float | None) -> Difference:

@@ -69,12 +69,13 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Which one is better: the interval leaves out 0 *and* the Holm-adjusted p is below alpha."""
 
 
-class Ablation(msgspec.Struct, frozen=True, kw_only=True):
-    """One variant of the ensemble beside the whole."""
+class Ablation(msgspec.Struct, frozen=True):
+    """What the difference of two variants answers."""
 
-    variant: str
+    first: str
+    second: str
     question: str
-    """What the difference answers: ``what does the concept graph add?``"""
+    """``What does kg add?``: more than nothing, where the difference is above 0."""
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):

@@ -171,7 +171,7 @@ class Samples:
     def _edge(self, intervals: BootstrapIntervals, column: int, value: float) -> Interval:
         """Wilson's interval, where the resamples say nothing."""
         support = float(intervals.support[column])
-        low, high = wilson(value * support, support, self.confidence)
+        low, high = wilson(min(value, 1.0) * support, support, self.confidence)
         return Interval(low, high, "wilson-edge")
 
     @staticmethod

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.ranking.questions import of_split, read_questions
+from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
+
+CHUNKS = ("a#1", "a#2", "b#1")
+GOOD: dict[str, Any] = {
+    "id": "q1",
+    "question": "What is a page?",
+    "kind": "single-hop",
+    "split": "dev",
+    "gold": ["a#1"],
+    "answer": "A block.",
+    "note": "",
+}
+
+
+def written(folder: Path, *rows: dict[str, Any]) -> Path:
+    path = folder / "questions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_good_questions_are_read_in_their_order(tmp_path: Path) -> None:
+    rows = [
+        GOOD,
+        {**GOOD, "id": "q2", "kind": "multi-hop", "gold": ["a#2", "b#1"], "split": "test"},
+        {**GOOD, "id": "q3", "kind": "unanswerable", "gold": [], "reviewer": "unknown keys may be"},
+    ]
+    found = read_questions(written(tmp_path, *rows), CHUNKS)
+    assert [one.id for one in found] == ["q1", "q2", "q3"]
+    assert found[1].gold == ("a#2", "b#1")
+    assert [one.answerable for one in found] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"gold": ["a#3"]}, "'q2'.*'a#3' is none of the run's"),
+        ({"gold": ["a#1", "a#1"]}, "'q2'.*'a#1' is named twice"),
+        ({"gold": []}, "'q2'.*single-hop, but without gold"),
+        ({"kind": "unanswerable"}, "'q2'.*unanswerable, and yet 'a#1'"),
+        ({"kind": "easy"}, "kind"),
+        ({"split": "train"}, "split"),
+        ({"question": "  "}, "'q2'.*asks nothing"),
+        ({"question": "why " * 5000}, "'q2'.*longer than"),
+        ({"id": ""}, "id is empty"),
+        ({"gold": "a#1"}, "gold"),
+    ],
+)
+def test_what_cannot_be_right_is_refused_by_name_file_and_line(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    path = written(tmp_path, GOOD, {**GOOD, "id": "q2", **change})
+    with pytest.raises(RecordError, match=said) as caught:
+        read_questions(path, CHUNKS)
+    assert f"{path}:2" in caught.value.where
+
+
+def test_an_unknown_chunk_is_answered_by_the_nearest_one(tmp_path: Path) -> None:
+    path = written(tmp_path, {**GOOD, "gold": ["a#11"]})
+    with pytest.raises(RecordError, match="Is 'a#1' meant"):
+        read_questions(path, CHUNKS)
+
+
+def test_an_id_may_stand_once(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD, {**GOOD, "id": "q2"}, {**GOOD, "question": "And this?"})
+    with pytest.raises(DuplicateIdError, match=r"'q1' occurs twice.*:3.*line 1") as caught:
+        read_questions(path, CHUNKS)
+    assert caught.value.exit_code == 13
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"", RecordError),
+        (b"\n\n", RecordError),
+        (b"[1]\n", RecordError),
+        (b'{"id": "q1"', RecordError),
+        (b"\xff\n", RecordError),
+        (b"[" * 100_000 + b"\n", RecordError),
+        (None, MissingFileError),
+    ],
+)
+def test_files_that_hold_no_questions(
+    tmp_path: Path, content: bytes | None, kind: type[EpocheError]
+) -> None:
+    path = tmp_path / "questions.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(kind) as caught:
+        read_questions(path, CHUNKS)
+    assert str(path) in caught.value.where
+
+
+def test_a_split_that_has_no_questions_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    found = read_questions(path, CHUNKS)
+    assert of_split(found, "dev", path) == of_split(found, None, path) == found
+    with pytest.raises(RecordError, match="no question of the split 'test'"):
+        of_split(found, "test", path)
