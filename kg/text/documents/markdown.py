@@ -135,7 +135,9 @@ class _Reading:
         for token in tokens:
             if token.type in ("text", "code_inline", "text_special"):
                 pieces.append(token.content)
-            elif token.type in ("softbreak", "hardbreak"):
+            elif token.type == "softbreak":
+                pieces.append(" ")
+            elif token.type == "hardbreak":
                 pieces.append("\n")
             elif token.type == "image":
                 pieces.append(_alternative(token))

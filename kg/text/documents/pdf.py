@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kg.base.errors import DocumentError
+from kg.base.overhearing import overheard
 from kg.text.documents.document import Content
 from kg.text.documents.pages import OutlineEntry, blocks_of_pages
 
@@ -46,7 +46,7 @@ def read_pdf(data: bytes, where: str) -> Content:
         xform_maximum_invocations_per_extraction=MAX_FORMS,
         jbig2dec_binary=None,  # no other program is started on what a stranger wrote
     )
-    with _complaints() as complaints, limits:
+    with overheard("pypdf") as complaints, limits:
         with _named("the file", where):
             reader = PdfReader(io.BytesIO(data))
             _unlock(reader, where)
@@ -134,24 +134,3 @@ def _too_large(what: str, where: str) -> DocumentError:
     return DocumentError(
         f"the PDF is larger than the limits allow: {what}", where=where, hint="Split it."
     )
-
-
-@contextlib.contextmanager
-def _complaints() -> Iterator[list[str]]:
-    """What pypdf has to say of a file, instead of on the terminal."""
-    heard: list[str] = []
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if len(heard) < 1_000:
-                heard.append(record.getMessage()[:200])
-
-    logger, listener = logging.getLogger("pypdf"), Listener(logging.WARNING)
-    propagate = logger.propagate
-    logger.addHandler(listener)
-    logger.propagate = False
-    try:
-        yield heard
-    finally:
-        logger.removeHandler(listener)
-        logger.propagate = propagate

@@ -10,12 +10,14 @@ import msgspec
 from kg.text.chunk import Chunk
 
 
-class ChunkKeywords(msgspec.Struct, frozen=True):
+class ChunkKeywords(msgspec.Struct, frozen=True, omit_defaults=True):
     """The keywords of one chunk."""
 
     chunk_id: str
     keywords: tuple[str, ...]
     """As written in the chunk, best first, each once."""
+    invented: int = 0
+    """How many more were proposed, by a model, that do not stand in the chunk."""
 
 
 @runtime_checkable
@@ -23,6 +25,8 @@ class KeywordExtractor(Protocol):
     """Finds the keywords of chunks."""
 
     name: str
+    failed: int
+    """Chunks for which there is no usable answer: their keywords are none."""
 
     def params(self) -> dict[str, object]:
         """Everything that decides the keywords, for caches and manifests."""
