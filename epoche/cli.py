@@ -25,6 +25,8 @@ from eval.merge_runs import main as merge
 from eval.metrics_abstention import main as metrics
 from eval.power_analysis import main as power
 from eval.run_epistemic_tests import main as evaluate
+from eval.text.build_graph import main as build_graph
+from eval.text.extract_triples import main as extract_triples
 from kg.base.console import guarded, say_json
 from kg.inspect_graph import inspect_command
 from reporting.compare_runs import main as compare
@@ -39,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-graph_app = typer.Typer(help="Look at a knowledge graph.", no_args_is_help=True)
+graph_app = typer.Typer(help="Make knowledge graphs and look at them.", no_args_is_help=True)
 app.add_typer(graph_app, name="kg")
 
 
@@ -78,9 +80,13 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
 )
 for _name, _main, _short_help in _STAGES:
     app.command(_name, short_help=_short_help)(guarded(_main))
-graph_app.command("inspect", short_help="Counts, homonyms, constraint coverage, violations.")(
-    guarded(inspect_command)
+_GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("build", build_graph, "A concept graph and a section tree from documents."),
+    ("extract", extract_triples, "Triples read off a run by a model, checked by shapes."),
+    ("inspect", inspect_command, "Counts, homonyms, constraint coverage, violations."),
 )
+for _name, _main, _short_help in _GRAPH_STAGES:
+    graph_app.command(_name, short_help=_short_help)(guarded(_main))
 
 
 @app.command("schema", short_help="Print the JSON Schema of a record.")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +9,10 @@ import typer
 
 from eval.text.steps import KeywordStep, VerifyStep
 from kg.base import options
-from kg.base.console import progress_bar, run_script, say
+from kg.base.console import run_script, say, shown_stages
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
     from kg.text.run.folder import Run
-    from kg.text.run.pipeline import Watch
 
 CACHE = "keyword_cache.jsonl"
 
@@ -39,7 +33,7 @@ def main(
         int, typer.Option(min=50, max=100_000, help="Characters a chunk may have.")
     ] = 2000,
     overlap: Annotated[
-        int, typer.Option(min=0, help="Characters that chunks of one section share.")
+        int, typer.Option(min=0, help="Characters that neighbours in a section share.")
     ] = 300,
     keywords: Annotated[
         KeywordStep, typer.Option(help="Who finds keywords: statistics, or a model.")
@@ -98,20 +92,12 @@ def main(
     A build that was cut off goes on where it stopped when the same command is given again. An
     older run at --out stays as it is until the new one is whole.
     """
-    from kg.text.documents import SUFFIXES
-
     from eval.model.options import ClientOptions
     from eval.text.steps import open_extractor, open_verifier
-    from kg.base.errors import SettingError
+    from kg.text.documents import SUFFIXES
     from kg.text.run.pipeline import BuildPlan, build
     from kg.text.run.sources import source_files
 
-    if overlap >= chunk_size:
-        raise SettingError(
-            f"an overlap of {overlap} leaves no room for new text",
-            where="--overlap",
-            hint=f"It must be below --chunk-size ({chunk_size}).",
-        )
     client = ClientOptions(
         model=model,
         concurrency=concurrency,
@@ -143,29 +129,9 @@ def main(
         from kg.embedding.choosing import open_embedder
 
         loaded = open_embedder(embedder)
-    with _shown_stages() as watch:
+    with shown_stages() as watch:
         run = build(plan, extractor, verifier, loaded, watch)
     _tell(run)
-
-
-@contextmanager
-def _shown_stages() -> Iterator[Watch]:
-    """What a terminal shows of the stages; nothing on a pipe, so that logs stay the same."""
-    if not sys.stderr.isatty():
-        yield lambda _stage, _done, _total: None
-        return
-    with progress_bar() as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def watch(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                for task in tasks.values():
-                    bar.remove_task(task)
-                tasks.clear()
-                tasks[stage] = bar.add_task(stage, total=total or None)
-            bar.update(tasks[stage], completed=done, total=total or None)
-
-        yield watch
 
 
 def _tell(run: Run) -> None:

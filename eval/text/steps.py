@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from kg.base.errors import SettingError
-
 if TYPE_CHECKING:
     from kg.text.canonical.verifier import SynonymVerifier
 
@@ -40,7 +38,9 @@ def open_extractor(step: KeywordStep, top_n: int | None, client: ClientOptions) 
         EpocheError: it cannot be had.
     """
     if step is KeywordStep.model:
-        raise _not_yet("--keywords model", client, "--keywords yake")
+        from eval.text.keywords import ModelKeywords
+
+        return ModelKeywords(client, top_n)
     from kg.text.keywords.statistical import Yake
 
     return Yake(top_n)
@@ -57,15 +57,9 @@ def open_verifier(step: VerifyStep, client: ClientOptions) -> SynonymVerifier:
         EpocheError: it cannot be had.
     """
     if step is VerifyStep.model:
-        raise _not_yet("--verify model", client, "--verify rules")
+        from eval.text.synonyms import ModelVerifier
+
+        return ModelVerifier(client)
     from kg.text.canonical.verifier import RuleVerifier
 
     return RuleVerifier()
-
-
-def _not_yet(asked: str, client: ClientOptions, instead: str) -> SettingError:
-    return SettingError(
-        "no model can take this step yet",
-        where=" ".join(filter(None, (asked, client.model))),
-        hint=f"Use {instead}.",
-    )

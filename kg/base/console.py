@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -15,7 +16,7 @@ from kg.base.errors import INTERRUPTED, TERMINATED, EpocheError, MissingFileErro
 from kg.words.plain_text import for_terminal, json_for_terminal, one_line
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 Item = TypeVar("Item")
 
@@ -104,6 +105,30 @@ def progress_bar(*fields: str) -> Progress:
         console=Console(stderr=True),
         transient=True,
     )
+
+
+Watch = Callable[[str, int, int], None]
+"""Is told a stage's name, how much of it is done, and of how much; 0 where that is not known."""
+
+
+@contextmanager
+def shown_stages() -> Iterator[Watch]:
+    """Shows the stages of a job, one after the other, as ``progress`` does its items."""
+    if not sys.stderr.isatty():
+        yield lambda _stage, _done, _total: None
+        return
+    with progress_bar() as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def watch(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                for task in tasks.values():
+                    bar.remove_task(task)
+                tasks.clear()
+                tasks[stage] = bar.add_task(stage, total=total or None)
+            bar.update(tasks[stage], completed=done, total=total or None)
+
+        yield watch
 
 
 def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:

@@ -153,3 +153,10 @@ RetryErrors: TypeAlias = Annotated[
 Overwrite: TypeAlias = Annotated[
     bool, typer.Option("--overwrite", help="Replace what --out holds.")
 ]
+
+# Text and retrieval.
+
+RunFolder: TypeAlias = Annotated[
+    Path,
+    typer.Option("--run", help="Run that `epoche kg build` made, or a folder with a latest one."),
+]

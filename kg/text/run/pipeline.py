@@ -8,12 +8,13 @@ made again. The run itself appears whole, at the end, or not at all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from kg.base.console import Watch
 from kg.base.errors import StrictModelError
 from kg.text.keywords.keyword import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from kg.text.canonical.table import CanonicalTable
     from kg.text.canonical.verifier import SynonymVerifier
     from kg.text.chunk import Chunk
-
-Watch = Callable[[str, int, int], None]
-"""Is told a stage's name, how much of it is done, and of how much; 0 where that is not known."""
 
 
 class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +94,7 @@ def build_from_chunks(
     from kg.text.sections.building import build_section_tree
 
     keywords = _keywords(plan, chunks, extractor, watch)
-    failed = _counted(extractor, "failed")
+    failed = extractor.failed
     if plan.strict and failed:
         raise _refused(failed, len(chunks), "chunks got no usable reply from the keyword model")
     table = None
@@ -121,7 +119,7 @@ def build_from_chunks(
         concepts=concepts,
         sections=sections,
         counts={
-            "keywords_invented": _counted(extractor, "invented"),
+            "keywords_invented": sum(row.invented for row in keywords),
             "chunks_without_reply": failed,
             "groups_without_verdict": verifier.failed if plan.canonical else 0,
         },
@@ -192,11 +190,6 @@ def _config(
         drop_isolates=plan.drop_isolates,
         sections=plan.sections,
     )
-
-
-def _counted(extractor: KeywordExtractor, what: str) -> int:
-    """What an extractor that calls a model counts beside; 0 for one that cannot go wrong."""
-    return int(getattr(extractor, what, 0))
 
 
 def _refused(failed: int, total: int, what: str) -> StrictModelError:
