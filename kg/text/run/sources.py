@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kg.base.console import warn
 from kg.base.errors import DocumentError, DuplicateIdError, MissingFileError
 from kg.base.files import require_file, sha256_file
 from kg.text.run.form import SourceDocument
@@ -67,14 +68,18 @@ def read_sources(
     from kg.text.chunking import chunk_documents
     from kg.text.chunks_file import read_chunks
     from kg.text.documents import read_document
+    from kg.text.documents.document import printable_filename
 
     documents, ready, sources = [], [], []
     for number, path in enumerate(files, 1):
         if path.suffix.lower() == CHUNKS_SUFFIX:
             ready.append((path, read_chunks(path)))
         else:
-            documents.append(read_document(path))
-        sources.append(SourceDocument(_safe_name(path), sha256_file(path)))
+            document = read_document(path)
+            for note in document.notes:
+                warn(f"{path}: {note}")
+            documents.append(document)
+        sources.append(SourceDocument(printable_filename(path), sha256_file(path)))
         watch(number)
     chunks = chunk_documents(documents, size=size, overlap=overlap)
     made_of = dict.fromkeys((chunk.id for chunk in chunks), "the documents")
@@ -116,8 +121,3 @@ def _walk(folder: Path) -> Iterator[Path]:
                 )
             if not name.startswith("."):
                 yield Path(base, name)
-
-
-def _safe_name(path: Path) -> str:
-    """A file's name as text that can be written: bytes that are no UTF-8 become U+FFFD."""
-    return os.fsencode(path.name).decode("utf-8", "replace")
