@@ -237,6 +237,12 @@ class StrictModelError(EpocheError):
     exit_code = 33
 
 
+class SearchError(EpocheError):
+    """A search on the web failed, or was not recorded; that is not the same as finding nothing."""
+
+    exit_code = 34
+
+
 class ConceptExportError(EpocheError):
     """A run holds nothing that could be stated as RDF and asked about."""
 

@@ -1,0 +1,112 @@
+"""A search engine on this machine, which clients reach as their proxy and take for the real one.
+
+It answers ``CONNECT host:443`` itself, with a certificate for that host by an authority made on
+the spot. So a client's own network code and parser are at work, and nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import subprocess
+import threading
+from html import escape
+from pathlib import Path
+from typing import Self
+
+Result = tuple[str, str, str]
+"""Title, address and text."""
+
+
+def make_certificates(folder: Path, host: str) -> None:
+    """Writes ``ca.pem``, and ``host.pem`` and ``host.key`` signed by it."""
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+    openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test",
+            "-addext", "basicConstraints=critical,CA:TRUE")  # fmt: skip
+    openssl("req", *new[:-2], "-keyout", "host.key", "-out", "host.csr", "-subj", f"/CN={host}")
+    (folder / "extension").write_text(f"subjectAltName=DNS:{host}\n")
+    openssl("x509", "-req", "-in", "host.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "2",
+            "-CAcreateserial", "-out", "host.pem", "-extfile", "extension")  # fmt: skip
+
+
+def page_of(results: list[Result]) -> str:
+    """Results as the HTML face of DuckDuckGo shows them."""
+    rows = "".join(
+        f'<div class="result"><div class="links_main result__body"><h2><a href="{escape(href)}">'
+        f'{escape(title)}</a></h2><a href="{escape(href)}">{escape(body)}</a></div></div>'
+        for title, href, body in results
+    )
+    return f"<html><head><title>q</title></head><div id='links'>{rows}</div></html>"
+
+
+class SearchEngine:
+    """The server; answers every request as it is told to at that moment.
+
+    Attributes:
+        status: of its answers.
+        page: their body.
+        requests: (host and port, request line, body) of all requests.
+    """
+
+    def __init__(self, certificates: Path) -> None:
+        self.status, self.page = 200, page_of([])
+        self.requests: list[tuple[str, str, str]] = []
+        self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._tls.load_cert_chain(certificates / "host.pem", certificates / "host.key")
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            with client:
+                client.settimeout(5)
+                try:
+                    self._answer(client)
+                except OSError:
+                    continue  # The client gave up: its affair.
+
+    def _answer(self, client: socket.socket) -> None:
+        asked, _ = _until_blank_line(client)
+        client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        with self._tls.wrap_socket(client, server_side=True) as secure:
+            head, body = _until_blank_line(secure)
+            length = re.search(r"(?i)content-length: *(\d+)", head)
+            while length and len(body) < int(length[1]):
+                body += secure.recv(65_536)
+            self.requests.append((asked.split()[1], head.splitlines()[0], body.decode()))
+            page = self.page.encode()
+            secure.sendall(
+                f"HTTP/1.1 {self.status} So\r\nContent-Type: text/html; charset=utf-8\r\n"
+                f"Content-Length: {len(page)}\r\nConnection: close\r\n\r\n".encode()
+                + page
+            )
+
+
+def _until_blank_line(client: socket.socket) -> tuple[str, bytes]:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = client.recv(65_536)
+        if not more:
+            raise ConnectionError
+        data += more
+    head, _, rest = data.partition(b"\r\n\r\n")
+    return head.decode("latin-1"), rest
