@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kg.text.normaliser import mend, words
-from kg.text.sections.heading import SectionLabel, parse_heading
+from kg.text.normaliser import mend
+from kg.text.sections.heading import SectionLabel, parse_heading, section_key
 from kg.text.sections.scoring import heading_keywords
 from kg.text.sections.tree import SectionNode, SectionTree, bottom_up, with_children
 
@@ -203,12 +203,7 @@ class _Drafts:
         return draft
 
     def _fresh_id(self, document: str, path: tuple[str, ...]) -> str:
-        label = parse_heading(path[-1]) if path else None
-        if label is not None:
-            name = label.written
-        else:
-            name = "-".join(words(path[-1])) or "section" if path else "start"
-        plain = key = f"{document}#{name}"
+        plain = key = f"{document}#{section_key(path[-1] if path else '')}"
         while key in self.by_id:
             self.bearers[plain] += 1
             key = f"{plain}~{self.bearers[plain] + 1}"

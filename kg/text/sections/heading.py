@@ -11,6 +11,8 @@ import re
 
 import msgspec
 
+from kg.text.normaliser import words
+
 MAX_PARTS = 12
 """A number of more parts is none: nobody nests so deep, and hostile files might."""
 
@@ -62,6 +64,11 @@ _BARE_ROMAN = re.compile(r"(?P<number>[IVX]+)[.)](?=\s+[^\W\d_a-z]|\s*$)")
 _DATE = re.compile(r"\W*\d{4}[-./]\d{1,2}[-./]\d{1,2}\W*")
 """Under a number, a mere date says that it is the version of a list of changes."""
 
+START = "start"
+"""The key of what stands before any heading."""
+MAX_KEY = 80
+"""Characters of a key."""
+
 _DRESSING = " \t#*_`"
 """What Markdown puts around a heading."""
 
@@ -106,6 +113,21 @@ def parse_heading(text: str) -> SectionLabel | None:
     if roman is None or not value:  # such as "IIX."
         return None
     return SectionLabel((str(value),), roman["number"], _title(plain, roman.end()))
+
+
+def section_key(heading: str) -> str:
+    """What a section's id is made of: its number as written, else its heading in small letters.
+
+    Args:
+        heading: mended; empty for what stands before any heading.
+    """
+    if not heading:
+        return START
+    label = parse_heading(heading)
+    if label is not None:
+        return label.written
+    slug = "-".join(words(heading)).replace("#", "-sharp")
+    return slug[:MAX_KEY].rstrip("-") or "section"
 
 
 def _named(found: re.Match[str], plain: str) -> SectionLabel | None:
