@@ -70,6 +70,9 @@ def main(
     strict: Annotated[
         bool, typer.Option("--strict", help="A model's unusable reply is an error (33).")
     ] = False,
+    extend: Annotated[
+        bool, typer.Option("--extend", help="Add the documents to those of the run at --out.")
+    ] = False,
     resume: Annotated[
         bool,
         typer.Option(
@@ -121,14 +124,14 @@ def main(
         sections=not no_sections,
         cache=out.parent / CACHE if resume else None,
         strict=strict,
+        extend=extend,
     )
     extractor = open_extractor(keywords, top_n, client)
-    verifier = open_verifier(verify, client)
-    loaded = None
+    verifier, loaded = None, None
     if plan.canonical:
         from kg.embedding.choosing import open_embedder
 
-        loaded = open_embedder(embedder)
+        verifier, loaded = open_verifier(verify, client), open_embedder(embedder)
     with shown_stages() as watch:
         run = build(plan, extractor, verifier, loaded, watch)
     _tell(run)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kg.base.console import Watch
-from kg.base.errors import StrictModelError
+from kg.base.errors import DuplicateIdError, StrictModelError
 from kg.text.keywords.keyword import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
-from kg.text.run.form import Canonicalisation, ModelMark, RunConfig, SourceDocument
+from kg.text.run.form import Canonicalisation, ModelMark, RunConfig
 from kg.text.run.sources import read_sources
 from kg.text.run.writing import RunContent, check_run_folder, write_run
 
@@ -48,12 +48,14 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Where keywords are kept from one build to the next; None: nowhere."""
     strict: bool = False
     """Whether a model's reply that cannot be used is an error."""
+    extend: bool = False
+    """Whether the documents are added to those of the run at ``out``."""
 
 
 def build(
     plan: BuildPlan,
     extractor: KeywordExtractor,
-    verifier: SynonymVerifier,
+    verifier: SynonymVerifier | None,
     embedder: Embedder | None,
     watch: Watch = lambda _stage, _done, _total: None,
 ) -> Run:
@@ -62,55 +64,54 @@ def build(
     Args:
         plan: what to build.
         extractor: finds keywords.
-        verifier: decides which keywords of a group are synonyms.
-        embedder: groups keywords; may be None where ``plan.canonical`` is off.
+        verifier: decides which keywords of a group are synonyms; may be None, as ``embedder``,
+            where ``plan.canonical`` is off.
+        embedder: groups keywords.
         watch: is told how far each stage is.
 
     Raises:
         EpocheError: whatever reading, a model or writing found wrong; an older run at
             ``plan.out`` is then as it was, and what the keyword cache holds is kept.
     """
+    from kg.text.concepts.linking import link
+    from kg.text.sections.building import build_section_tree
+
     check_run_folder(plan.out)
+    base = open_run(plan.out, embedder) if plan.extend else None
     chunks, documents = read_sources(
         plan.documents,
         plan.chunk_size,
         plan.overlap,
         lambda done: watch("documents", done, len(plan.documents)),
     )
-    return build_from_chunks(plan, chunks, documents, extractor, verifier, embedder, watch)
-
-
-def build_from_chunks(
-    plan: BuildPlan,
-    chunks: list[Chunk],
-    documents: Sequence[SourceDocument],
-    extractor: KeywordExtractor,
-    verifier: SynonymVerifier,
-    embedder: Embedder | None,
-    watch: Watch = lambda _stage, _done, _total: None,
-) -> Run:
-    """As ``build``, from chunks that were read before (of ``documents``)."""
-    from kg.text.concepts.linking import link
-    from kg.text.sections.building import build_section_tree
-
+    if base is not None:
+        chunks, documents = _after(base, chunks), [*base.metadata.documents, *documents]
     keywords = _keywords(plan, chunks, extractor, watch)
-    failed = extractor.failed
-    if plan.strict and failed:
-        raise _refused(failed, len(chunks), "chunks got no usable reply from the keyword model")
-    table = None
+    if plan.strict and extractor.failed:
+        raise _refused(extractor.failed, "chunks got no usable reply from the keyword model")
+    table, canonical = None, None
     if plan.canonical:
-        if embedder is None:
-            raise ValueError("canonical forms need an embedder")
+        if verifier is None or embedder is None:
+            raise ValueError("canonical forms need a verifier and an embedder")
         watch("canonical forms", 0, 0)
         table = _table(plan, keywords, verifier, embedder)
         if plan.strict and verifier.failed:
-            raise _refused(verifier.failed, 0, "groups got no usable verdict from the model")
+            raise _refused(verifier.failed, "groups got no usable verdict from the model")
+        canonical = _canonicalisation(plan, verifier, embedder)
     watch("concept graph", 0, 0)
     concepts = link(keywords, table, plan.min_cooccurrence, drop_isolates=plan.drop_isolates)
     sections = build_section_tree(chunks, concepts) if plan.sections else None
     watch("run", 0, 0)
     content = RunContent(
-        config=_config(plan, extractor, verifier, embedder),
+        config=RunConfig(
+            chunk_size=plan.chunk_size,
+            overlap=plan.overlap,
+            keywords={"name": extractor.name, **extractor.params()},
+            canonical=canonical,
+            min_cooccurrence=plan.min_cooccurrence,
+            drop_isolates=plan.drop_isolates,
+            sections=plan.sections,
+        ),
         documents=tuple(documents),
         chunks=chunks,
         keywords=keywords,
@@ -120,12 +121,29 @@ def build_from_chunks(
         sections=sections,
         counts={
             "keywords_invented": sum(row.invented for row in keywords),
-            "chunks_without_reply": failed,
-            "groups_without_verdict": verifier.failed if plan.canonical else 0,
+            "chunks_without_reply": extractor.failed,
+            "groups_without_verdict": verifier.failed if verifier is not None else 0,
         },
     )
     write_run(plan.out, content)
     return open_run(plan.out)
+
+
+def _after(base: Run, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The chunks of a run, then others.
+
+    Raises:
+        DuplicateIdError: one of them is in the run already.
+    """
+    held = {chunk.id for chunk in base.chunks}
+    for chunk in chunks:
+        if chunk.id in held:
+            raise DuplicateIdError(
+                f"the run holds a chunk {chunk.id!r} already",
+                where=str(base.folder),
+                hint="Add each document once, or build the run again from all of them.",
+            )
+    return [*base.chunks, *chunks]
 
 
 def _keywords(
@@ -166,35 +184,21 @@ def _table(
     )
 
 
-def _config(
-    plan: BuildPlan,
-    extractor: KeywordExtractor,
-    verifier: SynonymVerifier,
-    embedder: Embedder | None,
-) -> RunConfig:
-    canonical = None
-    if plan.canonical and embedder is not None:
-        canonical = Canonicalisation(
-            embedder=ModelMark(embedder.name, embedder.sha256),
-            verifier={"name": verifier.name, **verifier.params()},
-            threshold=plan.threshold,
-            max_group_size=plan.max_group_size,
-            fallback_threshold=plan.fallback_threshold,
-        )
-    return RunConfig(
-        chunk_size=plan.chunk_size,
-        overlap=plan.overlap,
-        keywords={"name": extractor.name, **extractor.params()},
-        canonical=canonical,
-        min_cooccurrence=plan.min_cooccurrence,
-        drop_isolates=plan.drop_isolates,
-        sections=plan.sections,
+def _canonicalisation(
+    plan: BuildPlan, verifier: SynonymVerifier, embedder: Embedder
+) -> Canonicalisation:
+    return Canonicalisation(
+        embedder=ModelMark(embedder.name, embedder.sha256),
+        verifier={"name": verifier.name, **verifier.params()},
+        threshold=plan.threshold,
+        max_group_size=plan.max_group_size,
+        fallback_threshold=plan.fallback_threshold,
     )
 
 
-def _refused(failed: int, total: int, what: str) -> StrictModelError:
+def _refused(failed: int, what: str) -> StrictModelError:
     return StrictModelError(
-        f"{failed}{f' of {total}' if total else ''} {what}",
+        f"{failed} {what}",
         where="--strict",
         hint="Run it again: usable replies are kept; or leave --strict out.",
     )
