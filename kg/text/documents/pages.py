@@ -78,7 +78,10 @@ def blocks_of_pages(pages: Sequence[str], outline: Sequence[OutlineEntry]) -> li
                 blocks += paragraph(_joined(gathered, known), number)
                 gathered = []
             for entry, length in entries:
-                blocks += heading(entry.level, entry.title, number)
+                # The page's own words where they bear the number, which outlines often leave out.
+                shown = " ".join(page[at : at + length])
+                text = shown if parse_heading(shown) else entry.title
+                blocks += heading(entry.level, text, number)
                 skip = max(skip, length)
             if skip:
                 skip -= 1

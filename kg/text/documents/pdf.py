@@ -59,7 +59,7 @@ def read_pdf(data: bytes, where: str) -> Content:
     empty = [number for number, text in enumerate(pages, 1) if not text.strip()]
     if len(empty) == count:
         raise DocumentError(
-            f"the PDF holds no text on its {count:,} pages",
+            f"the PDF holds no text (pages: {count:,})",
             where=where,
             hint="A scan must go through text recognition (OCR) first.",
         )

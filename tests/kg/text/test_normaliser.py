@@ -1,4 +1,4 @@
-"""Words as retrieval sees them."""
+"""One tokenizer for keywords, headings, queries and passages, and what is the same in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg.text.normaliser import content_words, stem, words
+from kg.text.normaliser import (
+    FUNCTION_WORDS,
+    content_words,
+    is_acronym_of,
+    mend,
+    ngrams,
+    normalise,
+    stem,
+    words,
+    written_words,
+)
+
+TRICKY = st.text() | st.text(alphabet="aBcS+#-–. 129,\u00ad\u0301\u3099\u094d\nßİ")
+"""Any text, and texts of what the rules turn on."""
 
 
 @pytest.mark.parametrize(
@@ -19,6 +32,15 @@ from kg.text.normaliser import content_words, stem, words
         ("<b>{{x}}</b>", ["b", "x", "b"]),
         ("長江 flows", ["長江", "flows"]),
         ("", []),
+        ("The B+-tree, the B-tree", ["the", "b+", "tree", "the", "b", "tree"]),
+        ("C++11 and C# in Notepad++.", ["c++", "11", "and", "c#", "in", "notepad++"]),
+        ("2PL, 3NF; 1.5km", ["2pl", "3nf", "1.5", "km"]),
+        ("a+b = x+10, 18+", ["a", "b", "x", "10", "18"]),
+        ("two-phase SQL-92", ["two", "phase", "sql", "92"]),
+        ("B+tree B⁺-tree", ["b+", "tree", "b+", "tree"]),
+        ("trans\u00adaction", ["transaction"]),
+        ("हिन्दी में がき 한국어 นี้", ["हिन्दी", "में", "がき", "한국어", "นี้"]),
+        ("שָׁלוֹם كِتَاب", ["שלום", "كتاب"]),
     ],
 )
 def test_words(text: str, found: list[str]) -> None:
@@ -52,8 +74,124 @@ def test_content_words_keep_negations_and_drop_grammar() -> None:
     ]
 
 
-@given(st.text())
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("Section 14.3  B + -Tree Index Files", "Section 14.3 B+-Tree Index Files"),
+        ("B+ -Tree, B + – tree and B + Trees", "B+-Tree, B+-tree and B+ Trees"),
+        ("C + + and C+ +", "C++ and C++"),
+        ("a + b is A + B", "a + b is A + B"),
+        ("ﬁle\u00a0of\u200bx\x00\u202ey", "file of\u200bxy"),
+        ("  two\n lines\t", "two lines"),
+    ],
+)
+def test_what_ocr_and_layout_tore_is_mended(text: str, mended: str) -> None:
+    assert mend(text) == mended
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        ("B+-Trees", "B + -Tree", "b+ tree", "B+ trees", "B+tree", "B⁺-tree"),
+        ("Overview of Physical Storage Media", "overview of physical  storage medias"),
+        ("DBMS", "DBMSs", "dbms"),
+        ("Two-Phase Locking", "two phase locking", "two‐phase locking"),
+        ("C++", "C + +", "c++"),
+        ("Größe", "GRÖSSE", "gröſse"),
+    ],
+)
+def test_spellings_of_one_keyword_are_the_same(same: tuple[str, ...]) -> None:
+    assert len({normalise(phrase) for phrase in same}) == 1
+
+
+def test_different_terms_stay_different() -> None:
+    terms = [
+        "B-tree",
+        "B+-tree",
+        "2PL",
+        "3PL",
+        "2NF",
+        "3NF",
+        "C",
+        "C++",
+        "C#",
+        "strict 2PL",
+        "SQL-92",
+    ]
+    assert len({normalise(term) for term in terms}) == len(terms)
+    assert len({tuple(words(term)) for term in terms}) == len(terms)
+
+
+def test_a_query_meets_the_heading_whatever_its_capitals() -> None:
+    # Bug 1 of the reference pipeline: "physical storage media" never met this heading.
+    heading = "Overview of Physical Storage Media"
+    grams = {normalise(gram) for gram in ngrams(words(heading))}
+    assert normalise("physical storage media") in grams
+    assert set(content_words("PHYSICAL STORAGE MEDIA")) <= set(content_words(heading))
+
+
+def test_ngrams_come_longest_first_and_once() -> None:
+    assert ngrams(["a", "b", "a", "b"], 2) == ["a b", "b a", "a", "b"]
+    assert ngrams(["a"], 3) == ["a"]
+    assert ngrams([], 3) == []
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("DBMS", "database management system"),
+        ("DBMSs", "database management systems"),
+        ("2PL", "two-phase locking"),
+        ("3NF", "third normal form"),
+        ("BCNF", "Boyce-Codd normal form"),
+        ("RAID", "redundant array of independent disks"),
+        ("XML", "extensible markup language"),
+        ("acid", "Atomicity, Consistency, Isolation, Durability"),
+        ("MVCC", "multiversion concurrency control"),
+    ],
+)
+def test_acronyms_are_told(short: str, long: str) -> None:
+    assert is_acronym_of(short, long)
+    assert not is_acronym_of(long, short)
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("2PL", "three-phase locking"),
+        ("3NF", "second normal form"),
+        ("data", "data tables access"),
+        ("SQL", "sequential query"),
+        ("index", "indexed file"),
+        ("a", "atomicity consistency"),
+        ("DB", "database"),
+        ("", "database system"),
+        ("DS", ""),
+        ("BT", "binary search tree"),
+    ],
+)
+def test_what_is_no_acronym_is_not_taken_for_one(short: str, long: str) -> None:
+    assert not is_acronym_of(short, long)
+
+
+@given(TRICKY)
+@settings(deadline=None, max_examples=300)
+def test_mending_and_normalising_twice_is_once(text: str) -> None:
+    assert mend(mend(text)) == mend(text)
+    assert normalise(normalise(text)) == normalise(text)
+    assert normalise(mend(text)) == normalise(text)
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "M", "Zs", "Po"])))
 @settings(deadline=None, max_examples=200)
+def test_words_as_written_differ_by_capitals_only(text: str) -> None:
+    assert [word.casefold() for word in written_words(text)] == words(text)
+    assert all(stem(stem(word)) == stem(word) for word in words(text))
+    assert not FUNCTION_WORDS & set(content_words(text)) - {stem(word) for word in FUNCTION_WORDS}
+
+
+@given(TRICKY)
+@settings(deadline=None, max_examples=300)
 def test_any_text_gives_words_that_are_stable(text: str) -> None:
     found = words(text)
     assert words(" ".join(found)) == found
