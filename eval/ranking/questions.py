@@ -84,19 +84,19 @@ def read_questions(path: Path | str, chunk_ids: Collection[str]) -> tuple[Questi
 
 
 def of_split(
-    questions: Sequence[Question], split: Split | None, path: Path | str
+    questions: Sequence[Question], split: Split | Literal["all"], path: Path | str
 ) -> tuple[Question, ...]:
     """The questions of one split, or all.
 
     Args:
         questions: what was read.
-        split: ``None`` for all.
+        split: which.
         path: where they were read, for the message.
 
     Raises:
         RecordError: there are none.
     """
-    chosen = tuple(one for one in questions if split in (None, one.split))
+    chosen = tuple(one for one in questions if split in ("all", one.split))
     if not chosen:
         raise RecordError(
             f"no question of the split {split!r}", where=str(path), hint="Choose another --split."

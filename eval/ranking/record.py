@@ -98,8 +98,8 @@ class Corpus(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     """The run's hash."""
     n_chunks: int
-    embedder: str
-    """The embedding model of ``dense``; empty where none was used."""
+    config: Any = None
+    """How the run was built."""
 
 
 class QuestionSet(msgspec.Struct, frozen=True, kw_only=True):

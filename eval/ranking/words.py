@@ -112,8 +112,8 @@ def _page(report: RetrievalReport) -> Iterator[str]:
         kind for kind in asked.kinds if kind in next(iter(report.retrievers.values())).measures
     ]
     yield from _values(report.retrievers, groups, ("R@5", HEADLINE, ALL_GOLD))
-    yield from ("", "Share of a question's content words that stand in its gold chunks: ")
-    yield ", ".join(f"{kind} {share:.2f}" for kind, share in asked.overlap.items()) + "."
+    shares = ", ".join(f"{kind} {share:.2f}" for kind, share in asked.overlap.items())
+    yield from ("", f"Share of a question's content words that stand in its gold: {shares}.")
     yield from ("", "## Against the baselines", "")
     yield from _differences(one for one in report.comparisons if one.group == ALL)
     yield from ("", "## Against the baselines, by kind", "")

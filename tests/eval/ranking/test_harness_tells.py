@@ -84,7 +84,7 @@ def report(
         questions,
         {**found, "ensemble": whole},
         baselines=["bm25"],
-        corpus=Corpus(run="0" * 64, n_chunks=len(passages), embedder=""),
+        corpus=Corpus(run="0" * 64, n_chunks=len(passages)),
         asked=question_set(questions, passages, "1" * 64, "all"),
         plan=PLAN,
         ablations=list(variants(fuser, found, alternatives)),

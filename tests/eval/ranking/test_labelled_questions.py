@@ -102,6 +102,6 @@ def test_files_that_hold_no_questions(
 def test_a_split_that_has_no_questions_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     found = read_questions(path, CHUNKS)
-    assert of_split(found, "dev", path) == of_split(found, None, path) == found
+    assert of_split(found, "dev", path) == of_split(found, "all", path) == found
     with pytest.raises(RecordError, match="no question of the split 'test'"):
         of_split(found, "test", path)

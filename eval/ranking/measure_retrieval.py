@@ -1,0 +1,185 @@
+"""Measures retrievers on labelled questions: ``epoche retrieval eval``, or this as a script."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kg.base.console import progress, run_script, say
+from kg.base.options import Confidence, Resamples, ResampleSeed, RunFolder
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from eval.ranking.gathering import Gathering
+    from eval.ranking.questions import Question
+    from eval.ranking.rankings import Rankings
+    from eval.ranking.record import Ablation, Tuning
+
+BASELINES = ("bm25", "dense", "hybrid")
+RETRIEVERS = ("kg", "section_tree", "ensemble")
+_WIDE = 160
+
+
+class SplitChoice(StrEnum):
+    """Which questions are asked."""
+
+    dev = "dev"
+    test = "test"
+    all = "all"
+
+
+def main(
+    run: RunFolder,
+    questions: Annotated[
+        Path, typer.Option(help="Labelled questions (JSONL) about the run's chunks.")
+    ],
+    retriever: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What to measure; repeatable. By default kg, section_tree and ensemble.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What to hold it against; repeatable. By default bm25, dense and hybrid.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of what is written.")] = Path(
+        "results/retrieval"
+    ),
+    split: Annotated[
+        SplitChoice, typer.Option(help="Which questions; choose nothing by looking at test.")
+    ] = SplitChoice.test,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Measure what each part of the ensemble adds.")
+    ] = False,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Choose weights on dev and measure them on test.")
+    ] = False,
+    other_run: Annotated[
+        Path | None,
+        typer.Option(help="With --ablate: a run of the same chunks built otherwise."),
+    ] = None,
+    embedder: Annotated[
+        str, typer.Option(help="Model of dense: a folder or hub name; by default MiniLM.")
+    ] = "",
+    resamples: Resamples = 2000,
+    seed: ResampleSeed = 12345,
+    confidence: Confidence = 0.95,
+) -> None:
+    """Measures retrievers on labelled questions and says what can be told from chance.
+
+    Recall, nDCG, reciprocal rank and all-gold-found through ir_measures, with intervals; paired
+    differences against each baseline, Holm-adjusted; for questions without an answer, how often
+    the best score is as high as for those with one. docs/retrieval.md says what each number means.
+    """
+    from eval.ranking.ablation import WHOLE
+    from eval.ranking.gathering import Gathering
+    from eval.ranking.measuring import Plan, measure, question_set
+    from eval.ranking.outputs import METRICS, contents
+    from eval.ranking.questions import of_split, read_questions
+    from eval.ranking.record import Corpus
+    from eval.ranking.words import spoken, table
+    from kg.base.files import check_output, sha256_file, write_files_atomic
+    from kg.text.run.folder import open_run
+
+    if tune and split is not SplitChoice.test:
+        raise typer.BadParameter("--tune looks at dev, so only --split test can be measured then")
+    if other_run is not None and not ablate:
+        raise typer.BadParameter("--other-run goes with --ablate")
+    check_output(out / METRICS, [questions])
+    gathering = Gathering(open_run(run), embedder, _watched)
+    other = None if other_run is None else Gathering(open_run(other_run), embedder, _watched)
+    labelled = read_questions(questions, gathering.ids)
+    asked = of_split(labelled, split.value, questions)
+    baselines = list(dict.fromkeys(baseline or BASELINES))
+    names = [*baselines, *(retriever or RETRIEVERS)]
+    if ablate or tune:
+        names += [*gathering.parts(WHOLE), WHOLE]
+    found = gathering.rankings(names, asked)
+    tuning = None
+    if tune:
+        tuning, tuned = _tuned(gathering, of_split(labelled, "dev", questions), asked, found)
+        found[tuned.name] = tuned
+    ablations = _ablations(gathering, other, asked, found) if ablate else []
+    report = measure(
+        asked,
+        found,
+        baselines=baselines,
+        corpus=Corpus(
+            run=gathering.run.sha256, n_chunks=len(gathering.ids), config=gathering.run.config
+        ),
+        asked=question_set(asked, gathering.passages, sha256_file(questions), split.value),
+        plan=Plan(resamples=resamples, seed=seed, confidence=confidence),
+        ablations=ablations,
+        tuning=tuning,
+    )
+    varied = {rankings.name: rankings for _, rankings in ablations}
+    write_files_atomic(contents(out, report, asked, found, varied))
+    _print(table(report))
+    for line in spoken(report):
+        say(line)
+    say(report.signature)
+    say(f"{len(found)} retrievers on {len(asked)} questions → {out}")
+
+
+def _tuned(
+    gathering: Gathering,
+    dev: Sequence[Question],
+    asked: Sequence[Question],
+    found: Mapping[str, Rankings],
+) -> tuple[Tuning, Rankings]:
+    """Weights chosen on the dev questions, and what the ensemble finds with them for the others."""
+    from eval.ranking.ablation import WHOLE, Fuser
+    from eval.ranking.tuning import tune
+
+    components = gathering.parts(WHOLE)
+    tuning = tune(
+        Fuser(gathering.passages, dev),
+        gathering.rankings(components, dev),
+        lambda tried: progress(tried, what="weights", total=len(tried)),
+    )
+    parts = [found[component] for component in components]
+    fuser = Fuser(gathering.passages, asked)
+    return tuning, fuser.fuse(parts, f"{WHOLE} tuned", tuning.weights)
+
+
+def _ablations(
+    gathering: Gathering,
+    other: Gathering | None,
+    asked: Sequence[Question],
+    found: Mapping[str, Rankings],
+) -> list[tuple[Ablation, Rankings]]:
+    """The variants of the ensemble and of its components."""
+    from eval.ranking.ablation import WHOLE, Fuser, variants
+
+    alternatives = gathering.alternatives(asked)
+    if other is not None:
+        alternatives += gathering.of_another_run(other, asked)
+    components = {name: found[name] for name in gathering.parts(WHOLE)}
+    fuser = Fuser(gathering.passages, asked)
+    total = len(components) + 2 + 2 * len(alternatives)
+    return list(progress(variants(fuser, components, alternatives), what="ablations", total=total))
+
+
+def _watched(questions: Sequence[Question], name: str) -> Iterable[Question]:
+    return progress(questions, what=name, total=len(questions))
+
+
+def _print(table: Table) -> None:
+    """Shows a table; in a file or pipe it is as wide as it needs to be."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _WIDE
+    Console(width=width).print(table, markup=False, highlight=False)
+
+
+if __name__ == "__main__":
+    run_script(main)
