@@ -19,11 +19,19 @@ def main(
     ],
     min_chunks: Annotated[
         int,
-        typer.Option(min=1, help="Chunks that must speak of a concept which no heading names."),
+        typer.Option(min=1, help="Chunks that must speak of a word which no heading names."),
     ] = 2,
     related_npmi: Annotated[
         float, typer.Option(min=-1.0, max=1.0, help="NPMI from which concepts are related.")
     ] = 0.5,
+    withhold: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.9,
+            help="Share of concepts of which, by lot, it is not stated what they fall under.",
+        ),
+    ] = 0.3,
     everything: Annotated[
         bool,
         typer.Option("--everything", help="State every keyword, be it a name or not."),
@@ -41,15 +49,20 @@ def main(
     check_base(base)
     opened = open_run(run)
     found = thesaurus_of(
-        opened, min_chunks=min_chunks, related_npmi=related_npmi, everything=everything
+        opened,
+        min_chunks=min_chunks,
+        related_npmi=related_npmi,
+        withhold=withhold,
+        everything=everything,
     )
     names = [document.filename for document in opened.metadata.documents]
     title = f"Concepts of {names[0] if len(names) == 1 else f'{len(names)} documents'}"
     files = write_thesaurus(found, ttl, title=title, base=base, overwrite=overwrite)
     say(
         f"{len(found.labels):,} of {len(opened.concepts):,} concepts, {len(found.broader):,} "
-        f"broader, {len(found.related):,} related → {', '.join(map(str, files.values()))}"
+        f"broader (and {len(found.withheld):,} withheld), {len(found.related):,} related"
     )
+    say(f"→ {', '.join(map(str, files.values()))}")
     say(f"Next: epoche cards --domain {files['domain']} --num-per-type 50")
 
 

@@ -14,11 +14,11 @@ from fractions import Fraction
 
 from kg.text.chunk import Chunk
 from kg.text.concepts.concept_graph import ConceptGraph
-from kg.text.normaliser import stem, words
+from kg.text.normaliser import FUNCTION_WORDS, stem, words
 from kg.words.plain_text import words_of
 
 MIN_CHUNKS = 2
-"""Chunks that must speak of a concept which no heading names."""
+"""Chunks that must speak of a single word which no heading names; for a phrase, one is enough."""
 MIN_FRAMED = 2
 """Times a single word must stand as a name does; for a phrase, once is enough."""
 MIN_FRAMED_SHARE = Fraction(1, 10)
@@ -40,6 +40,8 @@ _AFTER = frozenset(
         into after before then so because without through where under between until unless"""
     )
 )
+_INNER = (FUNCTION_WORDS | _BEFORE | _AFTER) - {"of", "and"}
+"""Words that no name of more than one holds: "give an arrow", "schedule is written"."""
 _MARKS = re.compile(r"[.,;:!?()\[\]{}\"“”|—–]|\n\s*\n")
 _LONGEST = 5
 
@@ -58,18 +60,24 @@ def worth_stating(
         topics: concepts that headings name: they are stated in any case.
         min_chunks: see ``MIN_CHUNKS``.
     """
-    frequent = {
+    fit = [
         node
         for node in concepts.nodes
-        if node not in topics and len(concepts.chunk_ids(node)) >= min_chunks
-    }
-    framed, anywhere = _frames(chunks, frequent)
+        if node not in topics
+        and len(concepts.chunk_ids(node)) >= (1 if " " in node else min_chunks)
+        and _INNER.isdisjoint(node.split())
+    ]
+    heads = {node.rsplit(" ", 1)[-1] for node in fit}
+    framed, anywhere = _frames(chunks, heads.union(fit))
+
+    def is_name(form: str) -> bool:
+        enough = 1 if " " in form else MIN_FRAMED
+        return framed[form] >= max(enough, MIN_FRAMED_SHARE * anywhere[form])
+
     named = (
         node
-        for node in frequent
-        if framed[node] >= (1 if " " in node else MIN_FRAMED)
-        and framed[node] >= MIN_FRAMED_SHARE * anywhere[node]
-        and not _is_fragment(node, concepts)
+        for node in fit
+        if is_name(node) and is_name(node.rsplit(" ", 1)[-1]) and not _is_fragment(node, concepts)
     )
     return sorted({*topics, *named})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 RELATED_NPMI = 0.5
 """NPMI from which two concepts are called related."""
+WITHHELD_SHARE = 0.3
+"""Unknown can be asked of a concept only if something true of it is not stated; and by lot, since
+what is left out for a reason tells itself by that reason."""
 RELATED_WEIGHT = 2
 """Chunks that must speak of both: what shares its only chunk has the highest NPMI of all."""
 
@@ -31,6 +35,7 @@ class Thesaurus:
         aliases: concept → other names, none of them a name of another concept.
         chunk_ids: concept → the chunks that it was found in.
         broader: concept → the one it falls directly under; both are stated.
+        withheld: concepts that fall under another, which is not stated; sorted.
         related: pairs of concepts that belong together, neither under the other; sorted.
         sections: section → its heading, for those that hold chunks of a concept, and all above.
         parents: section → the section that it lies in.
@@ -41,6 +46,7 @@ class Thesaurus:
     aliases: dict[str, tuple[str, ...]]
     chunk_ids: dict[str, tuple[str, ...]]
     broader: dict[str, str]
+    withheld: tuple[str, ...]
     related: tuple[tuple[str, str], ...]
     sections: dict[str, str]
     parents: dict[str, str]
@@ -52,6 +58,7 @@ def thesaurus_of(
     *,
     min_chunks: int = MIN_CHUNKS,
     related_npmi: float = RELATED_NPMI,
+    withhold: float = WITHHELD_SHARE,
     everything: bool = False,
 ) -> Thesaurus:
     """Reads a thesaurus off a run.
@@ -60,6 +67,8 @@ def thesaurus_of(
         run: a run with a section tree.
         min_chunks: chunks that must speak of a concept that is in no heading.
         related_npmi: NPMI from which two concepts are called related.
+        withhold: share of concepts of which it is not stated what they fall under. The lot falls
+            by their names, so a concept keeps its lot when others come or go.
         everything: states every concept of the run, whether it looks like a name or not.
 
     Raises:
@@ -91,6 +100,7 @@ def thesaurus_of(
             hint="The headings name no keyword of their sections; give longer documents, with "
             "headings, or --everything.",
         )
+    withheld = tuple(concept for concept in broader if _lot(concept) < withhold)
     headings = {topic: title_of(tree.nodes[section].heading) for section, topic in topics.items()}
     labels = {node: plain(headings.get(node) or concepts.label(node)) for node in stated}
     chunk_ids = {node: tuple(concepts.chunk_ids(node)) for node in stated}
@@ -99,12 +109,18 @@ def thesaurus_of(
         labels=labels,
         aliases=_aliases(run, labels),
         chunk_ids=chunk_ids,
-        broader=broader,
+        broader={c: above for c, above in broader.items() if c not in withheld},
+        withheld=withheld,
         related=_related(run, known, broader, related_npmi),
         sections={s: plain(tree.nodes[s].heading or s) for s in sections},
         parents={s: p for s in sections if (p := tree.nodes[s].parent) is not None},
         section_of={c: s for s in sections for c in tree.nodes[s].chunk_ids},
     )
+
+
+def _lot(concept: str) -> float:
+    """A number from 0 up to 1 that only the concept's name decides."""
+    return int.from_bytes(hashlib.sha256(concept.encode()).digest()[:8]) / 2**64
 
 
 def _sections(tree: SectionTree, chunk_ids: Iterable[Iterable[str]]) -> list[str]:

@@ -35,6 +35,8 @@ _HEADER = f"""@prefix dcterms: <http://purl.org/dc/terms/> .
 """
 _VOCABULARY = """
 skos:Concept a owl:Class ; rdfs:label "concept"@en .
+et:TopConcept a owl:Class ; rdfs:subClassOf skos:Concept ; rdfs:label "top concept"@en ;
+    rdfs:comment "A concept that falls under none: it heads a part, or is at home in many."@en .
 et:Section a owl:Class ; rdfs:label "section"@en .
 et:Passage a owl:Class ; rdfs:label "passage"@en .
 skos:Concept owl:disjointWith et:Section , et:Passage .
@@ -100,6 +102,7 @@ def turtle(thesaurus: Thesaurus, title: str, base: str = BASE) -> Iterator[str]:
     related: dict[str, list[str]] = {}
     for one, other in thesaurus.related:
         related.setdefault(one, []).append(other)
+    falling = {*thesaurus.broader, *thesaurus.withheld}
     for concept, label in thesaurus.labels.items():
         chunk_ids = thesaurus.chunk_ids[concept]
         above = thesaurus.broader.get(concept)
@@ -108,7 +111,7 @@ def turtle(thesaurus: Thesaurus, title: str, base: str = BASE) -> Iterator[str]:
         )
         yield _block(
             _concept(concept),
-            "skos:Concept",
+            "skos:Concept" if concept in falling else "et:TopConcept",
             [
                 ("skos:inScheme", ["<scheme>"]),
                 ("skos:prefLabel", [literal_text(label)]),
@@ -133,6 +136,7 @@ def turtle(thesaurus: Thesaurus, title: str, base: str = BASE) -> Iterator[str]:
             _passage(chunk_id),
             "et:Passage",
             [
+                ("rdfs:label", [literal_text(f"passage {plain(chunk_id)}")]),
                 ("dcterms:identifier", [literal_text(chunk_id)]),
                 ("dcterms:isPartOf", [] if own is None else [_section(own)]),
             ],
