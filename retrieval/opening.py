@@ -1,0 +1,209 @@
+"""A run's retrievers by name, over the same chunks under the same ids.
+
+| name | |
+|---|---|
+| ``bm25`` | words |
+| ``dense`` | embeddings |
+| ``hybrid`` | both, fused |
+| ``kg`` | the concept graph |
+| ``section_tree`` | the sections, ties settled by BM25 |
+| ``ensemble`` | all four, fused; of a run without a section tree the other three |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kg.base.errors import RunFolderError
+from retrieval.bm25 import BM25
+from retrieval.ensemble import POOL, EnsembleRanker, Method
+from retrieval.protocol import Passage, Retriever
+
+if TYPE_CHECKING:
+    from kg.embedding.embedder import Embedder
+    from kg.text.canonical.lookup import CanonicalLookup
+    from kg.text.run.folder import Run
+    from retrieval.concepts import Mode
+
+COMPONENTS = ("bm25", "dense", "kg", "section_tree")
+"""What ``ensemble`` fuses, in this order."""
+HYBRID = ("bm25", "dense")
+NAMES = ("bm25", "dense", "hybrid", "kg", "section_tree", "ensemble")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How retrievers are made. The defaults are the published ones.
+
+    Attributes:
+        weights: of a fusion's components by name; those not named have 1. One of weight 0 is not
+            even made.
+        fusion: of ``hybrid`` and ``ensemble``.
+        pool: passages each component hands to a fusion.
+        walk: of ``kg``.
+        num_hops: of ``kg`` with ``bfs``.
+        beta: share of the section tree in ``kg``; 0 by default, since the ensemble has it apart.
+        lookup: whether words that the graph does not hold are looked up by their embedding.
+        ties: whether BM25 settles the ties of ``section_tree``.
+        reranker: a cross-encoder's folder or hub name, to put what was found in a new order.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    fusion: Method = "rrf"
+    pool: int = POOL
+    walk: Mode = "bfs"
+    num_hops: int = 1
+    beta: float = 0.0
+    lookup: bool = True
+    ties: bool = True
+    reranker: str = ""
+
+
+def open_retriever(
+    name: str, run: Run, *, embedder: str = "", choices: Choices | None = None
+) -> Retriever:
+    """Makes a retriever over a run's chunks.
+
+    Args:
+        name: one of ``NAMES``.
+        run: what is searched.
+        embedder: of ``dense``: a folder or hub name, ``lexical``, or empty for the default model.
+        choices: how it is made.
+
+    Raises:
+        ValueError: there is no such retriever, or weights name what it does not fuse.
+        RunFolderError: the run is damaged, or has no section tree where one is needed.
+        EmbedderMismatchError: the model that concepts are looked up with is not the run's.
+        EpocheError: a model cannot be had.
+    """
+    chosen = choices or Choices()
+    maker = _Maker(run, embedder, chosen)
+    if name == "hybrid":
+        made = maker.fused(name, HYBRID)
+    elif name == "ensemble":
+        made = maker.fused(name, maker.components)
+    elif name in COMPONENTS:
+        if chosen.weights:
+            raise ValueError(f"{name} fuses nothing that could have weights")
+        made = maker.component(name)
+    else:
+        raise ValueError(f"no retriever {name!r}; there are {', '.join(NAMES)}")
+    if not chosen.reranker:
+        return made
+    from retrieval.reranking import Reranked, load_reranker
+
+    return Reranked(maker.passages, made, load_reranker(chosen.reranker))
+
+
+def passages_of_run(run: Run) -> list[Passage]:
+    """A run's chunks as passages, in the order of the text."""
+    return [Passage(chunk.id, chunk.text) for chunk in run.chunks]
+
+
+@dataclass
+class _Maker:
+    """Makes retrievers, what they share only once."""
+
+    run: Run
+    embedder: str
+    choices: Choices
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """What can be fused: a run without sections has no section tree to search."""
+        without = () if self.run.sections is not None else ("section_tree",)
+        return tuple(name for name in COMPONENTS if name not in without)
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        return passages_of_run(self.run)
+
+    @cached_property
+    def bm25(self) -> BM25:
+        return BM25(self.passages)
+
+    @cached_property
+    def model(self) -> Embedder:
+        """The model of ``dense``."""
+        if self.embedder:
+            from kg.embedding.choosing import open_embedder
+
+            return open_embedder(self.embedder)
+        from kg.embedding.embedder import load_embedder
+
+        return load_embedder()
+
+    @cached_property
+    def lookup(self) -> CanonicalLookup | None:
+        if not self.choices.lookup:
+            return None
+        # A model from a folder cannot be found again by its name alone.
+        same = self.embedder and self.model.name == self.run.embedder_name
+        return self.run.lookup(self.model if same else None)
+
+    def component(self, name: str) -> Retriever:
+        """One of ``COMPONENTS``."""
+        makers: dict[str, Callable[[], Retriever]] = {
+            "bm25": lambda: self.bm25,
+            "dense": self._dense,
+            "kg": self._kg,
+            "section_tree": self._section_tree,
+        }
+        return makers[name]()
+
+    def fused(self, name: str, components: tuple[str, ...]) -> EnsembleRanker:
+        """Components fused, by the weights they were given."""
+        unknown = sorted(set(self.choices.weights).difference(components))
+        if unknown:
+            raise ValueError(f"{name} does not fuse {', '.join(unknown)}")
+        weights = {one: self.choices.weights.get(one, 1.0) for one in components}
+        if not any(weight > 0 for weight in weights.values()):
+            raise ValueError("all weights are 0")
+        used = [one for one in components if weights[one] != 0]
+        return EnsembleRanker(
+            self.passages,
+            [self.component(one) for one in used],
+            [weights[one] for one in used],
+            method=self.choices.fusion,
+            pool=self.choices.pool,
+            name=name,
+        )
+
+    def _dense(self) -> Retriever:
+        from retrieval.dense import Dense, cache_folder
+
+        return Dense(self.passages, self.model, cache=cache_folder())
+
+    def _kg(self) -> Retriever:
+        from retrieval.concepts import ConceptRetriever
+
+        choices = self.choices
+        return ConceptRetriever(
+            self.passages,
+            self.run.concepts,
+            lookup=self.lookup,
+            mode=choices.walk,
+            num_hops=choices.num_hops,
+            sections=self.run.sections if choices.beta > 0 else None,
+            beta=choices.beta,
+        )
+
+    def _section_tree(self) -> Retriever:
+        from retrieval.sections import SectionRetriever
+
+        if self.run.sections is None:
+            raise RunFolderError(
+                "the run was built without a section tree",
+                where=str(self.run.folder),
+                hint="Build it without --no-sections, or name another retriever.",
+            )
+        return SectionRetriever(
+            self.passages,
+            self.run.sections,
+            self.run.concepts,
+            lookup=self.lookup,
+            ties=self.bm25 if self.choices.ties else None,
+        )
