@@ -28,6 +28,7 @@ from eval.run_epistemic_tests import main as evaluate
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
 from kg.base.console import guarded, say_json
+from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
@@ -83,7 +84,8 @@ for _name, _main, _short_help in _STAGES:
 _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("build", build_graph, "A concept graph and a section tree from documents."),
     ("extract", extract_triples, "Triples read off a run by a model, checked by shapes."),
-    ("inspect", inspect_command, "Counts, homonyms, constraint coverage, violations."),
+    ("export", export_graph, "A run's concepts as SKOS, with shapes and words for cards."),
+    ("inspect", inspect_command, "Counts, coverage, violations; or what a run holds."),
 )
 for _name, _main, _short_help in _GRAPH_STAGES:
     graph_app.command(_name, short_help=_short_help)(guarded(_main))

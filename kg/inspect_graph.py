@@ -1,14 +1,18 @@
-"""``epoche kg inspect``: counts, homonyms, malformed IRIs, constraint coverage, violations."""
+"""``epoche kg inspect``: a graph's counts, homonyms, coverage, violations; or what a run holds."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg.base.console import run_script, say, say_json
 from kg.base.options import DomainName, EngineName, ShapesEngine, ShapesFiles
+
+if TYPE_CHECKING:
+    from kg.inspection import InspectionReport
+    from kg.text.run.inspection import RunReport
 
 
 def inspect_command(
@@ -18,12 +22,17 @@ def inspect_command(
     ] = None,
     shapes: ShapesFiles = None,
     domain: DomainName = None,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", help="A run of `epoche kg build` instead of an RDF graph."),
+    ] = None,
     engine: ShapesEngine = EngineName.incremental,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write there instead of printing.")] = None,
 ) -> None:
-    """Looks a graph over: what is in it, and what to mend before measuring with it."""
+    """Looks a graph or a run over: what is in it, and what to mend before measuring with it."""
     # Loaded here, so that `epoche --help` stays quick.
+    from kg.base.errors import SettingError
     from kg.base.files import check_output, to_json_bytes, write_text_atomic
     from kg.graph import Graph
     from kg.inspection import inspect_graph
@@ -31,7 +40,17 @@ def inspect_command(
 
     if out is not None:
         check_output(out, [*(kg or ()), *(shapes or ())])
-    if kg and not shapes and domain is None:
+    report: InspectionReport | RunReport
+    if run is not None:
+        from kg.text.run.folder import open_run
+        from kg.text.run.inspection import inspect_run
+
+        if kg or shapes or domain:
+            raise SettingError(
+                "a run is no RDF graph", where="--run", hint="Name one of both, not --kg as well."
+            )
+        report = inspect_run(open_run(run))
+    elif kg and not shapes and domain is None:
         # A graph without shapes cannot be measured with, but it can be looked at.
         report = inspect_graph(Graph.load(list(kg)))
     else:

@@ -79,9 +79,12 @@ class Run:
     @cached_property
     def canonical_keywords(self) -> list[str]:
         """The canonical forms that ``canonical_embeddings`` embeds, row by row."""
-        if self.config.canonical is None:
+        if self.table is None:
             return []
-        return self._decoded(form.CANONICAL, list[str])
+        found = self._decoded(form.CANONICAL, list[str])
+        if found != self.table.canonical_keywords():
+            raise self._damaged(form.CANONICAL, "not the canonical forms of the table")
+        return found
 
     @cached_property
     def canonical_embeddings(self) -> npt.NDArray[np.float32]:
@@ -168,7 +171,11 @@ class Run:
             embedder = open_embedder(canonical.embedder.name)
         self.require_embedder(embedder)
         return CanonicalLookup(
-            table, embedder, self.concepts.nodes, fallback_threshold=canonical.fallback_threshold
+            table,
+            embedder,
+            self.concepts.nodes,
+            fallback_threshold=canonical.fallback_threshold,
+            vectors=self.canonical_embeddings,
         )
 
     def _decoded(self, name: str, kind: type[Decoded]) -> Decoded:

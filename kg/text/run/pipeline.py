@@ -93,8 +93,7 @@ def build(
     if plan.canonical:
         if verifier is None or embedder is None:
             raise ValueError("canonical forms need a verifier and an embedder")
-        watch("canonical forms", 0, 0)
-        table = _table(plan, keywords, verifier, embedder)
+        table = _table(plan, keywords, verifier, embedder, watch)
         if plan.strict and verifier.failed:
             raise _refused(verifier.failed, "groups got no usable verdict from the model")
         canonical = _canonicalisation(plan, verifier, embedder)
@@ -171,9 +170,11 @@ def _table(
     keywords: Sequence[ChunkKeywords],
     verifier: SynonymVerifier,
     embedder: Embedder,
+    watch: Watch,
 ) -> CanonicalTable:
     from kg.text.canonical.canonicalise import canonicalise
 
+    watch("canonical forms", 0, 0)
     frequencies = Counter(keyword for row in keywords for keyword in row.keywords)
     return canonicalise(
         frequencies,
@@ -181,6 +182,7 @@ def _table(
         verifier,
         threshold=plan.threshold,
         max_group_size=plan.max_group_size,
+        watch=lambda done, total: watch("canonical forms", done, total),
     )
 
 

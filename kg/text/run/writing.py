@@ -119,10 +119,10 @@ def _embedded(keywords: Sequence[str], embedder: Embedder) -> bytes:
     """The embeddings in NumPy's own format: shape (keywords, dimensions), rows of length 1."""
     import numpy as np
 
-    vectors = np.asarray(embedder.encode(keywords), dtype=np.float32)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    from kg.embedding.embedder import unit_rows
+
     buffer = io.BytesIO()
-    np.save(buffer, vectors / np.where(norms > 0, norms, np.float32(1)), allow_pickle=False)
+    np.save(buffer, unit_rows(embedder.encode(keywords)), allow_pickle=False)
     return buffer.getvalue()
 
 
