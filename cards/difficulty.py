@@ -34,7 +34,7 @@ def difficulty_of(
         The level, and ``preset``, ``score`` (0 to 10), ``dimensions`` and ``features``.
     """
     asked = list(dict.fromkeys((terms.intern(claim.subj), terms.intern(claim.obj))))
-    features = facts.features(asked, terms.intern(claim.pred))
+    features = facts.subgraph(asked, terms.intern(claim.pred)).features
     score = score_of(features, SEED)
     return _LEVELS[score.level], {
         "preset": score.preset,

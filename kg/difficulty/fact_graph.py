@@ -37,6 +37,8 @@ SAMPLE = 50
 """Subjects of a predicate, spread over all, that show whether its objects are literals."""
 REMEMBERED = 20_000
 """Nodes whose facts are kept at hand."""
+REMEMBERED_ASKED = 2_000
+"""Asked nodes whose neighbours are: cards come in threes about one object."""
 
 
 class _Facts(NamedTuple):
@@ -44,6 +46,26 @@ class _Facts(NamedTuple):
 
     objects: list[Collection[int]]
     subjects: list[Collection[int]]
+
+
+class _Around(NamedTuple):
+    """What is around an asked node."""
+
+    near: dict[int, None]
+    """Its neighbours, up to ``NEIGHBOURS``."""
+    sources: frozenset[int]
+    """Subjects of facts about it, up to ``NEIGHBOURS`` of each predicate."""
+    facts: _Facts
+
+
+class FactSubgraph(NamedTuple):
+    """The part of a graph that asked nodes touch."""
+
+    features: QueryFeatures
+    around: dict[int, dict[int, None]]
+    """Asked node → its neighbours, up to ``NEIGHBOURS``."""
+    ways: list[tuple[int, ...]]
+    """One shortest path for each pair that has one, both ends included."""
 
 
 class FactGraph:
@@ -61,33 +83,32 @@ class FactGraph:
             linking = sorted(linking, key=lambda p: -index.count(p))[:MAX_PREDICATES]
         self._predicates = tuple(linking)
         self._known: dict[int, _Facts] = {}
+        self._asked: dict[tuple[int, int | None], _Around] = {}
 
-    def features(self, asked: Sequence[int], predicate: int | None = None) -> QueryFeatures:
-        """The features of a question about some nodes, or of a claim about two.
+    def __contains__(self, node: object) -> bool:
+        """Whether any fact links an entity."""
+        return isinstance(node, int) and any(self._facts(node))
+
+    def subgraph(self, asked: Sequence[int], predicate: int | None = None) -> FactSubgraph:
+        """The subgraph and features of a question about some nodes, or of a claim about two.
 
         ``avg_degree`` and ``max_degree`` are those of the asked nodes, since only their facts are
         all in the subgraph. Its sources are the described subjects besides the asked ones: those
         that facts of the subgraph speak of. An asked node without any fact is a node alone.
 
         Args:
-            asked: distinct nodes.
+            asked: distinct nodes, at least one.
             predicate: the one asked about, for asked literals.
         """
-        facts = [self._facts(node, predicate) for node in asked]
-        near: list[dict[int, None]] = []
-        sources: set[int] = set()
-        for node, (objects, subjects) in zip(asked, facts, strict=True):
-            around = _some(subjects)
-            sources.update(around)
-            around.update(_some(objects))
-            around.pop(node, None)
-            near.append(_limited(around))
-        sources.difference_update(asked)
+        found = [self._around(node, predicate) for node in asked]
+        near = [around.near for around in found]
+        sources = found[0].sources.union(*(around.sources for around in found[1:]))
         pairs = list(itertools.combinations(range(len(asked)), 2))
-        lengths = [self._hops(asked, (near[i], facts[i]), (near[j], facts[j])) for i, j in pairs]
+        between = [self._way(asked, found[i], found[j]) for i, j in pairs]
+        lengths = [None if way is None else len(way) + 1 for way in between]
         hops = [LONGEST_HOP if length is None else length for length in lengths]
         degrees = [len(found) for found in near]
-        return QueryFeatures(
+        features = QueryFeatures(
             query_node_count=len(asked),
             max_path_length=max(hops, default=0),
             avg_path_length=sum(hops) / len(hops) if hops else 0.0,
@@ -99,8 +120,14 @@ class FactGraph:
             subgraph_edge_count=sum(degrees)
             - sum(asked[j] in near[i] for i, j in pairs)
             + lengths.count(MAX_HOPS),
-            doc_count=len(sources),
+            doc_count=len(sources.difference(asked)),
         )
+        ways = [
+            (asked[i], *way, asked[j])
+            for (i, j), way in zip(pairs, between, strict=True)
+            if way is not None
+        ]
+        return FactSubgraph(features, dict(zip(asked, near, strict=True)), ways)
 
     def _links(self, predicate: int) -> bool:
         subjects = self._index.subjects_of(predicate)
@@ -124,38 +151,64 @@ class FactGraph:
         )
         return found
 
-    def _hops(
-        self,
-        asked: Sequence[int],
-        one: tuple[dict[int, None], _Facts],
-        two: tuple[dict[int, None], _Facts],
-    ) -> int | None:
-        """Hops of the shortest path of 2 to ``MAX_HOPS`` hops between two asked nodes, or None.
+    def _around(self, node: int, predicate: int | None) -> _Around:
+        known = self._asked.get((node, predicate))
+        if known is not None:
+            return known
+        facts = self._facts(node, predicate)
+        near = _some(facts.subjects)
+        sources = frozenset(near)
+        near.update(_some(facts.objects))
+        near.pop(node, None)
+        if len(self._asked) >= REMEMBERED_ASKED:
+            self._asked.clear()
+        found = self._asked[node, predicate] = _Around(_limited(near), sources, facts)
+        return found
+
+    def _way(self, asked: Sequence[int], one: _Around, two: _Around) -> tuple[int, ...] | None:
+        """What lies on the shortest path of 2 to ``MAX_HOPS`` hops between two asked nodes.
 
         Args:
             asked: all asked nodes; no path leads through any.
-            one: some of a node's neighbours, and all its facts.
-            two: the same of the other node.
+            one: what is around the first end.
+            two: what is around the second.
+
+        Returns:
+            The nodes between, from the first end to the second; None where there is no such path.
         """
-        (near, _), (beyond, ends) = (one, two) if len(one[0]) <= len(two[0]) else (two, one)
-        steps = [node for node in near if node not in asked]
-        last = {node for node in beyond if node not in asked}
+        turned = len(one.near) > len(two.near)
+        start, end = (two, one) if turned else (one, two)
+        steps = [node for node in start.near if node not in asked]
+        last = end.near.keys() - asked
         if not steps or not last:
             return None
-        first, far = set(steps), ends.objects + ends.subjects
+        first, far = set(steps), end.facts.objects + end.facts.subjects
         if any(_meet(cell, first) for cell in far):
-            return 2
+            return (next(node for node in steps if any(node in cell for cell in far)),)
         # Where the far end has more neighbours than were counted, all of them are asked.
         large = [cell for cell in far if len(cell) > NEIGHBOURS]
         for node in steps[:EXPANDED]:
             objects, subjects = self._facts(node)
             cells = objects + subjects
             if any(_meet(cell, last) for cell in cells):
-                return MAX_HOPS
-            if large:
-                further = set(_some(cells)).difference(asked)
-                if any(_meet(cell, further) for cell in large):
-                    return MAX_HOPS
+                step = next(
+                    other
+                    for other in end.near
+                    if other in last and any(other in cell for cell in cells)
+                )
+            elif large and any(
+                _meet(cell, further)
+                for further in [set(_some(cells)).difference(asked)]
+                for cell in large
+            ):
+                step = next(
+                    other
+                    for other in _some(cells)
+                    if other not in asked and any(other in cell for cell in large)
+                )
+            else:
+                continue
+            return (step, node) if turned else (node, step)
         return None
 
 
