@@ -13,15 +13,11 @@ from eval.ranking.ablation import WHOLE, Alternative, Fuser
 from eval.ranking.questions import Question
 from eval.ranking.rankings import Rankings, rank
 from kg.base.errors import RunFolderError
-from retrieval.protocol import Passage
+from retrieval.opening import COMPONENTS, HYBRID, Choices, open_retriever, passages_of_run
 
 if TYPE_CHECKING:
     from kg.text.run.folder import Run
     from retrieval.protocol import Retriever
-
-HYBRID = "hybrid"
-FUSED = {HYBRID: ("bm25", "dense"), WHOLE: ("bm25", "dense", "kg", "section_tree")}
-"""What each fused retriever is made of, with equal weights."""
 
 Watched = Callable[[Sequence[Question], str], Iterable[Question]]
 """Passes questions through while it shows, under a name, how many are done."""
@@ -38,7 +34,7 @@ class Gathering:
 
     def __init__(self, run: Run, embedder: str, watched: Watched) -> None:
         self.run = run
-        self.passages = [Passage(chunk.id, chunk.text) for chunk in run.chunks]
+        self.passages = passages_of_run(run)
         self.ids = [passage.id for passage in self.passages]
         self._embedder = embedder
         self._watched = watched
@@ -49,10 +45,10 @@ class Gathering:
 
         A run that was built without sections has no section tree to search.
         """
-        parts = FUSED.get(name, (name,))
-        if name in FUSED and self.run.sections is None:
-            return tuple(part for part in parts if part != "section_tree")
-        return parts
+        if name == WHOLE:
+            without = () if self.run.sections is not None else ("section_tree",)
+            return tuple(part for part in COMPONENTS if part not in without)
+        return HYBRID if name == "hybrid" else (name,)
 
     def rankings(self, names: Iterable[str], questions: Sequence[Question]) -> dict[str, Rankings]:
         """What each retriever finds for each question, by name and in the order of names.
@@ -66,33 +62,34 @@ class Gathering:
         fuser = Fuser(self.passages, questions)
         return {
             name: fuser.fuse([said[part] for part in self.parts(name)], name)
-            if name in FUSED
+            if self.parts(name) != (name,)
             else said[name]
             for name in asked
         }
 
     def alternatives(self, questions: Sequence[Question]) -> list[Alternative]:
-        """The concept retriever, walked and asked otherwise."""
-        from retrieval.concepts import ConceptRetriever
-
-        def ask(retriever: ConceptRetriever, name: str) -> Rankings:
-            return rank(retriever, self._watched(questions, name), self.ids, name=name)
-
-        graph, lookup = self.run.concepts, self.run.lookup()
-        walked = ConceptRetriever(self.passages, graph, lookup=lookup, mode="ppr")
-        still = ConceptRetriever(self.passages, graph, lookup=lookup, num_hops=0)
-        return [
-            Alternative(
-                "kg",
-                ask(walked, "kg by PageRank"),
-                "Is walking one hop better than personalised PageRank?",
-            ),
-            Alternative(
-                "kg",
-                ask(still, "kg without edges"),
-                "What do the graph's edges add to finding the concepts that are named?",
+        """The components that the graph and the sections decide, made otherwise."""
+        others = [
+            ("kg", "kg by PageRank", Choices(walk="ppr"), "Is one hop better than PageRank?"),
+            ("kg", "kg without edges", Choices(num_hops=0), "What do the graph's edges add?"),
+            ("kg", "kg by form alone", Choices(lookup=False), "What does the lookup add?"),
+            (
+                "section_tree",
+                "section_tree without ties",
+                Choices(ties=False),
+                "What does settling ties inside a section by BM25 add?",
             ),
         ]
+        if self.run.table is None:
+            others = [other for other in others if other[1] != "kg by form alone"]
+        found: list[Alternative] = []
+        for component, name, choices, question in others:
+            if component in self.parts(WHOLE):
+                retriever = open_retriever(component, self.run, choices=choices)
+                asked = self._watched(questions, name)
+                rankings = rank(retriever, asked, self.ids, name=name)
+                found.append(Alternative(component, rankings, question))
+        return found
 
     def of_another_run(self, other: Gathering, questions: Sequence[Question]) -> list[Alternative]:
         """The components that a run decides, from a run of the same chunks built otherwise.
@@ -106,8 +103,8 @@ class Gathering:
                 where=str(other.run.folder),
                 hint="Build both runs from the same documents with the same --chunk-size.",
             )
-        names = [part for part in self.parts(WHOLE) if part not in FUSED[HYBRID]]
-        names = [part for part in names if part in other.parts(WHOLE)]
+        shared = [part for part in self.parts(WHOLE) if part in other.parts(WHOLE)]
+        names = [part for part in shared if part not in HYBRID]
         return [
             Alternative(
                 name,
@@ -118,8 +115,6 @@ class Gathering:
         ]
 
     def _ask(self, name: str, questions: Sequence[Question]) -> Rankings:
-        from retrieval.opening import open_retriever
-
         if name not in self._opened:
             self._opened[name] = open_retriever(name, self.run, embedder=self._embedder)
         return rank(self._opened[name], self._watched(questions, name), self.ids, name=name)

@@ -89,18 +89,22 @@ def main(
     from eval.ranking.words import spoken, table
     from kg.base.files import check_output, sha256_file, write_files_atomic
     from kg.text.run.folder import open_run
+    from retrieval.opening import NAMES
 
     if tune and split is not SplitChoice.test:
         raise typer.BadParameter("--tune looks at dev, so only --split test can be measured then")
     if other_run is not None and not ablate:
         raise typer.BadParameter("--other-run goes with --ablate")
+    baselines = list(dict.fromkeys(baseline or BASELINES))
+    names = [*baselines, *(retriever or RETRIEVERS)]
+    for name in names:
+        if name not in NAMES:
+            raise typer.BadParameter(f"no retriever {name!r}: one of {', '.join(NAMES)}")
     check_output(out / METRICS, [questions])
     gathering = Gathering(open_run(run), embedder, _watched)
     other = None if other_run is None else Gathering(open_run(other_run), embedder, _watched)
     labelled = read_questions(questions, gathering.ids)
     asked = of_split(labelled, split.value, questions)
-    baselines = list(dict.fromkeys(baseline or BASELINES))
-    names = [*baselines, *(retriever or RETRIEVERS)]
     if ablate or tune:
         names += [*gathering.parts(WHOLE), WHOLE]
     found = gathering.rankings(names, asked)
