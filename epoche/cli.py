@@ -24,6 +24,7 @@ from eval.list_systems import main as systems
 from eval.merge_runs import main as merge
 from eval.metrics_abstention import main as metrics
 from eval.power_analysis import main as power
+from eval.ranking.measure_retrieval import main as measure_retrieval
 from eval.run_epistemic_tests import main as evaluate
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
@@ -44,6 +45,8 @@ app = typer.Typer(
 )
 graph_app = typer.Typer(help="Make knowledge graphs and look at them.", no_args_is_help=True)
 app.add_typer(graph_app, name="kg")
+retrieval_app = typer.Typer(help="Search a run, and measure how well.", no_args_is_help=True)
+app.add_typer(retrieval_app, name="retrieval")
 
 
 def _version(wanted: bool) -> None:
@@ -89,6 +92,11 @@ _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
 )
 for _name, _main, _short_help in _GRAPH_STAGES:
     graph_app.command(_name, short_help=_short_help)(guarded(_main))
+_RETRIEVAL_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("eval", measure_retrieval, "Recall, nDCG and more on labelled questions; who is better?"),
+)
+for _name, _main, _short_help in _RETRIEVAL_STAGES:
+    retrieval_app.command(_name, short_help=_short_help)(guarded(_main))
 
 
 @app.command("schema", short_help="Print the JSON Schema of a record.")

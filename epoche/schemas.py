@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RECORDS = ("card", "result", "manifest", "metrics")
+RECORDS = ("card", "result", "manifest", "metrics", "question")
 
 
 def schema(record: str) -> str:
@@ -38,6 +38,7 @@ def _types() -> tuple[type, ...]:
     from cards.card import Card
     from eval.manifest import RunManifest
     from eval.metrics.record import MetricsReport
+    from eval.ranking.questions import Question
     from eval.result import Result
 
-    return Card, Result, RunManifest, MetricsReport
+    return Card, Result, RunManifest, MetricsReport, Question
