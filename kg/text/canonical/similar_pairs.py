@@ -1,0 +1,150 @@
+"""The threshold join: every pair of clusters that lie wholly within a distance, never a matrix.
+
+Similarities are products of blocks of rows in 32 bits, which only propose; each pair proposed is
+measured again in 64 bits by SciPy's own cosine distance. So the distances are, to the last bit,
+those of a dense ``scipy.cluster.hierarchy.linkage(metric="cosine")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Doubles: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.int64]
+Watch: TypeAlias = Callable[[int, int], None]
+"""Is told how many rows are done, and of how many."""
+
+BLOCK = 8 * 1024 * 1024
+"""Similarities that are computed at once: 32 MiB of them."""
+MOST_PAIRS = 4_000_000
+"""Pairs that are held at once, about 96 MiB; of more, the closest half goes first."""
+_MEASURED = 1024
+"""Rows whose distances to as many others are measured at once."""
+
+
+class Pairs(NamedTuple):
+    """Pairs of clusters; three arrays of one length."""
+
+    first: Places
+    """The cluster with the lower number."""
+    second: Places
+    distance: Doubles
+    """The greatest cosine distance between a member of one and a member of the other."""
+
+    def at(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Pairs:
+        """The pairs at some places, in their order."""
+        return Pairs(self.first[places], self.second[places], self.distance[places])
+
+
+def similar_pairs(
+    vectors: Floats,
+    starts: Places,
+    most_distant: float,
+    most_pairs: int = MOST_PAIRS,
+    watch: Watch = lambda _done, _total: None,
+) -> tuple[Pairs, bool]:
+    """All pairs of clusters whose farthest members are within a distance of each other.
+
+    Args:
+        vectors: shape (rows, dimensions), rows of length 1; each cluster is a run of rows.
+        starts: first row of each cluster, ascending from 0.
+        most_distant: the greatest cosine distance (1 − cosine) a pair may have.
+        most_pairs: when there are more, only the closest of them are returned, so many at most.
+        watch: is told of the progress.
+
+    Returns:
+        The pairs in no particular order, and whether they are all there are.
+    """
+    found = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))]
+    whole = True
+    ends = np.append(starts[1:], len(vectors))
+    for first, last in _blocks(starts, ends, max(1, BLOCK // max(1, len(vectors)))):
+        for one, others in _proposed(vectors, starts, ends, first, last, most_distant):
+            distances = _measured(vectors, starts, ends, one, others)
+            near = distances <= most_distant
+            found.append(Pairs(np.full(int(near.sum()), one), others[near], distances[near]))
+        found = [_joined(found)]
+        if len(found[0].first) > most_pairs:
+            found, whole = [_closest(found[0], max(1, most_pairs // 2))], False
+            most_distant = float(found[0].distance[-1])
+        watch(int(ends[last - 1]), len(vectors))
+    return found[0], whole
+
+
+def _blocks(starts: Places, ends: Places, rows: int) -> Iterator[tuple[int, int]]:
+    """Runs of clusters with at most ``rows`` rows together, or of one cluster."""
+    first = 0
+    while first < len(starts):
+        last = int(np.searchsorted(ends, starts[first] + rows, side="right"))
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def _proposed(
+    vectors: Floats, starts: Places, ends: Places, first: int, last: int, most_distant: float
+) -> Iterator[tuple[int, Places]]:
+    """Each cluster of a block with the later clusters that may be near enough."""
+    low, high = int(starts[first]), int(ends[last - 1])
+    columns = starts[first:] - low
+    # Products of 32-bit rows of length 1 are off by less than a rounding per dimension; rows
+    # that are themselves rounded add two more.
+    slack = (vectors.shape[1] + 8) * float(np.finfo(np.float32).eps)
+    least = np.float32(1.0 - most_distant - slack)
+    similar: Floats | None = None
+    rows = max(1, BLOCK // max(1, len(vectors)))
+    for row in range(low, high, rows):  # more than one turn only for a cluster larger than a block
+        part = vectors[row : min(row + rows, high)] @ vectors[low:].T
+        if len(columns) < part.shape[1]:
+            part = np.minimum.reduceat(part, columns, axis=1)
+        if last - first < len(part):
+            inside = starts[first:last] - low if last - first > 1 else np.zeros(1, np.int64)
+            part = np.minimum.reduceat(part, inside, axis=0)
+        similar = part if similar is None else np.minimum(similar, part)
+    assert similar is not None
+    one, other = np.nonzero(similar >= least)
+    later = other > one
+    one, other = one[later], other[later]
+    edges = np.searchsorted(one, np.arange(last - first + 1))
+    for place in np.flatnonzero(np.diff(edges)):
+        yield first + int(place), first + other[edges[place] : edges[place + 1]]
+
+
+def _measured(vectors: Floats, starts: Places, ends: Places, one: int, others: Places) -> Doubles:
+    """The greatest cosine distance between members of a cluster and of each of others.
+
+    Args:
+        vectors: shape (rows, dimensions).
+        starts: first row of each cluster.
+        ends: the row after each cluster's last.
+        one: a cluster.
+        others: clusters, ascending.
+    """
+    sizes = ends[others] - starts[others]
+    edges = np.concatenate(([0], np.cumsum(sizes)))
+    rows = np.repeat(starts[others] - edges[:-1], sizes) + np.arange(edges[-1])
+    greatest = np.zeros(len(rows))
+    mine = vectors[starts[one] : ends[one]]
+    for down in range(0, len(mine), _MEASURED):
+        some = mine[down : down + _MEASURED].astype(np.float64)
+        for along in range(0, len(rows), _MEASURED):
+            place = slice(along, along + _MEASURED)
+            distances = cdist(some, vectors[rows[place]].astype(np.float64), "cosine")
+            np.maximum(greatest[place], distances.max(axis=0), out=greatest[place])
+    return np.asarray(np.maximum.reduceat(greatest, edges[:-1]), np.float64)
+
+
+def _joined(parts: list[Pairs]) -> Pairs:
+    return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _closest(pairs: Pairs, most: int) -> Pairs:
+    """The closest pairs, the closest first; equally close ones by their clusters."""
+    order = np.lexsort((pairs.second, pairs.first, pairs.distance))[:most]
+    return pairs.at(order)
