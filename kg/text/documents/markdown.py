@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_NESTING = 100
-"""Lists and quotations inside each other."""
-MAX_INLINE = 100_000
+"""Quotations, lists and their items inside each other."""
+MAX_INLINE = 20_000
 """Characters of one paragraph in which emphasis and links are looked for; longer ones stay as they
 are written."""
 
@@ -43,7 +43,7 @@ def read_markdown(data: bytes, where: str) -> Content:
     if any(token.level >= MAX_NESTING - 1 for token in tokens):
         # The parser leaves out what is deeper.
         raise DocumentError(
-            f"lists or quotations are nested {MAX_NESTING} deep",
+            "lists or quotations are nested too deeply",
             where=where,
             hint="Check that the file is what you meant.",
         )
