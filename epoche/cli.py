@@ -33,6 +33,8 @@ from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
+from retrieval.search_run import main as search_run
+from retrieval.search_web import main as search_web
 
 app = typer.Typer(
     name="epoche",
@@ -93,6 +95,8 @@ _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
 for _name, _main, _short_help in _GRAPH_STAGES:
     graph_app.command(_name, short_help=_short_help)(guarded(_main))
 _RETRIEVAL_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("search", search_run, "The chunks of a run that a question finds."),
+    ("web", search_web, "Search the web, record it, replay it."),
     ("eval", measure_retrieval, "Recall, nDCG and more on labelled questions; who is better?"),
 )
 for _name, _main, _short_help in _RETRIEVAL_STAGES:

@@ -12,12 +12,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kg.base.errors import RunFolderError
+from kg.base.errors import RunFolderError, SettingError
 from retrieval.bm25 import BM25
 from retrieval.ensemble import POOL, EnsembleRanker, Method
 from retrieval.protocol import Passage, Retriever
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 COMPONENTS = ("bm25", "dense", "kg", "section_tree")
 """What ``ensemble`` fuses, in this order."""
 HYBRID = ("bm25", "dense")
+FUSED = {"hybrid": HYBRID, "ensemble": COMPONENTS}
+"""What each fusion fuses."""
 NAMES = ("bm25", "dense", "hybrid", "kg", "section_tree", "ensemble")
 
 
@@ -75,16 +78,16 @@ def open_retriever(
 
     Raises:
         ValueError: there is no such retriever, or weights name what it does not fuse.
+        SettingError: all weights are 0.
         RunFolderError: the run is damaged, or has no section tree where one is needed.
         EmbedderMismatchError: the model that concepts are looked up with is not the run's.
         EpocheError: a model cannot be had.
     """
     chosen = choices or Choices()
     maker = _Maker(run, embedder, chosen)
-    if name == "hybrid":
-        made = maker.fused(name, HYBRID)
-    elif name == "ensemble":
-        made = maker.fused(name, maker.components)
+    made: Retriever
+    if name in FUSED:
+        made = maker.fused(name)
     elif name in COMPONENTS:
         if chosen.weights:
             raise ValueError(f"{name} fuses nothing that could have weights")
@@ -96,6 +99,37 @@ def open_retriever(
     from retrieval.reranking import Reranked, load_reranker
 
     return Reranked(maker.passages, made, load_reranker(chosen.reranker))
+
+
+def weights_of(pairs: Iterable[str], name: str) -> dict[str, float]:
+    """``["kg=0.5"]`` → ``{"kg": 0.5}``.
+
+    Args:
+        pairs: as the user gave them.
+        name: the retriever they are for.
+
+    Raises:
+        SettingError: a pair is none, its number no finite one of at least 0, or the retriever does
+            not fuse what it names.
+    """
+    fused = FUSED.get(name, ())
+    weights: dict[str, float] = {}
+    for pair in pairs:
+        component, equals, number = pair.partition("=")
+        try:
+            weight = float(number) if equals else math.nan
+        except ValueError:
+            weight = math.nan
+        if component not in fused or component in weights or not 0 <= weight < math.inf:
+            raise SettingError(
+                f"{pair!r} is no weight of {name}",
+                where="weights",
+                hint=f"For example {fused[0]}=0.5; it fuses {', '.join(fused)}, each named once."
+                if fused
+                else "Only hybrid and ensemble fuse several.",
+            )
+        weights[component] = weight
+    return weights
 
 
 def passages_of_run(run: Run) -> list[Passage]:
@@ -110,12 +144,6 @@ class _Maker:
     run: Run
     embedder: str
     choices: Choices
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        """What can be fused: a run without sections has no section tree to search."""
-        without = () if self.run.sections is not None else ("section_tree",)
-        return tuple(name for name in COMPONENTS if name not in without)
 
     @cached_property
     def passages(self) -> list[Passage]:
@@ -154,15 +182,19 @@ class _Maker:
         }
         return makers[name]()
 
-    def fused(self, name: str, components: tuple[str, ...]) -> EnsembleRanker:
+    def fused(self, name: str) -> EnsembleRanker:
         """Components fused, by the weights they were given."""
-        unknown = sorted(set(self.choices.weights).difference(components))
+        weights = dict.fromkeys(FUSED[name], 1.0)
+        if self.run.sections is None:
+            # Left out unless it was asked for by name, which then says what is missing.
+            weights.pop("section_tree", None)
+        unknown = sorted(set(self.choices.weights).difference(FUSED[name]))
         if unknown:
             raise ValueError(f"{name} does not fuse {', '.join(unknown)}")
-        weights = {one: self.choices.weights.get(one, 1.0) for one in components}
-        if not any(weight > 0 for weight in weights.values()):
-            raise ValueError("all weights are 0")
-        used = [one for one in components if weights[one] != 0]
+        weights |= self.choices.weights
+        used = [one for one, weight in weights.items() if weight != 0]
+        if not used:
+            raise SettingError("all weights are 0", where="weights", hint="Leave one above 0.")
         return EnsembleRanker(
             self.passages,
             [self.component(one) for one in used],

@@ -81,12 +81,17 @@ class WebSearch:
             "verify": os.environ.get(AUTHORITIES_VARIABLE) or True,
         }
         self._engines = {backend: known[backend](**connection) for backend in self._backends}
-        self._passages: dict[str, Passage] = {}
+        self._found: list[FrozenQuery] = []
 
     @property
     def passages(self) -> list[Passage]:
         """What was found so far."""
-        return list(self._passages.values())
+        return _passages(self._found)
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each of the passages is."""
+        return _addresses(self._found)
 
     def params(self) -> dict[str, object]:
         """What is asked; what is found changes with the web."""
@@ -119,10 +124,10 @@ class WebSearch:
                 where=text,
                 hint="Try again later, name another --backend, or replay a recorded search.",
             )
-        for result in results:
-            self._passages.setdefault(result.id, result.passage)
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        return FrozenQuery(text, query_sha256(text), date, tuple(asked), results)
+        found = FrozenQuery(text, query_sha256(text), date, tuple(asked), results)
+        self._found.append(found)
+        return found
 
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
@@ -174,6 +179,11 @@ class FrozenSearch:
         """All that was found by any of the queries, each once."""
         return _passages(self._queries.values())
 
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each of the passages is."""
+        return _addresses(self._queries.values())
+
     def params(self) -> dict[str, object]:
         """What is replayed."""
         dates = sorted(row.date for row in self._queries.values())
@@ -196,7 +206,7 @@ class FrozenSearch:
             raise SearchError(
                 f"no search for {asked_as(query)!r} was recorded",
                 where=str(self._path),
-                hint="Record it with `epoche retrieval freeze`; that goes over the network.",
+                hint="Record it with `epoche retrieval web --live --frozen FILE`.",
             )
         return row
 
@@ -257,6 +267,11 @@ class Recording:
         """All that was found by any of the queries, each once."""
         return _passages(self._queries.values())
 
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each of the passages is."""
+        return _addresses(self._queries.values())
+
     def params(self) -> dict[str, object]:
         """What is asked."""
         return self._live.params()
@@ -286,6 +301,10 @@ def _scores(row: FrozenQuery, pool_size: int, chunks: Collection[str] | None) ->
 def _passages(rows: Iterable[FrozenQuery]) -> list[Passage]:
     results = (result for row in rows for result in row.results)
     return list({result.id: result.passage for result in results}.values())
+
+
+def _addresses(rows: Iterable[FrozenQuery]) -> dict[str, str]:
+    return {result.id: result.href for row in rows for result in row.results}
 
 
 def _engines() -> dict[str, Any]:
