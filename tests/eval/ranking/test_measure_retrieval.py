@@ -1,0 +1,224 @@
+"""The command on a run of three chapters, from the command line parser to the files it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pytest
+from stage_calls import Done, epoche
+
+import retrieval
+from eval.ranking.gathering import Gathering
+from eval.ranking.outputs import file_name
+from eval.ranking.questions import read_questions
+from eval.ranking.rankings import rank
+from kg.text.run.folder import open_run
+from retrieval.opening import open_retriever
+
+CORPUS = Path(retrieval.__file__).parent / "corpora" / "keeping_data"
+CHAPTERS = ("04-normal-forms", "07-tree-indexes", "12-locking")
+LINES = [json.loads(line) for line in (CORPUS / "questions.jsonl").read_bytes().splitlines()]
+QUESTIONS = [line for line in LINES if all(gold.split("#")[0] in CHAPTERS for gold in line["gold"])]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs of the same chapters, with and without canonical forms, and their questions."""
+    made = tmp_path_factory.mktemp("measured")
+    chapters = [CORPUS / "book" / f"{name}.md" for name in CHAPTERS]
+    for name, flags in (("run", ()), ("plain", ("--no-canonical",)), ("flat", ("--no-sections",))):
+        done = epoche("kg", "build", *chapters, "--out", made / "runs" / name, *flags)
+        assert done.code == 0, done.err
+    lines = "".join(json.dumps(line) + "\n" for line in QUESTIONS)
+    (made / "questions.jsonl").write_text(lines, "utf-8")
+    return made
+
+
+def measure(folder: Path, out: Path, *flags: object, run: str = "run") -> Done:
+    return epoche(
+        *("retrieval", "eval", "--run", folder / "runs" / run),
+        *("--questions", folder / "questions.jsonl", "--embedder", "lexical"),
+        *("--resamples", 200, "--out", out, *flags),
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(folder: Path) -> tuple[Done, Path]:
+    """Everything at once."""
+    out = folder / "out"
+    other = folder / "runs" / "plain"
+    return measure(folder, out, "--ablate", "--tune", "--other-run", other), out
+
+
+def report(out: Path) -> dict[str, Any]:
+    text = (out / "metrics.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text, parse_constant=lambda name: pytest.fail(name))
+    return found
+
+
+def test_everything_is_measured_written_and_said(measured: tuple[Done, Path]) -> None:
+    done, out = measured
+    assert done.code == 0, done.err
+    found = report(out)
+    asked = [line for line in QUESTIONS if line["split"] == "test"]
+    assert found["questions"]["n"] == len(asked)
+    assert found["questions"]["split"] == "test"
+    assert list(found["retrievers"]) == [
+        *("bm25", "dense", "hybrid", "kg", "section_tree", "ensemble", "ensemble tuned")
+    ]
+    pairs = {(one["first"], one["second"]) for one in found["comparisons"]}
+    assert {("ensemble", name) for name in ("bm25", "dense", "hybrid")} <= pairs
+    assert ("hybrid", "bm25") in pairs
+    assert ("bm25", "hybrid") not in pairs
+    variants = {one["second"] for one in found["ablations"]}
+    assert variants == {
+        *(f"ensemble without {part}" for part in ("bm25", "dense", "kg", "section_tree")),
+        *("ensemble without graph", "ensemble linear"),
+        *(
+            f"{before}{name}"
+            for before in ("", "ensemble with ")
+            for name in (
+                *("kg by PageRank", "kg without edges", "kg by form alone"),
+                *("section_tree without ties", "kg of the other run"),
+                "section_tree of the other run",
+            )
+        ),
+    }
+    assert found["signature"] in done.out
+    assert found["signature"].startswith("nDCG@10|questions:")
+    assert "ensemble tuned" in done.out
+    assert "Weights chosen on" in done.out
+    assert "What do the graph's edges add?" in (out / "retrieval.md").read_text("utf-8")
+
+
+def test_rows_and_trec_files_give_the_same_means(measured: tuple[Done, Path]) -> None:
+    _, out = measured
+    found = report(out)
+    rows = [json.loads(line) for line in (out / "questions.jsonl").read_bytes().splitlines()]
+    qrels = list(ir_measures.read_trec_qrels(str(out / "qrels.trec")))
+    for name, one in {**found["retrievers"], **found["variants"]}.items():
+        run = list(ir_measures.read_trec_run(str(out / "runs" / f"{file_name(name)}.trec")))
+        mine = [row["measures"] for row in rows if row["retriever"] == name and row["measures"]]
+        for measure_name in ("R@5", "nDCG@10", "RR"):
+            value = one["measures"]["all"][measure_name]["value"]
+            wanted = ir_measures.parse_measure(measure_name)
+            theirs = ir_measures.calc_aggregate([wanted], qrels, run)[wanted]
+            assert value == pytest.approx(theirs)
+            assert value == pytest.approx(sum(row[measure_name] for row in mine) / len(mine))
+
+
+def test_fused_from_what_was_said_is_what_the_retrievers_say_themselves(folder: Path) -> None:
+    run = open_run(folder / "runs" / "run")
+    gathering = Gathering(run, "lexical", lambda questions, _name: questions)
+    questions = read_questions(folder / "questions.jsonl", gathering.ids)[:12]
+    names = ("hybrid", "ensemble", "kg")
+    gathered = gathering.rankings(names, questions)
+    assert list(gathered) == list(names)
+    for name in names:
+        themselves = rank(open_retriever(name, run, embedder="lexical"), questions, gathering.ids)
+        for question in questions:
+            mine = gathered[name].by_question[question.id]
+            assert list(mine.items()) == list(themselves.by_question[question.id].items())
+
+
+def test_the_test_questions_do_not_touch_the_weights(folder: Path, tmp_path: Path) -> None:
+    weights = []
+    for turned in (False, True):
+        lines = [dict(line) for line in QUESTIONS]
+        for line in lines:
+            if turned and line["split"] == "test" and line["gold"]:
+                line["gold"] = ["04-normal-forms#4.1"]
+        path = tmp_path / "questions.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        out = tmp_path / f"out{turned}"
+        done = measure(folder, out, "--tune", "--questions", path)
+        assert done.code == 0, done.err
+        weights.append(report(out)["tuning"])
+    assert weights[0] == weights[1]
+
+
+def test_two_measurements_give_the_same_bytes_whatever_hashes_are(
+    folder: Path, tmp_path: Path
+) -> None:
+    written = []
+    for seed in ("1", "2"):
+        out = tmp_path / seed
+        subprocess.run(
+            [
+                *(sys.executable, "-m", "epoche", "retrieval", "eval"),
+                *("--run", str(folder / "runs"), "--retriever", "kg", "--baseline", "bm25"),
+                *("--questions", str(folder / "questions.jsonl"), "--resamples", "200"),
+                *("--out", str(out)),
+            ],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        )
+        files = sorted(path for path in out.rglob("*") if path.is_file())
+        written.append([(path.relative_to(out), path.read_bytes()) for path in files])
+    assert written[0] == written[1]
+    assert len(written[0]) == 6
+
+
+def test_a_run_without_sections_has_an_ensemble_of_three(folder: Path, tmp_path: Path) -> None:
+    flags = ("--retriever", "ensemble", "--ablate")
+    done = measure(folder, tmp_path, *flags, run="flat")
+    assert done.code == 0, done.err
+    found = report(tmp_path)
+    assert "section_tree" not in found["retrievers"]
+    assert not any("section" in one["second"] for one in found["ablations"])
+    done = measure(folder, tmp_path, "--retriever", "section_tree", run="flat")
+    assert done.code == 31
+    assert "without a section tree" in done.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "said"),
+    [
+        (("--retriever", "oracle"), 2, "no retriever 'oracle'"),
+        (("--tune", "--split", "dev"), 2, "--tune looks at dev"),
+        (("--other-run", "nowhere"), 2, "goes with --ablate"),
+        (("--split", "train"), 2, "train"),
+        (("--run", "nowhere"), 3, "does not exist"),
+        (("--questions", "nowhere.jsonl"), 3, "does not exist"),
+    ],
+)
+def test_what_cannot_be_measured_ends_in_its_exit_code(
+    folder: Path, tmp_path: Path, flags: tuple[str, ...], code: int, said: str
+) -> None:
+    done = measure(folder, tmp_path / "out", *flags)
+    assert done.code == code, done.err
+    assert said in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_gold_that_the_run_does_not_have_is_refused(folder: Path, tmp_path: Path) -> None:
+    done = measure(folder, tmp_path / "out", "--questions", CORPUS / "questions.jsonl")
+    assert done.code == 12
+    assert "is none of the run's" in done.err
+    assert "questions.jsonl:1" in done.err
+
+
+def test_another_run_must_have_the_same_chunks(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    chapter = CORPUS / "book" / f"{CHAPTERS[0]}.md"
+    assert epoche("kg", "build", chapter, "--out", other, "--no-canonical").code == 0
+    done = measure(folder, tmp_path / "out", "--ablate", "--other-run", other)
+    assert done.code == 31
+    assert "not those of --run" in done.err
+
+
+def test_what_stood_there_is_kept_when_writing_fails(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert measure(folder, out, "--retriever", "kg").code == 0
+    before = (out / "metrics.json").read_bytes()
+    (out / "runs" / "section_tree.trec").mkdir()
+    done = measure(folder, out, "--retriever", "section_tree")
+    assert done.code == 15
+    assert (out / "metrics.json").read_bytes() == before
