@@ -57,7 +57,7 @@ def chunk_documents(
 
     A chunk lies in one section. A section's text begins with its heading; one that is longer than
     ``size`` is cut at the last border between paragraphs in the second half of what fits, else
-    between sentences, else between words; only a word longer than that is cut itself. The next
+    between sentences, else between words; only a word that fills that half is cut itself. The next
     chunk then begins up to ``overlap`` characters before the cut, where a sentence (else a word)
     begins. A heading with nothing but sections below it makes no chunk: it is in the
     ``section_path`` of theirs.
