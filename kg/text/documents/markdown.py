@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kg.base.errors import DocumentError
 from kg.text.documents.document import Block, Content, decoded, heading, one_spaced, paragraph
-from kg.text.documents.html import html_text
+from kg.text.documents.hypertext import html_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -8,7 +8,7 @@ from pathlib import Path
 from kg.base.errors import DocumentError, MissingFileError
 from kg.base.files import require_file
 from kg.text.documents.document import Content, Document, document_name, printable_filename
-from kg.text.documents.html import read_html
+from kg.text.documents.hypertext import read_html
 from kg.text.documents.markdown import read_markdown
 from kg.text.documents.pdf import read_pdf
 from kg.text.documents.plain import read_plain

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from kg.base.errors import DocumentError, MissingFileError
 from kg.text.chunking import chunk_documents
-from kg.text.documents import SUFFIXES, Document, read_document, reading
-from kg.text.documents import html as html_reader
+from kg.text.documents import SUFFIXES, Document, hypertext, read_document, reading
 from kg.text.documents import pdf as pdf_reader
 from kg.text.documents.document import MAX_NAME
 
@@ -122,7 +121,7 @@ def test_limits_on_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(pdf_reader, "MAX_PAGES", 5)
     monkeypatch.setattr(pdf_reader, "MAX_CHARACTERS", 10)
     refused(tmp_path / "b.pdf", pdf([["twelve chars"]]), "more than 10 characters")
-    monkeypatch.setattr(html_reader, "MAX_TAGS", 100)
+    monkeypatch.setattr(hypertext, "MAX_TAGS", 100)
     refused(tmp_path / "a.html", b"<p>a" * 101, "101 tags")
     refused(tmp_path / "a.md", b"text\n\n<div>" + b"<b>" * 101, "tags")
 
