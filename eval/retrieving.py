@@ -1,23 +1,40 @@
-"""What ``rag`` and ``rag_llm`` have in common: the graph in words, and a retriever over it.
+"""What the systems that retrieve have in common: a corpus, and a retriever over it.
 
-Settings: ``passages`` fact|subject, ``retriever`` bm25|dense|hybrid, ``top_k``; of ``dense`` and
-``hybrid``: ``embedder``; of ``hybrid``: ``fusion`` rrf|linear, ``dense_weight``, ``pool``.
+The corpus (setting ``passages``): the graph in words, ``fact`` or ``subject``; the chunks of a run
+of ``epoche kg build``, ``chunk``; or recorded web searches, ``web``. The other settings are listed
+in ``docs/systems.md``; those without effect on what was chosen are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from eval.settings import Settings
 from eval.system import SystemOptions
+from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
+    from retrieval.ensemble import Method
     from retrieval.protocol import Passage, Retriever
 
 DENSE_WEIGHT = 0.5
 POOL = 100
+
+TEXT_RETRIEVERS = ("bm25", "dense", "hybrid")
+"""What searches any passages."""
+RUN_RETRIEVERS = (*TEXT_RETRIEVERS, "kg", "section_tree", "ensemble")
+"""What searches the chunks of a run."""
+_RETRIEVERS = {
+    "fact": TEXT_RETRIEVERS,
+    "subject": TEXT_RETRIEVERS,
+    "chunk": RUN_RETRIEVERS,
+    "web": ("web",),
+}
+_EMBEDDING = ("dense", "hybrid", "ensemble")
+_FUSING = ("hybrid", "ensemble")
+_WALKING = ("kg", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -27,36 +44,81 @@ class RetrievalPlan:
     passages: str
     retriever: str
     top_k: int
+    run: str = ""
+    """Folder of the run whose chunks are searched."""
+    frozen: str = ""
+    """File of recorded web searches."""
     embedder: str = ""
-    fusion: str = "rrf"
+    fusion: Method = "rrf"
     dense_weight: float = DENSE_WEIGHT
+    weights: dict[str, float] = field(default_factory=dict)
+    """Of the ensemble's components."""
     pool: int = POOL
     """Passages each retriever hands to the fusion."""
+    walk: Literal["bfs", "ppr"] = "bfs"
+    reranker: str = ""
 
     @classmethod
     def read(cls, settings: Settings) -> RetrievalPlan:
         """Reads the settings of retrieval; those without effect stay unread, and so are refused.
 
         Raises:
-            SettingError: as ``Settings``.
+            SettingError: as ``Settings``; or a corpus lacks the file it is in.
         """
-        grouping = settings.choice("passages", ("fact", "subject"))
-        chosen = settings.choice("retriever", ("bm25", "dense", "hybrid"))
-        top_k = settings.whole("top_k", 5, least=1)
-        if chosen == "bm25":
-            return cls(grouping, chosen, top_k)
-        embedder = settings.text("embedder", "")
-        if chosen == "dense":
-            return cls(grouping, chosen, top_k, embedder)
-        return cls(
-            grouping,
-            chosen,
-            top_k,
-            embedder,
-            fusion=settings.choice("fusion", ("rrf", "linear")),
-            dense_weight=settings.fraction("dense_weight", DENSE_WEIGHT),
-            pool=settings.whole("pool", POOL, least=1),
+        run, frozen = settings.text("run", ""), settings.text("frozen", "")
+        implied = ("chunk",) if run else ("web",) if frozen else ()
+        passages = settings.choice(
+            "passages", tuple(dict.fromkeys((*implied, "fact", "subject", "chunk", "web")))
         )
+        for corpus, key, value in (("chunk", "run", run), ("web", "frozen", frozen)):
+            if (passages == corpus) != bool(value):
+                raise SettingError(
+                    f"passages={corpus} and {key} belong together",
+                    where=f"--set passages={passages}",
+                    hint=f"For example --set {key}=PATH --set passages={corpus}.",
+                )
+        named = settings.text("retriever", "")
+        if named in RUN_RETRIEVERS and named not in _RETRIEVERS[passages]:
+            raise SettingError(
+                f"retriever {named} does not search passages={passages}",
+                where=f"--set retriever={named}",
+                hint="--set run=FOLDER searches a run of `epoche kg build`."
+                if passages != "web"
+                else "Recorded searches are replayed: leave the retriever out.",
+            )
+        chosen = settings.choice("retriever", _RETRIEVERS[passages])
+        top_k = settings.whole("top_k", 5, least=1)
+        return cls.of_retriever(
+            settings, chosen, passages=passages, top_k=top_k, run=run, frozen=frozen
+        )
+
+    @classmethod
+    def of_retriever(cls, settings: Settings, chosen: str, **known: Any) -> RetrievalPlan:
+        """Reads the settings that a retriever has.
+
+        Args:
+            settings: where they are.
+            chosen: the retriever.
+            known: the plan's other fields.
+        """
+        own: dict[str, Any] = {}
+        if chosen in _EMBEDDING:
+            own["embedder"] = settings.text("embedder", "")
+        if chosen in _FUSING:
+            own["fusion"] = settings.choice("fusion", ("rrf", "linear"))
+            own["pool"] = settings.whole("pool", POOL, least=1)
+        if chosen == "hybrid":
+            own["dense_weight"] = settings.fraction("dense_weight", DENSE_WEIGHT)
+        if chosen == "ensemble":
+            from retrieval.opening import weights_of
+
+            pairs = settings.text("weights", "")
+            own["weights"] = weights_of(filter(None, pairs.split(",")), chosen)
+        if chosen in _WALKING:
+            own["walk"] = settings.choice("walk", ("bfs", "ppr"))
+        if chosen != "web":
+            own["reranker"] = settings.text("reranker", "")
+        return cls(retriever=chosen, **known, **own)
 
 
 @dataclass(frozen=True)
@@ -64,26 +126,42 @@ class Library:
     """A corpus and what finds passages in it.
 
     Attributes:
-        passages: the corpus; one sentence a line.
+        passages: the corpus.
         retriever: finds them.
         top_k: how many are read.
-        graph_sha256: of the graph that the corpus puts in words.
+        graph_sha256: of the graph that the corpus puts in words; None where it is no graph.
         params: everything that decides what is found, for the manifest.
+        prose: whether passages are prose; else each line is a sentence.
     """
 
     passages: Sequence[Passage]
     retriever: Retriever
     top_k: int
-    graph_sha256: str
+    graph_sha256: str | None
     params: dict[str, Any]
+    prose: bool = False
+
+    def sentences(self, passage: Passage) -> list[str]:
+        """The sentences of a passage."""
+        if not self.prose:
+            return passage.text.splitlines()
+        from eval.guard.cutting import Cutter
+
+        cutter = Cutter()
+        pieces = [*cutter.feed(passage.text), *cutter.close()]
+        return [text for piece in pieces if (text := piece.text.strip())]
 
 
 def open_library(plan: RetrievalPlan, options: SystemOptions) -> Library:
-    """Puts the graph in words and builds the retriever over it.
+    """Opens the corpus and builds the retriever over it.
 
     Raises:
-        EpocheError: whatever opening the graph or loading an embedder finds wrong.
+        EpocheError: whatever opening graph, run or file, or loading a model, finds wrong.
     """
+    if plan.passages == "chunk":
+        return _run_library(plan)
+    if plan.passages == "web":
+        return _web_library(plan)
     from kg.knowledge import KnowledgeBase
     from retrieval.passages import passages_of
 
@@ -91,31 +169,76 @@ def open_library(plan: RetrievalPlan, options: SystemOptions) -> Library:
     passages = passages_of(
         knowledge.graph, knowledge.words, "subject" if plan.passages == "subject" else "fact"
     )
-    retriever, described = _retriever(plan, passages)
-    params = {"top_k": plan.top_k, "passages": plan.passages, "retriever": described}
-    return Library(passages, retriever, plan.top_k, knowledge.graph.sha256, params)
-
-
-def _retriever(
-    plan: RetrievalPlan, passages: Sequence[Passage]
-) -> tuple[Retriever, dict[str, Any]]:
-    from kg.embedding.embedder import load_embedder
-    from retrieval.bm25 import BM25
-    from retrieval.dense import Dense, cache_folder
-    from retrieval.ensemble import EnsembleRanker
-
-    if plan.retriever == "bm25":
-        bm25 = BM25(passages)
-        return bm25, bm25.params()
-    dense = Dense(passages, load_embedder(plan.embedder), cache=cache_folder())
-    if plan.retriever == "dense":
-        return dense, dense.params()
-    fusion = EnsembleRanker(
-        passages,
-        (BM25(passages), dense),
-        (1.0 - plan.dense_weight, plan.dense_weight),
-        method="linear" if plan.fusion == "linear" else "rrf",
-        pool=plan.pool,
-        name="hybrid",
+    retriever = retriever_over(plan, passages)
+    return Library(
+        passages, retriever, plan.top_k, knowledge.graph.sha256, described_plan(plan, retriever)
     )
-    return fusion, fusion.params()
+
+
+def described_plan(plan: RetrievalPlan, retriever: Retriever) -> dict[str, Any]:
+    """What decides what is found, for the manifest."""
+    from retrieval.ranking import described
+
+    return {"top_k": plan.top_k, "passages": plan.passages, "retriever": described(retriever)}
+
+
+def retriever_over(plan: RetrievalPlan, passages: Sequence[Passage]) -> Retriever:
+    """One of ``TEXT_RETRIEVERS`` over any passages.
+
+    Raises:
+        EpocheError: a model cannot be had.
+    """
+    from retrieval.bm25 import BM25
+
+    retriever: Retriever
+    if plan.retriever == "bm25":
+        retriever = BM25(passages)
+    else:
+        from kg.embedding.choosing import open_embedder
+        from retrieval.dense import Dense, cache_folder
+        from retrieval.ensemble import EnsembleRanker
+
+        retriever = Dense(passages, open_embedder(plan.embedder), cache=cache_folder())
+        if plan.retriever == "hybrid":
+            retriever = EnsembleRanker(
+                passages,
+                (BM25(passages), retriever),
+                (1.0 - plan.dense_weight, plan.dense_weight),
+                method=plan.fusion,
+                pool=plan.pool,
+                name="hybrid",
+            )
+    if not plan.reranker:
+        return retriever
+    from retrieval.reranking import Reranked, load_reranker
+
+    return Reranked(passages, retriever, load_reranker(plan.reranker))
+
+
+def _run_library(plan: RetrievalPlan) -> Library:
+    from kg.text.run.folder import open_run
+    from retrieval.opening import Choices, open_retriever, passages_of_run
+
+    run = open_run(plan.run)
+    weights = plan.weights
+    if plan.retriever == "hybrid":
+        weights = {"bm25": 1.0 - plan.dense_weight, "dense": plan.dense_weight}
+    choices = Choices(
+        weights=weights,
+        fusion=plan.fusion,
+        pool=plan.pool,
+        walk=plan.walk,
+        reranker=plan.reranker,
+    )
+    retriever = open_retriever(plan.retriever, run, embedder=plan.embedder, choices=choices)
+    params = {"run_sha256": run.sha256, **described_plan(plan, retriever)}
+    return Library(passages_of_run(run), retriever, plan.top_k, None, params, prose=True)
+
+
+def _web_library(plan: RetrievalPlan) -> Library:
+    from kg.base.files import sha256_file
+    from retrieval.web import FrozenSearch
+
+    search = FrozenSearch(plan.frozen)
+    params = {"frozen_sha256": sha256_file(plan.frozen), **described_plan(plan, search)}
+    return Library(search.passages, search, plan.top_k, None, params, prose=True)

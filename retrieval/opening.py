@@ -156,13 +156,9 @@ class _Maker:
     @cached_property
     def model(self) -> Embedder:
         """The model of ``dense``."""
-        if self.embedder:
-            from kg.embedding.choosing import open_embedder
+        from kg.embedding.choosing import open_embedder
 
-            return open_embedder(self.embedder)
-        from kg.embedding.embedder import load_embedder
-
-        return load_embedder()
+        return open_embedder(self.embedder)
 
     @cached_property
     def lookup(self) -> CanonicalLookup | None:

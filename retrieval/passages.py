@@ -8,7 +8,7 @@ nothing is inferred and no constraint is mentioned, because a document collectio
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kg.claims import Claim
 from kg.denials import stated_denials
@@ -45,13 +45,26 @@ def passages_of(graph: Graph, words: Phrasebook, grouping: Grouping = "fact") ->
     return [Passage(subj, "\n".join(texts)) for subj, texts in grouped.items()]
 
 
-def _sentences(graph: Graph, words: Phrasebook) -> Iterator[tuple[str, str]]:
-    """(subject, sentence) for each stated fact, then for each denied one."""
+class StatedFact(NamedTuple):
+    """What a graph says of one claim."""
+
+    claim: Claim
+    denied: bool
+
+
+def stated_facts(graph: Graph) -> Iterator[StatedFact]:
+    """Each stated fact, then each denied one: the n-th is that of the passage ``f00000n``."""
     for claim in graph.claims():
         if states_a_fact(claim):
-            yield claim.subj, words.fact(claim)
+            yield StatedFact(claim, denied=False)
     for claim in _denied(graph):
-        yield claim.subj, words.denied(claim)
+        yield StatedFact(claim, denied=True)
+
+
+def _sentences(graph: Graph, words: Phrasebook) -> Iterator[tuple[str, str]]:
+    """(subject, sentence) for each fact."""
+    for claim, denied in stated_facts(graph):
+        yield claim.subj, words.denied(claim) if denied else words.fact(claim)
 
 
 def states_a_fact(claim: Claim) -> bool:

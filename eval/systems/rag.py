@@ -1,9 +1,10 @@
-"""``rag``: retrieval over the graph put in words, and a reader of the retrieved text.
+"""``rag``: retrieval over text, and a reader of what is retrieved.
 
-What a text-only pipeline over the same knowledge can do, built in earnest: BM25, embeddings or
-both find passages by the question, and a lexical reader decides from them. It has no graph, no
-constraints, no entity linking and no language model, so it runs anywhere and gives the same
-answers every time. The card's own facts are not read unless ``context=card`` says so.
+The text is the graph put in words, the chunks of a run, or recorded web searches. What a text-only
+pipeline over the same knowledge can do, built in earnest: a retriever finds passages by the
+question, and a lexical reader decides from them. It has no constraints, no entity linking and no
+language model, so it runs anywhere and gives the same answers every time. The card's own facts are
+not read unless ``context=card`` says so.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Rag:
         self.graph_sha256 = library.graph_sha256
         self.reader = reader
         self._library = library
-        self._lines = {passage.id: passage.text.splitlines() for passage in library.passages}
+        self._lines = {passage.id: library.sentences(passage) for passage in library.passages}
         self._weights = Weights(line for lines in self._lines.values() for line in lines)
 
     def params(self) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def _decide(reader: Reader, question: str, sentences: Sequence[str], weights: We
 
 @register("rag")
 def create(options: SystemOptions) -> Rag | CardReader:
-    """Text only: the graph in words, BM25, dense or hybrid retrieval, and a lexical reader.
+    """Text only: the graph in words or a run's chunks, retrieval, and a lexical reader.
 
     Settings: ``context`` retrieved|card, ``threshold``, and those of ``eval.retrieving``.
     """

@@ -1,4 +1,4 @@
-"""``rag_llm``: retrieval over the graph put in words, and a language model that reads the passages.
+"""``rag_llm``: retrieval over text, and a language model that reads the passages.
 
 The same corpus and retrievers as ``rag``, so that the two differ in their reader alone. The model
 sees the passages and the question; the card's own facts and rules it does not see.
@@ -53,7 +53,7 @@ class RagLlm:
 
 @register("rag_llm")
 def create(options: SystemOptions) -> RagLlm:
-    """The graph in words, BM25, dense or hybrid retrieval, and a language model as the reader."""
+    """The graph in words or a run's chunks, retrieval, and a language model as the reader."""
     settings = Settings(options.settings, "rag_llm")
     plan = RetrievalPlan.read(settings)
     sampling = Sampling.read(settings)

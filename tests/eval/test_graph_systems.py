@@ -228,7 +228,7 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces the embedder by counts of letters; returns the models that were asked for."""
     import numpy as np
 
-    from kg.embedding import embedder
+    from kg.embedding import choosing, embedder
 
     def encode(texts: Sequence[str]) -> np.ndarray:
         rows = [[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
@@ -240,7 +240,7 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(model)
         return embedder.Embedder(encode, "letters", "ab" * 32)
 
-    monkeypatch.setattr(embedder, "load_embedder", load_embedder)
+    monkeypatch.setattr(choosing, "load_embedder", load_embedder)
     return asked
 
 
