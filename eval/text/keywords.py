@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from eval.text.asking import BatchAsker
 from eval.text.prompts import KEYWORDS, FoundKeywords
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.normaliser import mend
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
-    from kg.text.chunk import Chunk
+    from kg.text.chunks import Chunk
 
 MAX_TOKENS = 1024
 MAX_KEYWORD_CHARS = 100

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kg.text.canonical.verifier import SynonymVerifier
 
     from eval.model.options import ClientOptions
-    from kg.text.keywords.keyword import KeywordExtractor
+    from kg.text.keywords.protocol import KeywordExtractor
 
 
 class KeywordStep(StrEnum):

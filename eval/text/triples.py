@@ -21,7 +21,7 @@ from kg.text.normaliser import mend, words
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
-    from kg.text.chunk import Chunk
+    from kg.text.chunks import Chunk
 
 MAX_TOKENS = 2048
 MAX_QUOTE_CHARS = 1000

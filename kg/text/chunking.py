@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kg.base.errors import DuplicateIdError, SettingError
-from kg.text.chunk import Chunk
+from kg.text.chunks import Chunk
 from kg.text.documents.document import MAX_NAME, Document, Heading, Paragraph
 from kg.text.normaliser import words
 from kg.text.sections.heading import parse_heading

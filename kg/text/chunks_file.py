@@ -10,7 +10,7 @@ import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import iter_records, write_jsonl_atomic
-from kg.text.chunk import Chunk
+from kg.text.chunks import Chunk
 
 MAX_CHARACTERS = 100_000
 """Of one chunk: a longer one is a document that was never cut."""

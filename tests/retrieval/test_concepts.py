@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kg.base.errors import RunFolderError
-from kg.text.chunk import Chunk
+from kg.text.chunks import Chunk
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.concepts.linking import link
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.sections.building import build_section_tree
 from retrieval.adjacency import LEAST_TOLERANCE, PRECISION, Adjacency
 from retrieval.concepts import ConceptRetriever

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kg.base.errors import RunFolderError
-from kg.text.chunk import Chunk
+from kg.text.chunks import Chunk
 from kg.text.concepts.linking import link
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.sections.building import build_section_tree
 from kg.text.sections.scoring import TIE_STEP
 from retrieval.bm25 import BM25

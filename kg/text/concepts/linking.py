@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kg.text.concepts.association import npmi
 from kg.text.concepts.concept_graph import ConceptGraph
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.normaliser import normalise
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import msgspec
 
 from kg.base.closing import Closing
 from kg.base.files import check_output, to_json_bytes, write_errors_named
-from kg.text.chunk import Chunk
-from kg.text.keywords.keyword import ChunkKeywords, KeywordExtractor
+from kg.text.chunks import Chunk
+from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 
 
 class _Row(msgspec.Struct, frozen=True, omit_defaults=True):

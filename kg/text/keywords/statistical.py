@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from kg.base.overhearing import overheard
-from kg.text.chunk import Chunk
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.chunks import Chunk
+from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.normaliser import FUNCTION_WORDS, mend, normalise, words
 
 LONGEST = 3

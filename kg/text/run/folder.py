@@ -13,7 +13,7 @@ from kg.base.errors import EmbedderMismatchError, MissingFileError, RunFolderErr
 from kg.base.files import iter_decoded_lines, sha256_bytes
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.concepts.graph_file import decode_graph
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.run import form
 from kg.text.run.form import ModelMark, RunConfig, RunMetadata
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kg.embedding.embedder import Embedder
     from kg.text.canonical.lookup import CanonicalLookup
     from kg.text.canonical.table import CanonicalTable
-    from kg.text.chunk import Chunk
+    from kg.text.chunks import Chunk
     from kg.text.sections.tree import SectionTree
 
 Decoded = TypeVar("Decoded")

@@ -16,7 +16,7 @@ import msgspec
 
 from kg.base.console import Watch
 from kg.base.errors import DuplicateIdError, StrictModelError
-from kg.text.keywords.keyword import ChunkKeywords, KeywordExtractor
+from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
 from kg.text.run.form import Canonicalisation, ModelMark, RunConfig
 from kg.text.run.sources import read_sources
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kg.embedding.embedder import Embedder
     from kg.text.canonical.table import CanonicalTable
     from kg.text.canonical.verifier import SynonymVerifier
-    from kg.text.chunk import Chunk
+    from kg.text.chunks import Chunk
 
 
 class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from kg.base.files import require_file, sha256_file
 from kg.text.run.form import SourceDocument
 
 if TYPE_CHECKING:
-    from kg.text.chunk import Chunk
+    from kg.text.chunks import Chunk
 
 CHUNKS_SUFFIX = ".jsonl"
 MAX_FILES = 100_000

@@ -19,9 +19,9 @@ from kg.text.run.replacing import check_replaceable, point_link, replacing_folde
 if TYPE_CHECKING:
     from kg.embedding.embedder import Embedder
     from kg.text.canonical.table import CanonicalTable
-    from kg.text.chunk import Chunk
+    from kg.text.chunks import Chunk
     from kg.text.concepts.concept_graph import ConceptGraph
-    from kg.text.keywords.keyword import ChunkKeywords
+    from kg.text.keywords.protocol import ChunkKeywords
     from kg.text.sections.tree import SectionTree
 
 _LIBRARIES = ("epoche", "networkx", "numpy", "yake")

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
-from kg.text.chunk import Chunk
+from kg.text.chunks import Chunk
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.normaliser import FUNCTION_WORDS, stem, words
 from kg.words.plain_text import words_of

@@ -19,7 +19,7 @@ from eval.ranking.tuning import shares, tune
 from eval.ranking.words import markdown, spoken, table, verdict
 from eval.stats.intervals import Draws
 from kg.text.concepts.linking import link
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.keywords.protocol import ChunkKeywords
 from retrieval.bm25 import BM25
 from retrieval.concepts import ConceptRetriever
 from retrieval.protocol import Passage

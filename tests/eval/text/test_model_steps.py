@@ -27,8 +27,8 @@ from kg.base.errors import ModelAccessError
 from kg.claims import Claim
 from kg.domain import load_domain
 from kg.knowledge import KnowledgeBase
-from kg.text.chunk import Chunk
-from kg.text.keywords.keyword import ChunkKeywords, KeywordExtractor
+from kg.text.chunks import Chunk
+from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 
 CHUNKS = [
     Chunk("a#1", "A B + -Tree keeps its records in leaves.", {"section": "1 B + -Trees"}),

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kg.base.errors import WriteError
-from kg.text.chunk import Chunk
+from kg.text.chunks import Chunk
 from kg.text.keywords.cache import KeywordCache
-from kg.text.keywords.keyword import ChunkKeywords, KeywordExtractor
+from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.keywords.statistical import MAX_KEYWORD, Yake
 from kg.text.normaliser import mend, normalise
 
@@ -104,7 +104,7 @@ def test_what_goes_wrong_in_the_library_is_counted(monkeypatch: pytest.MonkeyPat
 def test_keywords_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "from kg.text.keywords.statistical import Yake\n"
-        "from kg.text.chunk import Chunk\n"
+        "from kg.text.chunks import Chunk\n"
         f"print(Yake().extract([Chunk('c', {PROSE!r})], lambda _row: None))"
     )
     said = {

@@ -13,7 +13,7 @@ from kg.text.concepts.association import npmi
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.concepts.graph_file import decode_graph, encode_graph
 from kg.text.concepts.linking import MAX_LINKED, link
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.normaliser import normalise
 
 WORDS = ("lock", "Locks", "B+-tree", "b+ trees", "index", "buffer pool", "Buffer Pools", "log", "—")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg.text.chunk import Chunk
+from kg.text.chunks import Chunk
 from kg.text.sections.building import build_section_tree
 from kg.text.sections.scoring import TIE_STEP
 from kg.text.sections.tree import SectionTree

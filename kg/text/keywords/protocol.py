@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from kg.text.chunk import Chunk
+from kg.text.chunks import Chunk
 
 
 class ChunkKeywords(msgspec.Struct, frozen=True, omit_defaults=True):
