@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 import retrieval
-from kg.text.chunks import Chunk
 from kg.text.chunking import chunk_documents
+from kg.text.chunks import Chunk
 from kg.text.documents import read_document
 from kg.text.normaliser import content_words
 

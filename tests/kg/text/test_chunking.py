@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg.base.errors import DuplicateIdError, MissingFileError, RecordError, SettingError
-from kg.text.chunks import Chunk
 from kg.text.chunking import chunk_documents, cuts
+from kg.text.chunks import Chunk
 from kg.text.chunks_file import MAX_CHARACTERS, read_chunks, write_chunks
 from kg.text.documents import Block, Document, Heading, Paragraph, read_document
 
