@@ -92,7 +92,7 @@ def _difference(
     apart = both[0] - both[1]
     flipped = sign_flips(apart, seed=samples.draws.seed)
     one = _with_interval(one, intervals, column)
-    if one.method == "none":
+    if one.method == "none" and (flipped.n_differ or measure == ALL_GOLD):
         one = _with_newcombe(one, both[0], both[1], samples.confidence)
     error = float(spread.standard_errors()[column])
     effect = minimum_detectable_effect(error, len(apart) if measure == ALL_GOLD else None)

@@ -6,7 +6,7 @@ themselves (a test holds them to it), without embedding the corpus once more for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from eval.ranking.ablation import WHOLE, Alternative, Fuser
@@ -18,6 +18,9 @@ from retrieval.opening import COMPONENTS, HYBRID, Choices, open_retriever, passa
 if TYPE_CHECKING:
     from kg.text.run.folder import Run
     from retrieval.protocol import Retriever
+
+BY_PAGERANK = "kg by PageRank"
+_BY_FORM = "kg by form alone"
 
 Watched = Callable[[Sequence[Question], str], Iterable[Question]]
 """Passes questions through while it shows, under a name, how many are done."""
@@ -67,12 +70,23 @@ class Gathering:
             for name in asked
         }
 
+    def with_either_walk(
+        self, components: Mapping[str, Rankings], questions: Sequence[Question]
+    ) -> list[dict[str, Rankings]]:
+        """The components, and the same with the concept graph walked by PageRank."""
+        walked = self._ask("kg", questions, BY_PAGERANK, Choices(walk="ppr"))
+        exchanged = {
+            (BY_PAGERANK if name == "kg" else name): (walked if name == "kg" else part)
+            for name, part in components.items()
+        }
+        return [dict(components), exchanged]
+
     def alternatives(self, questions: Sequence[Question]) -> list[Alternative]:
         """The components that the graph and the sections decide, made otherwise."""
         others = [
-            ("kg", "kg by PageRank", Choices(walk="ppr"), "Is one hop better than PageRank?"),
+            ("kg", BY_PAGERANK, Choices(walk="ppr"), "Is one hop better than PageRank?"),
             ("kg", "kg without edges", Choices(num_hops=0), "What do the graph's edges add?"),
-            ("kg", "kg by form alone", Choices(lookup=False), "What does the lookup add?"),
+            ("kg", _BY_FORM, Choices(lookup=False), "What does the lookup add?"),
             (
                 "section_tree",
                 "section_tree without ties",
@@ -80,16 +94,11 @@ class Gathering:
                 "What does settling ties inside a section by BM25 add?",
             ),
         ]
-        if self.run.table is None:
-            others = [other for other in others if other[1] != "kg by form alone"]
-        found: list[Alternative] = []
-        for component, name, choices, question in others:
-            if component in self.parts(WHOLE):
-                retriever = open_retriever(component, self.run, choices=choices)
-                asked = self._watched(questions, name)
-                rankings = rank(retriever, asked, self.ids, name=name)
-                found.append(Alternative(component, rankings, question))
-        return found
+        return [
+            Alternative(component, self._ask(component, questions, name, choices), question)
+            for component, name, choices, question in others
+            if component in self.parts(WHOLE) and (name != _BY_FORM or self.run.table is not None)
+        ]
 
     def of_another_run(self, other: Gathering, questions: Sequence[Question]) -> list[Alternative]:
         """The components that a run decides, from a run of the same chunks built otherwise.
@@ -114,7 +123,17 @@ class Gathering:
             for name, found in other.rankings(names, questions).items()
         ]
 
-    def _ask(self, name: str, questions: Sequence[Question]) -> Rankings:
+    def _ask(
+        self,
+        retriever: str,
+        questions: Sequence[Question],
+        name: str = "",
+        choices: Choices | None = None,
+    ) -> Rankings:
+        """What one retriever finds; it is made once, however often it is asked."""
+        name = name or retriever
         if name not in self._opened:
-            self._opened[name] = open_retriever(name, self.run, embedder=self._embedder)
+            self._opened[name] = open_retriever(
+                retriever, self.run, embedder=self._embedder, choices=choices
+            )
         return rank(self._opened[name], self._watched(questions, name), self.ids, name=name)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eval.ranking.questions import Question
     from eval.ranking.rankings import Rankings
     from eval.ranking.record import Ablation, Tuning
+    from retrieval.ensemble import Method
 
 BASELINES = ("bm25", "dense", "hybrid")
 RETRIEVERS = ("kg", "section_tree", "ensemble")
@@ -61,7 +62,7 @@ def main(
         bool, typer.Option("--ablate", help="Measure what each part of the ensemble adds.")
     ] = False,
     tune: Annotated[
-        bool, typer.Option("--tune", help="Choose weights on dev and measure them on test.")
+        bool, typer.Option("--tune", help="Tune the ensemble on dev and measure it on test.")
     ] = False,
     other_run: Annotated[
         Path | None,
@@ -140,19 +141,21 @@ def _tuned(
     asked: Sequence[Question],
     found: Mapping[str, Rankings],
 ) -> tuple[Tuning, Rankings]:
-    """Weights chosen on the dev questions, and what the ensemble finds with them for the others."""
+    """What was chosen on the dev questions, and what the ensemble then finds for those asked."""
     from eval.ranking.ablation import WHOLE, Fuser
     from eval.ranking.tuning import tune
 
     components = gathering.parts(WHOLE)
     tuning = tune(
         Fuser(gathering.passages, dev),
-        gathering.rankings(components, dev),
-        lambda tried: progress(tried, what="weights", total=len(tried)),
+        gathering.with_either_walk(gathering.rankings(components, dev), dev),
+        lambda tried: progress(tried, what="settings", total=len(tried)),
     )
-    parts = [found[component] for component in components]
+    sets = gathering.with_either_walk({name: found[name] for name in components}, asked)
+    parts = next(list(one.values()) for one in sets if tuple(one) == tuning.components)
     fuser = Fuser(gathering.passages, asked)
-    return tuning, fuser.fuse(parts, f"{WHOLE} tuned", tuning.weights)
+    method: Method = "linear" if tuning.fusion == "linear" else "rrf"
+    return tuning, fuser.fuse(parts, f"{WHOLE} tuned", tuning.weights, method)
 
 
 def _ablations(

@@ -79,7 +79,7 @@ class Ablation(msgspec.Struct, frozen=True):
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """Weights chosen on the dev questions alone."""
+    """How the ensemble is fused, chosen on the dev questions alone."""
 
     measure: str
     n: int
@@ -87,9 +87,12 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     tried: int
     components: tuple[str, ...]
     weights: tuple[float, ...]
+    fusion: str
+    """``rrf`` or ``linear``."""
     value: float
-    """On dev, which is optimistic: the weights were chosen for it."""
-    value_of_equal_weights: float
+    """On dev, which is optimistic: all this was chosen for it."""
+    value_untuned: float
+    """On dev, of the ensemble of equal weights."""
 
 
 class Corpus(msgspec.Struct, frozen=True, kw_only=True):

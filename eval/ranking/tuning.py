@@ -1,12 +1,13 @@
-"""Weights of the ensemble chosen on the dev questions, so that the test questions stay unseen.
+"""How the ensemble is fused, chosen on the dev questions, so that the test questions stay unseen.
 
-Every way to share out five fifths is tried. Finer steps would only follow the noise of so few
-questions.
+Tried is every way to share out five fifths of weight, with ranks and with scores fused, and with
+each set of components. Finer steps would only follow the noise of so few questions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -14,47 +15,73 @@ from eval.ranking.ablation import Fuser
 from eval.ranking.measures import HEADLINE, MEASURES, per_question
 from eval.ranking.rankings import Rankings
 from eval.ranking.record import Tuning
+from retrieval.ensemble import Method
 
 STEPS = 5
 
 Shares = tuple[int, ...]
 
 
+class Setting(NamedTuple):
+    """One way to fuse."""
+
+    shares: Shares
+    """Fifths of the weight, by component."""
+    method: Method
+    components: int
+    """Which set of components."""
+
+
 def tune(
     fuser: Fuser,
-    components: Mapping[str, Rankings],
-    watched: Callable[[Sequence[Shares]], Iterable[Shares]] = iter,
+    sets: Sequence[Mapping[str, Rankings]],
+    watched: Callable[[Sequence[Setting]], Iterable[Setting]] = iter,
 ) -> Tuning:
-    """The weights of the greatest mean ``nDCG@10``.
+    """The way to fuse that has the greatest mean ``nDCG@10``.
 
-    Of equally good ones those nearest to equal weights are taken, then the first.
+    Of equally good ones that with the most equal weights is taken, then ranks before scores, then
+    the first set of components.
 
     Args:
         fuser: over the dev questions; at least one has gold.
-        components: what is weighed, at least one.
-        watched: passes the weights to try through; shows progress.
+        sets: of components, by name; all of one size, which is at least one.
+        watched: passes the settings to try through; shows progress.
     """
-    parts = list(components.values())
 
-    def value(weights: Sequence[float]) -> float:
-        scores = per_question(fuser.fuse(parts, "tuned", weights), fuser.questions)
+    def value(setting: Setting) -> float:
+        parts = list(sets[setting.components].values())
+        fused = fuser.fuse(parts, "tuned", _weights(setting), setting.method)
+        scores = per_question(fused, fuser.questions)
         return float(np.nanmean(scores[:, MEASURES.index(HEADLINE)]))
 
-    tried = sorted(shares(STEPS, len(parts)), key=lambda one: (sum(n * n for n in one), one))
+    tried = list(settings(len(sets[0]), len(sets)))
     best, chosen = -1.0, tried[0]
-    for one in watched(tried):
-        found = value([share / STEPS for share in one])
+    for setting in watched(tried):
+        found = value(setting)
         if found > best + 1e-12:
-            best, chosen = found, one
+            best, chosen = found, setting
+    equal = Setting((1,) * len(sets[0]), "rrf", 0)
     return Tuning(
         measure=HEADLINE,
         n=sum(question.answerable for question in fuser.questions),
         tried=len(tried),
-        components=tuple(components),
-        weights=tuple(share / STEPS for share in chosen),
+        components=tuple(sets[chosen.components]),
+        weights=_weights(chosen),
+        fusion=chosen.method,
         value=best,
-        value_of_equal_weights=value([1.0] * len(parts)),
+        value_untuned=value(equal),
     )
+
+
+def settings(components: int, sets: int) -> Iterator[Setting]:
+    """Every setting tried, the most equal weights first."""
+    by_evenness = sorted(
+        shares(STEPS, components), key=lambda one: (sum(share * share for share in one), one)
+    )
+    for one in by_evenness:
+        for method in get_args(Method):
+            for number in range(sets):
+                yield Setting(one, method, number)
 
 
 def shares(total: int, count: int) -> Iterator[Shares]:
@@ -65,3 +92,7 @@ def shares(total: int, count: int) -> Iterator[Shares]:
     for first in range(total + 1):
         for rest in shares(total - first, count - 1):
             yield (first, *rest)
+
+
+def _weights(setting: Setting) -> tuple[float, ...]:
+    return tuple(share / sum(setting.shares) for share in setting.shares)

@@ -68,7 +68,9 @@ def verdict(one: Difference) -> str:
     if one.better is not None:
         return f"{one.measure}: {plain(one.better)} is better; {found}."
     if one.test != "bootstrap" and one.n_differ == 0:
-        return f"{one.measure}: the same on every one of {one.n} questions; {found}."
+        return (
+            f"{one.measure}: {first} and {second} are the same on every one of {one.n} questions."
+        )
     return f"{one.measure}: the data cannot tell; {found}."
 
 
@@ -82,8 +84,8 @@ def tuned(report: RetrievalReport) -> str:
         for name, weight in zip(one.components, one.weights, strict=True)
     )
     return (
-        f"Weights chosen on {one.n} dev questions among {one.tried}: {weights}; {one.measure} "
-        f"there {one.value:.3f}, with equal weights {one.value_of_equal_weights:.3f}."
+        f"Tuned on {one.n} dev questions, {one.tried} settings tried: {weights}, fused by "
+        f"{one.fusion}; {one.measure} there {one.value:.3f}, untuned {one.value_untuned:.3f}."
     )
 
 
@@ -135,7 +137,7 @@ def _page(report: RetrievalReport) -> Iterator[str]:
                 if one.group == ALL and (one.first, one.second) == pair
             )
     if report.tuning is not None:
-        yield from ("", "## Weights", "", tuned(report))
+        yield from ("", "## Tuning", "", tuned(report))
     if report.notes:
         yield from ("", "## Notes", "", *(f"- {note}" for note in report.notes))
 

@@ -147,11 +147,9 @@ def test_a_graph_that_says_what_the_words_say_adds_nothing_and_no_winner_is_name
     assert one.better is None
     assert one.n_differ == 0
     assert one.p == 1.0
-    # The resamples cannot vary, but no interval of no width is claimed.
-    assert one.low is not None
-    assert one.high is not None
-    assert one.low < 0 < one.high
-    assert "the same on every one of 30 questions" in verdict(one)
+    # The resamples cannot vary: no interval of no width is claimed.
+    assert (one.low, one.high, one.method) == (None, None, "none")
+    assert "are the same on every one of 30 questions" in verdict(one)
 
 
 def test_two_rankers_of_chance_are_seldom_told_apart() -> None:
@@ -258,27 +256,42 @@ def test_an_alternative_is_held_against_its_component_and_in_the_whole() -> None
     ]
 
 
-def test_weights_are_chosen_on_dev_alone() -> None:
+def test_the_part_that_finds_the_answers_gets_the_weight() -> None:
+    passages, keywords = bridged()
+    dev = [one for one in asked("far") if one.split == "dev"]
+    kg = rankings(passages, keywords, dev)["kg"]
+    others = {
+        one.id: {f"far{(n + k) % TOPICS}": 1.0 / k for k in range(1, 9)}
+        for n, one in enumerate(dev)
+    }
+    chosen = tune(Fuser(passages, dev), [{"noise": Rankings("noise", {}, others), "kg": kg}])
+    assert chosen.n == len(dev) == TOPICS // 3
+    assert chosen.tried == 6 * 2
+    assert chosen.components == ("noise", "kg")
+    assert chosen.weights[1] >= 0.6
+    assert chosen.value > chosen.value_untuned
+
+
+def test_the_better_set_of_components_is_chosen() -> None:
     passages, keywords = bridged()
     questions = asked("far")
-    dev = [one for one in questions if one.split == "dev"]
-    found = rankings(passages, keywords, dev)
-    chosen = tune(Fuser(passages, dev), found)
-    assert chosen.n == len(dev) == TOPICS // 3
-    assert chosen.tried == 6
-    assert chosen.components == ("bm25", "kg")
-    assert chosen.weights[1] > chosen.weights[0]
-    assert chosen.value >= chosen.value_of_equal_weights
-    # Asked of nothing but dev, the rankings hold nothing else that could be looked at.
-    assert set(found["kg"].by_question) == {one.id for one in dev}
+    good = rankings(passages, keywords, questions)["kg"]
+    bad = rankings(passages, {}, questions)["bm25"]
+    sets = [{"bm25": bad, "kg": bad}, {"bm25": bad, "kg by PageRank": good}]
+    chosen = tune(Fuser(passages, questions), sets)
+    assert chosen.components == ("bm25", "kg by PageRank")
+    assert chosen.value > chosen.value_untuned == 0.0
 
 
-def test_equally_good_weights_leave_them_equal() -> None:
+def test_equally_good_settings_leave_things_as_they_are() -> None:
     passages, _ = bridged()
     questions = asked("bridge")
     bm25 = rankings(passages, {}, questions)["bm25"]
     parts = dict.fromkeys(("a", "b", "c", "d", "e"), bm25)
-    assert tune(Fuser(passages, questions), parts).weights == (0.2,) * 5
+    chosen = tune(Fuser(passages, questions), [parts, parts])
+    assert chosen.weights == (0.2,) * 5
+    assert chosen.fusion == "rrf"
+    assert chosen.value == chosen.value_untuned == 1.0
 
 
 def test_every_sharing_out_is_tried_once() -> None:

@@ -93,7 +93,7 @@ def test_everything_is_measured_written_and_said(measured: tuple[Done, Path]) ->
     assert found["signature"] in done.out
     assert found["signature"].startswith("nDCG@10|questions:")
     assert "ensemble tuned" in done.out
-    assert "Weights chosen on" in done.out
+    assert "Tuned on" in done.out
     assert "What do the graph's edges add?" in (out / "retrieval.md").read_text("utf-8")
 
 
@@ -127,20 +127,20 @@ def test_fused_from_what_was_said_is_what_the_retrievers_say_themselves(folder: 
             assert list(mine.items()) == list(themselves.by_question[question.id].items())
 
 
-def test_the_test_questions_do_not_touch_the_weights(folder: Path, tmp_path: Path) -> None:
-    weights = []
+def test_the_test_questions_do_not_touch_what_is_tuned(folder: Path, tmp_path: Path) -> None:
+    chosen = []
     for turned in (False, True):
-        lines = [dict(line) for line in QUESTIONS]
+        lines = [dict(line) for line in QUESTIONS[::3]]
         for line in lines:
             if turned and line["split"] == "test" and line["gold"]:
                 line["gold"] = ["04-normal-forms#4.1"]
         path = tmp_path / "questions.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         out = tmp_path / f"out{turned}"
-        done = measure(folder, out, "--tune", "--questions", path)
+        done = measure(folder, out, "--tune", "--questions", path, "--baseline", "bm25")
         assert done.code == 0, done.err
-        weights.append(report(out)["tuning"])
-    assert weights[0] == weights[1]
+        chosen.append(report(out)["tuning"])
+    assert chosen[0] == chosen[1]
 
 
 def test_two_measurements_give_the_same_bytes_whatever_hashes_are(
