@@ -1,9 +1,10 @@
 """Clusters of vectors by complete linkage, in memory that does not grow with the square.
 
 The same flat clusters as ``linkage(method="complete", metric="cosine")`` and
-``fcluster(t=1 - threshold, criterion="distance")`` of SciPy give. Where distances tie, SciPy's
-answer depends on the order of the input and is one of several that complete linkage allows; here
-ties are settled by the vectors' own bytes, so that the order of the input decides nothing.
+``fcluster(t=1 - threshold, criterion="distance")`` of SciPy give. Where distances tie to the last
+bit, complete linkage allows several answers, and which one SciPy gives depends on the order of its
+input. Here pairs of equal distance are ordered by the bytes of their vectors, so that the order of
+the input decides nothing; it is what SciPy gives for distances ranked in that way.
 """
 
 from __future__ import annotations
@@ -132,9 +133,9 @@ def _linked(
 ) -> _Tree:
     """The trees of complete linkage up to a distance, over distinct vectors."""
     tree, starts, whole = _Tree(weights), np.arange(len(vectors)), False
-    ordered = vectors
+    ordered, numbers = vectors, starts
     while not whole:
-        pairs, whole = similar_pairs(ordered, starts, most_distant, most_pairs, watch)
+        pairs, whole = similar_pairs(ordered, numbers, starts, most_distant, most_pairs, watch)
         for merge in complete_linkage(pairs, len(starts)):
             tree.merge(merge.first, merge.second)
         tree.close_ranks()
@@ -142,5 +143,6 @@ def _linked(
             # Some pairs had to wait. Now there are fewer clusters, and so fewer pairs.
             leaves = [np.asarray(tree.leaves(root), np.int64) for root in tree.roots]
             starts = np.concatenate(([0], np.cumsum([len(some) for some in leaves])[:-1]))
-            ordered = vectors[np.concatenate(leaves)]
+            numbers = np.concatenate(leaves)
+            ordered = vectors[numbers]
     return tree

@@ -8,8 +8,8 @@ Clusters that are each other's nearest are merged, all such at once, until none 
 linkage is reducible (a merger is never nearer to a third cluster than the nearer of its two parts
 was), so this gives what merging one closest pair after the other gives: J.-P. Benzécri 1982 and
 J. Juan 1982; see F. Murtagh, A survey of recent advances in hierarchical clustering algorithms, The
-Computer Journal 26(4), 1983. Equally near pairs are told apart by the numbers of their clusters, a
-merger keeping the lower of its two.
+Computer Journal 26(4), 1983. Equally distant pairs are told apart by their farthest rows, so that
+no two are equal and there is one answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from kg.text.canonical.similar_pairs import Doubles, Pairs, Places
+from kg.text.canonical.similar_pairs import Pairs, Places
 
 _BATCH = 1 << 18
 """Pairs of small components that are worked on at once."""
@@ -32,7 +32,6 @@ class Merge(NamedTuple):
 
     first: int
     second: int
-    distance: float
 
 
 def complete_linkage(pairs: Pairs, clusters: int) -> list[Merge]:
@@ -80,11 +79,11 @@ def _merged(pairs: Pairs) -> Iterator[Merge]:
     numbers, place = np.unique(np.concatenate(pairs[:2]), return_inverse=True)
     count = len(numbers)
     first, second = place[: len(pairs.first)], place[len(pairs.first) :]
-    pairs = Pairs(first.astype(np.int64), second.astype(np.int64), pairs.distance)
+    pairs = pairs._replace(first=first.astype(np.int64), second=second.astype(np.int64))
     while len(pairs.first):
         mutual = _mutual(pairs, count)
-        for one, other, distance in zip(*pairs.at(mutual), strict=True):
-            yield Merge(int(numbers[one]), int(numbers[other]), float(distance))
+        for one, other in zip(pairs.first[mutual], pairs.second[mutual], strict=True):
+            yield Merge(int(numbers[one]), int(numbers[other]))
         pairs = _after(pairs, mutual, count)
 
 
@@ -93,12 +92,12 @@ def _mutual(pairs: Pairs, count: int) -> Places:
     nearest = np.full(count, np.inf)
     np.minimum.at(nearest, pairs.first, pairs.distance)
     np.minimum.at(nearest, pairs.second, pairs.distance)
-    code = pairs.first * count + pairs.second
     chosen = np.full(count, np.iinfo(np.int64).max)
-    for end in pairs[:2]:
+    for end in (pairs.first, pairs.second):
         nearly = pairs.distance == nearest[end]
-        np.minimum.at(chosen, end[nearly], code[nearly])
-    return np.flatnonzero((chosen[pairs.first] == code) & (chosen[pairs.second] == code))
+        np.minimum.at(chosen, end[nearly], pairs.farthest[nearly])
+    which = pairs.farthest
+    return np.flatnonzero((chosen[pairs.first] == which) & (chosen[pairs.second] == which))
 
 
 def _after(pairs: Pairs, mutual: Places, count: int) -> Pairs:
@@ -109,18 +108,16 @@ def _after(pairs: Pairs, mutual: Places, count: int) -> Pairs:
     parts[pairs.first[mutual]] = 2
     one, other = into[pairs.first], into[pairs.second]
     touched = (parts[one] > 1) | (parts[other] > 1)
-    still = pairs.at(~touched)
-    touched &= one != other
-    one, other = one[touched], other[touched]
-    low, high = np.minimum(one, other), np.maximum(one, other)
-    distance: Doubles = pairs.distance[touched]
-    order = np.argsort(low * count + high, kind="stable")
-    low, high, distance = low[order], high[order], distance[order]
-    new = np.flatnonzero(np.append(True, (np.diff(low) != 0) | (np.diff(high) != 0)))
-    if not len(low):
+    still, touched = pairs.at(~touched), touched & (one != other)
+    if not touched.any():
         return still
-    held = np.diff(np.append(new, len(low)))
+    one, other, moved = one[touched], other[touched], pairs.at(touched)
+    moved = moved._replace(first=np.minimum(one, other), second=np.maximum(one, other))
+    moved = moved.at(np.lexsort((moved.farthest, moved.distance, moved.second, moved.first)))
+    border = (np.diff(moved.first) != 0) | (np.diff(moved.second) != 0)
+    last = np.append(np.flatnonzero(border), len(border))  # the farthest of each new pair
+    held = np.diff(np.append(-1, last))
+    moved = moved.at(last)
     # A pair of parts that is missing is too far apart, and so is then the pair of wholes.
-    full = held == parts[low[new]] * parts[high[new]]
-    kept = Pairs(low[new], high[new], np.maximum.reduceat(distance, new)).at(full)
-    return Pairs(*(np.concatenate(both) for both in zip(still, kept, strict=True)))
+    moved = moved.at(held == parts[moved.first] * parts[moved.second])
+    return Pairs(*(np.concatenate(both) for both in zip(still, moved, strict=True)))

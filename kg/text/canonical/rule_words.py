@@ -12,7 +12,8 @@ CONTRASTS: tuple[frozenset[str], ...] = tuple(
     insertion deletion modification
     input output
     undo redo
-    commit abort rollback
+    commit abort
+    commit rollback
     shared exclusive intention
     strict rigorous conservative basic
     sparse dense

@@ -35,7 +35,7 @@ _MOST_WORDS = 12
 """A longer phrase is no keyword, and no rule is meant for it."""
 _SIGNED = re.compile(r"[^\W\d_][+#]*")
 _VOWEL = re.compile("[aeiouy]")
-_TYPO_LETTERS, _ANY_TYPO_LETTERS = 7, 11
+_TYPO_LETTERS, _ANY_TYPO_LETTERS = 8, 11
 
 
 class Judgement(NamedTuple):
@@ -118,7 +118,7 @@ def lemma(word: str) -> str:
     """
     if word in IRREGULAR:
         return IRREGULAR[word]
-    if len(word) > 4:
+    if len(word) > 3:
         for pattern, instead in _SPELLINGS:
             word = pattern.sub(instead, word)
     return word
@@ -235,7 +235,7 @@ def _without_e(word: str) -> str:
 def _mistyped(one: _Phrase, other: _Phrase) -> bool:
     """One word differs, and by no more than a slip of the hand can do to a long word.
 
-    From seven letters on: two neighbours exchanged, a letter doubled or one of a double dropped.
+    From eight letters on: two neighbours exchanged, a letter doubled or one of a double dropped.
     From eleven on: any one letter. Shorter words that differ by a letter are mostly two words.
     """
     if len(one.lemmas) != len(other.lemmas):

@@ -29,21 +29,27 @@ _MEASURED = 1024
 
 
 class Pairs(NamedTuple):
-    """Pairs of clusters; three arrays of one length."""
+    """Pairs of clusters; arrays of one length."""
 
     first: Places
     """The cluster with the lower number."""
     second: Places
     distance: Doubles
     """The greatest cosine distance between a member of one and a member of the other."""
+    farthest: Places
+    """Which two rows have that distance: a number that no other pair of rows has. It tells equally
+    distant pairs apart; of several such rows the greatest number."""
 
     def at(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Pairs:
         """The pairs at some places, in their order."""
-        return Pairs(self.first[places], self.second[places], self.distance[places])
+        return Pairs(
+            self.first[places], self.second[places], self.distance[places], self.farthest[places]
+        )
 
 
 def similar_pairs(
     vectors: Floats,
+    numbers: Places,
     starts: Places,
     most_distant: float,
     most_pairs: int = MOST_PAIRS,
@@ -53,6 +59,7 @@ def similar_pairs(
 
     Args:
         vectors: shape (rows, dimensions), rows of length 1; each cluster is a run of rows.
+        numbers: of the rows, from 0, each once; equal distances are ordered by them.
         starts: first row of each cluster, ascending from 0.
         most_distant: the greatest cosine distance (1 − cosine) a pair may have.
         most_pairs: when there are more, only the closest of them are returned, so many at most.
@@ -61,14 +68,13 @@ def similar_pairs(
     Returns:
         The pairs in no particular order, and whether they are all there are.
     """
-    found = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))]
-    whole = True
+    none = np.empty(0, np.int64)
+    found, whole = [Pairs(none, none, np.empty(0, np.float64), none)], True
     ends = np.append(starts[1:], len(vectors))
     for first, last in _blocks(starts, ends, max(1, BLOCK // max(1, len(vectors)))):
         for one, others in _proposed(vectors, starts, ends, first, last, most_distant):
-            distances = _measured(vectors, starts, ends, one, others)
-            near = distances <= most_distant
-            found.append(Pairs(np.full(int(near.sum()), one), others[near], distances[near]))
+            pairs = _measured(vectors, numbers, starts, ends, one, others)
+            found.append(pairs.at(pairs.distance <= most_distant))
         found = [_joined(found)]
         if len(found[0].first) > most_pairs:
             found, whole = [_closest(found[0], max(1, most_pairs // 2))], False
@@ -116,11 +122,14 @@ def _proposed(
         yield first + int(place), first + other[edges[place] : edges[place + 1]]
 
 
-def _measured(vectors: Floats, starts: Places, ends: Places, one: int, others: Places) -> Doubles:
-    """The greatest cosine distance between members of a cluster and of each of others.
+def _measured(
+    vectors: Floats, numbers: Places, starts: Places, ends: Places, one: int, others: Places
+) -> Pairs:
+    """A cluster with others, and how far apart their farthest members are.
 
     Args:
         vectors: shape (rows, dimensions).
+        numbers: of the rows.
         starts: first row of each cluster.
         ends: the row after each cluster's last.
         one: a cluster.
@@ -129,15 +138,25 @@ def _measured(vectors: Floats, starts: Places, ends: Places, one: int, others: P
     sizes = ends[others] - starts[others]
     edges = np.concatenate(([0], np.cumsum(sizes)))
     rows = np.repeat(starts[others] - edges[:-1], sizes) + np.arange(edges[-1])
-    greatest = np.zeros(len(rows))
-    mine = vectors[starts[one] : ends[one]]
-    for down in range(0, len(mine), _MEASURED):
-        some = mine[down : down + _MEASURED].astype(np.float64)
+    greatest, farthest = np.full(len(rows), -1.0), np.full(len(rows), -1)
+    for down in range(starts[one], ends[one], _MEASURED):
+        mine = slice(down, min(down + _MEASURED, ends[one]))
         for along in range(0, len(rows), _MEASURED):
             place = slice(along, along + _MEASURED)
-            distances = cdist(some, vectors[rows[place]].astype(np.float64), "cosine")
-            np.maximum(greatest[place], distances.max(axis=0), out=greatest[place])
-    return np.asarray(np.maximum.reduceat(greatest, edges[:-1]), np.float64)
+            yours = rows[place]
+            distances = cdist(
+                vectors[mine].astype(np.float64), vectors[yours].astype(np.float64), "cosine"
+            )
+            low = np.minimum.outer(numbers[mine], numbers[yours])
+            high = np.maximum.outer(numbers[mine], numbers[yours])
+            distances = np.vstack((greatest[place], distances))
+            which = np.vstack((farthest[place], low * len(vectors) + high))
+            greatest[place] = distances.max(axis=0)
+            farthest[place] = np.where(distances == greatest[place], which, -1).max(axis=0)
+    distance = np.maximum.reduceat(greatest, edges[:-1])
+    reached = greatest == np.repeat(distance, sizes)
+    farthest = np.maximum.reduceat(np.where(reached, farthest, -1), edges[:-1])
+    return Pairs(np.full(len(others), one), others, distance, farthest)
 
 
 def _joined(parts: list[Pairs]) -> Pairs:
@@ -145,6 +164,5 @@ def _joined(parts: list[Pairs]) -> Pairs:
 
 
 def _closest(pairs: Pairs, most: int) -> Pairs:
-    """The closest pairs, the closest first; equally close ones by their clusters."""
-    order = np.lexsort((pairs.second, pairs.first, pairs.distance))[:most]
-    return pairs.at(order)
+    """The closest pairs, the closest first; equally close ones by their farthest rows."""
+    return pairs.at(np.lexsort((pairs.farthest, pairs.distance))[:most])
