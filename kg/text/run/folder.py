@@ -16,6 +16,7 @@ from kg.text.concepts.graph_file import decode_graph
 from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.run import form
 from kg.text.run.form import ModelMark, RunConfig, RunMetadata
+from kg.text.run.replacing import previous_beside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -258,6 +259,12 @@ def _run_folder(path: Path) -> Path:
     if points:
         raise RunFolderError(
             "latest points at no run", where=str(path), hint="Name the run's folder, or build it."
+        )
+    if not there and previous_beside(path).is_dir():
+        raise RunFolderError(
+            "a build was killed while it replaced the run; the old one is kept beside it",
+            where=str(path),
+            hint="Give the same `epoche kg build` again.",
         )
     if not there:
         raise MissingFileError(

@@ -71,8 +71,8 @@ def worth_stating(
     framed, anywhere = _frames(chunks, heads.union(fit))
 
     def is_name(form: str) -> bool:
-        enough = 1 if " " in form else MIN_FRAMED
-        return framed[form] >= max(enough, MIN_FRAMED_SHARE * anywhere[form])
+        enough = framed[form] >= (1 if " " in form else MIN_FRAMED)
+        return enough and framed[form] >= MIN_FRAMED_SHARE * anywhere[form]
 
     named = (
         node
