@@ -60,9 +60,8 @@ class GraphRag:
         reading = self._parser.parse(card.question)
         if isinstance(reading, Unread):
             return Answer(pred="UNKNOWN", raw=f"Not read: {reading.reason}.")
-        oracle, known = self.knowledge.oracle, ""
-        if self._facts is not None:
-            oracle, known = self._facts.oracle(card.question), "By the facts found alone: "
+        known = self._facts
+        oracle = self.knowledge.oracle if known is None else known.oracle(card.question)
         verdicts = list(oracle.license_many(reading.claims))
         labels = {verdict.label for verdict in verdicts}
         if len(labels) > 1:
@@ -70,8 +69,17 @@ class GraphRag:
         gold = GOLD_OF_LABEL[verdicts[0].label]
         return Answer(
             pred=_OPPOSITE[gold] if reading.inverted else gold,
-            raw=known + self.knowledge.words.proof(verdicts[0]),
+            raw=self._reason(verdicts[0]),
         )
+
+    def _reason(self, verdict: Verdict) -> str:
+        words = self.knowledge.words
+        if self._facts is not None and verdict.label == "U":
+            # A proof of absence tells what the graph holds instead; that was not found.
+            return (
+                f"The facts found neither entail nor contradict this: {words.fact(verdict.claim)}"
+            )
+        return words.proof(verdict)
 
     def _ambiguous(self, verdicts: list[Verdict]) -> str:
         words = self.knowledge.words
