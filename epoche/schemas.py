@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RECORDS = ("card", "result", "manifest", "metrics", "question")
+RECORDS = ("card", "result", "manifest", "metrics", "question", "chunk")
 
 
 def schema(record: str) -> str:
@@ -40,5 +40,6 @@ def _types() -> tuple[type, ...]:
     from eval.metrics.record import MetricsReport
     from eval.ranking.questions import Question
     from eval.result import Result
+    from kg.text.chunks import Chunk
 
-    return Card, Result, RunManifest, MetricsReport, Question
+    return Card, Result, RunManifest, MetricsReport, Question, Chunk

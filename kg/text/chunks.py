@@ -12,7 +12,8 @@ class Chunk(msgspec.Struct, frozen=True):
 
     ``metadata`` of chunks made here: ``document`` (the slug), ``filename`` (the base name),
     ``section`` (the nearest heading), ``section_path`` (the headings from the top to it),
-    ``section_id`` (``document#key``), ``page_numbers`` (of PDF only). Other keys are kept.
+    ``section_id`` (``document#key``), ``page_numbers`` (of PDF only), ``language`` (where the
+    document declares it). Other keys are kept.
     """
 
     id: str

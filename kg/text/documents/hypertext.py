@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 MAX_TAGS = 500_000
 """A page with more is refused; each costs about a kilobyte of memory."""
 
+MAX_INDENT = 20
+"""Lists inside each other that are shown by indentation; deeper ones stand where the last do."""
+
 _DROPPED = frozenset(
     words_of("script style template noscript head nav svg iframe object select button datalist")
 )
@@ -28,6 +32,11 @@ _BLOCKS = frozenset(
 )
 _GATHERING = frozenset(words_of("ul ol dl table"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_ENCODING = re.compile(
+    r"utf-(?:8|16|32).*|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|shift_jis\w*|euc_\w+|gb\w+|big5\w*"
+    r"|iso2022_\w+|tis-620"
+)
+"""Of pages, as Python calls them; it knows others too, which decode no text or run escapes."""
 _SPACE = re.compile(r"\s+")
 _OPENS_TAG = re.compile(r"<[A-Za-z/!?]")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?=[-_]|$)")
@@ -42,21 +51,35 @@ def read_html(data: bytes, where: str) -> Content:
     Raises:
         DocumentError: as ``decoded``, or there are more than ``MAX_TAGS`` tags.
     """
+    soup = _parsed(decoded(data, where, _declared_encoding(data, where)), where)
+    root = soup.find("html")
+    found = _LANGUAGE.match(str(root.get("lang", ""))) if root is not None else None
+    return Content(list(_blocks(soup)), found[0].lower() if found else "")
+
+
+def _declared_encoding(data: bytes, where: str) -> str:
+    """The encoding a page names in its ``meta`` element; empty where it names none.
+
+    Raises:
+        DocumentError: no page is written in that.
+    """
     from bs4.dammit import EncodingDetector
 
-    declared = EncodingDetector.find_declared_encoding(data, is_html=True) or ""
+    declared = EncodingDetector.find_declared_encoding(data, is_html=True)
+    if not declared:
+        return ""
     try:
-        text = decoded(data, where, declared)
-    except LookupError as error:
+        name = codecs.lookup(declared).name
+    except (LookupError, ValueError):
+        name = ""
+    if not _ENCODING.fullmatch(name):
         raise DocumentError(
             f"the page declares an unknown encoding: {declared}",
             where=where,
             hint="Convert it to UTF-8.",
-        ) from error
-    soup = _parsed(text, where)
-    root = soup.find("html")
-    found = _LANGUAGE.match(str(root.get("lang", ""))) if root is not None else None
-    return Content(list(_blocks(soup)), found[0].lower() if found else "")
+        )
+    # Whoever could read the declaration byte by byte did not read UTF-16 (the HTML standard).
+    return "" if name.startswith(("utf-16", "utf-32")) else name
 
 
 def html_text(markup: str, where: str) -> str:
@@ -145,7 +168,7 @@ def _blocks(soup: BeautifulSoup) -> Iterator[Block]:
                 yield from heading(level, text)
                 level = 0
             elif text and lists:
-                indent = "  " * (len(lists) - 1)
+                indent = "  " * min(len(lists) - 1, MAX_INDENT)
                 lines.append(indent + marker + text)
                 marker = ""
             else:

@@ -138,6 +138,9 @@ def test_encodings_that_say_what_they_are(tmp_path: Path, data: bytes) -> None:
 def test_html_may_declare_its_encoding(tmp_path: Path) -> None:
     page = '<meta charset="iso-8859-1"><p>é</p>'.encode("latin-1")
     assert shown(read(tmp_path, "a.html", page)) == ["é"]
+    japanese = '<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><p>川'
+    assert shown(read(tmp_path, "b.html", japanese.encode("shift_jis"))) == ["川"]
+    assert shown(read(tmp_path, "c.html", '<meta charset="utf-16"><p>é')) == ["é"]
 
 
 def test_plain_text(tmp_path: Path) -> None:
