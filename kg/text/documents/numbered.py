@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kg.text.documents.document import Heading
 from kg.text.normaliser import mend
 from kg.text.sections.heading import SectionLabel, parse_heading
@@ -9,6 +11,7 @@ from kg.text.sections.heading import SectionLabel, parse_heading
 MAX_LINE = 100
 """Characters a line may have and still be taken for a heading."""
 _ENDS_A_SENTENCE = (".", ",", ";", ":", "?", "!")
+_ENDS_IN_A_PAGE = re.compile(r"(?:\s|[.…·_]{2})(?:\d{1,4}|[ivxl]{1,6})$")
 
 
 class NumberedHeadings:
@@ -16,8 +19,9 @@ class NumberedHeadings:
 
     A line is a heading when it bears a section number followed by a title (or a word such as
     *Chapter* before it), is at most ``MAX_LINE`` characters long, its title begins with no small
-    letter and ends in no punctuation; and when the numbers rise: it comes after the last heading
-    found, and in the same chapter or the next. So "1. Open the file" in chapter 3 is none.
+    letter and ends in no punctuation and no number of its own, as lines of a table of contents do;
+    and when the numbers rise: it comes after the last heading found, and in the same chapter or
+    the next. So "1. Open the file" in chapter 3 is none.
     """
 
     def __init__(self) -> None:
@@ -54,6 +58,7 @@ def _is_titled(label: SectionLabel, text: str) -> bool:
         and not first.islower()
         and not label.title.endswith(_ENDS_A_SENTENCE)
         and not text.endswith(_ENDS_A_SENTENCE)
+        and not _ENDS_IN_A_PAGE.search(text)
     )
 
 

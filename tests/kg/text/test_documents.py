@@ -211,6 +211,29 @@ def test_numbered_lines_are_headings_of_a_pdf_without_an_outline(tmp_path: Path)
     )
 
 
+def test_a_table_of_contents_holds_no_headings(tmp_path: Path) -> None:
+    contents = [
+        "Contents",
+        "1 Storage ..... 2",
+        "1.1 Pages . . . 3",
+        "2 Trees 4",
+        "A Tables......vii",
+    ]
+    pages = [
+        contents,
+        ["1 Storage", "Disks are slow."],
+        ["1.1 Pages", "So."],
+        ["2 Trees", "Quick."],
+    ]
+    document = read(tmp_path, "a.pdf", pdf(pages))
+    headings = [block for block in document.blocks if isinstance(block, Heading)]
+    assert headings == [
+        Heading(1, "1 Storage", 2),
+        Heading(2, "1.1 Pages", 3),
+        Heading(1, "2 Trees", 4),
+    ]
+
+
 def test_running_heads_and_page_numbers_go(tmp_path: Path) -> None:
     said = ["alpha", "beta", "gamma", "delta", "epsilon"]
     pages = [[f"The book - {n}", f"Word {word}", f"- {n} -"] for n, word in enumerate(said, 1)]
