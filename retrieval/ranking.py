@@ -52,16 +52,12 @@ class Ranked(ABC):
         """
         import numpy as np
 
-        order = np.argsort(-scores, kind="stable")
-        allowed = None if chunks is None else frozenset(chunks)
-        found: dict[str, float] = {}
-        for place in order.tolist():
-            score = float(scores[place])
-            if len(found) >= pool_size or (above is not None and score <= above):
-                break
-            if allowed is None or self.ids[place] in allowed:
-                found[self.ids[place]] = score
-        return found
+        places = np.arange(len(scores)) if above is None else np.flatnonzero(scores > above)
+        if chunks is not None:
+            allowed = frozenset(chunks)
+            places = np.array([n for n in places.tolist() if self.ids[n] in allowed], dtype=int)
+        best = places[np.argsort(-scores[places], kind="stable")][: max(pool_size, 0)]
+        return {self.ids[place]: float(scores[place]) for place in best.tolist()}
 
 
 def best_of(
