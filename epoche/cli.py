@@ -28,6 +28,7 @@ from eval.ranking.measure_retrieval import main as measure_retrieval
 from eval.run_epistemic_tests import main as evaluate
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
+from kg.analyze_query import analyze_command
 from kg.base.console import guarded, say_json
 from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
@@ -91,6 +92,7 @@ _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("extract", extract_triples, "Triples read off a run by a model, checked by shapes."),
     ("export", export_graph, "A run's concepts as SKOS, with shapes and words for cards."),
     ("inspect", inspect_command, "Counts, coverage, violations; or what a run holds."),
+    ("analyze", analyze_command, "What a question touches, and how hard that makes it."),
 )
 for _name, _main, _short_help in _GRAPH_STAGES:
     graph_app.command(_name, short_help=_short_help)(guarded(_main))

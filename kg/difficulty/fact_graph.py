@@ -19,11 +19,11 @@ step of every dimension.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kg.difficulty.features import LONGEST_HOP, QueryFeatures
-from kg.index import Index
+from kg.index import Index, Triple
 
 MAX_HOPS = 3
 """Longest path looked for. A pair farther apart counts as unconnected."""
@@ -128,6 +128,20 @@ class FactGraph:
             if way is not None
         ]
         return FactSubgraph(features, dict(zip(asked, near, strict=True)), ways)
+
+    def facts_of(self, found: FactSubgraph) -> Iterator[Triple]:
+        """The facts of a subgraph, each once: those between its nodes that it was read from."""
+        pairs = {(node, near): None for node, around in found.around.items() for near in around}
+        for way in found.ways:
+            pairs.update(dict.fromkeys(itertools.pairwise(way)))
+        facts = {
+            (s, p, o): None
+            for one, two in pairs
+            for s, o in ((one, two), (two, one))
+            for p in self._predicates
+            if self._index.has(s, p, o)
+        }
+        yield from facts
 
     def _links(self, predicate: int) -> bool:
         subjects = self._index.subjects_of(predicate)

@@ -84,43 +84,32 @@ def features_of(
         docs: a node's sources.
     """
     nodes = [node for node in dict.fromkeys(query_nodes) if node in graph]
-    subgraph = subgraph_of(graph, nodes)
-    sources = docs if callable(docs) else lambda node: docs.get(node, ())
-    # The subgraph holds a shortest path for each pair, so hops inside are those of the graph.
-    lengths = [
-        len(found[other]) - 1 if other in found else None
-        for i, node in enumerate(nodes)
-        for found in [shortest_paths(subgraph, node, nodes[i + 1 :])]
-        for other in nodes[i + 1 :]
-    ]
-    return features_from(
-        subgraph,
-        query_node_count=len(nodes),
-        lengths=lengths,
-        doc_count=len({source for node in subgraph for source in sources(node)}),
-    )
+    return features_within(subgraph_of(graph, nodes), nodes, docs)
 
 
-def features_from(
+def features_within(
     subgraph: Mapping[Node, Collection[Node]],
-    *,
-    query_node_count: int,
-    lengths: Sequence[int | None],
-    doc_count: int,
+    asked: Sequence[Node],
+    docs: Mapping[Node, Iterable[Hashable]] | Callable[[Node], Iterable[Hashable]],
 ) -> QueryFeatures:
-    """The features of a subgraph already at hand.
+    """The features of a question whose subgraph is at hand.
 
     Args:
-        subgraph: node → neighbours, both inside.
-        query_node_count: how many of them the question names.
-        lengths: hops for each pair of question nodes, None for a pair without a path.
-        doc_count: distinct sources of its nodes.
+        subgraph: what ``subgraph_of`` made: node → neighbours, both inside.
+        asked: the question's nodes, each once, all of them inside.
+        docs: a node's sources.
     """
+    # The subgraph holds a shortest path for each pair, so hops inside are those of the graph.
+    lengths: list[int | None] = []
+    for i, node in enumerate(asked):
+        ways = shortest_paths(subgraph, node, asked[i + 1 :])
+        lengths += [len(ways[end]) - 1 if end in ways else None for end in asked[i + 1 :]]
     longest = max([LONGEST_HOP, *(hops for hops in lengths if hops is not None)])
     hops = [longest if length is None else length for length in lengths]
     degrees = [len(near) for near in subgraph.values()]
+    sources = docs if callable(docs) else lambda node: docs.get(node, ())
     return QueryFeatures(
-        query_node_count=query_node_count,
+        query_node_count=len(asked),
         max_path_length=max(hops, default=0),
         avg_path_length=sum(hops) / len(hops) if hops else 0.0,
         component_count=components(subgraph),
@@ -128,7 +117,7 @@ def features_from(
         max_degree=max(degrees, default=0),
         subgraph_node_count=len(degrees),
         subgraph_edge_count=sum(degrees) // 2,
-        doc_count=doc_count,
+        doc_count=len({source for node in subgraph for source in sources(node)}),
     )
 
 

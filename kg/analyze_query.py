@@ -1,0 +1,72 @@
+"""``epoche kg analyze``: what a question touches in a graph, and how hard that makes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg.base.console import run_script, say, say_json
+from kg.base.options import DomainName
+
+
+def analyze_command(
+    question: Annotated[str, typer.Argument(help="The question, in words.")],
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", help="Run that `epoche kg build` made, or a folder of runs."),
+    ] = None,
+    domain: DomainName = None,
+    kg: Annotated[
+        list[Path] | None,
+        typer.Option("--kg", help="Graph file instead of a domain's; repeatable."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write there instead of printing.")] = None,
+) -> None:
+    """Prints as JSON: matched nodes, features, five dimensions, score, level, subgraph."""
+    # Loaded here, so that `epoche --help` stays quick.
+    import msgspec
+
+    from kg.base.errors import SettingError
+    from kg.base.files import check_output, to_json_bytes, write_text_atomic
+    from kg.difficulty.analysis import analyze_in_facts, analyze_in_run
+    from kg.difficulty.fact_graph import FactGraph
+    from kg.sayable import sayable_predicates
+
+    if (run is None) == (domain is None and not kg):
+        raise SettingError(
+            "one graph must be named" if run is None else "two graphs were named",
+            where="--run, --domain, --kg",
+            hint="Give --run for a text's concept graph, else --domain or --kg.",
+        )
+    if out is not None:
+        check_output(out, [*(kg or ())])
+    if run is not None:
+        from kg.text.run.folder import open_run
+
+        opened = open_run(run)
+        analysis = analyze_in_run(opened, question, opened.lookup())
+        source = {"run": opened.sha256}
+    else:
+        from kg.domain import adhoc_domain, load_domain
+        from kg.graph import Graph
+        from kg.words.labels import Labels
+
+        chosen = load_domain(domain) if domain is not None else adhoc_domain(list(kg or ()), [])
+        graph = Graph.load(list(kg) if kg else chosen.graph_files)
+        facts = FactGraph(graph.index, sayable_predicates(chosen, graph.index))
+        labels = Labels(graph, chosen.languages)
+        analysis = analyze_in_facts(facts, graph.index.terms, labels, question)
+        source = {"graph_sha256": graph.sha256}
+    row = {**msgspec.to_builtins(analysis), "source": source}
+    text = to_json_bytes(row, indent=2).decode()
+    if out is None:
+        say_json(text)
+    else:
+        write_text_atomic(out, text + "\n")
+        say(f"analysis written to {out}")
+
+
+if __name__ == "__main__":
+    run_script(analyze_command)
