@@ -16,6 +16,9 @@ from retrieval.ensemble import EnsembleRanker, Method
 from retrieval.protocol import Passage
 
 WHOLE = "ensemble"
+TUNED = "ensemble tuned"
+TUNED_TEXT = "hybrid tuned"
+"""``hybrid`` tuned alike: what tuning adds is not to be counted as what the graph adds."""
 TEXT_ALONE = frozenset({"bm25", "dense"})
 """Components that use neither the concept graph nor the section tree."""
 

@@ -70,16 +70,15 @@ class Gathering:
             for name in asked
         }
 
-    def with_either_walk(
+    def by_pagerank(
         self, components: Mapping[str, Rankings], questions: Sequence[Question]
-    ) -> list[dict[str, Rankings]]:
-        """The components, and the same with the concept graph walked by PageRank."""
+    ) -> dict[str, Rankings]:
+        """The components, with the concept graph walked by PageRank."""
         walked = self._ask("kg", questions, BY_PAGERANK, Choices(walk="ppr"))
-        exchanged = {
+        return {
             (BY_PAGERANK if name == "kg" else name): (walked if name == "kg" else part)
             for name, part in components.items()
         }
-        return [dict(components), exchanged]
 
     def alternatives(self, questions: Sequence[Question]) -> list[Alternative]:
         """The components that the graph and the sections decide, made otherwise."""

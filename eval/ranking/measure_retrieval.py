@@ -81,12 +81,12 @@ def main(
     differences against each baseline, Holm-adjusted; for questions without an answer, how often
     the best score is as high as for those with one. docs/retrieval.md says what each number means.
     """
-    from eval.ranking.ablation import WHOLE
+    from eval.ranking.ablation import TUNED, TUNED_TEXT, WHOLE
     from eval.ranking.gathering import Gathering
     from eval.ranking.measuring import Plan, measure, question_set
     from eval.ranking.outputs import METRICS, contents
     from eval.ranking.questions import of_split, read_questions
-    from eval.ranking.record import Corpus
+    from eval.ranking.record import Ablation, Corpus
     from eval.ranking.words import spoken, table
     from kg.base.files import check_output, sha256_file, write_files_atomic
     from kg.text.run.folder import open_run
@@ -109,11 +109,16 @@ def main(
     if ablate or tune:
         names += [*gathering.parts(WHOLE), WHOLE]
     found = gathering.rankings(names, asked)
-    tuning = None
+    ablations: list[tuple[Ablation, Rankings]] = []
+    tuning: dict[str, Tuning] = {}
     if tune:
-        tuning, tuned = _tuned(gathering, of_split(labelled, "dev", questions), asked, found)
-        found[tuned.name] = tuned
-    ablations = _ablations(gathering, other, asked, found) if ablate else []
+        dev = of_split(labelled, "dev", questions)
+        tuning, tuned = _tuned(gathering, dev, asked, found)
+        found |= tuned
+        told_apart = Ablation(TUNED, TUNED_TEXT, "What does the graph add where both are tuned?")
+        ablations.append((told_apart, tuned[TUNED_TEXT]))
+    if ablate:
+        ablations += _ablations(gathering, other, asked, found)
     report = measure(
         asked,
         found,
@@ -126,7 +131,7 @@ def main(
         ablations=ablations,
         tuning=tuning,
     )
-    varied = {rankings.name: rankings for _, rankings in ablations}
+    varied = {one.name: one for _, one in ablations if one.name not in found}
     write_files_atomic(contents(out, report, asked, found, varied))
     _print(table(report))
     for line in spoken(report):
@@ -140,22 +145,39 @@ def _tuned(
     dev: Sequence[Question],
     asked: Sequence[Question],
     found: Mapping[str, Rankings],
-) -> tuple[Tuning, Rankings]:
-    """What was chosen on the dev questions, and what the ensemble then finds for those asked."""
-    from eval.ranking.ablation import WHOLE, Fuser
+) -> tuple[dict[str, Tuning], dict[str, Rankings]]:
+    """What was chosen on dev for the ensemble and for hybrid, and what both find for those asked.
+
+    Raises:
+        RecordError: no dev question has gold.
+    """
+    from eval.ranking.ablation import TUNED, TUNED_TEXT, WHOLE, Fuser
     from eval.ranking.tuning import tune
 
-    components = gathering.parts(WHOLE)
-    tuning = tune(
-        Fuser(gathering.passages, dev),
-        gathering.with_either_walk(gathering.rankings(components, dev), dev),
-        lambda tried: progress(tried, what="settings", total=len(tried)),
-    )
-    sets = gathering.with_either_walk({name: found[name] for name in components}, asked)
-    parts = next(list(one.values()) for one in sets if tuple(one) == tuning.components)
+    parts = gathering.parts(WHOLE)
+    on_dev = gathering.rankings(parts, dev)
     fuser = Fuser(gathering.passages, asked)
-    method: Method = "linear" if tuning.fusion == "linear" else "rrf"
-    return tuning, fuser.fuse(parts, f"{WHOLE} tuned", tuning.weights, method)
+    tuning: dict[str, Tuning] = {}
+    rankings: dict[str, Rankings] = {}
+    for name, either_walk, names in (
+        (TUNED_TEXT, False, gathering.parts("hybrid")),
+        (TUNED, True, parts),
+    ):
+        sets = [{part: on_dev[part] for part in names}]
+        sets_asked = [{part: found[part] for part in names}]
+        if either_walk:
+            sets.append(gathering.by_pagerank(sets[0], dev))
+            sets_asked.append(gathering.by_pagerank(sets_asked[0], asked))
+        chosen = tune(
+            Fuser(gathering.passages, dev),
+            sets,
+            lambda tried: progress(tried, what="settings", total=len(tried)),
+        )
+        used = next(list(one.values()) for one in sets_asked if tuple(one) == chosen.components)
+        method: Method = "linear" if chosen.fusion == "linear" else "rrf"
+        tuning[name] = chosen
+        rankings[name] = fuser.fuse(used, name, chosen.weights, method)
+    return tuning, rankings
 
 
 def _ablations(

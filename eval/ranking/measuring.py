@@ -53,7 +53,7 @@ def measure(
     asked: QuestionSet,
     plan: Plan,
     ablations: Sequence[tuple[Ablation, Rankings]] = (),
-    tuning: Tuning | None = None,
+    tuning: Mapping[str, Tuning] | None = None,
     depth: int = DEPTH,
 ) -> RetrievalReport:
     """Measures retrievers and holds each against every baseline.
@@ -66,10 +66,10 @@ def measure(
         asked: what was asked, for the record.
         plan: resamples, seed, confidence.
         ablations: what is compared, and the rankings of the second of each.
-        tuning: how weights were chosen, for the record.
+        tuning: how things were tuned, by name, for the record.
         depth: chunks taken of each ranking, for the record.
     """
-    variants = {rankings.name: rankings for _, rankings in ablations}
+    variants = {one.name: one for _, one in ablations if one.name not in retrievers}
     draws = Draws(len(questions), plan.resamples, plan.seed)
     samples = Samples(questions, {**retrievers, **variants}, draws, plan.confidence)
     compared = compare(samples, list(_pairs(retrievers, baselines)))
@@ -95,7 +95,7 @@ def measure(
         variants={name: samples.measured(name) for name in variants},
         ablations=tuple(one for one, _ in ablations),
         ablation_comparisons=ablated,
-        tuning=tuning,
+        tuning=dict(tuning or {}),
         notes=tuple(_notes(asked, compared, plan)),
     )
 

@@ -137,5 +137,6 @@ class RetrievalReport(msgspec.Struct, frozen=True, kw_only=True):
     variants: dict[str, Measured] = {}
     ablations: tuple[Ablation, ...] = ()
     ablation_comparisons: tuple[Difference, ...] = ()
-    tuning: Tuning | None = None
+    tuning: dict[str, Tuning] = {}
+    """By the name of what was tuned."""
     notes: tuple[str, ...] = ()

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, get_args
 
-import numpy as np
-
 from eval.ranking.ablation import Fuser
 from eval.ranking.measures import HEADLINE, MEASURES, per_question
 from eval.ranking.rankings import Rankings
 from eval.ranking.record import Tuning
+from kg.base.errors import RecordError
 from retrieval.ensemble import Method
 
 STEPS = 5
@@ -43,16 +42,26 @@ def tune(
     the first set of components.
 
     Args:
-        fuser: over the dev questions; at least one has gold.
+        fuser: over the dev questions.
         sets: of components, by name; all of one size, which is at least one.
         watched: passes the settings to try through; shows progress.
+
+    Raises:
+        RecordError: no question has gold.
     """
+    # Unanswerable questions have no value, so nothing is fused for them.
+    fuser = Fuser(fuser.passages, [one for one in fuser.questions if one.answerable], fuser.depth)
+
+    if not fuser.questions:
+        raise RecordError(
+            "no dev question has gold", where="--tune", hint="There is nothing to tune on."
+        )
 
     def value(setting: Setting) -> float:
         parts = list(sets[setting.components].values())
         fused = fuser.fuse(parts, "tuned", _weights(setting), setting.method)
         scores = per_question(fused, fuser.questions)
-        return float(np.nanmean(scores[:, MEASURES.index(HEADLINE)]))
+        return float(scores[:, MEASURES.index(HEADLINE)].mean())
 
     tried = list(settings(len(sets[0]), len(sets)))
     best, chosen = -1.0, tried[0]
@@ -63,7 +72,7 @@ def tune(
     equal = Setting((1,) * len(sets[0]), "rrf", 0)
     return Tuning(
         measure=HEADLINE,
-        n=sum(question.answerable for question in fuser.questions),
+        n=len(fuser.questions),
         tried=len(tried),
         components=tuple(sets[chosen.components]),
         weights=_weights(chosen),

@@ -47,8 +47,7 @@ def spoken(report: RetrievalReport) -> Iterator[str]:
             here = one.group == ALL and one.measure == HEADLINE
             if here and pair == (ablation.first, ablation.second):
                 yield f"{ablation.question} {verdict(one)}"
-    if report.tuning is not None:
-        yield tuned(report)
+    yield from tuned(report)
     yield from (f"note: {note}" for note in report.notes)
 
 
@@ -74,19 +73,18 @@ def verdict(one: Difference) -> str:
     return f"{one.measure}: the data cannot tell; {found}."
 
 
-def tuned(report: RetrievalReport) -> str:
-    """Which weights were chosen, and what they are worth on dev."""
-    one = report.tuning
-    if one is None:
-        return ""
-    weights = ", ".join(
-        f"{plain(name)} {weight:g}"
-        for name, weight in zip(one.components, one.weights, strict=True)
-    )
-    return (
-        f"Tuned on {one.n} dev questions, {one.tried} settings tried: {weights}, fused by "
-        f"{one.fusion}; {one.measure} there {one.value:.3f}, untuned {one.value_untuned:.3f}."
-    )
+def tuned(report: RetrievalReport) -> Iterator[str]:
+    """What was chosen on dev, and what it is worth there."""
+    for name, one in report.tuning.items():
+        weights = ", ".join(
+            f"{plain(part)} {weight:g}"
+            for part, weight in zip(one.components, one.weights, strict=True)
+        )
+        yield (
+            f"{plain(name)}, chosen on {one.n} dev questions among {one.tried} settings: "
+            f"{weights}, fused by {one.fusion}; {one.measure} there {one.value:.3f}, untuned "
+            f"{one.value_untuned:.3f}."
+        )
 
 
 def markdown(report: RetrievalReport) -> str:
@@ -136,8 +134,8 @@ def _page(report: RetrievalReport) -> Iterator[str]:
                 for one in report.ablation_comparisons
                 if one.group == ALL and (one.first, one.second) == pair
             )
-    if report.tuning is not None:
-        yield from ("", "## Tuning", "", tuned(report))
+    if report.tuning:
+        yield from ("", "## Tuning", "", *(f"- {line}" for line in tuned(report)))
     if report.notes:
         yield from ("", "## Notes", "", *(f"- {note}" for note in report.notes))
 
