@@ -1,4 +1,4 @@
-"""Retrieval over the section tree: chunks of the right sections, ties settled by another retriever."""
+"""Retrieval over the section tree: the right sections, ties settled by another retriever."""
 
 from __future__ import annotations
 

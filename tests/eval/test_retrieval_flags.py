@@ -1,0 +1,274 @@
+"""Retrieval by flag: rag over a run or recorded searches, graph_rag licensed on retrieved facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from cards.card import CardView
+from eval.answers import read_answer
+from eval.manifest import read_manifest
+from eval.registry import make_systems
+from eval.result import read_results
+from eval.retrieved_facts import is_rule
+from eval.runner import run
+from eval.system import System, SystemOptions
+from eval.systems.graph_rag import GraphRag
+from kg.base.errors import CardSetMismatchError, MissingFileError, RunFolderError, SettingError
+from kg.claims import Claim
+from kg.embedding.lexical import lexical_embedder
+from kg.knowledge import KnowledgeBase
+from kg.terms import OWL, RDF_TYPE, RDFS
+from kg.text.canonical.verifier import RuleVerifier
+from kg.text.keywords.statistical import Yake
+from kg.text.run.pipeline import BuildPlan, build
+from retrieval.web_results import FrozenQuery, append_frozen, cleaned, query_sha256
+
+BOOK = """# 1 Rivers
+
+The Main is a river. It rises in Franconia, and the Main flows into the Rhine at Mainz.
+
+# 2 Seas
+
+The Rhine flows into the North Sea. The Elbe does not flow into the Rhine.
+"""
+ASKED = {
+    "Does the Main flow into the Rhine?": "YES",
+    "Does the Elbe flow into the Rhine?": "NO",
+    "Does the Danube flow into the Rhine?": "UNKNOWN",
+}
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("book")
+    (folder / "rivers.md").write_text(BOOK)
+    plan = BuildPlan(documents=(folder / "rivers.md",), out=folder / "run")
+    build(plan, Yake(), RuleVerifier(), lexical_embedder())
+    return folder / "run"
+
+
+def opened(name: str, options: SystemOptions | None = None, **settings: str) -> System:
+    (made,) = make_systems(name, replace(options or SystemOptions(), settings=settings))
+    assert isinstance(made, System)
+    return made
+
+
+def preds(system: System) -> dict[str, str]:
+    return {
+        question: read_answer(system.answer(CardView((), (), question)))[0].pred
+        for question in ASKED
+    }
+
+
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid", "kg", "section_tree", "ensemble"])
+def test_rag_reads_the_sentences_of_a_runs_chunks(retriever: str, book: Path) -> None:
+    model = {"embedder": "lexical"} if retriever in ("hybrid", "ensemble") else {}
+    system = opened("rag", run=str(book), passages="chunk", retriever=retriever, **model)
+    assert preds(system) == ASKED
+    answer = system.answer(CardView((), (), next(iter(ASKED))))
+    assert "the Main flows into the Rhine at Mainz." in str(answer)
+    assert "The Rhine flows into the North Sea" not in str(answer), "one sentence, not the chunk"
+
+
+def test_the_manifest_names_run_and_retriever(book: Path) -> None:
+    settings = {"retriever": "ensemble", "embedder": "lexical", "weights": "dense=0,kg=2"}
+    system = opened("rag", run=str(book), fusion="linear", walk="ppr", **settings)
+    params = system.params()
+    assert params["passages"] == "chunk", "implied by the run"
+    assert len(params["run_sha256"]) == 64
+    assert "graph_sha256" not in params
+    retriever = params["retriever"]
+    assert (retriever["name"], retriever["method"]) == ("ensemble", "linear")
+    assert [part["name"] for part in retriever["retrievers"]] == ["bm25", "kg", "section_tree"]
+    assert retriever["weights"] == [0.25, 0.5, 0.25]
+    assert retriever["retrievers"][1]["mode"] == "ppr"
+    assert str(book) not in str(params), "never the path"
+
+
+def test_another_run_is_not_resumed(book: Path, tmp_path: Path, card_file: object) -> None:
+    cards = card_file(3)  # type: ignore[operator]
+    out = tmp_path / "r.jsonl"
+
+    def ask(folder: Path) -> None:
+        run(cards, [opened("rag", run=str(folder))], out, asked_as="rag")
+
+    ask(book)
+    assert read_manifest(tmp_path / "r.manifest.json").graph_sha256 is None
+    before = out.read_bytes()
+    ask(book)
+    assert out.read_bytes() == before
+    (tmp_path / "other.md").write_text(BOOK.replace("Mainz", "Mayence"))
+    plan = BuildPlan(documents=(tmp_path / "other.md",), out=tmp_path / "run")
+    build(plan, Yake(), RuleVerifier(), lexical_embedder())
+    with pytest.raises(CardSetMismatchError, match="params"):
+        ask(tmp_path / "run")
+
+
+def test_rag_reads_recorded_searches_and_fails_where_none_was_recorded(
+    tmp_path: Path, card_file: object
+) -> None:
+    frozen = tmp_path / "web.jsonl"
+    page = (
+        "The Main",
+        "https://example.org/main",
+        "The Main is long. The Main flows into the Rhine.",
+    )
+    for question in list(ASKED)[:2]:
+        results = cleaned([page]) if "Main" in question else ()
+        row = FrozenQuery(
+            question, query_sha256(question), "2026-01-01T00:00:00+00:00", (), results
+        )
+        append_frozen(frozen, row)
+    system = opened("rag", frozen=str(frozen))
+    assert system.params()["passages"] == "web"
+    assert len(system.params()["frozen_sha256"]) == 64
+    yes, nothing, _ = ASKED
+    assert read_answer(system.answer(CardView((), (), yes)))[0].pred == "YES"
+    assert read_answer(system.answer(CardView((), (), nothing)))[0].pred == "UNKNOWN"
+    out = tmp_path / "r.jsonl"
+    run(card_file(2), [system], out, asked_as="rag")  # type: ignore[operator]
+    rows = list(read_results(out))
+    assert {row.pred for row in rows} == {"ERROR"}, "not recorded is not an abstention"
+    assert "was recorded" in str(rows[0].error)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"passages": "chunk"},
+        {"passages": "web"},
+        {"run": "RUN", "passages": "fact"},
+        {"run": "RUN", "frozen": "x.jsonl"},
+        {"retriever": "kg"},
+        {"retriever": "ensemble"},
+        {"run": "RUN", "retriever": "web"},
+        {"run": "RUN", "walk": "ppr"},
+        {"run": "RUN", "retriever": "kg", "walk": "dfs"},
+        {"run": "RUN", "retriever": "kg", "weights": "kg=1"},
+        {"run": "RUN", "retriever": "ensemble", "weights": "kg"},
+        {"run": "RUN", "retriever": "ensemble", "weights": "bm25=0,dense=0,kg=0,section_tree=0"},
+        {"run": "RUN", "retriever": "kg", "embedder": "lexical"},
+        {"weights": "bm25=1"},
+    ],
+)
+def test_settings_without_sense_or_effect_are_refused(settings: dict[str, str], book: Path) -> None:
+    told = {key: str(book) if value == "RUN" else value for key, value in settings.items()}
+    with pytest.raises(SettingError):
+        opened("rag", **told)
+
+
+def test_runs_and_files_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError):
+        opened("rag", run=str(tmp_path / "no"))
+    with pytest.raises(RunFolderError):
+        opened("rag", run=str(tmp_path))
+    with pytest.raises(MissingFileError):
+        opened("rag", frozen=str(tmp_path / "no.jsonl"))
+
+
+GRAPH = """
+@prefix : <urn:x:> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Water a owl:Class ; rdfs:label "water" .
+:River a owl:Class ; rdfs:label "river" ; rdfs:subClassOf :Water .
+:Sea a owl:Class ; rdfs:label "sea" ; rdfs:subClassOf :Water .
+:mouth a owl:ObjectProperty ; rdfs:label "flows into" .
+:receives a owl:ObjectProperty ; rdfs:label "receives" ; owl:inverseOf :mouth .
+:rhine a :River ; rdfs:label "Rhine" ; :mouth :north .
+:main a :River ; rdfs:label "Main" ; :mouth :rhine .
+:lahn a :River ; rdfs:label "Lahn" .
+:north a :Sea ; rdfs:label "North Sea" .
+:baltic a :Sea ; rdfs:label "Baltic Sea" .
+:no a owl:NegativePropertyAssertion ;
+    owl:sourceIndividual :lahn ; owl:assertionProperty :mouth ; owl:targetIndividual :north .
+"""
+SHAPES = """
+@prefix : <urn:x:> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+:OneMouth a sh:NodeShape ; sh:targetSubjectsOf :mouth ;
+    sh:property [ sh:path :mouth ; sh:maxCount 1 ; sh:class :Water ] .
+"""
+CLAIMS = {
+    "Does the Main flow into the Rhine?": "YES",
+    "Does the Rhine receive the Main?": "YES",
+    "Does the Main flow into the Baltic Sea?": "NO",
+    "Does the Lahn flow into the North Sea?": "NO",
+    "Does the Lahn flow into the Rhine?": "UNKNOWN",
+    "Does the Elbe sing?": "UNKNOWN",
+}
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> SystemOptions:
+    (tmp_path / "g.ttl").write_text(GRAPH)
+    (tmp_path / "s.ttl").write_text(SHAPES)
+    return SystemOptions(graph=(tmp_path / "g.ttl",), shapes=(tmp_path / "s.ttl",))
+
+
+def answered(system: System) -> dict[str, str]:
+    return {
+        question: read_answer(system.answer(CardView((), (), question)))[0].pred
+        for question in CLAIMS
+    }
+
+
+@pytest.mark.parametrize("retriever", ["bm25", "dense", "hybrid"])
+def test_graph_rag_knows_what_it_retrieved_and_the_rules(
+    retriever: str, options: SystemOptions
+) -> None:
+    model = {} if retriever == "bm25" else {"embedder": "lexical"}
+    told = {"retriever": retriever, "top_k": "99", **model}
+    system = opened("graph_rag", options, **told)
+    if retriever == "bm25":
+        # BM25 never finds a fact that shares no word with the question; these need none.
+        assert answered(system) == CLAIMS
+    else:
+        assert answered(system) == answered(opened("graph_rag", options)) == CLAIMS
+    assert system.params()["retriever"]["name"] == retriever
+    assert system.params()["top_k"] == 99
+
+
+def test_what_was_not_retrieved_is_not_known(options: SystemOptions) -> None:
+    """With one fact each question has what is nearest to its words, and no more."""
+    system = opened("graph_rag", options, retriever="bm25", top_k="1")
+    found = answered(system)
+    assert found["Does the Main flow into the Rhine?"] == "YES"
+    assert found["Does the Lahn flow into the North Sea?"] == "NO", "the denial itself"
+    assert found["Does the Main flow into the Baltic Sea?"] == "UNKNOWN", "its mouth was not found"
+    whole = answered(opened("graph_rag", options))
+    assert all(pred in ("UNKNOWN", whole[question]) for question, pred in found.items())
+    answer = read_answer(system.answer(CardView((), (), list(CLAIMS)[2])))[0]
+    assert answer.raw.startswith("The facts found neither entail nor contradict this: ")
+    assert "Rhine" not in answer.raw, "what was not found is not told either"
+
+
+def test_fewer_facts_never_turn_an_answer_round(options: SystemOptions) -> None:
+    """Shapes and axioms are all there, so less knowledge means more UNKNOWN and nothing else."""
+    whole = answered(opened("graph_rag", options))
+    for top_k in range(1, 9):
+        found = answered(opened("graph_rag", options, retriever="bm25", top_k=str(top_k)))
+        assert all(pred in ("UNKNOWN", whole[question]) for question, pred in found.items())
+
+
+def test_without_a_retriever_nothing_changes(options: SystemOptions) -> None:
+    plain, named = opened("graph_rag", options), opened("graph_rag", options, retriever="none")
+    assert isinstance(plain, GraphRag)
+    assert plain.params() == named.params() == {"regime": "owl-rl", "unique_names": True}
+    for settings in ({"top_k": "5"}, {"retriever": "kg"}, {"retriever": "bm25", "embedder": "x"}):
+        with pytest.raises(SettingError):
+            opened("graph_rag", options, **settings)
+
+
+def test_rules_are_told_from_facts_denials_and_names(options: SystemOptions) -> None:
+    graph = KnowledgeBase.open(None, options.graph, options.shapes).graph
+    rules = {claim for claim in graph.claims() if is_rule(claim)}
+    assert Claim("urn:x:receives", OWL + "inverseOf", "urn:x:mouth") in rules
+    assert Claim("urn:x:River", RDFS + "subClassOf", "urn:x:Water") in rules
+    assert Claim("urn:x:River", RDF_TYPE, OWL + "Class") in rules
+    things = {f"urn:x:{name}" for name in ("rhine", "main", "lahn", "north", "baltic", "no")}
+    assert not [claim for claim in rules if claim.subj in things]
+    assert not [claim for claim in rules if claim.pred.endswith("label")]
