@@ -1,0 +1,196 @@
+"""`epoche kg analyze`: one record for texts and knowledge graphs; and the calibrated score."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from shipped import open_shipped
+
+from cards.difficulty import difficulty_of
+from cards.world import World
+from kg.analyze_query import analyze_command
+from kg.base.errors import SettingError
+from kg.claims import Claim
+from kg.difficulty.analysis import MAX_NODES, analyze_in_facts, analyze_in_run, named_entities
+from kg.difficulty.calibrated import MODEL_FILE, DifficultyModel, calibrated_score
+from kg.difficulty.features import QueryFeatures
+from kg.text.chunk import Chunk
+from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.run.folder import Run
+from kg.text.run.pipeline import BuildPlan, build
+
+BOOK = """# 1 Locks
+
+## 1.1 Two-phase locking
+
+A transaction takes a shared lock. Two-phase locking makes schedules serialisable.
+
+## 1.2 Deadlock
+
+A waits-for graph shows a deadlock. One transaction is the victim.
+
+# 2 Logs
+
+## 2.1 Write-ahead logging
+
+The log record goes to stable storage first.
+"""
+KEYWORDS = {
+    "book#1.1": ("transaction", "shared lock", "two-phase locking"),
+    "book#1.2": ("transaction", "deadlock", "waits-for graph"),
+    "book#2.1": ("log record", "stable storage"),
+}
+
+
+class Listed:
+    """Finds the keywords it was given."""
+
+    name = "listed"
+    failed = 0
+
+    def params(self) -> dict[str, object]:
+        return {"keywords": KEYWORDS}
+
+    def extract(self, chunks: list[Chunk], on_done: object) -> list[ChunkKeywords]:
+        return [ChunkKeywords(chunk.id, KEYWORDS.get(chunk.id, ())) for chunk in chunks]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("analysis")
+    (folder / "book.md").write_text(BOOK, encoding="utf-8")
+    plan = BuildPlan(documents=(folder / "book.md",), out=folder / "run", canonical=False)
+    return build(plan, Listed(), None, None)
+
+
+def test_a_question_about_a_text(run: Run) -> None:
+    found = analyze_in_run(run, "Can a shared lock end in deadlock?")
+    assert [node.name for node in found.matched] == ["shared lock", "deadlock"]
+    assert found.features is not None
+    # By way of "transaction", which both share a chunk with.
+    assert found.features.max_path_length == 2
+    assert [(node.id, node.asked) for node in found.nodes] == [
+        ("shared lock", True),
+        ("deadlock", True),
+        ("transaction", False),
+    ]
+    assert {(link.source, link.target, link.weight) for link in found.links} == {
+        ("shared lock", "transaction", 1),
+        ("deadlock", "transaction", 1),
+    }
+    assert found.features.doc_count == 2
+    assert found.score.level == "EASY"
+    assert found.calibrated is not None
+    assert 0 < found.calibrated.probability < 1
+
+    apart = analyze_in_run(run, "deadlock and stable storage")
+    assert apart.features is not None
+    assert (apart.features.component_count, apart.features.max_path_length) == (2, 3)
+
+
+def test_what_the_text_does_not_speak_of(run: Run) -> None:
+    found = analyze_in_run(run, "Who won the match?")
+    assert (found.score.level, found.features, found.calibrated) == ("UNANSWERABLE", None, None)
+    assert (found.matched, found.nodes, found.links) == ((), (), ())
+
+
+def test_a_card_and_its_question_have_one_difficulty() -> None:
+    rivers = open_shipped("rivers")
+    world = World(rivers)
+    base = "https://epoche.example/rivers"
+    for subject, question in (
+        ("inn", "Does the Inn flow into the Danube?"),
+        ("rhine", "Does the RHINE flow into the danube?"),
+    ):
+        found = analyze_in_facts(world.fact_graph, world.terms, rivers.labels, question)
+        claim = Claim(f"{base}/{subject}", f"{base}#flowsInto", f"{base}/danube")
+        level, read = difficulty_of(world.fact_graph, world.terms, claim)
+        assert found.score.level == level.upper()
+        assert msgspec.to_builtins(found.features) == read["features"]
+        assert found.calibrated is None
+        facts = {(link.source, link.predicate, link.target) for link in found.links}
+        assert all(rivers.graph.has(Claim(s, p, o)) for s, p, o in facts if p is not None)
+        assert len(facts) == len(found.links) > 0
+
+
+def test_names_in_a_question() -> None:
+    rivers = open_shipped("rivers")
+    world = World(rivers)
+
+    def named(text: str) -> list[str]:
+        found = named_entities(world.fact_graph, world.terms, rivers.labels, text)
+        return [rivers.labels.label(world.terms.text(node)) for node in found]
+
+    assert named("Does the North Sea lie beyond the Rhine? The Rhine!") == ["North Sea", "Rhine"]
+    # Classes and predicates bear names too, but are no entities; function words are no names.
+    assert named("is the river of the country in the system") == []
+    assert named("") == []
+    many = " ".join(rivers.labels.label(world.terms.text(s)) for s in world.graph.subjects_of(
+        world.id("https://epoche.example/rivers#flowsInto")))  # fmt: skip
+    found = analyze_in_facts(world.fact_graph, world.terms, rivers.labels, many)
+    assert len(found.matched) == MAX_NODES
+    assert found.left_out > 0
+
+
+def test_the_command_prints_json(run: Run, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "epoche", "kg", "analyze"]
+    done = subprocess.run(
+        [*command, "What is a deadlock?", "--run", str(run.folder)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    row = json.loads(done.stdout)
+    assert row["source"] == {"run": run.sha256}
+    assert [node["name"] for node in row["matched"]] == ["deadlock"]
+    assert set(row) == {
+        "question", "matched", "left_out", "features", "score", "calibrated", "nodes", "links",
+        "source",
+    }  # fmt: skip
+    graph = tmp_path / "g.ttl"
+    graph.write_text(
+        "@prefix : <http://x/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ':a :knows :b . :c :knows :b . :a rdfs:label "Ada" . :c rdfs:label "Cy \\u001b[2J" .\n'
+    )
+    analyze_command("Does Ada know Cy?", kg=[graph], out=tmp_path / "out.json")
+    row = json.loads((tmp_path / "out.json").read_text())
+    assert [node["name"] for node in row["matched"]] == ["Ada"]
+    for wrong in ({}, {"run": run.folder, "kg": [graph]}):
+        with pytest.raises(SettingError):
+            analyze_command("x", **wrong)  # type: ignore[arg-type]
+
+
+def features(**changes: float) -> QueryFeatures:
+    known = dict.fromkeys(QueryFeatures.__struct_fields__, 2) | {"query_node_count": 3}
+    return msgspec.convert(known | changes, QueryFeatures)
+
+
+def test_the_calibrated_score_is_its_formula_and_null_where_it_does_not_apply() -> None:
+    row = json.loads(MODEL_FILE.read_text(encoding="utf-8"))
+    asked = features(doc_count=40, max_path_length=3)
+    odds = row["intercept"] + sum(
+        term["weight"]
+        * (math.log1p(getattr(asked, term["feature"])) - term["mean"])
+        / term["scale"]
+        for term in row["terms"]
+    )
+    assert calibrated_score(asked) == pytest.approx(1 / (1 + math.exp(-odds)))
+    assert calibrated_score(features(query_node_count=0)) is None
+
+
+def test_the_shipped_model_says_what_it_was_fitted_on_and_what_it_was_worth() -> None:
+    model = msgspec.json.decode(MODEL_FILE.read_bytes(), type=DifficultyModel)
+    worth = model.out_of_fold
+    for name in ("brier", "brier_of_base_rate", "brier_less_base_rate", "auroc", "ece"):
+        assert worth[name]["low"] <= worth[name]["value"] <= worth[name]["high"]
+    assert worth["verdict"].startswith("predicts nothing") == (
+        worth["brier_less_base_rate"]["high"] >= 0 and worth["auroc"]["low"] <= 0.5
+    )
+    assert worth["questions"] > worth["missed"] > 0
+    assert {"questions_sha256", "chunks_sha256", "run_config", "bm25"} <= set(model.fitted_on)
+    # Far from it, it stays a probability.
+    assert 0 < model.probability(features(doc_count=10**6, max_degree=10**6)) < 1
