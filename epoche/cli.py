@@ -34,6 +34,7 @@ from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
+from reporting.plot_graph import main as plot_graph
 from retrieval.search_run import main as search_run
 from retrieval.search_web import main as search_web
 
@@ -93,6 +94,7 @@ _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("export", export_graph, "A run's concepts as SKOS, with shapes and words for cards."),
     ("inspect", inspect_command, "Counts, coverage, violations; or what a run holds."),
     ("analyze", analyze_command, "What a question touches, and how hard that makes it."),
+    ("plot", plot_graph, "A run, or a card's claim, as an interactive page."),
 )
 for _name, _main, _short_help in _GRAPH_STAGES:
     graph_app.command(_name, short_help=_short_help)(guarded(_main))

@@ -94,7 +94,7 @@ def render(
     env = environment()
     view = View(inputs.metrics)
     groups = GroupView(view)
-    script = _script()
+    code = script("report.js")
     scatter = view.scatter()
     near_misses, faithfulness = groups.near_misses(), groups.faithfulness()
     sections = [
@@ -159,19 +159,21 @@ def render(
         "card_count": f"{len(rows):,} cards",
         # The three that are not text: our own style and script, and JSON that `embed` made safe.
         "css": style(),
-        "script": Markup(script),  # noqa: S704  our own file
+        "script": Markup(code),  # noqa: S704  our own file
         "card_json": Markup(embed(card_data(list(rows)))),  # noqa: S704  escaped by `embed`
-        "script_hash": _content_hash(script),
+        "script_hash": content_hash(code),
     }
     return env.get_template("report.html.j2").render(context) + "\n"
 
 
-def _script() -> str:
-    source = resources.files("reporting") / "templates" / "report.js"
+def script(name: str) -> str:
+    """One of our own scripts."""
+    source = resources.files("reporting") / "templates" / name
     return source.read_text(encoding="utf-8")
 
 
-def _content_hash(text: str) -> str:
+def content_hash(text: str) -> str:
+    """The hash by which a page's policy lets a script run, and no other."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
