@@ -33,7 +33,7 @@ scored       = --cards '$(card_set)' --skip-other-cards --results $$(ls $(OUT)/*
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev setup-dense cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
+.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -116,6 +116,35 @@ audit: setup ## Can a baseline without the graph read the labels off the surface
 inspect: setup ## What is in a graph: predicates, homonyms, constraint coverage, violations
 	@$(EPOCHE) kg inspect $(source_flags)
 
+# -- documents: text → concept graph → retrieval, and cards made from the graph ----------------------
+
+CORPUS    := retrieval/corpora/keeping_data
+DOCS      ?= $(CORPUS)/book
+QUESTIONS ?= $(if $(filter $(CORPUS)/book,$(DOCS)),$(CORPUS)/questions.jsonl)
+TEXT      ?= $(OUT)/text
+EMBEDDER  ?= minilm
+text_run  := $(TEXT)/runs/$(basename $(notdir $(patsubst %/,%,$(firstword $(DOCS)))))
+text_kg   := $(TEXT)/graph/domain.toml
+
+text: kg-build $(if $(QUESTIONS),retrieval-eval) text-cards ## Documents to a graph, retrieval measured, cards from the graph answered by rag   [DOCS= QUESTIONS= NUM=]
+
+kg-build: setup-dense ## A concept graph and a section tree from documents   [DOCS= EMBEDDER=]
+	@$(EPOCHE) kg build $(DOCS) --embedder '$(EMBEDDER)' --out '$(text_run)'
+
+retrieval-eval: setup-dense ## Retrievers measured on labelled questions, with paired intervals   [QUESTIONS=]
+	@$(EPOCHE) retrieval eval --run '$(text_run)' --questions '$(QUESTIONS)' --retriever ensemble --ablate --seed $(SEED) --out '$(TEXT)/retrieval'
+
+text-cards: setup-dense ## Cards from the graph of the documents, answered from the documents by rag   [NUM=]
+	@$(EPOCHE) kg export --run '$(text_run)' --ttl '$(TEXT)/graph/concepts.ttl'
+	@$(EPOCHE) cards --domain '$(text_kg)' --num-per-type $(NUM) --seed $(SEED) --out '$(TEXT)/cards.jsonl'
+	@$(EPOCHE) audit '$(TEXT)/cards.jsonl' --domain '$(text_kg)' --seed $(SEED) --fail
+	@$(EPOCHE) eval --cards '$(TEXT)/cards.jsonl' --system rag --set 'run=$(text_run)' --set passages=chunk --set retriever=ensemble --if-stale set-aside --out '$(TEXT)/rag_results.jsonl'
+	@$(EPOCHE) eval --cards '$(TEXT)/cards.jsonl' --domain '$(text_kg)' --system graph_rag --if-stale set-aside --out '$(TEXT)/graph_rag_results.jsonl'
+	@$(EPOCHE) eval --cards '$(TEXT)/cards.jsonl' --system controls --seed $(SEED) --if-stale set-aside --out '$(TEXT)/controls_results.jsonl'
+	@$(EPOCHE) metrics --cards '$(TEXT)/cards.jsonl' --results '$(TEXT)'/*_results.jsonl --seed $(SEED) --out '$(TEXT)/metrics.json'
+	@$(EPOCHE) report --cards '$(TEXT)/cards.jsonl' --results '$(TEXT)'/*_results.jsonl --domain '$(text_kg)' --metrics '$(TEXT)/metrics.json' --out '$(TEXT)/report.html'
+	@echo "report: $(TEXT)/report.html"
+
 # -- for developers ------------------------------------------------------------------------------
 
 lint: setup-dev ## ruff and mypy, strict
@@ -141,4 +170,4 @@ clean-results: ## Delete what runs wrote, when told YES=1
 help: ## This list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls   one system"
-	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= EPOCHE_MODEL= EVAL_FLAGS= PYTHON="
+	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= PYTHON="
