@@ -52,7 +52,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     difficulty: Difficulty | None = None
     meta: dict[str, Any] = {}
     """``triples`` (the facts as claims, in order; a denied one under ``denied``), ``card_proof``
-    (the proof over facts and rules alone), ``hardness``, ``strategy`` …"""
+    (the proof over facts and rules alone), ``difficulty`` (what its level was read from),
+    ``hardness``, ``strategy`` …"""
     extra: dict[str, Any] = {}
 
     @property
