@@ -30,11 +30,11 @@ FRAGMENT_SHARE = Fraction(4, 5)
 
 _BEFORE = frozenset(
     words_of(
-        """the a an each every this these that those its their his her our no any one two another
-        both some several many all most other such same of in by with for from on under between
-        without through into after before as about against over than whose"""
+        """the a an each every this these its their his her our no any of in by with for from on
+        under between without through into after before as about against over than whose"""
     )
 )
+"""What stands before a name. Words that also stand for one ("another wrote") are not among them."""
 _AFTER = frozenset(
     words_of(
         """is are was were be been of in on at by with for and or nor that which who can may must
