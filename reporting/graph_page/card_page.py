@@ -146,7 +146,7 @@ def card_page(
         title=card.question,
         subtitle=f"card {plain(card.id)}" + (f" · {plain(card.kind)}" if card.kind else ""),
         lede=(
-            "The dashed line is what is asked; black lines are what the card states; the others "
+            "The dashed line is what is asked; strong lines are what the card states; the others "
             "stand in the graph.",
             *notes,
         ),

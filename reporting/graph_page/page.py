@@ -77,8 +77,11 @@ class Text(msgspec.Struct, frozen=True):
 class Hardness(msgspec.Struct, frozen=True):
     """How hard a question or claim is, and what that was read from."""
 
-    features: QueryFeatures
+    features: QueryFeatures | None
+    """None where the question names nothing in the graph."""
     score: DifficultyScore
+    further: tuple[str, ...] = ()
+    """What else is known of it, in sentences."""
 
 
 class GraphPage(msgspec.Struct, frozen=True, kw_only=True):

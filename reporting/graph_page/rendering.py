@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from kg.base.provenance import package_version
+from kg.difficulty.score import Dimension
 from reporting.graph_page.drawing import (
     COLOURS,
     Label,
@@ -245,12 +246,12 @@ def _neighbours(page: GraphPage) -> list[list[str]]:
 
 def _hardness_rows(hardness: Hardness) -> list[tuple[str, str, str]]:
     """(what was counted, how much, points)."""
-    features, score = hardness.features, hardness.score
-    points = score.dimensions or {}
+    features, points = hardness.features, hardness.score.dimensions
+    if features is None or points is None:
+        return []
 
-    def given(dimension: str) -> str:
-        found = {str(key): value for key, value in points.items()}.get(dimension)
-        return "–" if found is None else f"{found} of 2"
+    def given(dimension: Dimension) -> str:
+        return f"{points[dimension]} of 2"
 
     return [
         ("Longest shortest path, in hops", f"{features.max_path_length}", given("multihop")),

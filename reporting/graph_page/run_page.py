@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kg.base.errors import SettingError
-from kg.difficulty.features import features_of, subgraph_of
-from kg.difficulty.score import score_of
+from kg.difficulty.analysis import Analysis, analyze_in_run
 from kg.words.plain_text import listing, plain
 from reporting.graph_page.choosing import Chosen, around, choose_links, most_central
 from reporting.graph_page.page import GraphPage, Group, Hardness, Link, Mark, Node, Text
@@ -58,14 +57,16 @@ def run_page(
                 hint=_nearest_concepts(run, text),
             )
         seeds += matched
-    asked = run.concepts.match(query, lookup) if query else []
-    inside = subgraph_of(graph, asked)
+    analysis = analyze_in_run(run, query, lookup) if query else None
+    asked = [node.id for node in analysis.matched] if analysis else []
+    inside = [node.id for node in analysis.nodes] if analysis else []
     first = [*asked, *seeds, *inside]
     if seeds or asked:
         nodes, near = around(graph, list(dict.fromkeys(first)), hops, most)
     else:
         nodes, near = most_central(graph, most), len(graph)
-    paths = {(a, b) for a in inside for b in inside[a] if a < b}
+    links = analysis.links if analysis else ()
+    paths = {(min(x.source, x.target), max(x.source, x.target)) for x in links}
     shown = set(nodes)
     chosen = choose_links(graph, nodes, [pair for pair in paths if shown.issuperset(pair)])
     chapters = _Chapters(run.chunks)
@@ -88,11 +89,8 @@ def run_page(
         groups=chapters.groups,
         ungrouped=chapters.ungrouped,
         texts=texts.found,
-        hardness=_hardness(run, asked) if query else None,
-        hardness_words=(
-            "Read off the concepts that the question names, one shortest path for each pair of "
-            "them, and every link among all these. Nobody's answers were used."
-        ),
+        hardness=None if analysis is None else _hardness(analysis),
+        hardness_words=_hardness_words(analysis),
         node_noun="concept",
         node_nouns="concepts",
         count_words="chunks",
@@ -164,9 +162,26 @@ def _explanation(chosen: Chosen) -> tuple[str, ...]:
     )
 
 
-def _hardness(run: Run, asked: Sequence[str]) -> Hardness:
-    features = features_of(run.concepts.graph, asked, run.concepts.chunk_ids)
-    return Hardness(features, score_of(features))
+def _hardness(analysis: Analysis) -> Hardness:
+    further = analysis.calibrated
+    return Hardness(
+        analysis.features,
+        analysis.score,
+        ()
+        if further is None
+        else (f"{further.probability:.0%} probable: {further.predicts}. {further.worth}",),
+    )
+
+
+def _hardness_words(analysis: Analysis | None) -> str:
+    if analysis is None or analysis.features is None:
+        return "The question names no concept of the run, which is no hardness at all."
+    left = analysis.left_out
+    return (
+        "Read off the concepts that the question names, one shortest path for each pair of them, "
+        "and every link among all these."
+        + (f" {left:,} further concepts that it names were left out." if left else "")
+    )
 
 
 def _node(run: Run, node: str, chapters: _Chapters, texts: _Texts, mark: Mark) -> Node:
@@ -180,12 +195,19 @@ def _node(run: Run, node: str, chapters: _Chapters, texts: _Texts, mark: Mark) -
         count=row["count"],
         group=chapters.group_of(chunk_ids),
         mark=mark,
-        aliases=tuple(row["aliases"]),
+        aliases=_other_names(row["label"], row["aliases"]),
         places=tuple(places),
         texts=kept,
         texts_left_out=len(chunk_ids) - len(kept),
         links=run.concepts.graph.degree(node),
     )
+
+
+def _other_names(label: str, aliases: Sequence[str]) -> tuple[str, ...]:
+    """The aliases that differ by more than capitals from the label and from each other."""
+    found = {alias.casefold(): alias for alias in reversed(aliases)}
+    found.pop(label.casefold(), None)
+    return tuple(reversed(found.values()))
 
 
 def _links(run: Run, chosen: Chosen, paths: set[tuple[str, str]]) -> tuple[Link, ...]:

@@ -15,6 +15,7 @@
   const dots = Array.from($("dots").children);
   const lines = Array.from($("lines").children);
   const sayings = Array.from($("sayings")?.children ?? []).map((node) => [Number(node.dataset.link), node]);
+  const tips = svg.querySelectorAll("marker");
   const names = dots.map((dot) => dot.querySelector(".name"));
   const spots = data.nodes.map((node) => ({ x: node.x, y: node.y }));
   const links = data.links.map(([a, b, weight, npmi, words, bend]) => ({ a, b, weight, npmi, words, bend }));
@@ -77,6 +78,7 @@
   function move() {
     world.setAttribute("transform", `translate(${left.toFixed(1)} ${top.toFixed(1)}) scale(${zoom.toFixed(4)})`);
     svg.style.setProperty("--s", scale().toFixed(4));
+    for (const tip of tips) for (const side of ["markerWidth", "markerHeight"]) tip.setAttribute(side, tip.dataset.size / zoom);
     if (!data.weighted) lines.forEach((_, at) => putLine(at));
     putSayings();
     schedule();
