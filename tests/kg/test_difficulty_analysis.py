@@ -20,8 +20,8 @@ from kg.claims import Claim
 from kg.difficulty.analysis import MAX_NODES, analyze_in_facts, analyze_in_run, named_entities
 from kg.difficulty.calibrated import MODEL_FILE, DifficultyModel, calibrated_score
 from kg.difficulty.features import QueryFeatures
-from kg.text.chunk import Chunk
-from kg.text.keywords.keyword import ChunkKeywords
+from kg.text.chunks import Chunk
+from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.run.folder import Run
 from kg.text.run.pipeline import BuildPlan, build
 
