@@ -13,6 +13,7 @@ from kg.claims import Claim, Verdict
 from kg.difficulty.fact_graph import FactGraph, FactSubgraph
 from kg.difficulty.score import score_of
 from kg.sayable import sayable_predicates
+from kg.words.axioms import is_axiom
 from kg.words.plain_text import plain
 from reporting.graph_page.page import (
     CardWords,
@@ -128,7 +129,8 @@ def card_page(
     told.claim(card)
     told.of_card(card)
     if card.proof is not None:
-        told.facts(card.proof.premises, _PROOF)
+        # Axioms are about predicates, not things; the proof says them in words.
+        told.facts((fact for fact in card.proof.premises if not is_axiom(fact)), _PROOF)
     notes: list[str] = []
     if base is not None and found is not None:
         facts, subgraph = found

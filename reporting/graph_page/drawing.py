@@ -20,7 +20,11 @@ LINE = 15.0
 _SMALLEST, _LARGEST = 6.5, 19.0
 
 Side = Literal["right", "left", "below", "above"]
-_SIDES: tuple[Side, ...] = ("right", "left", "below", "above")
+BESIDE: tuple[Side, ...] = ("right", "left", "below", "above")
+BELOW: tuple[Side, ...] = ("below", "above", "right", "left")
+"""Where words stand at lines, names are out of their way below a node."""
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
 
 class Label(NamedTuple):
@@ -64,6 +68,8 @@ def place_labels(
     texts: Sequence[str],
     places: Sequence[tuple[float, float]],
     radii: Sequence[float],
+    sides: Sequence[Side] = BESIDE,
+    taken: Sequence[Box] = (),
 ) -> list[Label]:
     """Labels beside their nodes, the first nodes first, so that none covers another or a node.
 
@@ -71,19 +77,21 @@ def place_labels(
         texts: labels as they stand in the picture.
         places: centres of the nodes.
         radii: their sizes.
+        sides: which side of a node is tried first.
+        taken: where something stands already.
     """
     circles = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(places, radii, strict=True)]
-    taken: list[tuple[float, float, float, float]] = []
+    full = list(taken)
     found = []
     for number, (text, (x, y), r) in enumerate(zip(texts, places, radii, strict=True)):
         label = None
-        for side in _SIDES:
+        for side in sides:
             dx, dy, anchor = _beside(side, r)
             box = _box(x + dx, y + dy, len(text) * CHARACTER, anchor)
-            others = (*circles[:number], *circles[number + 1 :], *taken)
+            others = (*circles[:number], *circles[number + 1 :], *full)
             inside = min(box) >= 0 and box[2] <= WIDTH and box[3] <= HEIGHT
             if inside and not any(_overlap(box, other) for other in others):
-                taken.append(box)
+                full.append(box)
                 label = Label(text, dx, dy, anchor, True)
                 break
         if label is None:
@@ -98,6 +106,12 @@ MARGIN_OF_LABEL = 220
 """Nodes nearer than this to the right border have their label on the left when there is no room."""
 
 
+def saying_box(lines: Sequence[str], x: float, y: float) -> Box:
+    """Where words at a line stand whose middle is at (x, y)."""
+    half = max((len(line) for line in lines), default=0) * CHARACTER / 2
+    return x - half, y - 6 - LINE * len(lines) / 2, x + half, y + LINE * len(lines) / 2 - 6
+
+
 def _beside(side: Side, r: float) -> tuple[float, float, Literal["start", "end", "middle"]]:
     if side == "right":
         return round(r + 4, 1), 4.0, "start"
@@ -108,10 +122,10 @@ def _beside(side: Side, r: float) -> tuple[float, float, Literal["start", "end",
     return 0.0, round(-r - 5, 1), "middle"
 
 
-def _box(x: float, y: float, width: float, anchor: str) -> tuple[float, float, float, float]:
+def _box(x: float, y: float, width: float, anchor: str) -> Box:
     left = x if anchor == "start" else x - width if anchor == "end" else x - width / 2
     return left, y - 0.75 * LINE, left + width, y + 0.25 * LINE
 
 
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

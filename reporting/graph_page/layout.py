@@ -26,6 +26,8 @@ SPREAD = 0.55
 APART_STEPS = 120
 LABEL_SHAPE = 1.7
 """How much wider than high the room around a node is: a label stands beside it."""
+LONGEST_PUSH = 150.0
+"""Units that nodes are kept apart at most, where there are few."""
 FAR = 2.5
 """Hops at which parts that nothing joins are held from each other, and the ends of an axis."""
 
@@ -110,7 +112,7 @@ def _apart(places: Places, radii: npt.NDArray[np.float64]) -> Places:
 
     count = len(radii)
     room = np.sqrt(WIDTH * HEIGHT / LABEL_SHAPE / count) * 0.8
-    least = np.minimum(np.maximum(radii[:, None] + radii[None, :] + 6.0, room), 90.0)
+    least = np.minimum(np.maximum(radii[:, None] + radii[None, :] + 6.0, room), LONGEST_PUSH)
     np.fill_diagonal(least, 0.0)
     shape = np.array([LABEL_SHAPE, 1.0])
     low = np.array([MARGIN_X, MARGIN_Y])

@@ -10,11 +10,14 @@ from markupsafe import Markup
 from kg.base.provenance import package_version
 from kg.difficulty.score import Dimension
 from reporting.graph_page.drawing import (
+    BELOW,
+    BESIDE,
     COLOURS,
     Label,
     label_text,
     place_labels,
     radius,
+    saying_box,
     shape,
 )
 from reporting.graph_page.layout import HEIGHT, WIDTH, place
@@ -134,20 +137,9 @@ def _draw(page: GraphPage) -> tuple[list[DrawnNode], list[DrawnLink]]:
     asked = [at for at, node in enumerate(page.nodes) if node.mark == "asked"]
     axis = (asked[0], asked[1]) if page.card is not None and len(asked) == 2 else None
     places = place(radii, [(x.source, x.target) for x in page.links if x.main], axis)
-    texts = [label_text(node.label) for node in page.nodes]
-    # Labels of what was asked about go before all others.
-    order = sorted(range(len(texts)), key=lambda at: (page.nodes[at].mark != "asked", at))
-    labels = dict(
-        zip(
-            order,
-            place_labels(
-                [texts[at] for at in order],
-                [places[at] for at in order],
-                [radii[at] for at in order],
-            ),
-            strict=True,
-        )
-    )
+    bends = _bends(page.links)
+    links = [_line(at, link, places, bends[at]) for at, link in enumerate(page.links)]
+    labels = _labels(page, places, radii, links)
     nodes = [
         DrawnNode(
             number=at,
@@ -163,9 +155,26 @@ def _draw(page: GraphPage) -> tuple[list[DrawnNode], list[DrawnLink]]:
         )
         for at, node in enumerate(page.nodes)
     ]
-    bends = _bends(page.links)
-    links = [_line(at, link, nodes, bends[at]) for at, link in enumerate(page.links)]
     return nodes, links
+
+
+def _labels(
+    page: GraphPage,
+    places: Sequence[tuple[float, float]],
+    radii: Sequence[float],
+    links: Sequence[DrawnLink],
+) -> dict[int, Label]:
+    """Each node's label; those of what was asked about go before all others."""
+    texts = [label_text(node.label) for node in page.nodes]
+    order = sorted(range(len(texts)), key=lambda at: (page.nodes[at].mark != "asked", at))
+    placed = place_labels(
+        [texts[at] for at in order],
+        [places[at] for at in order],
+        [radii[at] for at in order],
+        BESIDE if page.weighted else BELOW,
+        [saying_box(one.saying, one.x, one.y) for one in links if one.saying],
+    )
+    return dict(zip(order, placed, strict=True))
 
 
 def _bends(links: Sequence[Link]) -> list[float]:
@@ -182,21 +191,21 @@ def _bends(links: Sequence[Link]) -> list[float]:
     return found
 
 
-def _line(at: int, link: Link, nodes: Sequence[DrawnNode], bend: float) -> DrawnLink:
-    one, two = nodes[link.source], nodes[link.target]
+def _line(at: int, link: Link, places: Sequence[tuple[float, float]], bend: float) -> DrawnLink:
+    (x1, y1), (x2, y2) = places[link.source], places[link.target]
     classes = ["l", link.kind]
     classes += ["extra"] if not link.main else []
     classes += ["path"] if link.on_path else []
     classes += ["of-card"] if link.of_card else []
     width = round(min(0.8 + 0.35 * (link.weight - 1) ** 0.8, 5.0), 1)
     # The middle of a quadratic curve lies half as far out as its control point.
-    x = round((one.x + two.x) / 2 - bend * (two.y - one.y), 1)
-    y = round((one.y + two.y) / 2 + bend * (two.x - one.x), 1)
+    x = round((x1 + x2) / 2 - bend * (y2 - y1), 1)
+    y = round((y1 + y2) / 2 + bend * (x2 - x1), 1)
     if bend:
-        control = f"Q{2 * x - (one.x + two.x) / 2:.1f} {2 * y - (one.y + two.y) / 2:.1f} "
+        control = f"Q{2 * x - (x1 + x2) / 2:.1f} {2 * y - (y1 + y2) / 2:.1f} "
     else:
         control = "L"
-    path = f"M{one.x} {one.y}{control}{two.x} {two.y}"
+    path = f"M{x1} {y1}{control}{x2} {y2}"
     return DrawnLink(at, link, path, bend, x, y, " ".join(classes), width, _lines(link.words))
 
 

@@ -164,13 +164,13 @@ def _explanation(chosen: Chosen) -> tuple[str, ...]:
 
 def _hardness(analysis: Analysis) -> Hardness:
     further = analysis.calibrated
-    return Hardness(
-        analysis.features,
-        analysis.score,
-        ()
-        if further is None
-        else (f"{further.probability:.0%} probable: {further.predicts}. {further.worth}",),
+    if further is None:
+        return Hardness(analysis.features, analysis.score)
+    told = (
+        f"Calibrated: with a probability of {further.probability:.0%}, {further.predicts}. On "
+        f"questions it was not fitted on, this figure {further.worth}."
     )
+    return Hardness(analysis.features, analysis.score, (told,))
 
 
 def _hardness_words(analysis: Analysis | None) -> str:

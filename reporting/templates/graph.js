@@ -117,13 +117,20 @@
       shown.push([at, x, y, r]);
       circles.push([x - r, y - r, x + r, y + r, at]);
     }
-    const taken = [];
+    const taken = sayings.map(([at, node]) => {
+      const [mx, my] = middle(links[at]);
+      const x = mx * zoom + left, y = my * zoom + top;
+      const rows = node.children.length;
+      const half = Math.max(...Array.from(node.children, (row) => row.textContent.length)) * 3;
+      return [x - half, y - 6 - 7 * rows, x + half, y + 7 * rows - 6, -1];
+    });
     for (const [at, x, y, r] of shown) {
       const w = nameWidth(at) * grow, h = 13 * grow, gap = 4 * grow;
       const sides = [
         ["start", r + gap, h * 0.3], ["end", -r - gap, h * 0.3],
         ["middle", 0, r + h], ["middle", 0, -r - gap],
       ];
+      if (!data.weighted) sides.unshift(...sides.splice(2));
       let fits = false;
       for (const [anchor, dx, dy] of sides) {
         const x1 = x + dx - (anchor === "start" ? 0 : anchor === "end" ? w : w / 2);
@@ -137,7 +144,7 @@
         break;
       }
       if (!fits) {
-        const [anchor, dx, dy] = x > width - nameWidth(at) * grow - 30 ? sides[1] : sides[0];
+        const [anchor, dx, dy] = data.weighted && x > width - nameWidth(at) * grow - 30 ? sides[1] : sides[0];
         setName(at, anchor, dx / grow, dy / grow);
       }
       names[at].classList.toggle("crowded", !fits);
