@@ -182,7 +182,7 @@ class Samples:
         if measure in STATISTICS and not n:
             return "no unanswerable question"
         if name not in COMPARABLE:
-            return "its scores cannot be compared from one question to the next"
+            return "scores cannot be compared from one question to the next"
         return "more than a tenth of the answerable questions found nothing"
 
 
