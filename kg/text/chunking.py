@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,8 @@ LEAST_SIZE = 50
 START = "start"
 """The key of what stands before any heading."""
 
+_BETWEEN = "\n\n"
+"""What stands between paragraphs in a chunk."""
 _PARAGRAPH = re.compile(r"\n\n+")
 _SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+|\n+|(?<=[。！？])")
 _WORD = re.compile(r"\s+")
@@ -30,24 +33,24 @@ _WORD = re.compile(r"\s+")
 
 @dataclass
 class _Section:
-    """A section of one document, and its text with the pages it is on."""
+    """A section of one document: its text, and the pages it is on."""
 
     key: str
     path: tuple[str, ...]
-    text: str = ""
+    pieces: list[str] = field(default_factory=list)
+    """The heading and the paragraphs, whose text is parted by blank lines."""
     starts: list[int] = field(default_factory=list)
-    """Where in ``text`` each block begins, rising."""
+    """Where in the section's text each piece begins, rising."""
     pages: list[int | None] = field(default_factory=list)
-    """The page of each block."""
+    """The page of each piece."""
     bare: bool = True
     """Whether the heading is all there is."""
 
     def add(self, text: str, page: int | None) -> None:
-        if self.text:
-            self.text += "\n\n"
-        self.starts.append(len(self.text))
+        at = self.starts[-1] + len(self.pieces[-1]) + len(_BETWEEN) if self.pieces else 0
+        self.pieces.append(text)
+        self.starts.append(at)
         self.pages.append(page)
-        self.text += text
 
 
 def chunk_documents(
@@ -95,7 +98,7 @@ def chunk_documents(
 
 def _sections(document: Document) -> Iterator[_Section]:
     """The sections that hold text of their own, or at least no other section."""
-    taken = {START}
+    taken = Counter([START])
     open_headings: list[Heading] = []
     section = _Section(START, ())
     for block in document.blocks:
@@ -107,13 +110,13 @@ def _sections(document: Document) -> Iterator[_Section]:
         while open_headings and open_headings[-1].level >= block.level:
             open_headings.pop()
         lies_in_it = bool(above) and open_headings[-1:] == above
-        if section.text and not (section.bare and lies_in_it):
+        if section.pieces and not (section.bare and lies_in_it):
             yield section
         open_headings.append(block)
         path = tuple(heading.text for heading in open_headings)
         section = _Section(_fresh(_key(block.text), taken), path)
         section.add(block.text, block.page)
-    if section.text:
+    if section.pieces:
         yield section
 
 
@@ -126,14 +129,10 @@ def _key(heading: str) -> str:
     return slug[:MAX_NAME].rstrip("-") or "section"
 
 
-def _fresh(key: str, taken: set[str]) -> str:
+def _fresh(key: str, taken: Counter[str]) -> str:
     """``key``, or with ``~2``, ``~3`` … behind it where earlier sections have it."""
-    fresh, number = key, 1
-    while fresh in taken:
-        number += 1
-        fresh = f"{key}~{number}"
-    taken.add(fresh)
-    return fresh
+    taken[key] += 1
+    return key if taken[key] == 1 else f"{key}~{taken[key]}"  # no key holds a tilde itself
 
 
 def _chunks(document: Document, section: _Section, size: int, overlap: int) -> Iterator[Chunk]:
@@ -147,13 +146,14 @@ def _chunks(document: Document, section: _Section, size: int, overlap: int) -> I
     }
     if document.language:
         metadata["language"] = document.language
-    for number, (start, end) in enumerate(cuts(section.text, size, overlap), 1):
+    text = _BETWEEN.join(section.pieces)
+    for number, (start, end) in enumerate(cuts(text, size, overlap), 1):
         first = bisect_right(section.starts, start) - 1
         last = bisect_right(section.starts, end - 1)
         pages = sorted({page for page in section.pages[first:last] if page is not None})
         yield Chunk(
             section_id if number == 1 else f"{section_id}/{number}",
-            section.text[start:end],
+            text[start:end],
             metadata | ({"page_numbers": pages} if pages else {}),
         )
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+MAX_LINES = 200_000
+"""A file with more is refused; each may cost two kilobytes of memory."""
 MAX_NESTING = 100
 """Quotations, lists and their items inside each other."""
 MAX_INLINE = 20_000
@@ -31,11 +33,18 @@ def read_markdown(data: bytes, where: str) -> Content:
     it is about the text, and not of it.
 
     Raises:
-        DocumentError: as ``decoded``.
+        DocumentError: as ``decoded``; there are more than ``MAX_LINES`` lines, or lists or
+            quotations are nested too deeply.
     """
     from markdown_it import MarkdownIt
 
     text = decoded(data, where)
+    if (lines := text.count("\n")) > MAX_LINES:
+        raise DocumentError(
+            f"the document has {lines:,} lines; at most {MAX_LINES:,} are read as Markdown",
+            where=where,
+            hint="Split it.",
+        )
     front = _FRONT_MATTER.match(text)
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline")
     env: dict[str, Any] = {}

@@ -64,6 +64,13 @@ def test_keys_are_the_number_as_written_or_a_slug() -> None:
     assert ids("# ...", "a", "# C#", "b") == ["section", "c-sharp"]
 
 
+def test_many_sections_of_one_heading_are_told_apart() -> None:
+    # Trying ~2, ~3 … from the start each time would take the square of their number.
+    found = ids(*["# Same"] * 30_000)
+    assert found[:2] == ["same", "same~2"]
+    assert len(set(found)) == 30_000
+
+
 def test_a_heading_alone_is_lost_nowhere() -> None:
     assert ids("# A", "## B", "# C", "## D", "x") == ["b", "d"]
     chunks = chunk_documents([document("# A", "## B", "## C")])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kg.base.errors import DocumentError, MissingFileError
 from kg.text.chunking import chunk_documents
-from kg.text.documents import SUFFIXES, Document, hypertext, read_document, reading
+from kg.text.documents import SUFFIXES, Document, hypertext, markdown, read_document, reading
 from kg.text.documents import pdf as pdf_reader
 from kg.text.documents.document import MAX_NAME
 
@@ -124,6 +124,8 @@ def test_limits_on_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(hypertext, "MAX_TAGS", 100)
     refused(tmp_path / "a.html", b"<p>a" * 101, "101 tags")
     refused(tmp_path / "a.md", b"text\n\n<div>" + b"<b>" * 101, "tags")
+    monkeypatch.setattr(markdown, "MAX_LINES", 10)
+    refused(tmp_path / "b.md", b"text\n" * 11, "11 lines; at most 10")
 
 
 @pytest.mark.parametrize(
