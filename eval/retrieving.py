@@ -7,7 +7,7 @@ in ``docs/systems.md``; those without effect on what was chosen are refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -132,6 +132,7 @@ class Library:
         graph_sha256: of the graph that the corpus puts in words; None where it is no graph.
         params: everything that decides what is found, for the manifest.
         prose: whether passages are prose; else each line is a sentence.
+        headings: of passages, the headings above them: what they say of a text is part of it.
     """
 
     passages: Sequence[Passage]
@@ -140,16 +141,18 @@ class Library:
     graph_sha256: str | None
     params: dict[str, Any]
     prose: bool = False
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     def sentences(self, passage: Passage) -> list[str]:
-        """The sentences of a passage."""
+        """The sentences of a passage; before them the headings above it, as one."""
         if not self.prose:
             return passage.text.splitlines()
         from eval.guard.cutting import Cutter
 
         cutter = Cutter()
         pieces = [*cutter.feed(passage.text), *cutter.close()]
-        return [text for piece in pieces if (text := piece.text.strip())]
+        texts = [self.headings.get(passage.id, ""), *(piece.text.strip() for piece in pieces)]
+        return list(filter(None, texts))
 
 
 def open_library(plan: RetrievalPlan, options: SystemOptions) -> Library:
@@ -232,7 +235,14 @@ def _run_library(plan: RetrievalPlan) -> Library:
     )
     retriever = open_retriever(plan.retriever, run, embedder=plan.embedder, choices=choices)
     params = {"run_sha256": run.sha256, **described_plan(plan, retriever)}
-    return Library(passages_of_run(run), retriever, plan.top_k, None, params, prose=True)
+    headings = {
+        chunk.id: " › ".join(map(str, path))
+        for chunk in run.chunks
+        if isinstance(path := chunk.metadata.get("section_path"), list)
+    }
+    return Library(
+        passages_of_run(run), retriever, plan.top_k, None, params, prose=True, headings=headings
+    )
 
 
 def _web_library(plan: RetrievalPlan) -> Library:

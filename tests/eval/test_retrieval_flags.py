@@ -13,6 +13,7 @@ from eval.manifest import read_manifest
 from eval.registry import make_systems
 from eval.result import read_results
 from eval.retrieved_facts import is_rule
+from eval.retrieving import RetrievalPlan, open_library
 from eval.runner import run
 from eval.system import System, SystemOptions
 from eval.systems.graph_rag import GraphRag
@@ -26,6 +27,7 @@ from kg.text.keywords.statistical import Yake
 from kg.text.run.pipeline import BuildPlan, build
 from retrieval.web_results import FrozenQuery, append_frozen, cleaned, query_sha256
 
+OPTIONS = SystemOptions()
 BOOK = """# 1 Rivers
 
 The Main is a river. It rises in Franconia, and the Main flows into the Rhine at Mainz.
@@ -71,6 +73,17 @@ def test_rag_reads_the_sentences_of_a_runs_chunks(retriever: str, book: Path) ->
     answer = system.answer(CardView((), (), next(iter(ASKED))))
     assert "the Main flows into the Rhine at Mainz." in str(answer)
     assert "The Rhine flows into the North Sea" not in str(answer), "one sentence, not the chunk"
+
+
+def test_headings_are_a_sentence_of_what_stands_below_them(tmp_path: Path) -> None:
+    (tmp_path / "deep.md").write_text("# 1 Waters\n\nAll.\n\n## 1.1 Rivers\n\nSome. Others?\n")
+    plan = BuildPlan(documents=(tmp_path / "deep.md",), out=tmp_path / "run")
+    build(plan, Yake(), RuleVerifier(), lexical_embedder())
+    library = open_library(RetrievalPlan("chunk", "bm25", 5, run=str(tmp_path / "run")), OPTIONS)
+    sentences = {one.id: library.sentences(one) for one in library.passages}
+    assert sentences["deep#1.1"][0] == "1 Waters › 1.1 Rivers"
+    assert sentences["deep#1.1"][-2:] == ["Some.", "Others?"]
+    assert sentences["deep#1"][0] == "1 Waters"
 
 
 def test_the_manifest_names_run_and_retriever(book: Path) -> None:
