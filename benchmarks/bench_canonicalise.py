@@ -7,9 +7,9 @@ process (``os.wait4``, the ``getrusage`` of one child). Seconds are CPU seconds 
 reading; ``wall`` is by the clock. The rival is ``linkage(method="complete", metric="cosine")`` with
 ``fcluster``, whose memory grows with the square: it runs up to ``--dense-up-to``.
 
-Where distances tie to the last bit, SciPy's answer depends on the order of its input, and may differ
-in such ties. ``ranked`` is SciPy again on distances whose ties are ordered as ours are (by the bytes
-of the vectors); with it there is one answer, which must be ours.
+Where distances tie to the last bit, SciPy goes by the order of its input, and may differ from ours.
+``ranked`` is SciPy again on distances whose ties are ordered as ours are, by the bytes of the
+vectors; then there is one answer, which must be ours.
 
 ``whole`` is ``canonicalise`` from keywords to table, verified by rules, embedding included.
 """

@@ -1,8 +1,8 @@
-"""Candidates that no embedding proposes: acronyms with what they stand for, and other spacings.
+"""Candidates that no embedding proposes: acronyms with what they stand for, and other spellings.
 
 "WAL" and "write-ahead logging" share no letters in a row and no context, so their vectors are far
-apart; "datafile" and "data file" may be. Both are found by an index, and whole clusters are joined
-by it, so that every keyword stays in one group and the verifier decides as for any other.
+apart; "optimisation" and "optimization" may be. Both are found by an index, and whole clusters are
+joined by it, so that every keyword stays in one group and the verifier decides as for any other.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from kg.text.canonical.rules import is_acronym
+from kg.text.canonical.rules import is_acronym, letters
 from kg.text.normaliser import is_acronym_of, normalise, words
 
 _MOST_WORDS = 9
@@ -48,12 +48,13 @@ def proposed(labels: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _same_letters(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Keywords that differ in spaces and hyphens alone; each with the first of its kind."""
+    """Keywords that differ in spaces, hyphens and spelling alone; each with the first such one."""
     first: dict[str, int] = {}
     for place, label in enumerate(labels):
-        start = first.setdefault(normalise(label).replace(" ", ""), place)
-        if start != place:
-            yield start, place
+        for key in {normalise(label).replace(" ", ""), letters(label)}:
+            start = first.setdefault(key, place)
+            if start != place:
+                yield start, place
 
 
 def _acronyms(labels: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -2,8 +2,8 @@
 
 Keywords of one normal form are one keyword from the start. Clusters only propose; the verifier
 decides. An acronym and what it stands for are far apart in every embedding, so beside the clusters
-an index of acronyms and of spacings proposes too: it joins whole clusters into one group before the
-third stage, so that each keyword is still in one group only.
+an index of acronyms and of spellings proposes too: it joins whole clusters into one group before
+the third stage, so that each keyword is still in one group only.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def canonicalise(
         verifier: decides which keywords of a group are synonyms.
         threshold: cosine that all keywords of a cluster have at least with each other.
         max_group_size: keywords a group may have.
-        by_index: whether acronyms with their expansions, and spellings that differ in spaces
-            alone, are proposed too.
+        by_index: whether acronyms with their expansions, and other spellings and spacings, are
+            proposed too.
         watch: is told how many keywords have been compared, and of how many.
 
     Returns:

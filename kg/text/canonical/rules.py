@@ -124,6 +124,20 @@ def lemma(word: str) -> str:
     return word
 
 
+def kindred(one: str, other: str) -> bool:
+    """Whether two phrases are made of the same words, gerunds and their verbs being one."""
+    roots = [
+        [_without_ing(word) or _without_e(word) for word in _phrase(keyword).lemmas]
+        for keyword in (one, other)
+    ]
+    return roots[0] == roots[1]
+
+
+def letters(keyword: str) -> str:
+    """A keyword without spaces, in one spelling and number: what "spacing" and "lemma" go by."""
+    return "".join(_phrase(keyword).lemmas)
+
+
 def _numbers(phrase: _Phrase) -> list[str]:
     """All numbers in a phrase, written in digits, sorted: of "third normal form" the 3."""
     found: list[str] = []

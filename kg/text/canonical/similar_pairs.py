@@ -22,8 +22,8 @@ Watch: TypeAlias = Callable[[int, int], None]
 
 BLOCK = 8 * 1024 * 1024
 """Similarities that are computed at once: 32 MiB of them."""
-MOST_PAIRS = 4_000_000
-"""Pairs that are held at once, about 96 MiB; of more, the closest half goes first."""
+MOST_PAIRS = 2_000_000
+"""Pairs that are held at once, 64 MB of them; of more, the closest half goes first."""
 _MEASURED = 1024
 """Rows whose distances to as many others are measured at once."""
 
@@ -69,16 +69,22 @@ def similar_pairs(
         The pairs in no particular order, and whether they are all there are.
     """
     none = np.empty(0, np.int64)
-    found, whole = [Pairs(none, none, np.empty(0, np.float64), none)], True
+    found, whole, count = [Pairs(none, none, np.empty(0, np.float64), none)], True, 0
+    last_of_all = np.iinfo(np.int64).max
     ends = np.append(starts[1:], len(vectors))
     for first, last in _blocks(starts, ends, max(1, BLOCK // max(1, len(vectors)))):
         for one, others in _proposed(vectors, starts, ends, first, last, most_distant):
             pairs = _measured(vectors, numbers, starts, ends, one, others)
-            found.append(pairs.at(pairs.distance <= most_distant))
+            near = pairs.distance < most_distant
+            near |= (pairs.distance == most_distant) & (pairs.farthest <= last_of_all)
+            found.append(pairs.at(near))
+            count += len(found[-1].first)
+            if count > most_pairs:
+                found, whole = [_closest(_joined(found), max(1, most_pairs // 2))], False
+                # What comes later must not be farther away than what was dropped.
+                most_distant, last_of_all = found[0].distance[-1], found[0].farthest[-1]
+                count = len(found[0].first)
         found = [_joined(found)]
-        if len(found[0].first) > most_pairs:
-            found, whole = [_closest(found[0], max(1, most_pairs // 2))], False
-            most_distant = float(found[0].distance[-1])
         watch(int(ends[last - 1]), len(vectors))
     return found[0], whole
 
@@ -114,12 +120,10 @@ def _proposed(
             part = np.minimum.reduceat(part, inside, axis=0)
         similar = part if similar is None else np.minimum(similar, part)
     assert similar is not None
-    one, other = np.nonzero(similar >= least)
-    later = other > one
-    one, other = one[later], other[later]
-    edges = np.searchsorted(one, np.arange(last - first + 1))
-    for place in np.flatnonzero(np.diff(edges)):
-        yield first + int(place), first + other[edges[place] : edges[place + 1]]
+    for place, row_of in enumerate(similar, start=1):
+        others = np.flatnonzero(row_of[place:] >= least)
+        if len(others):
+            yield first + place - 1, first + place + others
 
 
 def _measured(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from kg.text.canonical.rules import is_acronym, judge, refuted
+from kg.text.canonical.rules import is_acronym, judge, kindred, refuted
 
 Synonyms: TypeAlias = tuple[str, tuple[str, ...]]
 """A canonical keyword and all members of its set, itself among them."""
@@ -42,8 +42,8 @@ class SynonymVerifier(Protocol):
 class RuleVerifier:
     """Synonyms by rule: positive evidence for a pair, and no veto against any pair of the set.
 
-    The commonest keyword that is no acronym is the canonical one. An acronym joins the one set
-    that spells it out; where several do, it is ambiguous and stands alone.
+    The commonest keyword that is no acronym is the canonical one. An acronym joins the set that
+    spells it out; where several do with different words, it is ambiguous and stands alone.
     """
 
     name = "rules"
@@ -67,9 +67,10 @@ def _sets(group: Sequence[str]) -> list[Synonyms]:
             _join(sets, keyword)
     for keyword in group:
         if is_acronym(keyword):
-            # Sets that both spell it out are not of one meaning, and nobody knows which is meant.
+            # Sets that spell it out with different words mean different things, and nobody knows
+            # which of them is meant.
             fitting = _fitting(sets, keyword)
-            if len(fitting) == 1:
+            if fitting and all(kindred(fitting[0][0], members[0]) for members in fitting):
                 fitting[0].append(keyword)
             else:
                 sets.append([keyword])

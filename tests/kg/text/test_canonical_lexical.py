@@ -1,0 +1,61 @@
+"""The embedder without a model, and the names of embedders."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg.base.errors import MissingFileError
+from kg.embedding.choosing import open_embedder
+from kg.embedding.lexical import lexical_embedder
+
+
+def cosine(one: str, other: str) -> float:
+    first, second = lexical_embedder().encode([one, other])
+    return float(first @ second)
+
+
+def test_what_is_spelled_alike_is_near() -> None:
+    assert cosine("B + -Trees", "B+-tree") == pytest.approx(1)
+    assert cosine("serialisability", "serializability") > 0.7
+    assert cosine("buffer pool", "transaction") < 0.3
+
+
+@given(st.lists(st.text(max_size=30), max_size=8))
+def test_rows_have_length_one_or_none(texts: list[str]) -> None:
+    vectors = lexical_embedder().encode(texts)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(texts), 512)
+    lengths = np.linalg.norm(vectors, axis=1)
+    assert np.all(np.isclose(lengths, 1, atol=1e-5) | (lengths == 0))
+
+
+def test_vectors_do_not_depend_on_the_process() -> None:
+    code = (
+        "from kg.embedding.lexical import lexical_embedder as e;"
+        "print(e().encode(['two-phase locking', 'Überlauf']).tobytes().hex())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+    texts = ["two-phase locking", "Überlauf"]
+    assert found.pop().strip().decode() == lexical_embedder().encode(texts).tobytes().hex()
+
+
+def test_names() -> None:
+    assert open_embedder("lexical")[1:] == lexical_embedder()[1:]
+    assert len(lexical_embedder().sha256) == 64
+    with pytest.raises(MissingFileError):
+        open_embedder("./no/such/model")
