@@ -103,30 +103,33 @@ class FactGraph:
         found = [self._around(node, predicate) for node in asked]
         near = [around.near for around in found]
         sources = found[0].sources.union(*(around.sources for around in found[1:]))
-        pairs = list(itertools.combinations(range(len(asked)), 2))
-        between = [self._way(asked, found[i], found[j]) for i, j in pairs]
-        lengths = [None if way is None else len(way) + 1 for way in between]
-        hops = [LONGEST_HOP if length is None else length for length in lengths]
-        degrees = [len(found) for found in near]
+        # A path of two hops is made of facts around its ends; one of three has one in between.
+        degrees = [len(around) for around in near]
+        edges = sum(degrees)
+        hops: list[int] = []
+        ways: list[tuple[int, ...]] = []
+        group = list(range(len(asked)))
+        for i, j in itertools.combinations(group[:], 2):
+            edges -= asked[j] in near[i]
+            between = self._way(asked, found[i], found[j])
+            if between is None:
+                hops.append(LONGEST_HOP)
+                continue
+            hops.append(len(between) + 1)
+            edges += hops[-1] == MAX_HOPS
+            ways.append((asked[i], *between, asked[j]))
+            group = [group[i] if name == group[j] else name for name in group]
         features = QueryFeatures(
             query_node_count=len(asked),
             max_path_length=max(hops, default=0),
             avg_path_length=sum(hops) / len(hops) if hops else 0.0,
-            component_count=_components(len(asked), lengths),
-            avg_degree=sum(degrees) / len(degrees) if degrees else 0.0,
-            max_degree=max(degrees, default=0),
+            component_count=len(set(group)),
+            avg_degree=sum(degrees) / len(degrees),
+            max_degree=max(degrees),
             subgraph_node_count=len(set(asked).union(*near)),
-            # A path of two hops is made of facts around its ends; one of three has one in between.
-            subgraph_edge_count=sum(degrees)
-            - sum(asked[j] in near[i] for i, j in pairs)
-            + lengths.count(MAX_HOPS),
+            subgraph_edge_count=edges,
             doc_count=len(sources.difference(asked)),
         )
-        ways = [
-            (asked[i], *way, asked[j])
-            for (i, j), way in zip(pairs, between, strict=True)
-            if way is not None
-        ]
         return FactSubgraph(features, dict(zip(asked, near, strict=True)), ways)
 
     def facts_of(self, found: FactSubgraph) -> Iterator[Triple]:
@@ -248,14 +251,3 @@ def _limited(nodes: dict[int, None]) -> dict[int, None]:
     if len(nodes) <= NEIGHBOURS:
         return nodes
     return dict.fromkeys(itertools.islice(nodes, NEIGHBOURS))
-
-
-def _components(count: int, lengths: Sequence[int | None]) -> int:
-    """How many groups the asked nodes form; ``lengths`` in the order of ``combinations``."""
-    group = list(range(count))
-    pairs = itertools.combinations(range(count), 2)
-    for (one, two), length in zip(pairs, lengths, strict=True):
-        if length is not None and group[one] != group[two]:
-            joined = group[two]
-            group = [group[one] if name == joined else name for name in group]
-    return len(set(group))
