@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kg.base.console import progress
 from kg.base.files import sha256_bytes
 from kg.embedding.embedder import Embedder, unit_rows
 from retrieval.protocol import Passage
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 CACHE_VARIABLE = "EPOCHE_EMBEDDING_CACHE"
 """A folder that keeps embedded corpora. Not a setting: it decides no answer."""
+DECIMALS = 6
+"""Of a similarity; what follows is noise of the arithmetic."""
+AT_ONCE = 512
+"""Passages that are embedded between two steps of the progress bar."""
 
 
 class Dense(Ranked):
@@ -45,7 +50,7 @@ class Dense(Ranked):
         self._embedder = embedder
         texts = [passage.text for passage in passages]
         if cache is None or not embedder.sha256:
-            self._matrix = unit_rows(embedder.encode(texts))
+            self._matrix = _embedded(texts, embedder)
         else:
             self._matrix = _cached(texts, embedder, cache)
 
@@ -61,16 +66,32 @@ class Dense(Ranked):
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
         """As the protocol says; every passage has a similarity."""
+        import numpy as np
+
         if not self.ids:
             return {}
         vector = unit_rows(self._embedder.encode([query]))[0]
-        return self.best(self._matrix @ vector, pool_size, chunks)
+        # The last digits depend on where in the matrix a row stands; equal texts must be equal.
+        similarities = np.round(self._matrix @ vector, DECIMALS)
+        return self.best(similarities, pool_size, chunks)
 
 
 def cache_folder() -> Path | None:
     """The folder named by ``EPOCHE_EMBEDDING_CACHE``; None when it is not set."""
     named = os.environ.get(CACHE_VARIABLE, "")
     return Path(named).expanduser() if named else None
+
+
+def _embedded(texts: Sequence[str], embedder: Embedder) -> npt.NDArray[np.float32]:
+    """The texts' normalised embeddings, shape (texts, dimensions)."""
+    import numpy as np
+
+    starts = range(0, len(texts), AT_ONCE)
+    parts = [
+        unit_rows(embedder.encode(texts[start : start + AT_ONCE]))
+        for start in progress(starts, what="embedding", total=len(starts))
+    ]
+    return np.concatenate(parts) if parts else unit_rows(embedder.encode([]))
 
 
 def _cached(texts: Sequence[str], embedder: Embedder, folder: Path) -> npt.NDArray[np.float32]:
@@ -95,7 +116,7 @@ def _cached(texts: Sequence[str], embedder: Embedder, folder: Path) -> npt.NDArr
     digest, content = kept[:64], kept[64:]
     if texts and content and digest == sha256_bytes(content).encode():
         return np.frombuffer(content, dtype="<f4").reshape(len(texts), -1)
-    matrix = unit_rows(embedder.encode(texts))
+    matrix = _embedded(texts, embedder)
     content = matrix.astype("<f4").tobytes()
     with write_errors_named(folder):
         folder.mkdir(parents=True, exist_ok=True)

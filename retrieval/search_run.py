@@ -53,10 +53,18 @@ def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Shows the chunks that a retriever finds for a question, best first."""
+    from kg.base.errors import SettingError
     from kg.text.run.folder import open_run
     from retrieval.opening import Choices, open_retriever, passages_of_run, weights_of
     from retrieval.showing import show
 
+    walks = retriever in (RetrieverName.kg, RetrieverName.ensemble)
+    if (beta or walk is not Walk.bfs) and not walks:
+        raise SettingError(
+            f"{retriever.value} does not walk the concept graph",
+            where="--beta" if beta else "--walk",
+            hint="Only kg and ensemble do.",
+        )
     weights = weights_of(weight or (), retriever.value)
     choices = Choices(weights=weights, walk=walk.value, beta=beta, reranker=reranker)
     opened = open_run(run)

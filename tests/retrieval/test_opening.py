@@ -20,6 +20,7 @@ from kg.text.run.pipeline import BuildPlan, build
 from retrieval.ensemble import EnsembleRanker
 from retrieval.opening import NAMES, Choices, open_retriever, passages_of_run, weights_of
 from retrieval.protocol import Retriever
+from retrieval.search_run import RetrieverName
 
 TEXT = """# 1 Storage
 
@@ -172,6 +173,10 @@ def test_the_command_shows_text_or_json(run: Run) -> None:
     weights = ("--retriever", "ensemble", "--weight", "dense=0", "--weight", "kg=2")
     assert search(ASKED, "--run", str(run.folder), *weights, "-k", "1")[0] == 0
     assert search(ASKED, "--run", str(run.folder), "--weight", "bm26=0")[0] == 19
+    for without_effect in (("--walk", "ppr"), ("--beta", "1"), ("--weight", "kg=1")):
+        bm25 = ("--run", str(run.folder), "--retriever", "bm25")
+        assert search(ASKED, *bm25, *without_effect)[0] == 19
+    assert tuple(RetrieverName) == NAMES
 
 
 def test_damaged_runs_are_refused_by_every_retriever(tmp_path: Path) -> None:

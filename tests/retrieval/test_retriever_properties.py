@@ -1,0 +1,70 @@
+"""What every retriever over any passages promises, whatever the passages and the question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kg.embedding.lexical import lexical_embedder
+from retrieval.bm25 import BM25
+from retrieval.dense import Dense
+from retrieval.ensemble import EnsembleRanker
+from retrieval.protocol import Passage, Retriever
+
+LEXICAL = lexical_embedder()
+
+
+def ensemble(passages: Sequence[Passage], method: str) -> Retriever:
+    parts = (BM25(passages), Dense(passages, LEXICAL))
+    return EnsembleRanker(passages, parts, (1, 2), method=method)  # type: ignore[arg-type]
+
+
+MAKERS: dict[str, Callable[[Sequence[Passage]], Retriever]] = {
+    "bm25": BM25,
+    "dense": lambda passages: Dense(passages, LEXICAL),
+    "rrf": lambda passages: ensemble(passages, "rrf"),
+    "linear": lambda passages: ensemble(passages, "linear"),
+}
+PROMISED = {
+    "bm25": (0.0, math.inf),
+    "dense": (-1.0, 1.0),
+    "rrf": (0.0, 1 / 61),
+    "linear": (0.0, 1.0),
+}
+
+words = st.sampled_from(
+    ["rhine", "main", "B+-tree", "2PL", "see", "Über", "数据", "\x00", ".", "a"]
+)
+texts = st.lists(words, max_size=6).map(" ".join)
+corpora = st.lists(texts, max_size=7).map(
+    lambda lines: [Passage(f"p{number}", line) for number, line in enumerate(lines)]
+)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@given(corpora, texts, st.integers(-1, 9), st.data())
+@settings(deadline=None, max_examples=60)
+def test_promises(
+    name: str, corpus: list[Passage], query: str, size: int, data: st.DataObject
+) -> None:
+    make = MAKERS[name]
+    retriever = make(corpus)
+    scores = retriever.get_scores(query, len(corpus))
+    order = [passage.id for passage in corpus]
+    low, high = PROMISED[name]
+    assert set(scores) <= set(order)
+    assert all(math.isfinite(one) and low - 1e-6 <= one <= high + 1e-6 for one in scores.values())
+    assert list(scores) == sorted(scores, key=lambda one: (-scores[one], order.index(one)))
+    assert list(retriever.get_scores(query, size).items()) == list(scores.items())[: max(size, 0)]
+    some = set(data.draw(st.lists(st.sampled_from([*order, "elsewhere"]), unique=True)))
+    chosen = retriever.get_scores(query, 9, some)
+    assert set(chosen) == some.intersection(scores)
+    if name in ("bm25", "dense"):
+        assert chosen == {one: scores[one] for one in chosen}, "a choice changes no score"
+    shuffled = make(data.draw(st.permutations(corpus)))
+    again = shuffled.get_scores(query, len(corpus))
+    assert again == {one: pytest.approx(score, abs=1e-6) for one, score in scores.items()}
