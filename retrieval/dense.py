@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 CACHE_VARIABLE = "EPOCHE_EMBEDDING_CACHE"
 """A folder that keeps embedded corpora. Not a setting: it decides no answer."""
-DECIMALS = 6
-"""Of a similarity; what follows is noise of the arithmetic."""
 AT_ONCE = 512
 """Passages that are embedded between two steps of the progress bar."""
 
@@ -71,9 +69,9 @@ class Dense(Ranked):
         if not self.ids:
             return {}
         vector = unit_rows(self._embedder.encode([query]))[0]
-        # The last digits depend on where in the matrix a row stands; equal texts must be equal.
-        similarities = np.round(self._matrix @ vector, DECIMALS)
-        return self.best(similarities, pool_size, chunks)
+        # Not `@`, whose last digits depend on where in the matrix a row stands: equal texts must
+        # be equally similar, and in any order of the corpus.
+        return self.best(np.einsum("ij,j->i", self._matrix, vector), pool_size, chunks)
 
 
 def cache_folder() -> Path | None:
