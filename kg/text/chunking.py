@@ -12,17 +12,14 @@ from typing import Any
 
 from kg.base.errors import DuplicateIdError, SettingError
 from kg.text.chunks import Chunk
-from kg.text.documents.document import MAX_NAME, Document, Heading, Paragraph
-from kg.text.normaliser import words
-from kg.text.sections.heading import parse_heading
+from kg.text.documents.document import Document, Heading, Paragraph
+from kg.text.sections.heading import START, section_key
 
 DEFAULT_SIZE = 2_000
 """Characters a chunk has at most."""
 DEFAULT_OVERLAP = 300
 """Characters that neighbours in a section share at most."""
 LEAST_SIZE = 50
-START = "start"
-"""The key of what stands before any heading."""
 
 _BETWEEN = "\n\n"
 """What stands between paragraphs in a chunk."""
@@ -114,19 +111,10 @@ def _sections(document: Document) -> Iterator[_Section]:
             yield section
         open_headings.append(block)
         path = tuple(heading.text for heading in open_headings)
-        section = _Section(_fresh(_key(block.text), taken), path)
+        section = _Section(_fresh(section_key(block.text), taken), path)
         section.add(block.text, block.page)
     if section.pieces:
         yield section
-
-
-def _key(heading: str) -> str:
-    """A section's number as written, else a slug of its heading."""
-    label = parse_heading(heading)
-    if label is not None:
-        return label.written
-    slug = "-".join(words(heading)).replace("#", "-sharp")
-    return slug[:MAX_NAME].rstrip("-") or "section"
 
 
 def _fresh(key: str, taken: Counter[str]) -> str:
