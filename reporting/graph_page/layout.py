@@ -23,6 +23,8 @@ MARGIN_X, MARGIN_Y = 64, 34
 """Kept free of nodes' centres, for labels."""
 SPREAD = 0.55
 """How far a node goes from its own place (0) to that of its rank among all (1), each way."""
+THIN = 0.35
+"""Share of the longer extent below which the shorter one does not fill the box."""
 APART_STEPS = 120
 LABEL_SHAPE = 1.7
 """How much wider than high the room around a node is: a label stands beside it."""
@@ -98,11 +100,16 @@ def _spread(places: Places) -> Places:
     import numpy as np
 
     columns = []
+    largest = float(np.ptp(places, axis=0).max()) or 1.0
     for column, size, margin in zip(places.T, (WIDTH, HEIGHT), (MARGIN_X, MARGIN_Y), strict=True):
         low, extent = column.min(), np.ptp(column)
+        # What is nearly a line stays one: its ranks across would be noise.
+        full = min(1.0, extent / largest / THIN)
         own = (column - low) / extent if extent > 1e-9 else np.full(len(column), 0.5)
         ranks = np.argsort(np.argsort(column, kind="stable"), kind="stable") / (len(column) - 1)
-        columns.append(margin + (size - 2 * margin) * ((1 - SPREAD) * own + SPREAD * ranks))
+        share = SPREAD * full
+        spread = 0.5 + full * ((1 - share) * own + share * ranks - 0.5)
+        columns.append(margin + (size - 2 * margin) * spread)
     return np.stack(columns, axis=1)
 
 

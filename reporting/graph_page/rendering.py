@@ -201,11 +201,8 @@ def _line(at: int, link: Link, places: Sequence[tuple[float, float]], bend: floa
     # The middle of a quadratic curve lies half as far out as its control point.
     x = round((x1 + x2) / 2 - bend * (y2 - y1), 1)
     y = round((y1 + y2) / 2 + bend * (x2 - x1), 1)
-    if bend:
-        control = f"Q{2 * x - (x1 + x2) / 2:.1f} {2 * y - (y1 + y2) / 2:.1f} "
-    else:
-        control = "L"
-    path = f"M{x1} {y1}{control}{x2} {y2}"
+    curve = f"Q{2 * x - (x1 + x2) / 2:.1f} {2 * y - (y1 + y2) / 2:.1f} "
+    path = f"M{x1} {y1}{curve if bend else 'L'}{x2} {y2}"
     return DrawnLink(at, link, path, bend, x, y, " ".join(classes), width, _lines(link.words))
 
 

@@ -1,0 +1,393 @@
+"""The page of a graph in real Chromium: what one sees, can do, and must never meet."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from page_contrast import CONTRAST
+from plotted_graphs import (
+    HOSTILE,
+    card_labelled,
+    hostile_cards,
+    hostile_run,
+    library_run,
+    mayor_cards,
+)
+from stage_calls import epoche
+
+from cards.card import read_cards
+from kg.text.run.folder import open_run
+
+pytestmark = pytest.mark.browser
+
+LIT = "() => Array.from(document.querySelectorAll('.n.lit'), (n) => n.getAttribute('aria-label'))"
+DRAWN = """() => Array.from(document.querySelectorAll('.l'))
+    .filter((line) => getComputedStyle(line).display !== 'none').length"""
+NODE = "name => Array.from(document.querySelectorAll('.n')).findIndex((n) => n.ariaLabel.startsWith(name + ':'))"  # noqa: E501
+
+
+def plotted(*flags: object) -> Path:
+    done = epoche("kg", "plot", *flags)
+    assert done.code == 0, done.err
+    return Path(str(flags[-1]))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return library_run(tmp_path_factory.mktemp("drawn"))
+
+
+@pytest.fixture(scope="module")
+def graph(run: Path) -> Path:
+    question = "Does a volunteer set the due date of a loan?"
+    return plotted("--run", run, "--query", question, "--hops", 2, "--out", run / "graph.html")
+
+
+@pytest.fixture(scope="module")
+def cards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mayor_cards(tmp_path_factory.mktemp("claimed"))
+
+
+@pytest.fixture(scope="module")
+def claim(cards: Path) -> Path:
+    card = card_labelled(cards, "C").id
+    return plotted("--cards", cards, "--card", card, "--out", cards.parent / "card.html")
+
+
+def dot(page, name: str):
+    number = page.evaluate(NODE, name)
+    assert number >= 0
+    return page.locator(".n").nth(number)
+
+
+def test_opens_quietly_and_asks_nothing_of_the_network(open_report, graph, claim):
+    for path in (graph, claim):
+        reader = open_report(path)
+        reader.page.wait_for_function("() => !document.querySelector('.no-js')")
+        assert reader.problems == []
+        assert reader.requests == [reader.url]
+        csp = reader.page.locator("meta[http-equiv=Content-Security-Policy]")
+        assert csp.get_attribute("content").startswith("default-src 'none'")
+        assert "script-src 'sha256-" in csp.get_attribute("content")
+
+
+def test_every_concept_and_link_stands_in_picture_and_table(open_report, graph, run):
+    page = open_report(graph).page
+    concepts = open_run(run).concepts
+    labels = {concepts.label(node) for node in concepts.nodes}
+    named = page.locator("#nodes tbody th > bdi").all_text_contents()
+    assert set(named) <= labels
+    drawn = page.locator(".n .name").all_text_contents()
+    assert len(drawn) == len(named) == page.locator(".n").count()
+    assert page.locator("#links tbody tr").count() == page.locator(".l:not(.extra)").count()
+
+
+def test_search_finds_lights_and_opens(open_report, graph):
+    page = open_report(graph).page
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "f-find"
+    page.keyboard.type("OVERDUE")
+    lit = page.evaluate(LIT)
+    assert lit
+    assert all("overdue" in name for name in lit)
+    assert page.locator("#found button").count() == len(lit)
+    page.keyboard.press("Enter")
+    assert page.inner_text("#details h3").casefold().startswith("overdue")
+    assert page.input_value("#f-find") == ""
+    page.fill("#f-find", "zebra")
+    assert "No such concept" in page.inner_text("#found")
+    page.keyboard.press("Escape")
+    assert page.inner_text("#found") == ""
+
+
+def test_a_click_tells_of_a_concept_and_its_neighbours_lead_on(open_report, graph, run):
+    page = open_report(graph).page
+    dot(page, "fee").click()
+    concepts = open_run(run).concepts
+    assert page.inner_text("#details h3") == "fee"
+    count = concepts.graph.nodes["fee"]["count"]
+    assert f"{count} chunks" in page.inner_text("#details")
+    marks = page.locator("#details mark").all_text_contents()
+    assert {mark.casefold() for mark in marks} >= {"fee"}
+    texts = {chunk.text for chunk in open_run(run).chunks}
+    assert set(page.locator("#details details p").all_text_contents()) <= texts
+    rows = page.locator("#details .near button")
+    for row in rows.all()[:5]:
+        name, said = row.locator("bdi").inner_text(), row.locator("span").inner_text()
+        other = next(node for node in concepts.graph["fee"] if concepts.label(node) == name)
+        edge = concepts.graph.edges["fee", other]
+        assert said == f"{edge['weight']} · {edge['npmi']:.2f}"
+    first = rows.first.locator("bdi").inner_text()
+    rows.first.click()
+    assert page.inner_text("#details h3") == first
+    assert re.search(r"#row-\d+$", page.url)
+    page.reload()
+    assert page.inner_text("#details h3") == first
+    page.locator("#details .close").click()
+    assert page.locator("#details").is_hidden()
+
+
+def test_keyboard_goes_from_one_to_the_next_and_opens(open_report, graph):
+    reader = open_report(graph)
+    page = reader.page
+    assert page.locator(".n[tabindex='0']").count() == 1
+    page.locator(".n[tabindex='0']").focus()
+    name = "document.activeElement.getAttribute('aria-label')"
+    seen = [page.evaluate(name)]
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+        seen.append(page.evaluate(name))
+    assert len(set(seen)) > 1
+    assert page.locator("#tip").is_visible()
+    page.keyboard.press("Home")
+    assert page.evaluate(name) == page.locator(".n").first.get_attribute("aria-label")
+    before = page.locator("#world").get_attribute("transform")
+    page.keyboard.press("+")
+    assert page.locator("#world").get_attribute("transform") != before
+    page.keyboard.press("0")
+    assert page.locator("#world").get_attribute("transform") == before
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.className") == "close"
+    opened = page.inner_text("#details h3")
+    page.keyboard.press("Escape")
+    assert page.locator("#details").is_hidden()
+    assert page.evaluate(name).startswith(f"{opened}:")
+    assert page.locator(".n[tabindex='0']").count() == 1
+    assert reader.problems == []
+
+
+def test_zoom_pan_drag_and_back(open_report, graph):
+    page = open_report(graph).page
+    world = page.locator("#world")
+    start = world.get_attribute("transform")
+    page.click("#zoom-in")
+    assert "scale(1.5" in world.get_attribute("transform")
+    page.click("#zoom-reset")
+    assert world.get_attribute("transform") == start
+    box = page.locator("#graph").bounding_box()
+    corner = (box["x"] + 6, box["y"] + 6)
+    page.mouse.move(*corner)
+    page.mouse.wheel(0, -200)
+    assert world.get_attribute("transform") == start  # a page scrolls, unless Ctrl is held
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    page.wait_for_function(
+        "start => document.getElementById('world').getAttribute('transform') !== start", arg=start
+    )
+    page.click("#zoom-reset")
+    page.mouse.move(*corner)
+    page.mouse.down()
+    page.mouse.move(corner[0] + 60, corner[1] + 40, steps=3)
+    page.mouse.up()
+    assert world.get_attribute("transform").startswith("translate(60.0 40.0)")
+    page.click("#zoom-reset")
+    node = dot(page, "fee")
+    node.scroll_into_view_if_needed()
+    place = node.get_attribute("transform")
+    at = node.locator("path").bounding_box()
+    page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(at["x"] + 70, at["y"] + 50, steps=4)
+    page.mouse.up()
+    assert node.get_attribute("transform") != place
+    assert page.locator("#details").is_hidden()  # dragging is no click
+    page.click("#zoom-reset")
+    assert node.get_attribute("transform") == place
+
+
+def test_links_are_filtered_by_weight_and_all_of_them_can_be_drawn(open_report, graph):
+    page = open_report(graph).page
+    every = page.locator(".l").count()
+    drawn = page.evaluate(DRAWN)
+    assert drawn == page.locator(".l:not(.extra)").count() < every
+    page.check("#f-all")
+    assert page.evaluate(DRAWN) == every
+    page.locator("#f-weight").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#weight-out") == "2"
+    assert 0 < page.evaluate(DRAWN) < every
+
+
+def test_pointing_lights_up_neighbours_only(open_report, graph):
+    page = open_report(graph).page
+    dot(page, "fee").hover()
+    lit = page.evaluate(LIT)
+    assert any(name.startswith("fee:") for name in lit)
+    assert 1 < len(lit) < page.locator(".n").count()
+    assert "fee" in page.inner_text("#tip")
+    page.mouse.move(2, 2)
+    assert page.evaluate(LIT) == []
+
+
+def test_the_legend_lights_up_a_chapter(open_report, graph):
+    page = open_report(graph).page
+    entry = page.locator("#legend button").first
+    entry.click()
+    assert entry.get_attribute("aria-pressed") == "true"
+    assert len(page.evaluate(LIT)) == int(entry.locator(".muted").inner_text())
+    entry.click()
+    assert page.evaluate(LIT) == []
+
+
+def test_colour_is_never_alone(open_report, graph):
+    page = open_report(graph).page
+    codes = page.locator("#legend .swatch text").all_text_contents()
+    named = [code for code in codes if code]
+    assert len(set(named)) == len(named) >= 2
+    assert set(page.locator(".n .code").all_text_contents()) <= set(named)
+
+
+def test_a_card_shows_its_claim_dashed_and_its_facts_in_words(open_report, claim, cards):
+    card = card_labelled(cards, "C")
+    reader = open_report(claim)
+    page = reader.page
+    assert page.inner_text("h1") == card.question
+    assert page.locator(".l.claim").count() == 1
+    dashes = "getComputedStyle(document.querySelector('.l.claim')).strokeDasharray"
+    assert page.evaluate(dashes) != "none"
+    assert page.locator(".say-claim").text_content() == "✗ contradictory"
+    assert page.locator(".n.asked").count() == 2
+    assert set(card.facts) <= set(page.locator("#links tbody td bdi").all_text_contents())
+    assert page.locator("#card li").all_text_contents() == [*card.facts, *card.rules]
+    page.locator(".n.asked").first.click()
+    assert page.locator("#details .near button").count() >= 1
+    assert reader.problems == []
+
+
+def test_without_script_picture_legend_and_tables_are_there(open_report, graph, claim):
+    for path in (graph, claim):
+        page = open_report(path, java_script_enabled=False).page
+        assert page.locator(".n:visible").count() == page.locator("#nodes tbody tr").count()
+        assert page.locator("#legend li:visible").count() >= 1
+        assert not page.locator(".tools").is_visible()
+        label = page.locator(".n .name:visible").first
+        assert label.bounding_box()["width"] > 5
+        page.locator(".n").first.click()
+        assert page.url.endswith("#row-0")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_enough_contrast(open_report, graph, claim, scheme):
+    for path in (graph, claim):
+        reader = open_report(path, color_scheme=scheme)
+        reader.page.locator(".n").first.focus()
+        reader.page.keyboard.press("Enter")
+        # Codes stand in their nodes, not on the page; what is behind them is measured below.
+        reader.page.evaluate(
+            "document.querySelectorAll('.code, .swatch text').forEach((n) => n.remove())"
+        )
+        assert reader.page.evaluate(CONTRAST) == []
+
+
+CODES = """() => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return Array.from(canvas.getImageData(0, 0, 1, 1).data).slice(0, 3).map((c) => c / 255)
+      .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  };
+  const surface = light(getComputedStyle(document.getElementById('canvas')).backgroundColor);
+  const svg = document.getElementById('graph');
+  return Array.from({ length: 9 }, (_, i) => i < 8 ? `g${i}` : 'g-none').map((name) => {
+    const node = svg.querySelector('.n').cloneNode(true);
+    node.setAttribute('class', `n ${name}`);
+    svg.append(node);
+    const fill = light(getComputedStyle(node.querySelector('path')).fill);
+    node.remove();
+    const [high, low] = [surface, fill].sort((a, b) => b - a);
+    return (high + 0.05) / (low + 0.05);
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nodes_and_the_codes_in_them_have_enough_contrast(open_report, graph, scheme):
+    *groups, ungrouped = open_report(graph, color_scheme=scheme).page.evaluate(CODES)
+    assert min(groups) >= 4.5
+    assert ungrouped >= 3  # it carries no code
+
+
+def test_landmarks_names_and_captions(open_report, graph, claim):
+    for path in (graph, claim):
+        page = open_report(path).page
+        for landmark in ("header", "nav[aria-label]", "main", "footer"):
+            assert page.locator(landmark).count() == 1
+        assert page.locator("h1").count() == 1
+        assert page.locator("table").count() == page.locator("table > caption").count()
+        assert page.locator("section:not([aria-labelledby])").count() == 0
+        nameless = """() => Array.from(document.querySelectorAll('input, select')).filter(
+            (field) => !field.labels.length || !field.labels[0].textContent.trim()).length"""
+        assert page.evaluate(nameless) == 0
+        twice = """() => { const ids = Array.from(document.querySelectorAll('[id]'), (n) => n.id);
+            return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
+        assert page.evaluate(twice) == []
+
+
+@pytest.mark.parametrize("width", [320, 400, 1280, 2200])
+def test_the_page_itself_never_scrolls_sideways(open_report, graph, claim, width):
+    for path in (graph, claim):
+        for scripts in (True, False):
+            page = open_report(
+                path, viewport={"width": width, "height": 800}, java_script_enabled=scripts
+            ).page
+            assert page.locator("html").evaluate("node => node.scrollWidth") <= width
+
+
+def test_the_picture_fills_narrow_screens(open_report, graph):
+    page = open_report(graph, viewport={"width": 380, "height": 800}).page
+    picture = page.locator("#graph").bounding_box()
+    assert picture["height"] > picture["width"]
+    boxes = [node.bounding_box() for node in page.locator(".n > .f > path").all()]
+    assert max(box["x"] + box["width"] for box in boxes) <= picture["x"] + picture["width"]
+    heights = [box["y"] for box in boxes]
+    assert max(heights) - min(heights) > picture["height"] / 2
+
+
+def test_hostile_text_is_shown_as_text_and_never_runs(open_report, cards, tmp_path):
+    run = hostile_run(tmp_path)
+    pages = [plotted("--run", run, "--out", tmp_path / "run.html")]
+    deck = hostile_cards(tmp_path, cards)
+    for number, card in enumerate(read_cards(deck)):
+        out = tmp_path / f"{number}.html"
+        pages.append(plotted("--cards", deck, "--card", card.id, "--out", out))
+    for path in pages:
+        source = path.read_text(encoding="utf-8")
+        assert source.count("<script") == source.count("</script>") == 2
+        assert "\x00" not in source
+        assert "\u202e" not in source
+        assert max(map(len, re.findall(r'aria-label="([^"]*)"', source))) < 300
+        reader = open_report(path)
+        page = reader.page
+        for number in range(min(page.locator(".n").count(), 4)):
+            page.locator(".n").nth(number).focus()
+            page.keyboard.press("Enter")
+            for details in page.locator("#details summary").all()[:2]:
+                details.click()
+        page.fill("#f-find", "script")
+        assert reader.problems == []
+        assert reader.requests == [reader.url]
+        assert page.locator("main img, main iframe, main b > script, td script").count() == 0
+        assert page.title() != "owned"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert len(pages) == len(HOSTILE) + 1
+
+
+def test_names_are_isolated_from_what_stands_around_them(open_report, tmp_path):
+    path = plotted("--run", hostile_run(tmp_path), "--out", tmp_path / "run.html")
+    page = open_report(path).page
+    bidi = "node => getComputedStyle(node).unicodeBidi"
+    assert page.locator(".n .name").first.evaluate(bidi) == "isolate"
+    assert page.locator("#nodes tbody bdi").first.evaluate(bidi) == "isolate"
+
+
+def test_prints(open_report, graph, tmp_path):
+    page = open_report(graph, color_scheme="dark").page
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator(".tools").is_visible()
+    assert page.pdf(path=tmp_path / "graph.pdf", format="A4").startswith(b"%PDF")
