@@ -8,6 +8,7 @@ import msgspec
 
 from kg.base.errors import RunFolderError
 from kg.base.files import to_json_bytes
+from kg.loading import no_garbage_collection
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.normaliser import normalise
 
@@ -77,7 +78,8 @@ def decode_graph(data: bytes, where: str) -> ConceptGraph:
             node to itself or to a node that is not there, or more than anyone needs.
     """
     try:
-        raw = msgspec.json.decode(data, type=_NodeLink)
+        with no_garbage_collection():
+            raw = msgspec.json.decode(data, type=_NodeLink)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunFolderError(
             f"not a graph in node-link JSON: {error}", where=where, hint=_HINT
@@ -91,7 +93,8 @@ def decode_graph(data: bytes, where: str) -> ConceptGraph:
         )
     if len(raw.nodes) > MAX_NODES or len(edges) > MAX_EDGES:
         raise RunFolderError("the graph is too large", where=where, hint="Split the documents.")
-    return ConceptGraph(_built(raw, edges, where))
+    with no_garbage_collection():
+        return ConceptGraph(_built(raw, edges, where))
 
 
 def _built(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from kg.loading import no_garbage_collection
 from kg.text.concepts.association import npmi
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.keywords.protocol import ChunkKeywords
@@ -41,13 +42,24 @@ def link(
     Raises:
         ValueError: ``min_cooccurrence`` is below 1, or a chunk stands twice.
     """
-    import networkx as nx
-
     if min_cooccurrence < 1:
         raise ValueError("min_cooccurrence must be at least 1")
     order = [row.chunk_id for row in chunk_keywords]
     if len(set(order)) < len(order):
         raise ValueError("a chunk stands twice")
+    with no_garbage_collection():
+        return _linked(chunk_keywords, order, table, min_cooccurrence, drop_isolates)
+
+
+def _linked(
+    chunk_keywords: Sequence[ChunkKeywords],
+    order: Sequence[str],
+    table: CanonicalTable | None,
+    min_cooccurrence: int,
+    drop_isolates: bool,
+) -> ConceptGraph:
+    import networkx as nx
+
     spellings: dict[str, Counter[str]] = {}
     places: dict[str, list[int]] = {}
     pairs: dict[tuple[str, str], list[int]] = {}
