@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from kg.text.canonical.rules import is_acronym, letters
-from kg.text.normaliser import is_acronym_of, normalise, words
+from kg.text.canonical.rules import abbreviates, is_acronym, letters
+from kg.text.normaliser import normalise, words
 
 _MOST_WORDS = 9
 """An acronym has at most eight characters, each of them a word's; grammar words come on top."""
@@ -69,11 +69,11 @@ def _acronyms(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
     for place, label in enumerate(labels if short else ()):
         parts = words(label)
         if 2 <= len(parts) <= _MOST_WORDS:
-            letters = set("".join(parts))
+            available = set("".join(parts))
             keys = {part[0] for part in parts[:3]} | {""}
             for key in sorted(keys):
                 for other, form in short.get(key, ()):
                     # Cheap first: most acronyms have a letter that the words do not have.
                     needed = {char for char in form if char.isalpha()}
-                    if needed <= letters and is_acronym_of(form, label):
+                    if needed <= available and abbreviates(form, label):
                         yield min(place, other), max(place, other)

@@ -162,6 +162,6 @@ IRREGULAR = {
     "disc": "disk", "programme": "program", "licence": "license", "defence": "defense",
     "grey": "gray", "artefact": "artifact", "judgement": "judgment", "ageing": "aging",
     "acknowledgement": "acknowledgment", "fulfil": "fulfill", "cheque": "check",
-    "halve": "half", "leave": "leaf", "live": "life", "shelve": "shelf",
+    "halve": "half", "leave": "leaf", "shelve": "shelf",
 }  # fmt: skip
 """Stems (of ``kg.text.normaliser.stem``) whose other form or spelling no ending shows."""

@@ -19,7 +19,7 @@ from kg.text.canonical.rule_words import (
     NUMBER_WORDS,
     PREFIXES,
 )
-from kg.text.normaliser import is_acronym_of, mend, stem, written_words
+from kg.text.normaliser import is_acronym_of, mend, stem, words, written_words
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)*")
 _SPELLINGS = (
@@ -70,7 +70,7 @@ def judge(one: str, other: str) -> Judgement:
             return Judgement(True, "spacing")
         if "".join(first.lemmas) == "".join(second.lemmas):
             return Judgement(True, "spacing")
-        if _abbreviates(first, second) or _abbreviates(second, first):
+        if _shortened(first, second) or _shortened(second, first):
             return Judgement(True, "acronym")
         if _turned(first, second) or _turned(second, first):
             return Judgement(True, "order")
@@ -102,6 +102,17 @@ def is_acronym(keyword: str) -> bool:
     if capitals >= 2 and capitals * 2 >= letters:
         return True
     return word[0].isdigit() and letters >= 2
+
+
+def abbreviates(short: str, long: str) -> bool:
+    """Whether an acronym stands for a phrase, its last letter for the phrase's last word.
+
+    Letters from inside a word occur in names (DBMS, HTML), but not at their end: "MRU" is not
+    short for "manager runs".
+    """
+    ends = {word[-1:] for word in (short.casefold(), stem(short.casefold()))}
+    last = (words(long) or [""])[-1]
+    return (last[:1] in ends or NUMBER_WORDS.get(last) in ends) and is_acronym_of(short, long)
 
 
 @lru_cache(maxsize=65536)
@@ -146,7 +157,7 @@ def _numbers(phrase: _Phrase) -> list[str]:
     return sorted(found)
 
 
-def _abbreviates(short: _Phrase, long: _Phrase) -> bool:
+def _shortened(short: _Phrase, long: _Phrase) -> bool:
     """Whether two phrases differ by an acronym for some words of the other, or by its repetition.
 
     "WAL protocol" and "write-ahead logging protocol"; "write-ahead logging (WAL)" and "write-ahead
@@ -157,11 +168,11 @@ def _abbreviates(short: _Phrase, long: _Phrase) -> bool:
     core = short.written[before : len(short.written) - after]
     whole = long.words[before : len(long.words) - after]
     if len(core) == 1 and len(whole) > 1:
-        return is_acronym(core[0]) and is_acronym_of(core[0], " ".join(whole))
+        return is_acronym(core[0]) and abbreviates(core[0], " ".join(whole))
     if not core and len(whole) == 1:
         # The longer one repeats itself; its other words are all of the shorter one.
         extra = long.written[before]
-        return is_acronym(extra) and is_acronym_of(extra, " ".join(short.words))
+        return is_acronym(extra) and abbreviates(extra, " ".join(short.words))
     return False
 
 
