@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LONGEST_FORM = 8
 """Words of the longest form that a query is searched for."""
-MAX_QUERY_WORDS = 1_000
+MAX_QUERY_WORDS = 300
 """Words of a query that are looked at: a question is short, a hostile one need not be."""
 
 
