@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import run_script, say, shown_stages
 from kg.base.options import DomainName, GraphFiles, ShapesFiles
 
 OF_RUN, OF_CARD = 200, 30
@@ -51,32 +51,34 @@ def main(
 
     if (run is None) == (cards is None):
         raise typer.BadParameter("give either --run, or --cards with --card")
-    if run is not None:
-        if card is not None or domain or kg or shapes:
-            raise typer.BadParameter("--card, --domain, --kg and --shapes go with --cards")
-        check_output(out)
-        from kg.text.run.folder import open_run
-        from reporting.graph_page.run_page import run_page
+    if run is not None and (card is not None or domain or kg or shapes):
+        raise typer.BadParameter("--card, --domain, --kg and --shapes go with --cards")
+    if cards is not None and (around or query):
+        raise typer.BadParameter("--around and --query go with --run")
+    if cards is not None and card is None:
+        raise typer.BadParameter("--cards needs --card: which one?")
+    check_output(out, [*([cards] if cards else ()), *(kg or ()), *(shapes or ())])
+    with shown_stages() as watch:
+        watch("reading", 0, 0)
+        if run is not None:
+            from kg.text.run.folder import open_run
+            from reporting.graph_page.run_page import run_page
 
-        page = run_page(
-            open_run(run),
-            around_texts=around or (),
-            hops=hops,
-            most=most or OF_RUN,
-            query=query or "",
-        )
-    elif cards is not None:
-        if card is None:
-            raise typer.BadParameter("--cards needs --card: which one?")
-        if around or query:
-            raise typer.BadParameter("--around and --query go with --run")
-        check_output(out, [cards, *(kg or ()), *(shapes or ())])
-        from reporting.graph_page.card_page import card_page, find_card, open_graph
+            page = run_page(
+                open_run(run),
+                around_texts=around or (),
+                hops=hops,
+                most=most or OF_RUN,
+                query=query or "",
+            )
+        elif cards is not None and card is not None:
+            from reporting.graph_page.card_page import card_page, find_card, open_graph
 
-        chosen = find_card(cards, card)
-        base, notices = open_graph(cards, domain, kg or (), shapes or ())
-        page = card_page(chosen, base, most=most or OF_CARD, notices=notices)
-    write_text_atomic(out, render_graph(page))
+            chosen = find_card(cards, card)
+            base, notices = open_graph(cards, domain, kg or (), shapes or ())
+            page = card_page(chosen, base, most=most or OF_CARD, notices=notices)
+        watch("drawing", 0, 0)
+        write_text_atomic(out, render_graph(page))
     say(f"{len(page.nodes):,} {page.node_nouns}, {len(page.links):,} links → {out}")
 
 

@@ -75,7 +75,7 @@ def run_page(
     marks |= dict.fromkeys([*seeds, *asked], "asked")
     drawn = [_node(run, node, chapters, texts, marks.get(node, "")) for node in nodes]
     return GraphPage(
-        title=f"“{plain(query, 200)}”" if query else "What is spoken of together",
+        title=_title(query, [run.concepts.label(node) for node in dict.fromkeys(seeds)]),
         subtitle=f"concept graph of {listing(_document_names(run))}",
         lede=_lede(run, query, asked, seeds, hops, len(nodes), near),
         stats=(
@@ -100,6 +100,15 @@ def run_page(
         explanation=_explanation(chosen),
         signature=(("run", run.sha256),),
     )
+
+
+def _title(query: str, about: Sequence[str]) -> str:
+    if query:
+        return f"“{plain(query)}”"
+    if about:
+        more = [f"{len(about) - 3} more"] if len(about) > 3 else []
+        return f"What is spoken of with {listing([*map(plain, about[:3]), *more])}"
+    return "What is spoken of together"
 
 
 def _lede(
@@ -236,9 +245,9 @@ def _document_names(run: Run) -> list[str]:
 def _nearest_concepts(run: Run, text: str) -> str:
     from rapidfuzz import fuzz, process
 
-    names = {node: run.concepts.label(node) for node in run.concepts.nodes}
-    hits = process.extract(text[:200].casefold(), names, scorer=fuzz.WRatio, limit=NEAREST)
-    near = [plain(names[node]) for _, score, node in hits if score >= 50]
+    folded = {node: run.concepts.label(node).casefold() for node in run.concepts.nodes}
+    hits = process.extract(text[:200].casefold(), folded, scorer=fuzz.ratio, limit=NEAREST)
+    near = [plain(run.concepts.label(node)) for _, score, node in hits if score >= 50]
     if near:
         return f"Nearest: {', '.join(near)}."
     return "See what it holds with `epoche kg inspect --run`."

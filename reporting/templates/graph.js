@@ -252,19 +252,22 @@
   let picked = -1;
   let group = null;
   let found = null; // places that a search found
-  const hidden = (at) => lines[at].classList.contains("light") ||
-    (lines[at].classList.contains("extra") && !svg.classList.contains("all"));
+  const tooLight = (at) => lines[at].classList.contains("light");
+  const hidden = (at) => tooLight(at) || (lines[at].classList.contains("extra") && !svg.classList.contains("all"));
   function light(pointed = -1) {
     const lit = new Set();
     const litLines = new Set();
-    const with_ = (at) => {
+    // Of the one that is opened all links are drawn, as its details list them.
+    const addWith = (at) => {
       lit.add(at);
-      for (const [other, line] of near[at]) if (!hidden(line)) { lit.add(other); litLines.add(line); }
+      for (const [other, line] of near[at]) {
+        if (at === picked ? !tooLight(line) : !hidden(line)) { lit.add(other); litLines.add(line); }
+      }
     };
-    if (pointed >= 0) with_(pointed);
+    if (pointed >= 0) addWith(pointed);
     else if (found) found.forEach((at) => lit.add(at));
     else if (group !== null) data.nodes.forEach((node, at) => { if (node.group === group) lit.add(at); });
-    else if (picked >= 0) with_(picked);
+    else if (picked >= 0) addWith(picked);
     svg.classList.toggle("dim", lit.size > 0);
     dots.forEach((dot, at) => dot.classList.toggle("lit", lit.has(at)));
     lines.forEach((line, at) => line.classList.toggle("lit", litLines.has(at)));
