@@ -114,6 +114,8 @@ def test_a_click_tells_of_a_concept_and_its_neighbours_lead_on(open_report, grap
     texts = {chunk.text for chunk in open_run(run).chunks}
     assert set(page.locator("#details details p").all_text_contents()) <= texts
     rows = page.locator("#details .near button")
+    page.mouse.move(2, 2)
+    assert len(page.evaluate(LIT)) == rows.count() + 1
     for row in rows.all()[:5]:
         name, said = row.locator("bdi").inner_text(), row.locator("span").inner_text()
         other = next(node for node in concepts.graph["fee"] if concepts.label(node) == name)
