@@ -30,8 +30,8 @@ DEFAULT_PER_LABEL = 200
 DEFAULT_SEED = 12345
 DEFAULT_FACTS = 6
 MAX_ADHOC_PREDICATES = 6
-COLLECTOR = (50_000, 20, 100)
-"""Thresholds of the garbage collector while cards are made."""
+COLLECTOR = (1_000_000, 20, 100)
+"""Thresholds of the garbage collector while cards are made: a few thousand cards make less."""
 SIDES: tuple[Varying, ...] = ("subj", "obj")
 
 
@@ -89,7 +89,7 @@ def make_cards(
     """
     # The graph outlives this function, so the collector need not walk its millions of cells again
     # and again while cards come and go; nor the cards, which hold no cycles, each time that some
-    # more of them are there. What does hold cycles, the small oracles, dies young.
+    # more of them are there.
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*COLLECTOR)
@@ -97,6 +97,7 @@ def make_cards(
         return _make(World(kb), plan, watch)
     finally:
         gc.set_threshold(*before)
+        gc.freeze()  # The cards too are put with what is old, without a walk over them.
         gc.unfreeze()
 
 

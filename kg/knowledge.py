@@ -13,7 +13,7 @@ from kg.base.errors import MissingFileError, MissingShapesError, UnknownPredicat
 from kg.claims import Regime
 from kg.domain import Domain, adhoc_domain, load_domain
 from kg.graph import Graph
-from kg.loading import no_garbage_collection
+from kg.loading import count_as_old, no_garbage_collection
 from kg.oracle import Oracle
 from kg.shapes import Shapes
 from kg.terms import iri_tail
@@ -89,6 +89,7 @@ class KnowledgeBase:
             )
             labels = Labels(loaded, languages=chosen.languages)
             words = Verbaliser(chosen, labels, loaded, oracle.closure, compiled)
+            count_as_old()
             return cls(chosen, loaded, compiled, oracle, labels, words)
 
     @classmethod

@@ -82,7 +82,6 @@ class Oracle:
         self._audit_rate = audit_rate
         self._random = random.Random(audit_seed)  # noqa: S311  # draws samples, keeps no secret
         self._denials: Denials | None = None
-        self._reader: Reader | None = None
         self._pending: Triple | None = None
         # A claim stands in the index while it is checked, and local oracles share the terms.
         self._lock: threading.RLock = threading.RLock() if within is None else within._lock
@@ -213,19 +212,19 @@ class Oracle:
     def _read(self, claim: Claim, triple: Triple, findings: Findings) -> Verdict:
         index, program = self._index, self._program
         assert program is not None
-        if self._reader is None:
-            self._reader = Reader(
-                index,
-                program.compiler.lexicon,
-                self._names_of,
-                unique_names=self._unique_names,
-                query_conforms=self._query_conforms,
-                without_claim=self._without_claim,
-            )
+        # Made anew each time: kept, it would tie small oracles by the thousand into cycles.
+        reader = Reader(
+            index,
+            program.compiler.lexicon,
+            self._names_of,
+            unique_names=self._unique_names,
+            query_conforms=self._query_conforms,
+            without_claim=self._without_claim,
+        )
         index.add(*triple)
         self._pending = triple
         try:
-            why = self._reader.reason_to_spare
+            why = reader.reason_to_spare
             reasons = [why(shape, name, focus, o) for shape, name, focus, _, o in findings.new]
         finally:
             index.discard(*triple)
