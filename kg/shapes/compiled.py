@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 
 from kg.index import Index, TermTable
 from kg.shapes.components import (
+    ByTypes,
     ClassOf,
     Closed,
     Compared,
@@ -135,7 +136,10 @@ class Compiler:
         if test is not None:
             return TermTest(parameter, test)
         if name in _NESTED:
-            return _NESTED[name](parameter, [self.shape(node) for node in parameter.shapes])
+            nested = _NESTED[name](parameter, [self.shape(node) for node in parameter.shapes])
+            if nested.asks_types_only:
+                nested.by_types = ByTypes(self.memo, lexicon.terms.intern(RDF + "type"))
+            return nested
         if name in ("QualifiedMinCount", "QualifiedMaxCount"):
             siblings = [self.shape(node) for node in parameter.siblings]
             return Qualified(parameter, self.shape(parameter.shapes[0]), siblings)

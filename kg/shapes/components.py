@@ -55,16 +55,44 @@ class TypingMemo:
         self.index: Index | None = None
 
 
+class ByTypes:
+    """Yes or no about nodes, as far as it follows from their types alone, remembered by types.
+
+    A million nodes have a few combinations of types, so that nearly every answer is known.
+
+    Args:
+        memo: on which index answers may be remembered.
+        rdf_type: id of ``rdf:type``.
+    """
+
+    __slots__ = ("_answers", "_memo", "_rdf_type")
+
+    def __init__(self, memo: TypingMemo, rdf_type: int) -> None:
+        self._memo, self._rdf_type = memo, rdf_type
+        self._answers: dict[tuple[int, ...], bool] = {}
+
+    def ask(self, find: Callable[[Index, int], bool], index: Index, node: int) -> bool:
+        """``find(index, node)``, or what it said of a node with the same types."""
+        if index is not self._memo.index:
+            return find(index, node)
+        types = tuple(index.objects(node, self._rdf_type))
+        known = self._answers.get(types)
+        if known is None:
+            if len(self._answers) >= MEMO_LIMIT:
+                self._answers.clear()
+            known = self._answers[types] = find(index, node)
+        return known
+
+
 class ClassOf(Component):
     """``sh:class``: each value is an instance of the class or of a class below it."""
 
     def __init__(self, parameter: Parameter, lexicon: Lexicon, memo: TypingMemo) -> None:
         super().__init__(parameter)
-        self._memo = memo
-        self._known: dict[int, bool] = {}
         intern = lexicon.terms.intern
         self.target = intern(parameter.terms[0])
         self.rdf_type, self.sub_class = intern(RDF + "type"), intern(RDFS + "subClassOf")
+        self._by_types = ByTypes(memo, self.rdf_type)
 
     def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
         """Values that are no instance."""
@@ -72,14 +100,7 @@ class ClassOf(Component):
 
     def is_instance(self, index: Index, value: int) -> bool:
         """Whether a type of ``value`` is the class or leads to it by ``rdfs:subClassOf``."""
-        if index is not self._memo.index:
-            return self._look(index, value)
-        known = self._known.get(value)
-        if known is None:
-            if len(self._known) >= MEMO_LIMIT:
-                self._known.clear()
-            known = self._known[value] = self._look(index, value)
-        return known
+        return self._by_types.ask(self._look, index, value)
 
     def _look(self, index: Index, value: int) -> bool:
         types = index.objects(value, self.rdf_type)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kg.index import Index
+from kg.shapes.components import ByTypes, ClassOf
 from kg.shapes.evaluation import NO_VALUE, CompiledShape, Component
 from kg.shapes.model import Parameter
 
@@ -15,7 +16,10 @@ class Nested(Component):
 
     Attributes:
         shapes: the shapes asked, in the order given (``xone`` may name one twice).
+        by_types: remembers answers where they follow from a value's types alone.
     """
+
+    by_types: ByTypes | None = None
 
     def __init__(self, parameter: Parameter, shapes: list[CompiledShape]) -> None:
         super().__init__(parameter)
@@ -27,7 +31,23 @@ class Nested(Component):
 
     def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
         """Values that do not satisfy the component."""
-        return [value for value in values if not self.holds(index, value)]
+        if self.by_types is None:
+            return [value for value in values if not self.holds(index, value)]
+        ask, holds = self.by_types.ask, self.holds
+        return [value for value in values if not ask(holds, index, value)]
+
+    @property
+    def asks_types_only(self) -> bool:
+        """Whether nothing but a value's types can matter: of what class it is, or is not."""
+        return all(
+            shape.walk is None
+            and not shape.properties
+            and all(
+                isinstance(part, ClassOf) or (isinstance(part, Nested) and part.asks_types_only)
+                for part in shape.components
+            )
+            for shape in self.shapes
+        )
 
 
 class Not(Nested):

@@ -54,6 +54,8 @@ class _Plan(NamedTuple):
     everywhere: bool
     direct: bool
     """Whether the subject is the only candidate, because nothing else is set."""
+    certain: bool
+    """Whether the subject is a focus node in any case: the shape targets all of the predicate."""
 
 
 class Program:
@@ -94,7 +96,7 @@ class Program:
             targeted = plan.targeted
             holds = targeted.target.holds
             if plan.direct:
-                if holds(index, s):
+                if plan.certain or holds(index, s):
                     yield targeted, [s]
                 continue
             found: dict[int, None] = {}
@@ -170,7 +172,15 @@ class Program:
             queries = tuple(q for q in needs.queries if p in (q.constraint.predicates or (p,)))
             direct = plain and not (any_edges or by_object or everywhere or queries)
             yield _Plan(
-                targeted, edges, any_edges, queries, by_subject, by_object, everywhere, direct
+                targeted,
+                edges,
+                any_edges,
+                queries,
+                by_subject,
+                by_object,
+                everywhere,
+                direct,
+                certain=p in target.subjects_of,
             )
 
     def _reaches(self, targeted: Targeted, p: int) -> bool:
