@@ -14,6 +14,7 @@ from jinja2 import StrictUndefined, TemplateError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kg.base.errors import DomainError
+from kg.words.expressions import compile_output
 from kg.words.plain_text import article, plain, words_of
 
 TEMPLATE_LIMIT = 2_000
@@ -110,10 +111,11 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
     parts = _straight(tree)
     if parts is not None:
         return _joining(parts)
+    output = compile_output(tree) or template.render
 
     def render(**values: str) -> str:
         try:
-            return plain(template.render(values), SENTENCE_LIMIT)
+            return plain(output(values), SENTENCE_LIMIT)
         except (TemplateError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise DomainError(f"template does not render: {error}", where=where) from error
 
