@@ -10,7 +10,7 @@ Iteration is in insertion order, so nothing depends on ``PYTHONHASHSEED``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from kg.rows import LIST_LIMIT, Cell, Row, add_to_row, copy_row, discard_from_row, taken
@@ -176,32 +176,20 @@ class Index:
                 found.append(s)
         return found
 
-    def joined(self, p: int, links: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """Paths of two steps of ``p`` through given steps: (start, end, middle).
-
-        The index may grow meanwhile: each cell is read when its turn comes, and copied first.
-        """
-        if p in self._shared:
-            self._unshare(p)  # Rows that will be replaced when the index grows must not be walked.
-        forward = self._forward.get(p, {})
-        reverse = self._reverse.get(p) or self._build_reverse(p) or {}
-        for s, o in links:
-            further = forward.get(o)
-            if further.__class__ is int:
-                yield s, further, o
-            elif further is not None:
-                for z in list(further):  # type: ignore[arg-type]  # not int here
-                    yield s, z, o
-            before = reverse.get(s)
-            if before.__class__ is int:
-                yield before, o, s
-            elif before is not None:
-                for x in list(before):  # type: ignore[arg-type]  # not int here
-                    yield x, o, s
-
     def subjects_of(self, p: int) -> Collection[int]:
         """Distinct subjects of a predicate."""
         return self._forward.get(p, {}).keys()
+
+    def objects_of(self, p: int) -> Collection[int]:
+        """Distinct objects of a predicate."""
+        return (self._reverse.get(p) or self._build_reverse(p) or {}).keys()
+
+    def row(self, p: int) -> Mapping[int, Cell]:
+        """Subject → its one object or a collection of them, for many look-ups at one go.
+
+        Only until the index changes: a change may put another row in its place.
+        """
+        return self._forward.get(p, {})
 
     def cells(self, p: int) -> Collection[tuple[int, Cell]]:
         """(subject, its one object or a collection of them), for walks over a whole predicate."""
@@ -284,6 +272,44 @@ class Index:
             self._forward[p] = row
             self._size += len(added)
         return added
+
+    def add_joined(
+        self, p: int, links: Iterable[tuple[int, int]]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Adds what paths of two steps of ``p`` through given steps lead to.
+
+        Each is added when its turn comes, so that it takes part in what follows.
+
+        Args:
+            p: the predicate.
+            links: steps that are there.
+
+        Yields:
+            (start, end, middle) of those that were not there.
+        """
+        if p in self._shared:
+            self._unshare(p)
+        forward = self._forward.get(p, {})
+        reverse = self._reverse.get(p) or self._build_reverse(p) or {}
+        for s, o in links:
+            # Cells are copied before they are walked: what is found may land in them.
+            further = forward.get(o)
+            if further is not None:
+                for z in (further,) if further.__class__ is int else list(further):  # type: ignore[arg-type]  # not int here
+                    cell = forward[s]
+                    if cell.__class__ is not int and z in cell:  # type: ignore[operator]  # not int here
+                        continue
+                    if add_to_row(forward, s, z):
+                        add_to_row(reverse, z, s)
+                        self._size += 1
+                        yield s, z, o
+            before = reverse.get(s)
+            if before is not None:
+                for x in (before,) if before.__class__ is int else list(before):  # type: ignore[arg-type]  # not int here
+                    if add_to_row(forward, x, o):
+                        add_to_row(reverse, o, x)
+                        self._size += 1
+                        yield x, o, s
 
     def discard(self, s: int, p: int, o: int) -> bool:
         """Removes a triple; returns False where it was not there."""

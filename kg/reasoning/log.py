@@ -8,7 +8,7 @@ before their conclusions, so any derivation read off the log is well-founded.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kg.index import Triple
@@ -44,6 +44,26 @@ class InferenceLog:
 
     def __len__(self) -> int:
         return len(self.entries) // ENTRY_WIDTH
+
+    def extend(
+        self, p: int, links: Sequence[tuple[int, int]], rule: int, witnesses: Sequence[int] = ()
+    ) -> None:
+        """Logs many (subject, object) of one predicate, column by column.
+
+        Args:
+            p: the predicate.
+            links: what was inferred, in order.
+            rule: the rule that did.
+            witnesses: one for each; none for 0.
+        """
+        block = array("i", bytes(self.entries.itemsize * ENTRY_WIDTH * len(links)))
+        block[::ENTRY_WIDTH] = array("i", [s for s, _ in links])
+        block[1::ENTRY_WIDTH] = array("i", [p]) * len(links)
+        block[2::ENTRY_WIDTH] = array("i", [o for _, o in links])
+        block[3::ENTRY_WIDTH] = array("i", [rule]) * len(links)
+        if witnesses:
+            block[4::ENTRY_WIDTH] = array("i", witnesses)
+        self.entries += block
 
     def triples(self, end: int) -> Iterator[Triple]:
         """The first ``end`` triples in order."""

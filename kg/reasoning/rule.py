@@ -10,7 +10,7 @@ triple meets only the rules that can fire on it. ``axioms`` holds the bound prem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from kg.index import Index, Triple
@@ -37,11 +37,17 @@ class Run(Protocol):
     def emit_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
         """``emit`` for many (subject, object) of one predicate."""
 
-    def emit_types(self, instances: Iterable[int], target: int, rule: int) -> None:
-        """``emit`` for many instances of one class."""
+    def emit_types(
+        self,
+        instances: Iterable[int],
+        target: int,
+        rule: int,
+        witnesses: Mapping[int, int] | None = None,
+    ) -> None:
+        """``emit`` for many instances of one class, with a witness each where there are any."""
 
-    def emit_witnessed(self, p: int, found: Iterable[tuple[int, int, int]], rule: int) -> None:
-        """``emit`` for many (subject, object, witness) of one predicate."""
+    def emit_joined(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
+        """``emit`` for what paths of two steps of a predicate through given ones lead to."""
 
     def emit_with(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:
         """Adds a conclusion with all its premises."""

@@ -61,7 +61,7 @@ class Domain(Rule):
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
         # Most links of a predicate say nothing new about the class of their ends.
-        new = set(run.index.lacking(self.kind, self.target, (s for s, _ in links)))
+        new = set(run.index.lacking(self.kind, self.target, {s for s, _ in links}))
         for s, o in links if new else ():
             if s in new:
                 new.discard(s)
@@ -81,14 +81,15 @@ class Range(Domain):
             run.emit(o, self.kind, self.target, self.number, s)
 
     def on_all(self, run: Run, p: int) -> None:
-        done: set[int] = set()
+        first: dict[int, int] = {}
         for s, o in run.base.pairs(p):
-            if o not in done:
-                done.add(o)
-                self.on_pair(run, s, p, o)
+            if o not in first:
+                first[o] = s
+        nodes = [o for o in first if not run.is_literal(o)]
+        run.emit_types(nodes, self.target, self.number, first)
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
-        new = set(run.index.lacking(self.kind, self.target, (o for _, o in links)))
+        new = set(run.index.lacking(self.kind, self.target, {o for _, o in links}))
         for s, o in links if new else ():
             if o in new:
                 new.discard(o)
@@ -138,7 +139,7 @@ class Transitive(Rule):
             emit(x, p, o, number, s)
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
-        run.emit_witnessed(p, run.index.joined(p, links), self.number)
+        run.emit_joined(p, links, self.number)
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return (s, p, witness), (witness, p, o)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from kg.base.errors import GraphTooLargeError
@@ -114,37 +114,48 @@ class Run:
             return
         self._note(p, self.index.add_links(p, links), rule)
 
-    def emit_types(self, instances: Iterable[int], target: int, rule: int) -> None:
-        """``emit`` for many instances of one class, whose proof needs no witness."""
+    def emit_types(
+        self,
+        instances: Iterable[int],
+        target: int,
+        rule: int,
+        witnesses: Mapping[int, int] | None = None,
+    ) -> None:
+        """``emit`` for many instances of one class, with a witness each where there are any."""
         if self._same_seen or target in self._schema_classes:
             for x in instances:
-                self.emit(x, self._kind, target, rule)
+                self.emit(x, self._kind, target, rule, witnesses[x] if witnesses else 0)
             return
         new = [(x, target) for x in self.index.lacking(self._kind, target, instances)]
-        self._note(self._kind, self.index.add_links(self._kind, new), rule)
+        added = self.index.add_links(self._kind, new)
+        self._note(self._kind, added, rule, [witnesses[x] for x, _ in added] if witnesses else ())
 
-    def emit_witnessed(self, p: int, found: Iterable[tuple[int, int, int]], rule: int) -> None:
-        """``emit`` for many (subject, object, witness) of one predicate.
+    def emit_joined(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
+        """``emit`` for what paths of two steps of a predicate through given ones lead to.
 
-        What is found may depend on what was emitted before, so each is added as it comes.
+        What is found depends on what was emitted before, so each is added as it comes; the middle
+        of its path is its witness.
         """
         entries, most = self.log.entries, MAX_INFERRED * ENTRY_WIDTH
         if not self._plain(p):
-            for s, o, witness in found:
-                self.emit(s, p, o, rule, witness)
+            index = self.index
+            for s, o in links:
+                for z in list(index.objects(o, p)):
+                    self.emit(s, p, z, rule, o)
+                for x in list(index.subjects(p, s)):
+                    self.emit(x, p, o, rule, s)
                 if len(entries) > most:
                     raise _too_many()
             return
-        add, append = self._add, self._append
-        links: list[tuple[int, int]] = []
-        for s, o, witness in found:
-            if add(s, p, o):
-                append((s, p, o, rule, witness))
-                links.append((s, o))
-                if len(entries) > most:
-                    raise _too_many()
-        if links and p in self._hot:
-            self._todo.append((p, links))
+        new: list[tuple[int, int]] = []
+        witnesses: list[int] = []
+        room = MAX_INFERRED - len(self.log)
+        for s, o, witness in self.index.add_joined(p, links):
+            new.append((s, o))
+            witnesses.append(witness)
+            if len(new) > room:
+                raise _too_many()
+        self._note(p, new, rule, witnesses)
 
     def _plain(self, p: int) -> bool:
         """Whether nothing about a triple of the predicate needs to be asked but if it is new."""
@@ -152,9 +163,11 @@ class Run:
             self._same_seen or p == self._kind or p in self._trivial or p in self._schema_predicates
         )
 
-    def _note(self, p: int, links: list[tuple[int, int]], rule: int) -> None:
+    def _note(
+        self, p: int, links: list[tuple[int, int]], rule: int, witnesses: Sequence[int] = ()
+    ) -> None:
         """Logs what was added and marks it to be inferred from."""
-        self.log.entries.fromlist([x for s, o in links for x in (s, p, o, rule, 0)])
+        self.log.extend(p, links, rule, witnesses)
         if links and p in self._hot:
             self._todo.append((p, links))
 
