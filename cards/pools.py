@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
 from typing import Literal
@@ -40,7 +40,7 @@ class Pool:
         self.p = p
         self.varying = varying
         self.hint = hint.casefold()
-        self._listed: dict[tuple[bool, int], list[int]] = {}
+        self._lists: dict[tuple[bool, int], list[int]] = {}
 
     def triple(self, x: int, a: int) -> tuple[int, int, int]:
         """The triple that has ``x`` on the varying side."""
@@ -58,21 +58,19 @@ class Pool:
         """All anchors of ``x`` in the closure: its true values, seen from the varying side."""
         index, forward = self.world.closed, self.varying == "subj"
         found = index.objects(x, self.p) if forward else index.subjects(self.p, x)
-        return self._sequence(found, x, forward)
+        return self._listed(found, x, forward) if isinstance(found, dict) else found  # type: ignore[return-value]  # a tuple or a list
 
     def holders_of(self, a: int) -> Sequence[int]:
         """All ``x`` that hold with the anchor in the closure."""
         index, forward = self.world.closed, self.varying == "subj"
         found = index.subjects(self.p, a) if forward else index.objects(a, self.p)
-        return self._sequence(found, a, not forward)
+        return self._listed(found, a, not forward) if isinstance(found, dict) else found  # type: ignore[return-value]  # as above
 
-    def _sequence(self, found: Collection[int], term: int, objects: bool) -> Sequence[int]:
-        """Values to draw from by number; those of a hub are listed once, not at every draw."""
-        if not isinstance(found, dict):
-            return found  # type: ignore[return-value]  # a cell is a tuple, a list or a dictionary
-        listed = self._listed.get((objects, term))
+    def _listed(self, found: dict[int, None], term: int, objects: bool) -> list[int]:
+        """The values of a hub, to draw from by number: listed once, not at every draw."""
+        listed = self._lists.get((objects, term))
         if listed is None:
-            listed = self._listed[objects, term] = list(found)
+            listed = self._lists[objects, term] = list(found)
         return listed
 
     @cached_property
@@ -104,31 +102,37 @@ class Pool:
         return first is not None and self.world.terms.is_literal(first[1])
 
     def draw_pair(self, rng: Random, kind: str = "") -> tuple[int, int] | None:
-        """A random true ``(x, a)``: a random subject, then one of its objects.
+        """A random true ``(x, a)``; None when a few draws find none without blank nodes.
 
         Args:
             rng: the draw.
             kind: ``asserted``, ``inferred`` or empty for either.
+        """
+        return next(self.draw_pairs(rng, kind, 1), None)
 
-        Returns:
-            None when a few draws find none without blank nodes.
+    def draw_pairs(self, rng: Random, kind: str, times: int) -> Iterator[tuple[int, int]]:
+        """Random true pairs ``(x, a)``: each a random subject and one of its objects.
+
+        Args:
+            rng: drawn from as pairs are asked for.
+            kind: ``asserted``, ``inferred`` or empty for either.
+            times: how often to draw; fewer come where a few tries find none without blank nodes.
         """
         world = self.world
         heads = self.stated_heads if kind == "asserted" else self.heads
-        index = world.graph if kind == "asserted" else world.closed
-        texts = world.terms.texts
-        for _ in range(PAIR_TRIES if heads else 0):
-            s = heads[int(rng.random() * len(heads))]
-            values = index.objects(s, self.p)
-            if len(values) == 1:
-                (o,) = values
-            else:
-                o = list(values)[int(rng.random() * len(values))]
-            if kind == "inferred" and world.graph.has(s, self.p, o):
-                continue
-            if s != o and texts[s][:2] != "_:" and texts[o][:2] != "_:":
-                return (s, o) if self.varying == "subj" else (o, s)
-        return None
+        graph, blanks, forward = world.graph, world.blanks, self.varying == "subj"
+        row = (graph if kind == "asserted" else world.closed).row(self.p)
+        count = len(heads)
+        for _ in range(times):
+            for _ in range(PAIR_TRIES if heads else 0):
+                s = heads[int(rng.random() * count)]
+                cell = row[s]
+                o = cell if isinstance(cell, int) else list(cell)[int(rng.random() * len(cell))]
+                if kind == "inferred" and graph.has(s, self.p, o):
+                    continue
+                if s != o and s not in blanks and o not in blanks:
+                    yield (s, o) if forward else (o, s)
+                    break
 
     def draw_holder(self, rng: Random) -> int | None:
         """A random ``x`` that has an anchor."""
@@ -166,8 +170,9 @@ class Pool:
         """Members for which the closure holds no anchor at all."""
         if self.varying == "subj":
             held = self.world.closed.subjects_of(self.p)
-            return [x for x in self.members if x not in held]
-        return [x for x in self.members if not self.world.closed.subjects(self.p, x)]
+        else:
+            held = self.world.closed.objects_of(self.p)
+        return [x for x in self.members if x not in held]
 
     @cached_property
     def aliens(self) -> list[int]:

@@ -80,7 +80,7 @@ class Recipes:
         self._chained = any(anchors(a) for x in names for a in itertools.islice(anchors(x), 1))
         """Whether what holds leads on from an anchor to another, judged by a sample."""
         self._deniers = list(self.world.denials)
-        self._told: dict[int, tuple[frozenset[str], int]] = {}
+        self._popular: dict[int, int] = {}
         self._with_bound: dict[int, list[int]] = {}
 
     @property
@@ -123,7 +123,6 @@ class Recipes:
     def next_round(self, *, strict: bool) -> None:
         """Lets everyone be asked about once more; popularity need not match unless ``strict``."""
         self.used.clear()
-        self._told.clear()
         self.strict = strict
 
     def entailed(self, like: int | None) -> tuple[int, int] | None:
@@ -134,16 +133,14 @@ class Recipes:
         if like is None:
             pair = self.pool.draw_pair(self.rng, kind)
             return pair if pair and self._fresh(*pair) else None
-        told = self.telling(like)
         seen: set[int] = set()
         wanted: dict[int, int] = {}
-        for _ in range(DRAWS):
-            pair = self.pool.draw_pair(self.rng, kind)
-            if pair is None or like in pair or pair[0] in self.used or pair[0] in seen:
+        for pair in self.pool.draw_pairs(self.rng, kind, DRAWS):
+            if like in pair or pair[0] in self.used or pair[0] in seen:
                 continue
             x, a = pair
             seen.add(x)
-            if self.telling(x) == told and self._shares_as_many(like, x, a):
+            if self.alike(x, like) and self._shares_as_many(like, x, a):
                 wanted[x] = a
                 if len(wanted) == RANKED:
                     break
@@ -152,15 +149,21 @@ class Recipes:
                 return x, wanted[x]
         return None
 
-    def telling(self, x: int) -> tuple[frozenset[str], int]:
-        """What must be equal within a triplet: the frequent words of a name, and popularity.
+    def alike(self, x: int, other: int) -> bool:
+        """Whether what must be equal within a triplet is: popularity, frequent words of names.
 
-        Popularity counts by doubling: 0, 1, 2 to 3, 4 and more facts that point at ``x``.
+        Popularity counts by doubling: 0, 1, 2 to 3, 4 and more facts that point at a term.
         """
-        found = self._told.get(x)
+        # Popularity first: it tells more of those apart that are drawn, and costs no name.
+        if self.strict and self._popularity(x) != self._popularity(other):
+            return False
+        words, telling = self.world.words, self._telling
+        return words(x) & telling == words(other) & telling
+
+    def _popularity(self, x: int) -> int:
+        found = self._popular.get(x)
         if found is None:
-            popular = min(3, self.world.pointed_at(x).bit_length()) if self.strict else 0
-            found = self._told[x] = (self.world.words(x) & self._telling, popular)
+            found = self._popular[x] = min(3, self.world.pointed_at(x).bit_length())
         return found
 
     def stated(self, x: int, a: int) -> tuple[Fact, ...] | None:
@@ -169,8 +172,8 @@ class Recipes:
         return facts if facts and all(self._tellable(fact) for fact in facts) else None
 
     def _tellable(self, fact: Fact) -> bool:
-        texts = self.world.terms.texts
-        return not texts[fact.s].startswith("_:") and not texts[fact.o].startswith("_:")
+        blanks = self.world.blanks
+        return fact.s not in blanks and fact.o not in blanks
 
     def _fresh(self, x: int, a: int) -> bool:
         if x in self.used or not self._meant(x if self.pool.varying == "subj" else a):
@@ -200,7 +203,6 @@ class Recipes:
         self, draw: Callable[[], int | None], like: int | None, anchor: int | None
     ) -> int | None:
         """Someone fresh who does not hold with the anchor and resembles ``like``."""
-        told = None if like is None else self.telling(like)
         seen = {like, anchor}
         fit: list[int] = []
         for _ in range(DRAWS):
@@ -211,7 +213,7 @@ class Recipes:
             if anchor is not None and self.pool.holds(x, anchor):
                 continue
             if like is not None and (
-                self.telling(x) != told
+                not self.alike(x, like)
                 or (anchor is not None and not self._shares_as_many(like, x, anchor))
             ):
                 continue
@@ -273,7 +275,6 @@ class Recipes:
 
     def _true_like(self, x: int, anchor: int, among: Collection[int] | None = None) -> int | None:
         """Someone fresh who truly has the anchor and resembles ``x``."""
-        told = self.telling(x)
         drawn = self.pool.holders_of(anchor)
         if among is not None:
             drawn = [e for e in drawn if e in among]
@@ -284,7 +285,7 @@ class Recipes:
             for e in drawn
             if e != x
             and e not in self.used
-            and self.telling(e) == told
+            and self.alike(e, x)
             and self._shares_as_many(x, e, anchor)
         )
         holders = itertools.islice(alike, DRAWS)
@@ -299,17 +300,17 @@ class Recipes:
     def downstream(self, hops: int) -> Proposal | None:
         """C: the reverse of what holds, over one step or several."""
         kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
-        for _ in range(DRAWS if kind else 0):
-            pair = self.pool.draw_pair(self.rng, kind)
-            way = self._way(pair[1], hops) if pair else None
-            if pair is None or way is None:
+        # Most draws end here: their anchor leads nowhere.
+        for pair in self.pool.draw_pairs(self.rng, kind, DRAWS if kind else 0):
+            way = self._way(pair[1], hops)
+            if way is None:
                 continue
             e, anchor = pair
             x = way[-1]
             # A sea would betray itself: seas flow nowhere.
             if e in way or x in self.used or self.world.types(x) != self.world.types(e):
                 continue
-            alike = self.telling(x) == self.telling(e) and self._shares_as_many(x, e, anchor)
+            alike = self.alike(x, e) and self._shares_as_many(x, e, anchor)
             if alike and self._fresh(e, anchor) and self._fresh(x, anchor):
                 break
         else:
@@ -328,7 +329,9 @@ class Recipes:
         way = [anchor]
         for _ in range(hops):
             further = self.pool.anchors_of(way[-1])
-            y = further[int(self.rng.random() * len(further))] if further else anchor
+            if not further:
+                return None
+            y = further[int(self.rng.random() * len(further))]
             if y in way:
                 return None
             way.append(y)
@@ -355,7 +358,7 @@ class Recipes:
             bound = number_of(self.world.terms.text(limit))
             if bound is None or (value < bound if below else value > bound) or x in (e, u):
                 continue
-            if self.telling(x) == self.telling(u) and self._fresh(x, anchor):
+            if self.alike(x, u) and self._fresh(x, anchor):
                 role = Role("C", x, (Fact(x, q, limit),), no_other_value=True)
                 return self._triplet(anchor, e, role, u)
         return None

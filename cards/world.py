@@ -59,6 +59,12 @@ class World:
         return self.terms.intern(text)
 
     @cached_property
+    def blanks(self) -> frozenset[int]:
+        """The blank nodes there are: few, so that a term is mostly told from them at a glance."""
+        texts = self.terms.texts
+        return frozenset(i for i, text in enumerate(texts) if text[:2] == "_:")
+
+    @cached_property
     def type_id(self) -> int:
         """The id of ``rdf:type``."""
         return self.id(RDF_TYPE)
@@ -193,7 +199,7 @@ class World:
                 Fact(term, p, o)
                 for p in self.sayable
                 for o in self.graph.objects(term, p)
-                if not self.terms.text(o).startswith("_:")
+                if o not in self.blanks
             ]
             found += self.denials.get(term, ())
             self._outgoing[term] = found
@@ -205,13 +211,16 @@ class World:
         for s in self.graph.subjects(p, term):
             if len(facts) == IN_EDGE_LIMIT:
                 break
-            if not self.terms.text(s).startswith("_:"):
+            if s not in self.blanks:
                 facts.append(Fact(s, p, term))
         return facts
 
     def pointed_at(self, term: int) -> int:
         """How many sayable facts have ``term`` as object."""
-        return sum(len(self.graph.subjects(p, term)) for p in self._between(self.types(term)))
+        subjects, count = self.graph.subjects, 0
+        for p in self._between(self.types(term)):
+            count += len(subjects(p, term))
+        return count
 
     def _between(self, types: tuple[int, ...]) -> tuple[int, ...]:
         """Sayable predicates whose objects (a sample of them) have one of some classes."""
