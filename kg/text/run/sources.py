@@ -70,6 +70,7 @@ def read_sources(
     from kg.text.documents import read_document
     from kg.text.documents.document import printable_filename
 
+    _check_names(files)
     documents, ready, sources = [], [], []
     for number, path in enumerate(files, 1):
         if path.suffix.lower() == CHUNKS_SUFFIX:
@@ -100,6 +101,29 @@ def read_sources(
             hint="Name documents that hold text.",
         )
     return chunks, sources
+
+
+def _check_names(files: Sequence[Path]) -> None:
+    """Finds out before the reading whether chunks of two documents would share their ids.
+
+    Raises:
+        DuplicateIdError: two documents have one name; the message has both paths, as two folders
+            may hold files of one name.
+    """
+    from kg.text.documents.document import document_name
+
+    named: dict[str, Path] = {}
+    for path in files:
+        if path.suffix.lower() == CHUNKS_SUFFIX:
+            continue
+        name = document_name(path)
+        if name in named:
+            raise DuplicateIdError(
+                f"{named[name]} is called {name!r} too, and their chunks would share ids",
+                where=str(path),
+                hint="Give each document once, or rename one.",
+            )
+        named[name] = path
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -249,6 +249,15 @@ def test_bad_input_ends_in_one_line_or_in_a_run(shop: Path, what: str, code: int
         everything(open_run("runs"))
 
 
+def test_documents_of_one_name_in_two_folders_are_both_named(shop: Path) -> None:
+    for folder in ("spring", "autumn"):
+        (shop / folder).mkdir()
+        (shop / folder / "notes.md").write_text(LENDING, "utf-8")
+    said = error_line(epoche("kg", "build", "spring", "autumn", "--out", "runs/library"), 13)
+    assert "spring/notes.md" in said
+    assert "autumn/notes.md" in said
+
+
 def test_hostile_names_of_files(shop: Path) -> None:
     folder = shop / "odd"
     folder.mkdir()
