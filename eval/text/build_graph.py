@@ -10,11 +10,10 @@ import typer
 from eval.text.steps import KeywordStep, VerifyStep
 from kg.base import options
 from kg.base.console import run_script, say, shown_stages
+from kg.text.run.form import KEYWORD_CACHE
 
 if TYPE_CHECKING:
     from kg.text.run.folder import Run
-
-CACHE = "keyword_cache.jsonl"
 
 
 def main(
@@ -77,7 +76,7 @@ def main(
         bool,
         typer.Option(
             "--resume/--no-resume",
-            help=f"Use and keep keywords found before, in {CACHE} beside --out.",
+            help=f"Use and keep keywords found before, in {KEYWORD_CACHE} beside --out.",
         ),
     ] = True,
     model: options.ModelName = None,
@@ -122,7 +121,7 @@ def main(
         min_cooccurrence=min_cooccurrence,
         drop_isolates=drop_isolates,
         sections=not no_sections,
-        cache=out.parent / CACHE if resume else None,
+        cache=out.parent / KEYWORD_CACHE if resume else None,
         strict=strict,
         extend=extend,
     )

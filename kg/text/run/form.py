@@ -21,6 +21,8 @@ FILES = (CONFIG, CHUNKS, KEYWORDS, TABLE, CANONICAL, EMBEDDINGS, GRAPH, SECTIONS
 """Every name a file of a run can have; ``METADATA`` lists the others and is written last."""
 LATEST = "latest"
 """The link beside runs that names the one written last."""
+KEYWORD_CACHE = "keyword_cache.jsonl"
+"""The file beside runs that keeps keywords from one build to the next."""
 
 MAX_FILE_BYTES = 4 * 1024**3
 """A larger file of a run is refused, whatever its metadata say."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kg.base.console import warn
 from kg.base.errors import DocumentError, DuplicateIdError, MissingFileError
 from kg.base.files import require_file, sha256_file
+from kg.text.run import form
 from kg.text.run.form import SourceDocument
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ MAX_FILES = 100_000
 def source_files(named: Sequence[Path | str], suffixes: Iterable[str]) -> list[Path]:
     """The files that are named, and below each named folder those with a known suffix.
 
-    Folders are walked in sorted order; hidden files and links to folders are passed over.
+    Folders are walked in sorted order; hidden files and links to folders are passed over, and so
+    is what an earlier build left there: runs, and the cache of keywords.
 
     Args:
         named: files and folders.
@@ -137,11 +139,12 @@ def _walk(folder: Path) -> Iterator[Path]:
     count = 0
     for base, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        ours = {form.KEYWORD_CACHE, *(form.FILES if form.METADATA in names else ())}
         for name in sorted(names):
             count += 1
             if count > MAX_FILES:
                 raise DocumentError(
                     f"more than {MAX_FILES:,} files", where=str(folder), hint="Name fewer."
                 )
-            if not name.startswith("."):
+            if not name.startswith(".") and name not in ours:
                 yield Path(base, name)

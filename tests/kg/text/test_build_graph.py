@@ -258,6 +258,17 @@ def test_documents_of_one_name_in_two_folders_are_both_named(shop: Path) -> None
     assert "autumn/notes.md" in said
 
 
+def test_a_run_among_its_documents_is_no_document(shop: Path) -> None:
+    among = ("kg", "build", "documents", "--no-canonical", "--out", "documents/library")
+    assert epoche(*among).code == 0
+    before = bytes_of(shop / "documents" / "library")
+    (shop / "documents" / "library" / form.METADATA).rename(shop / "documents" / "other.json")
+    error_line(epoche(*among), 15)  # half of a run is not taken for one
+    (shop / "documents" / "other.json").rename(shop / "documents" / "library" / form.METADATA)
+    assert epoche(*among).code == 0
+    assert bytes_of(shop / "documents" / "library") == before
+
+
 def test_hostile_names_of_files(shop: Path) -> None:
     folder = shop / "odd"
     folder.mkdir()
