@@ -57,6 +57,17 @@ def main(
     verify: Annotated[
         VerifyStep, typer.Option(help="Who decides what is a synonym: rules, or a model.")
     ] = VerifyStep.rules,
+    fallback_threshold: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="Cosine from which an unknown word is a known one."),
+    ] = 0.85,
+    index_candidates: Annotated[
+        bool,
+        typer.Option(
+            "--index-candidates/--no-index-candidates",
+            help="Also compare acronyms with what they may stand for, and other spellings.",
+        ),
+    ] = True,
     min_cooccurrence: Annotated[
         int, typer.Option(min=1, help="Chunks two concepts must share to be linked.")
     ] = 1,
@@ -118,6 +129,8 @@ def main(
         canonical=not no_canonical,
         threshold=threshold,
         max_group_size=max_group_size,
+        fallback_threshold=fallback_threshold,
+        index_candidates=index_candidates,
         min_cooccurrence=min_cooccurrence,
         drop_isolates=drop_isolates,
         sections=not no_sections,

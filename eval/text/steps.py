@@ -6,9 +6,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kg.text.canonical.verifier import SynonymVerifier
-
     from eval.model.options import ClientOptions
+    from kg.text.canonical.verifier import SynonymVerifier
     from kg.text.keywords.protocol import KeywordExtractor
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from eval.text.asking import BatchAsker
 from eval.text.prompts import SYNONYMS, GroupVerdict, Verdicts
+from kg.text.canonical.verdicts import VerdictError, check_sets
+from kg.text.canonical.verifier import Synonyms
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -21,9 +23,6 @@ SMALL = 5
 BATCH = 15
 """… so many of them; a larger group has one to itself."""
 MAX_TOKENS = 2048
-
-SynonymSets = list[tuple[str, tuple[str, ...]]]
-"""(canonical form, members with it), as ``kg.text.canonical`` takes them."""
 
 
 class ModelVerifier:
@@ -49,13 +48,13 @@ class ModelVerifier:
         """Model and prompt."""
         return {"prompt": SYNONYMS.params(), "batch": BATCH, **self._asker.params()}
 
-    def verify(self, groups: Sequence[Sequence[str]]) -> list[SynonymSets]:
+    def verify(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
         """The synonym sets of each group; what is in none of them stands alone.
 
         Raises:
             ModelAccessError: no call can succeed.
         """
-        found: list[SynonymSets] = [[] for _ in groups]
+        found: list[list[Synonyms]] = [[] for _ in groups]
         batches = _batches(groups)
 
         def keep(number: int, reply: Verdicts | None) -> None:
@@ -93,16 +92,16 @@ def _by_group(reply: Verdicts) -> dict[int, GroupVerdict | None]:
     return found
 
 
-def _checked(verdict: GroupVerdict | None, group: Sequence[str]) -> SynonymSets | None:
+def _checked(verdict: GroupVerdict | None, group: Sequence[str]) -> list[Synonyms] | None:
     """The sets of a verdict; None if it cannot be used."""
     if verdict is None:
         return None
-    named = [member for one in verdict.synonym_groups for member in one.members]
-    known = set(group)
-    if len(set(named)) < len(named) or not known.issuperset(named):
+    sets = [(one.canonical, one.members) for one in verdict.synonym_groups]
+    try:
+        check_sets(group, sets)
+    except VerdictError:
         return None
-    if not known.difference(named).issuperset(verdict.standalone):
+    named = {member for _, members in sets for member in members}
+    if not frozenset(group).difference(named).issuperset(verdict.standalone):
         return None
-    if any(one.canonical not in one.members for one in verdict.synonym_groups):
-        return None
-    return [(one.canonical, one.members) for one in verdict.synonym_groups if len(one.members) > 1]
+    return [(canonical, members) for canonical, members in sets if len(members) > 1]

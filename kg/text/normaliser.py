@@ -33,9 +33,9 @@ _MENDED = (
 _WORD = (
     r"\d+(?:[.,]\d+)+"  # a number with its decimals
     r"|{letter}(?:{letter}|{mark})*"
-    # "C++", "B+", "B+tree", "C#"; but "a+b" and "x+10" are sums, and "18+" ends in a sign.
+    # "C++", "B+", "B+tree", "C#", "R*-tree"; but "a+b" and "x+10" are sums, "18+" ends in a sign.
     r"(?:(?<=[^\W\d_])\+\+|(?<=[^\W\d_])\+(?![^\W_])|(?<=\b[A-Za-z])\+(?=[^\W\d_]{{2}})"
-    r"|(?<=\b[A-Za-z])\#(?![^\W_]))?"
+    r"|(?<=\b[A-Za-z])\#(?![^\W_])|(?<=\b[A-Za-z])\*(?=-[^\W\d_]))?"
 )
 _LETTER = r"[^\W_]"
 _TOKEN = re.compile(_WORD.format(letter=_LETTER, mark=_LETTER))

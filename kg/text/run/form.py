@@ -47,6 +47,7 @@ class Canonicalisation(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float
     max_group_size: int
     fallback_threshold: float
+    index_candidates: bool
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):

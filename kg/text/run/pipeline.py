@@ -41,6 +41,8 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float = 0.78
     max_group_size: int = 30
     fallback_threshold: float = 0.85
+    index_candidates: bool = True
+    """Whether acronyms with what they may stand for, and other spellings, are compared too."""
     min_cooccurrence: int = 1
     drop_isolates: bool = False
     sections: bool = True
@@ -182,6 +184,7 @@ def _table(
         verifier,
         threshold=plan.threshold,
         max_group_size=plan.max_group_size,
+        by_index=plan.index_candidates,
         watch=lambda done, total: watch("canonical forms", done, total),
     )
 
@@ -195,6 +198,7 @@ def _canonicalisation(
         threshold=plan.threshold,
         max_group_size=plan.max_group_size,
         fallback_threshold=plan.fallback_threshold,
+        index_candidates=plan.index_candidates,
     )
 
 

@@ -323,12 +323,12 @@ def test_the_command_writes_what_was_admitted_and_every_proposal(
     from kg.graph import Graph
 
     monkeypatch.chdir(tmp_path)
-    Path("doc.md").write_text(f"# 1 Rivers\n\n{TEXT}\n")
+    Path("doc.md").write_text(f"# 1 Rivers\n\n{TEXT} The Rhine flows into the Baltic Sea.\n")
     build = ["kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical"]
     assert CliRunner().invoke(app, build).exit_code == 0
     said = [
         triple("Fulda", "mouth", "Weser", "The Fulda flows into the Weser"),
-        triple("Weser", "mouth", "Baltic Sea", "The Weser flows into the Baltic Sea"),
+        triple("Rhine", "mouth", "Baltic Sea", "The Rhine flows into the Baltic Sea"),
         triple("Aue", "mouth", "Weser", "no such words"),
         triple("Aue", "mouth", "Baltic Sea", "The Aue is 1,020 km long"),
     ]
