@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from eval.text.admitting import Decision
     from eval.text.triples import Proposal
 
+_SUFFIXES = (".ttl", ".nt")
+
 
 def main(
     run: options.RunFolder,
@@ -51,11 +53,23 @@ def main(
     from eval.text.admitting import admit
     from eval.text.ontology import Ontology
     from eval.text.triples import ModelTriples
-    from kg.base.errors import StrictModelError
+    from kg.base.errors import SettingError, StrictModelError
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
     from kg.knowledge import KnowledgeBase
     from kg.text.run.folder import open_run
 
+    if domain is None and not kg:
+        raise SettingError(
+            "no ontology given",
+            where="--domain",
+            hint="Name a domain, or a graph and its shapes with --kg and --shapes.",
+        )
+    if out.suffix not in _SUFFIXES:
+        raise SettingError(
+            f"a graph is written as {' or '.join(_SUFFIXES)}, not {out.suffix or 'without ending'}",
+            where="--out",
+            hint="Both hold N-Triples, which is Turtle too.",
+        )
     proposals_path = out.with_suffix(".proposals.jsonl")
     for path in (out, proposals_path):
         check_output(path, [*(kg or ()), *(shapes or ())])

@@ -348,3 +348,22 @@ def test_the_command_writes_what_was_admitted_and_every_proposal(
     assert CliRunner().invoke(app, command).exit_code == 0
     assert Path("new.ttl").read_bytes() == before
     assert len(scripted_server.requests) == asked
+
+
+@pytest.mark.parametrize(
+    ("flags", "what"),
+    [(["--out", "new.ttl"], "no ontology"), (["--domain", "rivers", "--out", "new.rdf"], ".rdf")],
+)
+def test_what_cannot_be_right_is_refused_before_anything_is_asked(
+    flags: list[str],
+    what: str,
+    scripted_server: ScriptedServer,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from epoche.cli import app
+
+    with pytest.raises(SystemExit) as ended:
+        app(["kg", "extract", "--run", "nowhere", *flags], prog_name="epoche")
+    assert ended.value.code == 19
+    assert what in capsys.readouterr().err
+    assert not scripted_server.requests
