@@ -33,6 +33,7 @@ def analyze_command(
     from kg.difficulty.analysis import analyze_in_facts, analyze_in_run
     from kg.difficulty.fact_graph import FactGraph
     from kg.sayable import sayable_predicates
+    from kg.words.plain_text import one_line
 
     if (run is None) == (domain is None and not kg):
         raise SettingError(
@@ -40,12 +41,16 @@ def analyze_command(
             where="--run, --domain, --kg",
             hint="Give --run for a text's concept graph, else --domain or --kg.",
         )
+    # A command line may hold bytes that are no text, and no JSON either.
+    question = one_line(question)
     if out is not None:
         check_output(out, [*(kg or ())])
     if run is not None:
         from kg.text.run.folder import open_run
 
         opened = open_run(run)
+        if out is not None:
+            check_output(out, opened.files)
         analysis = analyze_in_run(opened, question, opened.lookup())
         source = {"run": opened.sha256}
     else:

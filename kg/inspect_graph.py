@@ -49,7 +49,10 @@ def inspect_command(
             raise SettingError(
                 "a run is no RDF graph", where="--run", hint="Name one of both, not --kg as well."
             )
-        report = inspect_run(open_run(run))
+        opened = open_run(run)
+        if out is not None:
+            check_output(out, opened.files)
+        report = inspect_run(opened)
     elif kg and not shapes and domain is None:
         # A graph without shapes cannot be measured with, but it can be looked at.
         report = inspect_graph(Graph.load(list(kg)))

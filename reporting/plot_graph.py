@@ -64,8 +64,10 @@ def main(
             from kg.text.run.folder import open_run
             from reporting.graph_page.run_page import run_page
 
+            opened = open_run(run)
+            check_output(out, opened.files)
             page = run_page(
-                open_run(run),
+                opened,
                 around_texts=around or (),
                 hops=hops,
                 most=most or OF_RUN,

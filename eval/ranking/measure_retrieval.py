@@ -84,7 +84,7 @@ def main(
     from eval.ranking.ablation import TUNED, TUNED_TEXT, WHOLE
     from eval.ranking.gathering import Gathering
     from eval.ranking.measuring import Plan, measure, question_set
-    from eval.ranking.outputs import METRICS, contents
+    from eval.ranking.outputs import FILES, contents
     from eval.ranking.questions import of_split, read_questions
     from eval.ranking.record import Ablation, Corpus
     from eval.ranking.words import spoken, table
@@ -101,7 +101,8 @@ def main(
     for name in names:
         if name not in NAMES:
             raise typer.BadParameter(f"no retriever {name!r}: one of {', '.join(NAMES)}")
-    check_output(out / METRICS, [questions])
+    for name in FILES:
+        check_output(out / name, [questions])
     gathering = Gathering(open_run(run), embedder, _watched)
     other = None if other_run is None else Gathering(open_run(other_run), embedder, _watched)
     labelled = read_questions(questions, gathering.ids)

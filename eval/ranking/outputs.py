@@ -21,6 +21,7 @@ METRICS = "metrics.json"
 PAGE = "retrieval.md"
 QUESTIONS = "questions.jsonl"
 QRELS = "qrels.trec"
+FILES = (METRICS, PAGE, QUESTIONS, QRELS)
 RUNS = "runs"
 
 _SHOWN = 10

@@ -49,7 +49,7 @@ def main(
         typer.Option(help="Groups keywords: lexical (no model), minilm, a folder or hub name."),
     ] = "lexical",
     threshold: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Cosine from which keywords are compared.")
+        float, typer.Option(min=0.01, max=0.99, help="Cosine from which keywords are compared.")
     ] = 0.78,
     max_group_size: Annotated[
         int, typer.Option(min=2, help="Keywords compared at once, at most.")

@@ -52,6 +52,11 @@ class Run:
         """Of the whole run: its metadata name the hash of every other file."""
         return sha256_bytes(msgspec.json.encode(self.metadata))
 
+    @property
+    def files(self) -> list[Path]:
+        """Where its files are or could be: no output may take the place of one."""
+        return [self.folder / name for name in form.FILES]
+
     @cached_property
     def chunks(self) -> list[Chunk]:
         """The chunks, in the order of the text."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import ir_measures
 import pytest
-from stage_calls import Done, epoche
+from stage_calls import Done, epoche, error_line
 
 import retrieval
 from eval.ranking.gathering import Gathering
@@ -224,3 +224,10 @@ def test_what_stood_there_is_kept_when_writing_fails(folder: Path, tmp_path: Pat
     done = measure(folder, out, "--retriever", "section_tree")
     assert done.code == 15
     assert (out / "metrics.json").read_bytes() == before
+
+
+def test_the_questions_are_not_written_over(folder: Path) -> None:
+    before = (folder / "questions.jsonl").read_bytes()
+    done = measure(folder, folder, "--retriever", "kg")
+    assert "it is made from" in error_line(done, 15)
+    assert (folder / "questions.jsonl").read_bytes() == before

@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 from forked_commands import Forker
 from library_documents import LENDING, write_documents
-from stage_calls import call, command, epoche, error_line, held_at_fsync, starved, wait_for
+from stage_calls import (
+    call,
+    command,
+    epoche,
+    error_line,
+    held_at_fsync,
+    starved,
+    usage_error,
+    wait_for,
+)
 
 from kg.text.run import form
 from kg.text.run.folder import Run, open_run
@@ -267,6 +276,33 @@ def test_a_run_among_its_documents_is_no_document(shop: Path) -> None:
     (shop / "documents" / "other.json").rename(shop / "documents" / "library" / form.METADATA)
     assert epoche(*among).code == 0
     assert bytes_of(shop / "documents" / "library") == before
+
+
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [("analyze", "--out"), ("inspect", "--out"), ("plot", "--out"), ("export", "--ttl")],
+)
+def test_no_command_writes_over_the_run_it_reads(shop: Path, command: str, flag: str) -> None:
+    assert epoche(*PLAIN).code == 0
+    before = bytes_of(shop / "runs" / "library")
+    asked = ["tool"] if command == "analyze" else []
+    done = epoche("kg", command, *asked, "--run", "runs", flag, "runs/latest/graph.json")
+    assert "it is made from" in error_line(done, 15)
+    assert bytes_of(shop / "runs" / "library") == before
+
+
+def test_a_question_of_bytes_that_are_no_text_is_analyzed(shop: Path) -> None:
+    assert epoche(*PLAIN).code == 0
+    done = epoche("kg", "analyze", "a tool \udcff\x1b[31m", "--run", "runs")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["question"] == "a tool \ufffd[31m"
+
+
+@pytest.mark.parametrize("threshold", [0, 1, "nan"])
+def test_thresholds_that_group_everything_or_nothing_are_no_thresholds(
+    shop: Path, threshold: object
+) -> None:
+    assert "--threshold" in usage_error(epoche(*BUILD, "--threshold", threshold))
 
 
 def test_hostile_names_of_files(shop: Path) -> None:
