@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shutil
-import threading
 from pathlib import Path
 
 import msgspec
@@ -27,7 +26,6 @@ from kg.text.run.pipeline import BuildPlan, build
 from kg.text.run.replacing import (
     building_beside,
     check_replaceable,
-    point_link,
     previous_beside,
     replacing_folder,
 )
@@ -121,30 +119,6 @@ def test_runs_and_their_latest_can_move(shop: Path, tmp_path: Path) -> None:
     shop.rename(moved)
     for path in (moved, moved / "latest", moved / "library"):
         everything(open_run(path))
-
-
-def test_latest_is_switched_in_one_step(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "file").write_text(name)
-    point_link(tmp_path / "latest", "one")
-    stop, broken = threading.Event(), []
-
-    def read() -> None:
-        while not stop.is_set():
-            try:
-                (tmp_path / "latest" / "file").read_text()
-            except OSError as error:
-                broken.append(error)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for turn in range(300):
-        point_link(tmp_path / "latest", ("one", "two")[turn % 2])
-    stop.set()
-    reader.join()
-    assert not broken
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "one", "two"]
 
 
 def test_a_real_folder_called_latest_is_kept(
