@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kg.base.errors import WeightsError
 from kg.embedding.weights import (
     from_hub,
     named_folder,
@@ -57,11 +58,20 @@ def load_embedder(model: str = "") -> Embedder:
     Raises:
         MissingExtraError: sentence-transformers is not installed, or no weights can be had.
         MissingFileError: a folder was named that is not there.
-        WeightsError: the folder holds no weights, or the default model's are not the published.
+        WeightsError: the folder holds no weights, or no model that can be loaded, or the default
+            model's are not the published.
     """
     library = sentence_transformers("embedding")
     folder, name = find_model(model)
-    transformer = library.SentenceTransformer(str(folder), local_files_only=True, device="cpu")
+    digest = weights_sha256(folder)
+    try:
+        transformer = library.SentenceTransformer(str(folder), local_files_only=True, device="cpu")
+    except Exception as error:  # whatever a stranger's files make the library raise
+        raise WeightsError(
+            f"the model cannot be loaded: {type(error).__name__}: {error}",
+            where=model or name,
+            hint=_INSTEAD,
+        ) from error
 
     def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         vectors: npt.NDArray[np.float32] = transformer.encode(
@@ -69,7 +79,7 @@ def load_embedder(model: str = "") -> Embedder:
         )
         return vectors
 
-    return Embedder(encode, name, weights_sha256(folder))
+    return Embedder(encode, name, digest)
 
 
 def find_model(model: str = "") -> tuple[Path, str]:
