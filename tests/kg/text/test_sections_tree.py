@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kg.text.chunks import Chunk
 from kg.text.sections.building import build_section_tree
-from kg.text.sections.scoring import TIE_STEP
-from kg.text.sections.tree import SectionTree
+from kg.text.sections.scoring import TIE_STEP, heading_keywords
+from kg.text.sections.tree import SCHEMA, SectionTree
 
 
 class Concepts:
@@ -229,6 +229,25 @@ def test_scores_are_those_of_the_formulas() -> None:
         {"c2": section_12 / top, "c1": section_11 / top, "c0": section_1 / top}
     )
     assert list(scores) == ["c2", "c1", "c0"]
+
+
+def test_a_chunk_of_several_sections_has_the_best_of_their_scores() -> None:
+    # Such as a page on which one section ends and the next begins, in a tree made elsewhere.
+    nodes = [
+        {
+            "id": heading,
+            "heading": heading,
+            "parent": None,
+            "chunk_ids": [heading, "shared"],
+            "keywords": [],
+            "heading_keywords": heading_keywords(heading),
+        }
+        for heading in ("disk", "flash disk storage")
+    ]
+    for rows in (nodes, nodes[::-1]):
+        scores = SectionTree.from_json({"schema": SCHEMA, "nodes": rows}).chunk_scores("disk", [])
+        assert scores["shared"] == scores["disk"] == 1.0
+        assert scores["flash disk storage"] == pytest.approx(0.6 + 0.4 / 6)
 
 
 def test_weights_can_be_set() -> None:
