@@ -42,14 +42,12 @@ def main(
     overwrite: Overwrite = False,
 ) -> None:
     """Writes the concepts of a run as RDF, with shapes and the words for questions."""
-    from kg.base.files import check_output
     from kg.text.run.folder import open_run
     from kg.text.thesaurus.thesaurus import thesaurus_of
     from kg.text.thesaurus.writing import check_base, write_thesaurus
 
     check_base(base)
     opened = open_run(run)
-    check_output(ttl, opened.files)
     found = thesaurus_of(
         opened,
         min_chunks=min_chunks,

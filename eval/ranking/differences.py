@@ -92,9 +92,10 @@ def _difference(
     apart = both[0] - both[1]
     flipped = sign_flips(apart, seed=samples.draws.seed)
     one = _with_interval(one, intervals, column)
+    # Where no resample varies, what is left of the standard error is rounding.
+    error = 0.0 if one.method == "none" else float(spread.standard_errors()[column])
     if one.method == "none" and (flipped.n_differ or measure == ALL_GOLD):
         one = _with_newcombe(one, both[0], both[1], samples.confidence)
-    error = float(spread.standard_errors()[column])
     effect = minimum_detectable_effect(error, len(apart) if measure == ALL_GOLD else None)
     return msgspec.structs.replace(
         one,

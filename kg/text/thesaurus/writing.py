@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from kg.base.errors import WriteError
+from kg.base.errors import SettingError, WriteError
 from kg.base.files import check_output, write_files_atomic
 from kg.terms import is_malformed_iri, literal_text
 from kg.text.thesaurus.thesaurus import Thesaurus
@@ -66,9 +66,16 @@ def write_thesaurus(
         The files, as ``graph``, ``shapes`` and ``domain``.
 
     Raises:
+        SettingError: ``out`` does not end in ``.ttl``: other endings promise other formats.
         WriteError: one cannot be written, or would take the place of a file of yours; all are
             then as they were.
     """
+    if out.suffix != ".ttl":
+        raise SettingError(
+            f"Turtle is written, and {out.name!r} does not end in .ttl",
+            where="--ttl",
+            hint="Name a file that does: commands read a graph by its ending.",
+        )
     files = {
         "graph": out,
         "shapes": out.with_name(f"{out.name.removesuffix('.ttl')}.shacl.ttl"),

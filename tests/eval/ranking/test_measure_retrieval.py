@@ -226,6 +226,18 @@ def test_what_stood_there_is_kept_when_writing_fails(folder: Path, tmp_path: Pat
     assert (out / "metrics.json").read_bytes() == before
 
 
+def test_one_question_promises_to_find_no_difference(folder: Path, tmp_path: Path) -> None:
+    line = next(line for line in QUESTIONS if line["split"] == "test" and line["gold"])
+    (tmp_path / "questions.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    (tmp_path / "runs").symlink_to(folder / "runs")
+    done = measure(tmp_path, tmp_path / "out")
+    assert done.code == 0, done.err
+    differences = report(tmp_path / "out")["comparisons"]
+    assert any(one["difference"] for one in differences)
+    assert {one["smallest_found"] for one in differences} == {None}
+    assert "would be missed" not in done.out
+
+
 def test_the_questions_are_not_written_over(folder: Path) -> None:
     before = (folder / "questions.jsonl").read_bytes()
     done = measure(folder, folder, "--retriever", "kg")

@@ -280,7 +280,7 @@ def test_a_run_among_its_documents_is_no_document(shop: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "flag"),
-    [("analyze", "--out"), ("inspect", "--out"), ("plot", "--out"), ("export", "--ttl")],
+    [("analyze", "--out"), ("inspect", "--out"), ("plot", "--out")],
 )
 def test_no_command_writes_over_the_run_it_reads(shop: Path, command: str, flag: str) -> None:
     assert epoche(*PLAIN).code == 0

@@ -283,7 +283,13 @@ def test_files_of_yours_are_not_replaced(library: Path, tmp_path: Path) -> None:
         words.write("# a better word\n")
     error_line(epoche(*export), 15)
     assert "better word" in (tmp_path / "domain.toml").read_text("utf-8")
-    error_line(epoche(*export[:-1], tmp_path / "domain.toml", "--overwrite"), 15)
+
+
+@pytest.mark.parametrize("name", ["lib.nt", "lib.json", "lib", "domain.toml"])
+def test_only_turtle_is_called_so(library: Path, tmp_path: Path, name: str) -> None:
+    done = epoche("kg", "export", "--run", library / "runs", "--ttl", tmp_path / name)
+    assert ".ttl" in error_line(done, 19)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_hostile_words_stay_words(tmp_path: Path) -> None:
