@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from servers.llama_server import LlamaServer
     from servers.scripted_server import ScriptedServer
 
+    from kg.embedding.embedder import Embedder
+
 ROOT = Path(__file__).parents[1]
 
 # A script's background job ignores SIGINT, and so would every command that is started from it.
@@ -28,6 +31,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Examples are timed on machines that do other things too; a slow one is no failure.
 settings.register_profile("epoche", deadline=None)
 settings.load_profile("epoche")
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Embedder:
+    """The real weights of the default model, from the installed package and nowhere else."""
+    from kg.embedding import embedder
+
+    for needed in ("sentence_transformers", embedder.WEIGHTS_PACKAGE):
+        try:
+            importlib.import_module(needed)
+        except ImportError:
+            pytest.skip(f"{needed} is not installed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.delenv(embedder.MODEL_VARIABLE, raising=False)
+        return embedder.load_embedder()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,20 +56,6 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError):
         dense.Dense([Passage("x", "a")], counting([]), cache=tmp_path / "file" / "cache")
-
-
-@pytest.fixture(scope="module")
-def minilm() -> embedder.Embedder:
-    """The real weights, from the installed package and nowhere else."""
-    for needed in ("sentence_transformers", embedder.WEIGHTS_PACKAGE):
-        try:
-            importlib.import_module(needed)
-        except ImportError:
-            pytest.skip(f"{needed} is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HUB_OFFLINE", "1")
-        patch.delenv(embedder.MODEL_VARIABLE, raising=False)
-        return embedder.load_embedder()
 
 
 @pytest.mark.slow

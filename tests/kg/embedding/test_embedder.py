@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import sys
 import types
 from pathlib import Path
@@ -126,20 +125,6 @@ def test_weights_are_known_by_their_content(tmp_path: Path) -> None:
     two = weights_sha256(tmp_path)
     (tmp_path / "a.safetensors").rename(tmp_path / "c.safetensors")
     assert len({one, two, weights_sha256(tmp_path)}) == 3
-
-
-@pytest.fixture(scope="module")
-def minilm() -> embedder.Embedder:
-    """The real weights, from the installed package and nowhere else."""
-    for needed in ("sentence_transformers", embedder.WEIGHTS_PACKAGE):
-        try:
-            importlib.import_module(needed)
-        except ImportError:
-            pytest.skip(f"{needed} is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HUB_OFFLINE", "1")
-        patch.delenv(embedder.MODEL_VARIABLE, raising=False)
-        return embedder.load_embedder()
 
 
 @pytest.mark.slow

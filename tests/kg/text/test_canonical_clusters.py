@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import tracemalloc
 from pathlib import Path
 
@@ -120,17 +119,8 @@ def test_real_words_in_the_lexical_embedding() -> None:
 
 
 @pytest.mark.slow
-def test_real_words_in_a_real_model() -> None:
-    for needed in ("sentence_transformers", embedder.WEIGHTS_PACKAGE):
-        try:
-            importlib.import_module(needed)
-        except ImportError:
-            pytest.skip(f"{needed} is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HUB_OFFLINE", "1")
-        patch.delenv(embedder.MODEL_VARIABLE, raising=False)
-        encode = embedder.load_embedder().encode
-    vectors = unit(encode(keywords(800)))
+def test_real_words_in_a_real_model(minilm: embedder.Embedder) -> None:
+    vectors = unit(minilm.encode(keywords(800)))
     for threshold in (0.4, 0.6, 0.78):
         expected = dense(vectors, threshold)
         assert len(expected) < 790
