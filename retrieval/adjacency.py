@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 PRECISION = 1e-3
 """Share of the walk's time, over all nodes, that ``pagerank`` may leave unplaced …"""
 LEAST_TOLERANCE = 3e-7
-"""… unless the graph is so large that this, per unit of a node's weight, bounds the work first."""
+"""… unless the degrees sum to more than 3,333, as those of all but small graphs do: then this, per
+unit of a node's degree, bounds the work first, and the share left unplaced may be larger."""
 _DENSE = 8
 """From an eighth of all edges on, one product with the whole matrix is quicker than picking."""
 
