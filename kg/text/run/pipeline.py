@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kg.base.console import Watch
-from kg.base.errors import DuplicateIdError, StrictModelError
+from kg.base.errors import DuplicateIdError, ModelCallError, StrictModelError
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
 from kg.text.run.form import Canonicalisation, ModelMark, RunConfig
@@ -91,6 +91,13 @@ def build(
     keywords = _keywords(plan, chunks, extractor, watch)
     if plan.strict and extractor.failed:
         raise _refused(extractor.failed, "chunks got no usable reply from the keyword model")
+    if extractor.failed == len(chunks):
+        # A server that is down would else put a run of nothing in the place of a good one.
+        raise ModelCallError(
+            f"none of {len(chunks)} chunks got a usable reply from the keyword model",
+            where=extractor.name,
+            hint="Nothing was written. See what it says with `epoche test-connection`.",
+        )
     table, canonical = None, None
     if plan.canonical:
         if verifier is None or embedder is None:

@@ -311,6 +311,25 @@ def test_prompts_say_that_data_are_no_instructions() -> None:
     assert len({prompt.params()["sha256"] for prompt in PROMPTS}) == len(PROMPTS)
 
 
+def test_a_server_that_fails_every_time_replaces_no_run(
+    scripted_server: ScriptedServer,
+    client: ClientOptions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from stage_calls import epoche, error_line
+
+    monkeypatch.chdir(tmp_path)
+    Path("doc.md").write_text(f"# 1 Rivers\n\n{TEXT}\n")
+    build = ("kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical")
+    assert epoche(*build).code == 0
+    before = Path("runs/doc/run_metadata.json").read_bytes()
+    scripted_server.behave(does.status(500))
+    asked = ("--keywords", "model", "--model", client.model, "--retries", 0)
+    assert "none of 1 chunks" in error_line(epoche(*build, *asked), 24)
+    assert Path("runs/doc/run_metadata.json").read_bytes() == before
+
+
 def test_the_command_writes_what_was_admitted_and_every_proposal(
     scripted_server: ScriptedServer,
     client: ClientOptions,
