@@ -122,7 +122,7 @@ CORPUS    := retrieval/corpora/keeping_data
 DOCS      ?= $(CORPUS)/book
 QUESTIONS ?= $(if $(filter $(CORPUS)/book,$(DOCS)),$(CORPUS)/questions.jsonl)
 TEXT      ?= $(OUT)/text
-EMBEDDER  ?= minilm
+EMBEDDER  ?= lexical
 text_run  := $(TEXT)/runs/$(basename $(notdir $(patsubst %/,%,$(firstword $(DOCS)))))
 text_kg   := $(TEXT)/graph/domain.toml
 

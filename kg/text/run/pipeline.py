@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kg.base.console import Watch
-from kg.base.errors import DuplicateIdError, ModelCallError, StrictModelError
+from kg.base.errors import DuplicateIdError, ModelCallError, SettingError, StrictModelError
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
 from kg.text.run.form import Canonicalisation, ModelMark, RunConfig
@@ -79,7 +79,10 @@ def build(
     from kg.text.sections.building import build_section_tree
 
     check_run_folder(plan.out)
+    config = _config(plan, extractor, verifier, embedder)
     base = open_run(plan.out, embedder) if plan.extend else None
+    if base is not None:
+        _require_same(base, config)
     chunks, documents = read_sources(
         plan.documents,
         plan.chunk_size,
@@ -91,35 +94,26 @@ def build(
     keywords = _keywords(plan, chunks, extractor, watch)
     if plan.strict and extractor.failed:
         raise _refused(extractor.failed, "chunks got no usable reply from the keyword model")
-    if extractor.failed == len(chunks):
+    if extractor.failed and extractor.failed == len(chunks):
         # A server that is down would else put a run of nothing in the place of a good one.
         raise ModelCallError(
             f"none of {len(chunks)} chunks got a usable reply from the keyword model",
             where=extractor.name,
             hint="Nothing was written. See what it says with `epoche test-connection`.",
         )
-    table, canonical = None, None
+    table = None
     if plan.canonical:
         if verifier is None or embedder is None:
             raise ValueError("canonical forms need a verifier and an embedder")
         table = _table(plan, keywords, verifier, embedder, watch)
         if plan.strict and verifier.failed:
             raise _refused(verifier.failed, "groups got no usable verdict from the model")
-        canonical = _canonicalisation(plan, verifier, embedder)
     watch("concept graph", 0, 0)
     concepts = link(keywords, table, plan.min_cooccurrence, drop_isolates=plan.drop_isolates)
     sections = build_section_tree(chunks, concepts) if plan.sections else None
     watch("run", 0, 0)
     content = RunContent(
-        config=RunConfig(
-            chunk_size=plan.chunk_size,
-            overlap=plan.overlap,
-            keywords={"name": extractor.name, **extractor.params()},
-            canonical=canonical,
-            min_cooccurrence=plan.min_cooccurrence,
-            drop_isolates=plan.drop_isolates,
-            sections=plan.sections,
-        ),
+        config=config,
         documents=tuple(documents),
         chunks=chunks,
         keywords=keywords,
@@ -196,17 +190,49 @@ def _table(
     )
 
 
-def _canonicalisation(
-    plan: BuildPlan, verifier: SynonymVerifier, embedder: Embedder
-) -> Canonicalisation:
-    return Canonicalisation(
-        embedder=ModelMark(embedder.name, embedder.sha256),
-        verifier={"name": verifier.name, **verifier.params()},
-        threshold=plan.threshold,
-        max_group_size=plan.max_group_size,
-        fallback_threshold=plan.fallback_threshold,
-        index_candidates=plan.index_candidates,
+def _config(
+    plan: BuildPlan,
+    extractor: KeywordExtractor,
+    verifier: SynonymVerifier | None,
+    embedder: Embedder | None,
+) -> RunConfig:
+    """All that decides the run's content, besides the documents."""
+    canonical = None
+    if plan.canonical and verifier is not None and embedder is not None:
+        canonical = Canonicalisation(
+            embedder=ModelMark(embedder.name, embedder.sha256),
+            verifier={"name": verifier.name, **verifier.params()},
+            threshold=plan.threshold,
+            max_group_size=plan.max_group_size,
+            fallback_threshold=plan.fallback_threshold,
+            index_candidates=plan.index_candidates,
+        )
+    return RunConfig(
+        chunk_size=plan.chunk_size,
+        overlap=plan.overlap,
+        keywords={"name": extractor.name, **extractor.params()},
+        canonical=canonical,
+        min_cooccurrence=plan.min_cooccurrence,
+        drop_isolates=plan.drop_isolates,
+        sections=plan.sections,
     )
+
+
+def _require_same(base: Run, config: RunConfig) -> None:
+    """Makes sure that a run is extended as it was built.
+
+    Raises:
+        SettingError: it was built otherwise; what is added would change what is there.
+    """
+    # As they stand in the file: a tuple that was written is read as a list.
+    built, asked = (msgspec.json.decode(msgspec.json.encode(one)) for one in (base.config, config))
+    other = [name for name in asked if asked[name] != built[name]]
+    if other:
+        raise SettingError(
+            f"the run was built with other settings of {', '.join(other)}",
+            where=str(base.folder / "config.json"),
+            hint="Give the same flags, or build the run again from all documents.",
+        )
 
 
 def _refused(failed: int, what: str) -> StrictModelError:

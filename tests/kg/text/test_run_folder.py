@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 from library_documents import write_documents
 
-from kg.base.errors import EmbedderMismatchError, MissingFileError, RunFolderError, WriteError
+from kg.base.errors import (
+    EmbedderMismatchError,
+    MissingFileError,
+    RunFolderError,
+    SettingError,
+    WriteError,
+)
 from kg.base.files import sha256_file
 from kg.embedding.choosing import open_embedder
 from kg.embedding.embedder import Embedder
@@ -301,6 +307,13 @@ def test_another_model_is_refused_wherever_it_comes_in(made: Path, tmp_path: Pat
     plan = BuildPlan(documents=(more,), out=own.folder, extend=True)
     with pytest.raises(EmbedderMismatchError):
         build(plan, Yake(), RuleVerifier(), Embedder(lexical.encode, "another", ""))
+    # Nor with other settings: what is added would change what is there.
+    for other_plan in (
+        msgspec.structs.replace(plan, canonical=False),
+        msgspec.structs.replace(plan, chunk_size=500, overlap=100),
+    ):
+        with pytest.raises(SettingError, match=r"other settings of (canonical|chunk_size)"):
+            build(other_plan, Yake(), RuleVerifier(), lexical)
     assert bytes_of(own.folder) == before
     extended = build(plan, Yake(), RuleVerifier(), lexical)
     assert [chunk.id for chunk in extended.chunks][-1] == "more#4"
