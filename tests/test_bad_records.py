@@ -265,7 +265,12 @@ def test_every_error_class_is_seen_by_a_test() -> None:
     """A class without a test through the command line is a promise nobody has checked."""
     texts = [
         (Path(__file__).parent / name).read_text("utf-8")
-        for name in ("test_bad_input.py", "test_bad_records.py", "test_interruptions.py")
+        for name in (
+            "test_bad_input.py",
+            "test_bad_records.py",
+            "test_bad_text.py",
+            "test_interruptions.py",
+        )
     ]
     codes = {
         value.exit_code: name

