@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from retrieval.protocol import Passage, Retriever
-from retrieval.ranking import best_of, described, unique_ids
+from retrieval.ranking import Searching, best_of, described, unique_ids
 
 Method = Literal["rrf", "linear"]
 
@@ -31,7 +31,7 @@ WEIGHT_TOLERANCE = 1e-9
 """Weights whose sum is this close to 1 are used as they are given."""
 
 
-class EnsembleRanker:
+class EnsembleRanker(Searching):
     """The passages several retrievers find, in one order.
 
     Scores are greater than or equal to 0 and at most 1; in ``rrf`` at most ``1 / (k + 1)``.
@@ -112,10 +112,6 @@ class EnsembleRanker:
         # fsum: the order of retrievers must not decide a tie by rounding.
         scores = {passage_id: min(math.fsum(parts), 1.0) for passage_id, parts in terms.items()}
         return best_of(scores, self._place, pool_size, None)
-
-    def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """As the protocol says."""
-        return list(self.get_scores(query, k).items())
 
     def _checked(self, retriever: Retriever, pool: dict[str, float]) -> dict[str, float]:
         """A retriever's pool, if it speaks of this corpus and in numbers."""

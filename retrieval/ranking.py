@@ -14,15 +14,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class Ranked(ABC):
-    """A retriever that can score every passage of its corpus at once.
-
-    Attributes:
-        ids: passage ids in corpus order.
-    """
+class Searching(ABC):
+    """A retriever whose search is its best scores."""
 
     name: str
-    ids: list[str]
 
     @abstractmethod
     def get_scores(
@@ -33,6 +28,16 @@ class Ranked(ABC):
     def search(self, query: str, k: int) -> list[tuple[str, float]]:
         """As the protocol says."""
         return list(self.get_scores(query, k).items())
+
+
+class Ranked(Searching):
+    """A retriever that can score every passage of its corpus at once.
+
+    Attributes:
+        ids: passage ids in corpus order.
+    """
+
+    ids: list[str]
 
     def best(
         self,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kg.base.errors import WeightsError
 from retrieval.protocol import Passage, Retriever
-from retrieval.ranking import best_of, described, unique_ids
+from retrieval.ranking import Searching, best_of, described, unique_ids
 
 if TYPE_CHECKING:
     from kg.embedding.cross_encoder import CrossEncoder
@@ -23,7 +23,7 @@ BATCH = 32
 _INSTEAD = "Name a folder that holds a CrossEncoder with one output, or such a model of the hub."
 
 
-class Reranked:
+class Reranked(Searching):
     """The passages of another retriever, in the order a cross-encoder puts them in.
 
     Scores are the model's output through the logistic function, so they are from 0 to 1. What the
@@ -76,10 +76,6 @@ class Reranked:
         pairs = [(query, self._texts[passage_id]) for passage_id in found]
         scores = dict(zip(found, self._read(pairs), strict=True))
         return best_of(scores, {one: n for n, one in enumerate(found)}, pool_size, chunks)
-
-    def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """As the protocol says."""
-        return list(self.get_scores(query, k).items())
 
     def _read(self, pairs: list[tuple[str, str]]) -> list[float]:
         import torch

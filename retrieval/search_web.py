@@ -105,7 +105,7 @@ def _record_all(questions: Path, frozen: Path, backend: list[str] | None) -> Non
     there = sum(map(recording.holds, asked))
     empty = 0
     for text in progress(list(asked), what="searching", total=len(asked)):
-        empty += not recording.record(text).results
+        empty += not recording.ask(text).results
     say(
         f"{len(asked)} searches recorded ({there} were there already; "
         f"{empty} found nothing) → {frozen}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kg.text.sections.scoring import DEFAULT_ALPHA, HEADING_WEIGHT, INHERITANCE_DECAY
 from retrieval.protocol import Passage, Retriever
-from retrieval.ranking import best_of, described, places_of, unique_ids
+from retrieval.ranking import Searching, best_of, described, places_of, unique_ids
 
 if TYPE_CHECKING:
     from kg.text.canonical.lookup import CanonicalLookup
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kg.text.sections.tree import SectionTree
 
 
-class SectionRetriever:
+class SectionRetriever(Searching):
     """Finds chunks by their sections.
 
     Scores are greater than 0 and at most 1, as ``kg.text.sections.scoring`` has them.
@@ -91,7 +91,3 @@ class SectionRetriever:
             ties,
         )
         return best_of(scores, self._place, pool_size, chunks)
-
-    def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """As the protocol says."""
-        return list(self.get_scores(query, k).items())

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 
 from kg.base.errors import MissingExtraError, SearchError
 from retrieval.protocol import Passage
+from retrieval.ranking import Searching
 from retrieval.web_results import (
     FrozenQuery,
     WebResult,
@@ -42,10 +44,51 @@ AUTHORITIES_VARIABLE = "SSL_CERT_FILE"
 """A PEM file of the authorities that certificates are checked against."""
 
 
-class WebSearch:
-    """Asks search engines; every call with a new query goes over the network.
+class Searches(Searching):
+    """A retriever whose passages are what searches on the web find. The n-th result scores 1/n."""
 
-    The score of the n-th result is 1/n.
+    name = "web"
+
+    @abstractmethod
+    def ask(self, query: str) -> FrozenQuery:
+        """What a search finds.
+
+        Raises:
+            SearchError: it failed, which is not the same as having found nothing.
+        """
+
+    @property
+    @abstractmethod
+    def _rows(self) -> Iterable[FrozenQuery]:
+        """All searches whose results are at hand."""
+
+    @property
+    def passages(self) -> list[Passage]:
+        """All that was found by any of the searches, each once."""
+        results = (result for row in self._rows for result in row.results)
+        return list({result.id: result.passage for result in results}.values())
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each of the passages is."""
+        return {result.id: result.href for row in self._rows for result in row.results}
+
+    def get_scores(
+        self, query: str, pool_size: int, chunks: Collection[str] | None = None
+    ) -> dict[str, float]:
+        """As the protocol says; a filter changes no score.
+
+        Raises:
+            EpocheError: as ``ask``.
+        """
+        row = self.ask(query)
+        scores = {result.id: 1.0 / rank for rank, result in enumerate(row.results, start=1)}
+        chosen = [one for one in scores if chunks is None or one in chunks]
+        return {one: scores[one] for one in chosen[: max(pool_size, 0)]}
+
+
+class WebSearch(Searches):
+    """Asks search engines; every call with a new query goes over the network.
 
     Args:
         backends: engines that ``ddgs`` knows, asked in turn until one has found something.
@@ -56,8 +99,6 @@ class WebSearch:
         MissingExtraError: ``ddgs`` is not installed.
         SearchError: it does not know an engine.
     """
-
-    name = "web"
 
     def __init__(
         self,
@@ -84,14 +125,8 @@ class WebSearch:
         self._found: list[FrozenQuery] = []
 
     @property
-    def passages(self) -> list[Passage]:
-        """What was found so far."""
-        return _passages(self._found)
-
-    @property
-    def addresses(self) -> dict[str, str]:
-        """Where each of the passages is."""
-        return _addresses(self._found)
+    def _rows(self) -> Iterable[FrozenQuery]:
+        return self._found
 
     def params(self) -> dict[str, object]:
         """What is asked; what is found changes with the web."""
@@ -129,20 +164,6 @@ class WebSearch:
         self._found.append(found)
         return found
 
-    def get_scores(
-        self, query: str, pool_size: int, chunks: Collection[str] | None = None
-    ) -> dict[str, float]:
-        """As the protocol says.
-
-        Raises:
-            SearchError: as ``ask``.
-        """
-        return _scores(self.ask(query), pool_size, chunks)
-
-    def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """As the protocol says."""
-        return list(self.get_scores(query, k).items())
-
     def _answer(self, backend: str, query: str) -> tuple[WebResult, ...]:
         """What one engine answered.
 
@@ -158,7 +179,7 @@ class WebSearch:
         return cleaned((str(result.title), str(result.href), str(result.body)) for result in found)
 
 
-class FrozenSearch:
+class FrozenSearch(Searches):
     """Replays recorded searches.
 
     Args:
@@ -168,21 +189,13 @@ class FrozenSearch:
         EpocheError: as ``read_frozen``.
     """
 
-    name = "web"
-
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
         self._queries = read_frozen(path)
 
     @property
-    def passages(self) -> list[Passage]:
-        """All that was found by any of the queries, each once."""
-        return _passages(self._queries.values())
-
-    @property
-    def addresses(self) -> dict[str, str]:
-        """Where each of the passages is."""
-        return _addresses(self._queries.values())
+    def _rows(self) -> Iterable[FrozenQuery]:
+        return self._queries.values()
 
     def params(self) -> dict[str, object]:
         """What is replayed."""
@@ -195,7 +208,7 @@ class FrozenSearch:
             "last": dates[-1] if dates else None,
         }
 
-    def recorded(self, query: str) -> FrozenQuery:
+    def ask(self, query: str) -> FrozenQuery:
         """What a query found when it was asked.
 
         Raises:
@@ -210,22 +223,8 @@ class FrozenSearch:
             )
         return row
 
-    def get_scores(
-        self, query: str, pool_size: int, chunks: Collection[str] | None = None
-    ) -> dict[str, float]:
-        """As the protocol says.
 
-        Raises:
-            SearchError: as ``recorded``.
-        """
-        return _scores(self.recorded(query), pool_size, chunks)
-
-    def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """As the protocol says."""
-        return list(self.get_scores(query, k).items())
-
-
-class Recording:
+class Recording(Searches):
     """Asks the web for what a file does not hold yet, and adds it there at once.
 
     Args:
@@ -237,8 +236,6 @@ class Recording:
         EpocheError: as ``read_frozen``.
     """
 
-    name = "web"
-
     def __init__(self, live: WebSearch, path: Path) -> None:
         self._live, self._path = live, path
         drop_torn_line(path)
@@ -248,7 +245,7 @@ class Recording:
         """Whether a query was recorded already."""
         return query_sha256(query) in self._queries
 
-    def record(self, query: str) -> FrozenQuery:
+    def ask(self, query: str) -> FrozenQuery:
         """What a query finds, or found when it was recorded.
 
         Raises:
@@ -263,48 +260,12 @@ class Recording:
         return self._queries[key]
 
     @property
-    def passages(self) -> list[Passage]:
-        """All that was found by any of the queries, each once."""
-        return _passages(self._queries.values())
-
-    @property
-    def addresses(self) -> dict[str, str]:
-        """Where each of the passages is."""
-        return _addresses(self._queries.values())
+    def _rows(self) -> Iterable[FrozenQuery]:
+        return self._queries.values()
 
     def params(self) -> dict[str, object]:
         """What is asked."""
         return self._live.params()
-
-    def get_scores(
-        self, query: str, pool_size: int, chunks: Collection[str] | None = None
-    ) -> dict[str, float]:
-        """As the protocol says.
-
-        Raises:
-            EpocheError: as ``record``.
-        """
-        return _scores(self.record(query), pool_size, chunks)
-
-    def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """As the protocol says."""
-        return list(self.get_scores(query, k).items())
-
-
-def _scores(row: FrozenQuery, pool_size: int, chunks: Collection[str] | None) -> dict[str, float]:
-    """1, 1/2, 1/3 … for the results in their order; a filter changes no score."""
-    scores = {result.id: 1.0 / rank for rank, result in enumerate(row.results, start=1)}
-    chosen = [one for one in scores if chunks is None or one in chunks]
-    return {one: scores[one] for one in chosen[: max(pool_size, 0)]}
-
-
-def _passages(rows: Iterable[FrozenQuery]) -> list[Passage]:
-    results = (result for row in rows for result in row.results)
-    return list({result.id: result.passage for result in results}.values())
-
-
-def _addresses(rows: Iterable[FrozenQuery]) -> dict[str, str]:
-    return {result.id: result.href for row in rows for result in row.results}
 
 
 def _engines() -> dict[str, Any]:
