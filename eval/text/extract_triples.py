@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say, shown_stages
+from kg.base.console import run_script, say, shown_stages, warn
 
 if TYPE_CHECKING:
     from eval.text.admitting import Decision
@@ -51,7 +51,7 @@ def main(
     """
     from eval.model.options import ClientOptions
     from eval.text.admitting import admit
-    from eval.text.ontology import Ontology
+    from eval.text.ontology import MAX_RELATIONS, Ontology
     from eval.text.triples import ModelTriples
     from kg.base.errors import SettingError, StrictModelError
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
@@ -86,6 +86,11 @@ def main(
         prices=prices,
     )
     ontology = Ontology(base, namespace)
+    if ontology.untold:
+        warn(
+            f"the model is told of {MAX_RELATIONS} relations, and not of {ontology.untold:,} more: "
+            "name those that matter in a domain.toml"
+        )
     reader = ModelTriples(client, ontology)
     with shown_stages() as watch:
         proposed = reader.extract(chunks, lambda done: watch("chunks", done, len(chunks)))

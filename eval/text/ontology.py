@@ -52,6 +52,11 @@ class Ontology:
         self.minted: dict[str, str] = {}
         """IRI → name, of the things that the graph does not know."""
 
+    @property
+    def untold(self) -> int:
+        """How many relations there are beyond ``MAX_RELATIONS``."""
+        return max(len(self._predicates) - MAX_RELATIONS, 0)
+
     def relations(self) -> list[str]:
         """Each relation for the prompt: its name, how it is said, and the unit of its values."""
         words = self._kb.words

@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from eval.prompts import DATA_ONLY, Prompt
 
-MAX_SYNONYM_SETS = 40
 MAX_TRIPLES = 40
 """Triples read from one chunk, at most."""
 

@@ -41,6 +41,28 @@ class Proposal(msgspec.Struct, frozen=True):
     """Why not."""
 
 
+class _Text:
+    """A chunk's text, made ready once for all that is looked for in it."""
+
+    def __init__(self, text: str) -> None:
+        mended = mend(text)
+        self._letters = mended.casefold()
+        self._words = _framed(mended)
+
+    def holds_quote(self, quote: str) -> bool:
+        """Whether a quote stands in it, whatever the case."""
+        return bool(quote) and quote.casefold() in self._letters
+
+    def holds_name(self, name: str) -> bool:
+        """Whether the words of a name stand in it together."""
+        framed = _framed(name)
+        return framed.strip() != "" and framed in self._words
+
+
+def _framed(text: str) -> str:
+    return f" {' '.join(words(text))} "
+
+
 class ModelTriples:
     """Asks a model for the statements of every chunk.
 
@@ -98,38 +120,38 @@ class ModelTriples:
         self._asker.ask(prompts, keep)
         # Read only now: which name is met first must not hang on which reply came first.
         return [
-            self._read(chunk, triple)
+            proposal
             for chunk, reply in zip(chunks, replies, strict=True)
-            for triple in (reply.triples[:MAX_TRIPLES] if reply else ())
+            for proposal in self._read(chunk, reply.triples if reply is not None else ())
         ]
 
-    def _read(self, chunk: Chunk, said: FoundTriple) -> Proposal:
-        proposal = Proposal(
-            chunk_id=chunk.id,
-            subject=mend(said.subject)[:MAX_QUOTE_CHARS],
-            predicate=mend(said.predicate)[:MAX_QUOTE_CHARS],
-            object=mend(said.object)[:MAX_QUOTE_CHARS],
-            quote=mend(said.quote)[:MAX_QUOTE_CHARS],
-        )
-        try:
-            claim = self._claim(mend(chunk.text), proposal)
-        except UnusableError as error:
-            return msgspec.structs.replace(proposal, problem=str(error))
-        return msgspec.structs.replace(proposal, claim=claim)
+    def _read(self, chunk: Chunk, triples: Sequence[FoundTriple]) -> list[Proposal]:
+        text = _Text(chunk.text)
+        read = []
+        for place, said in enumerate(triples):
+            claim, problem = None, f"more than {MAX_TRIPLES} statements of one chunk"
+            proposal = Proposal(
+                chunk_id=chunk.id,
+                subject=mend(said.subject)[:MAX_QUOTE_CHARS],
+                predicate=mend(said.predicate)[:MAX_QUOTE_CHARS],
+                object=mend(said.object)[:MAX_QUOTE_CHARS],
+                quote=mend(said.quote)[:MAX_QUOTE_CHARS],
+            )
+            if place < MAX_TRIPLES:
+                try:
+                    claim, problem = self._claim(text, proposal), ""
+                except UnusableError as error:
+                    problem = str(error)
+            read.append(msgspec.structs.replace(proposal, claim=claim, problem=problem))
+        return read
 
-    def _claim(self, text: str, said: Proposal) -> Claim:
-        if not said.quote or said.quote.casefold() not in text.casefold():
+    def _claim(self, text: _Text, said: Proposal) -> Claim:
+        if not text.holds_quote(said.quote):
             raise UnusableError("the quote does not stand in the chunk")
         for role, name in (("subject", said.subject), ("object", said.object)):
-            if not _stands_in(name, text):
+            if not text.holds_name(name):
                 raise UnusableError(f"the {role} does not stand in the chunk")
         pred = self._ontology.predicate(said.predicate)
         return Claim(
             self._ontology.thing(said.subject), pred, self._ontology.value(pred, said.object)
         )
-
-
-def _stands_in(name: str, text: str) -> bool:
-    """Whether the words of a name stand together in a text."""
-    wanted = f" {' '.join(words(name))} "
-    return wanted.strip() != "" and wanted in f" {' '.join(words(text))} "

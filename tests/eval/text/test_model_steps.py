@@ -20,7 +20,7 @@ from eval.model.options import ClientOptions
 from eval.text.admitting import admit
 from eval.text.keywords import ModelKeywords
 from eval.text.ontology import Ontology
-from eval.text.prompts import PROMPTS, GroupVerdict, SynonymSet
+from eval.text.prompts import MAX_TRIPLES, PROMPTS, GroupVerdict, SynonymSet
 from eval.text.synonyms import BATCH, ModelVerifier, _checked
 from eval.text.triples import ModelTriples
 from kg.base.errors import ModelAccessError
@@ -285,6 +285,25 @@ class TestTriples:
         (proposal,) = self.read(scripted_server, client, rivers, [said])
         assert proposal.claim is None
         assert problem in proposal.problem
+
+    def test_statements_beyond_the_most_are_shown_as_unusable_not_dropped(
+        self, scripted_server: ScriptedServer, client: ClientOptions, rivers: KnowledgeBase
+    ) -> None:
+        said = triple("Fulda", "mouth", "Weser", "the Fulda flows into the Weser")
+        found = self.read(scripted_server, client, rivers, [said] * (MAX_TRIPLES + 2))
+        assert len(found) == MAX_TRIPLES + 2
+        assert [one.claim is None for one in found[-3:]] == [False, True, True]
+        assert "more than" in found[-1].problem
+
+    def test_relations_a_model_is_not_told_of_are_counted(
+        self, rivers: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ontology = Ontology(rivers)
+        assert ontology.untold == 0
+        every = len(ontology.relations())
+        monkeypatch.setattr("eval.text.ontology.MAX_RELATIONS", every - 1)
+        assert ontology.untold == 1
+        assert len(ontology.relations()) == every - 1
 
     def test_shapes_decide_what_enters_and_earlier_admissions_count(
         self, rivers: KnowledgeBase
