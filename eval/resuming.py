@@ -96,17 +96,3 @@ def keep_cards_safe(cards_file: Path, out: Path) -> None:
             where=str(out),
             hint="Choose another --out.",
         )
-
-
-def keep_cache_apart(cache: Path, out: Path) -> None:
-    """Refuses a cache in the place of the results or of their manifest.
-
-    Raises:
-        WriteError: it would stand there.
-    """
-    if cache.resolve() in {out.resolve(), manifest_path(out).resolve()}:
-        raise WriteError(
-            "the cache would take the place of the results or their manifest",
-            where=str(cache),
-            hint="Choose another --cache.",
-        )

@@ -78,13 +78,13 @@ def main(
     from eval.card_origin import card_origin, differences, own_source
     from eval.model.options import ClientOptions
     from eval.registry import make_systems
-    from eval.resuming import keep_cache_apart
     from eval.runner import run
     from eval.running.places import Shard
     from eval.running.session import Limits
     from eval.settings import parse_settings
     from eval.system import SystemOptions
     from kg.base.files import require_file
+    from kg.base.provenance import manifest_path
 
     require_file(cards, "card file")
     asked_shard = Shard.read(shard)
@@ -99,25 +99,26 @@ def main(
         shape_files = shape_files or own_shapes
     pairs = [*(settings or ()), *(["closed_book=yes"] if closed_book else [])]
     pairs += [f"embedder={embedder}"] if embedder is not None else []
-    replies = None if no_cache else cache or out.parent / "responses.sqlite"
-    if replies is not None:
-        keep_cache_apart(replies, out)
+    client = ClientOptions.of_flags(
+        model=model,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        timeout=timeout,
+        retries=retries,
+        cache=cache,
+        no_cache=no_cache,
+        prices=prices,
+        out=out,
+        written=(out, manifest_path(out)),
+    )
     asked_of = SystemOptions(
         domain=domain,
         graph=graph,
         shapes=shape_files,
         seed=seed,
         settings=parse_settings(pairs),
-        client=ClientOptions(
-            model=model,
-            concurrency=concurrency,
-            requests_per_minute=rpm,
-            tokens_per_minute=tpm,
-            timeout_s=timeout,
-            max_retries=retries,
-            cache=replies,
-            prices=prices,
-        ),
+        client=client,
     )
     done = run(
         cards,

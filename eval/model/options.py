@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
-from kg.base.errors import SettingError
+from kg.base.errors import SettingError, WriteError
+
+CACHE_NAME = "responses.sqlite"
+"""The cache beside a command's output."""
 
 
 class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +48,59 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     longest_wait_s: float = 60.0
     deadline_s: float = 900.0
     jitter_seed: int | None = None
+
+    @classmethod
+    def of_flags(
+        cls,
+        *,
+        model: str | None,
+        concurrency: int,
+        rpm: float | None,
+        tpm: float | None,
+        timeout: float,
+        retries: int,
+        cache: Path | None,
+        no_cache: bool,
+        prices: Path | None,
+        out: Path,
+        written: Iterable[Path],
+    ) -> ClientOptions:
+        """What the flags that commands with a model share come to (``kg.base.options``).
+
+        Args:
+            model: ``--model``.
+            concurrency: ``--concurrency``.
+            rpm: ``--rpm``, requests a minute.
+            tpm: ``--tpm``, tokens a minute.
+            timeout: ``--timeout``, seconds.
+            retries: ``--retries``.
+            prices: ``--prices``.
+            cache: where replies are kept; by default beside ``out``.
+            no_cache: keep none.
+            out: the command's output.
+            written: files the command writes, which the cache must not be.
+
+        Raises:
+            WriteError: the cache would stand in the place of one of them.
+            SettingError: a limit is no finite number.
+        """
+        replies = None if no_cache else cache or out.parent / CACHE_NAME
+        if replies is not None and replies.resolve() in {path.resolve() for path in written}:
+            raise WriteError(
+                "the cache would take the place of what is written",
+                where=str(replies),
+                hint="Choose another --cache.",
+            )
+        return cls(
+            model=model,
+            concurrency=concurrency,
+            requests_per_minute=rpm,
+            tokens_per_minute=tpm,
+            timeout_s=timeout,
+            max_retries=retries,
+            cache=replies,
+            prices=prices,
+        )
 
     def __post_init__(self) -> None:
         for flag, value in (

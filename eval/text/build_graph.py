@@ -111,15 +111,18 @@ def main(
     from kg.text.run.pipeline import BuildPlan, build
     from kg.text.run.sources import source_files
 
-    client = ClientOptions(
+    client = ClientOptions.of_flags(
         model=model,
         concurrency=concurrency,
-        requests_per_minute=rpm,
-        tokens_per_minute=tpm,
-        timeout_s=timeout,
-        max_retries=retries,
-        cache=None if no_cache else cache or out.parent / "responses.sqlite",
+        rpm=rpm,
+        tpm=tpm,
+        timeout=timeout,
+        retries=retries,
+        cache=cache,
+        no_cache=no_cache,
         prices=prices,
+        out=out,
+        written=(out, out.parent / KEYWORD_CACHE),
     )
     plan = BuildPlan(
         documents=tuple(source_files(documents, SUFFIXES)),

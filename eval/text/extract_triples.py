@@ -75,15 +75,18 @@ def main(
         check_output(path, [*(kg or ()), *(shapes or ())])
     base = KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
     chunks = open_run(run).chunks[:limit]
-    client = ClientOptions(
+    client = ClientOptions.of_flags(
         model=model,
         concurrency=concurrency,
-        requests_per_minute=rpm,
-        tokens_per_minute=tpm,
-        timeout_s=timeout,
-        max_retries=retries,
-        cache=None if no_cache else cache or out.parent / "responses.sqlite",
+        rpm=rpm,
+        tpm=tpm,
+        timeout=timeout,
+        retries=retries,
+        cache=cache,
+        no_cache=no_cache,
         prices=prices,
+        out=out,
+        written=(out, proposals_path),
     )
     ontology = Ontology(base, namespace)
     if ontology.untold:

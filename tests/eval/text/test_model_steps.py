@@ -405,3 +405,21 @@ def test_what_cannot_be_right_is_refused_before_anything_is_asked(
     assert ended.value.code == 19
     assert what in capsys.readouterr().err
     assert not scripted_server.requests
+
+
+@pytest.mark.parametrize("taken", ["new.ttl", "new.proposals.jsonl"])
+def test_the_cache_is_not_what_is_written(
+    taken: str, client: ClientOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from epoche.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    Path("doc.md").write_text(f"# 1 Rivers\n\n{TEXT}\n")
+    build = ["kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical"]
+    assert CliRunner().invoke(app, build).exit_code == 0
+    command = ["kg", "extract", "--run", "runs/doc", "--domain", "rivers", "--out", "new.ttl"]
+    result = CliRunner().invoke(app, [*command, "--model", str(client.model), "--cache", taken])
+    assert result.exit_code == 15, result.output
+    assert not Path(taken).exists()
