@@ -18,7 +18,7 @@ from eval.result import PREDS, Pred
 from kg.claims import Gold, Proof, Verdict
 from reporting.inputs import Inputs, Reply
 from reporting.proofs import ProofWords, term_words
-from reporting.visible import shown_name, visible
+from reporting.visible import StringTable, cut, shown_name, visible
 
 Outcome = Literal["right", "held", "wrong", "none"]
 
@@ -155,7 +155,7 @@ def _answer(system: str, control: bool, gold: Gold, reply: Reply | None) -> Card
         control=control,
         pred=reply.pred,
         outcome=outcome(gold, reply.pred),
-        reason="" if control else _cut(visible(reason.strip()), RAW_LIMIT),
+        reason="" if control else cut(visible(reason.strip()), RAW_LIMIT),
     )
 
 
@@ -167,23 +167,7 @@ def _all_said(reply: Reply) -> str:
 
 
 def _shown(text: str) -> str:
-    return _cut(visible(text), TEXT_LIMIT)
-
-
-def _cut(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit]} … ({len(text) - limit} more characters)"
-
-
-class _Strings:
-    """Gives every distinct string a number."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+    return cut(visible(text), TEXT_LIMIT)
 
 
 def card_data(rows: list[CardRow]) -> dict[str, Any]:
@@ -193,7 +177,7 @@ def card_data(rows: list[CardRow]) -> dict[str, Any]:
     card proof, answers, [reasons]]``: kinds and predicates are positions in their lists, texts
     positions in ``strings`` (−1: none), answers one letter a system (``-``: not asked).
     """
-    strings, kinds, predicates = _Strings(), _Strings(), _Strings()
+    strings, kinds, predicates = StringTable(), StringTable(), StringTable()
     packed = [
         [
             row.id,

@@ -13,7 +13,7 @@ from kg.words.plain_text import listing
 from reporting.comparison_view import ComparisonView
 from reporting.glossary import COMPARISON_TERMS, POLICY_WORDS, TEST_WORDS, metric_words
 from reporting.pair_words import tells_apart
-from reporting.rendering import environment, style
+from reporting.templating import environment, style
 from reporting.verdict import difference, how_many, neighbours
 from reporting.visible import shown_name, visible
 

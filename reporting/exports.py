@@ -1,15 +1,11 @@
 """The report's numbers and cards for other tools: CSV, Markdown and JSON.
 
-Every text is as hostile here as in the page: a spreadsheet would run a cell that starts with
-``=``, a Markdown renderer would take ``<`` and ``|`` as markup.
+Every text is as hostile here as in the page: see ``reporting/guarded_text.py``.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from eval.metrics.further import further_metrics
@@ -19,6 +15,7 @@ from reporting.card_data import CardRow
 from reporting.charts import Estimate
 from reporting.confidence_view import ConfidenceView
 from reporting.group_view import GroupView
+from reporting.guarded_text import md, md_table, to_csv
 from reporting.inputs import Inputs
 from reporting.usage import usage_table
 from reporting.verdict import caveats, verdict
@@ -27,33 +24,6 @@ from reporting.view_records import Table
 from reporting.visible import shown_name, visible
 
 JSON_SCHEMA = "epoche.report/1"
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
-def csv_cell(value: object) -> str:
-    """A CSV cell that no spreadsheet takes for a formula.
-
-    Numbers stay as they are; text that starts like a formula (blanks skipped) gets an apostrophe
-    before it, which spreadsheets read as "this is text".
-    """
-    if value is None:
-        return ""
-    if isinstance(value, bool | int | float):
-        return str(value)
-    text = visible(str(value))
-    start = text.lstrip(" \u00a0")
-    return f"'{text}" if start.startswith(_FORMULA_STARTS) or text[:1] in "\t\n" else text
-
-
-def to_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """RFC 4180 text (CRLF line ends) of guarded cells."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([csv_cell(cell) for cell in head])
-    writer.writerows([csv_cell(cell) for cell in row] for row in rows)
-    return out.getvalue()
-
 
 _METRIC_HEAD = (
     "policy", "system", "role", "metric", "value", "low", "high", "interval_method", "numerator",
@@ -99,23 +69,6 @@ def _card_line(card: CardRow) -> list[object]:
     return line
 
 
-_MARKDOWN = re.compile(r"[\\`*_{}\[\]()#!|~$^]|^[+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
-"""What Markdown takes as markup: anywhere, or (signs, ``1.``) at the start of a line."""
-
-
-def md(text: str) -> str:
-    """``text`` on one line of Markdown, meaning nothing but itself."""
-    flat = " ".join(visible(text).split())
-    escaped = _MARKDOWN.sub(r"\\\g<0>", flat)
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _md_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join(lines)
-
-
 def _md_estimate(estimate: Estimate) -> str:
     interval = f" ({estimate.interval_text})" if estimate.interval_text else ""
     return f"{estimate.text}{interval}"
@@ -130,7 +83,7 @@ def _md_metrics(table: Table) -> str:
             *((f"*{md(row.name)}*", row.cells) for row in table.controls),
         ]
     ]
-    text = _md_table(head, rows)
+    text = md_table(head, rows)
     won = [f"{md(c.words.short)} ({md(listing(c.won_by))})" for c in table.columns if c.won_by]
     if won:
         text += f"\n\nUnbeaten controls: {', '.join(won)}."
@@ -166,7 +119,7 @@ def markdown(inputs: Inputs, title: str, notices: Sequence[str]) -> str:
                 for title, lines in groups.sections
                 for line in lines
             ]
-            parts += [f"## {heading}", _md_table(head, rows)]
+            parts += [f"## {heading}", md_table(head, rows)]
     parts += _md_comparisons(view)
     parts += _md_confidence(view)
     parts += _md_usage(inputs, view)
@@ -193,7 +146,7 @@ def _md_comparisons(view: View) -> list[str]:
             for row in pairs
         ]
         head = ["pair", "difference", "p, adjusted", "alone right", "the data say"]
-        parts += [f"### Pairs: {md(column.words.name)}", _md_table(head, rows)]
+        parts += [f"### Pairs: {md(column.words.name)}", md_table(head, rows)]
     return ["## System against system", *parts] if parts else []
 
 
@@ -216,7 +169,7 @@ def _md_confidence(view: View) -> list[str]:
         ]
         for line in sure.lines
     ]
-    parts = ["## Confidence", _md_table(head, rows)]
+    parts = ["## Confidence", md_table(head, rows)]
     return [*parts, f"No confidence is given by {md(sure.silent)}."] if sure.silent else parts
 
 
@@ -232,7 +185,7 @@ def _md_usage(inputs: Inputs, view: View) -> list[str]:
         ]
         for line in usage.lines
     ]
-    return ["## What the answers cost", _md_table(head, rows)]
+    return ["## What the answers cost", md_table(head, rows)]
 
 
 def to_json(inputs: Inputs, cards: Sequence[CardRow], title: str, notices: Sequence[str]) -> bytes:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kg.base.files import to_json_bytes
@@ -19,57 +14,20 @@ from reporting.card_data import (
     OUTCOMES,
     CardRow,
     card_data,
-    outcome_symbol,
-    outcome_words,
 )
-from reporting.charts import number, percent
+from reporting.charts import percent
 from reporting.confidence_view import ConfidenceView
 from reporting.glossary import TERMS, TEST_WORDS
 from reporting.group_view import GroupView
 from reporting.inputs import Inputs
+from reporting.templating import content_hash, environment, script, style
 from reporting.usage import usage_table
 from reporting.verdict import caveats, verdict
 from reporting.view import View
-from reporting.visible import embed, shown_name, visible
+from reporting.visible import embed, visible
 
 FIRST_ROWS = 25
 """Cards that stand in the page as HTML, for readers without scripts: the first page."""
-
-
-@cache
-def environment() -> Environment:
-    """Jinja with the templates of this package; everything is escaped unless marked safe."""
-    env = Environment(
-        loader=PackageLoader("reporting", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters.update(
-        number=number,
-        percent=percent,
-        visible=visible,
-        shown_name=shown_name,
-        symbol=outcome_symbol,
-        words=outcome_words,
-    )
-    env.globals["key"] = _key
-    return env
-
-
-def style() -> Markup:
-    """The style sheet of every page."""
-    return Markup(environment().get_template("report.css.j2").render())  # noqa: S704  our own file
-
-
-def _key() -> Markup:
-    """The legend of outcome marks, wherever they are used."""
-    items = Markup("").join(
-        Markup('<li><i class="{}" aria-hidden="true">{}</i>{}</li>').format(key, symbol, words)
-        for key, symbol, words in OUTCOMES
-    )
-    return Markup('<ul class="key" aria-label="Marks">{}</ul>').format(items)
 
 
 def render(
@@ -164,18 +122,6 @@ def render(
         "script_hash": content_hash(code),
     }
     return env.get_template("report.html.j2").render(context) + "\n"
-
-
-def script(name: str) -> str:
-    """One of our own scripts."""
-    source = resources.files("reporting") / "templates" / name
-    return source.read_text(encoding="utf-8")
-
-
-def content_hash(text: str) -> str:
-    """The hash by which a page's policy lets a script run, and no other."""
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 def _stats(inputs: Inputs, view: View) -> list[tuple[str, str]]:

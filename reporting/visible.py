@@ -45,6 +45,13 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
 
 
+def cut(text: str, limit: int) -> str:
+    """``text`` cut to ``limit`` characters; how many are missing is said."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]} … ({len(text) - limit} more characters)"
+
+
 def short_names(names: Iterable[str], width: int) -> dict[str, str]:
     """Names cut to ``width`` characters such that different names stay different, if at all.
 
@@ -102,6 +109,17 @@ _SCRIPT_ESCAPES = str.maketrans(
         "\u2029": "\\u2029",
     }
 )
+
+
+class StringTable:
+    """Gives every distinct string a number, so that a page holds each but once."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The number of ``text``: its place among the ``numbers``."""
+        return self.numbers.setdefault(text, len(self.numbers))
 
 
 def embed(value: Any) -> str:

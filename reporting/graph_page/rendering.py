@@ -22,7 +22,7 @@ from reporting.graph_page.drawing import (
 )
 from reporting.graph_page.layout import HEIGHT, WIDTH, place
 from reporting.graph_page.page import GraphPage, Hardness, Link, Node
-from reporting.rendering import content_hash, environment, script, style
+from reporting.templating import content_hash, environment, script, style
 from reporting.visible import embed, shorten, visible
 
 NAME_LIMIT = 160

@@ -13,7 +13,7 @@ from eval.metrics.measuring import measure
 from eval.metrics.observations import read_observations
 from kg.claims import Claim, Proof, Step, Verdict, Violation
 from reporting.charts import Estimate, bar, dot_panel, number, percent, scatter
-from reporting.exports import csv_cell, md
+from reporting.guarded_text import csv_cell, md
 from reporting.proofs import plain_proof, term_words
 from reporting.verdict import verdict
 from reporting.visible import NAME_LIMIT, embed, shorten, shown_name, visible
