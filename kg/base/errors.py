@@ -249,6 +249,12 @@ class ConceptExportError(EpocheError):
     exit_code = 35
 
 
+class NotationError(EpocheError):
+    """A text is not SKN, or a JSON value no SKN document; ``where`` holds the line and column."""
+
+    exit_code = 36
+
+
 class GateFailedError(EpocheError):
     """``epoche gate`` found a condition that does not hold, or a regression."""
 
