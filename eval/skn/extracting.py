@@ -14,6 +14,7 @@ import msgspec
 from eval.result import Usage
 from eval.skn.document import Document
 from eval.skn.flat_json import FlatExtraction
+from eval.skn.pipelines import PIPELINES
 
 Validity: TypeAlias = Literal["strict", "tolerant", "repaired", "unreadable"]
 """How an extraction could be read: as it stands, without what stood around it, after one further
@@ -33,7 +34,8 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
         problem: what was wrong with the last reply that could not be read; with line and column
             where it has a place. Empty when nothing was.
         raw: what the model wrote last; for an offline extractor, what it handed on.
-        content: what was read; null when it could not be.
+        content: what was read, as plain values; null when it could not be. ``typed`` gives the
+            record itself.
         latency_s: seconds of all its calls; null where no call was made.
         usage: tokens of all its calls; null when a server does not count them.
     """
@@ -43,7 +45,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
     validity: Validity
     problem: str = ""
     raw: str = ""
-    content: Content | None = None
+    content: dict[str, Any] | None = None
     latency_s: float | None = None
     usage: Usage | None = None
 
@@ -51,6 +53,17 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
     def readable(self) -> bool:
         """Whether there is something to hand on to the agent."""
         return bool(self.context)
+
+    def typed(self) -> Content | None:
+        """What was read, as its record.
+
+        Raises:
+            msgspec.ValidationError: ``content`` is not what the pipeline holds.
+        """
+        if self.content is None:
+            return None
+        kind = Document if PIPELINES[self.pipeline].typed else FlatExtraction
+        return msgspec.convert(self.content, kind)
 
 
 class Extractor(Protocol):

@@ -40,9 +40,7 @@ class FlatClaim(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     confidence: Unit | None = None
 
 
-class FlatExtraction(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="form", tag="flat"
-):
+class FlatExtraction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All of them, most important first."""
 
     entities: tuple[Entity, ...] = ()
