@@ -26,6 +26,9 @@ from eval.metrics_abstention import main as metrics
 from eval.power_analysis import main as power
 from eval.ranking.measure_retrieval import main as measure_retrieval
 from eval.run_epistemic_tests import main as evaluate
+from eval.skn.format_skn import main as format_skn
+from eval.skn.parse_skn import main as parse_skn
+from eval.skn.validate_skn import main as validate_skn
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
 from kg.analyze_query import analyze_command
@@ -51,6 +54,10 @@ graph_app = typer.Typer(help="Make knowledge graphs and look at them.", no_args_
 app.add_typer(graph_app, name="kg")
 retrieval_app = typer.Typer(help="Search a run, and measure how well.", no_args_is_help=True)
 app.add_typer(retrieval_app, name="retrieval")
+skn_app = typer.Typer(
+    help="Structured Knowledge Notation: read it, write it, compare it.", no_args_is_help=True
+)
+app.add_typer(skn_app, name="skn")
 
 
 def _version(wanted: bool) -> None:
@@ -105,6 +112,13 @@ _RETRIEVAL_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
 )
 for _name, _main, _short_help in _RETRIEVAL_STAGES:
     retrieval_app.command(_name, short_help=_short_help)(guarded(_main))
+_SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("parse", parse_skn, "What an SKN file says, as typed JSON."),
+    ("format", format_skn, "SKN or typed JSON in canonical form; one from the other."),
+    ("validate", validate_skn, "What is wrong with SKN files, and where."),
+)
+for _name, _main, _short_help in _SKN_STAGES:
+    skn_app.command(_name, short_help=_short_help)(guarded(_main))
 
 
 @app.command("schema", short_help="Print the JSON Schema of a record.")

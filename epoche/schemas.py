@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RECORDS = ("card", "result", "manifest", "metrics", "question", "chunk")
+RECORDS = ("card", "result", "manifest", "metrics", "question", "chunk", "skn")
 
 
 def schema(record: str) -> str:
@@ -40,6 +40,7 @@ def _types() -> tuple[type, ...]:
     from eval.metrics.record import MetricsReport
     from eval.ranking.questions import Question
     from eval.result import Result
+    from eval.skn.document import Document
     from kg.text.chunks import Chunk
 
-    return Card, Result, RunManifest, MetricsReport, Question, Chunk
+    return Card, Result, RunManifest, MetricsReport, Question, Chunk, Document

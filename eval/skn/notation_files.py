@@ -1,0 +1,119 @@
+"""Files that hold one SKN document, as SKN or as typed JSON, for the commands that work on them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from eval.skn.document import Document
+from eval.skn.lexical import MAX_CHARACTERS
+from eval.skn.notation import Parsed, Problem, read, serialize
+from eval.skn.notation_options import NotationName, ReadingName
+from eval.skn.typed_json import read_json
+from kg.base.errors import MissingFileError, NotationError
+from kg.base.files import require_file, to_json_bytes
+
+STANDARD_INPUT = "-"
+_MAX_BYTES = 4 * MAX_CHARACTERS
+"""No character takes more in UTF-8."""
+
+
+class Understood(NamedTuple):
+    """One file and what it says.
+
+    Attributes:
+        name: its path, or ``<stdin>``.
+        text: what it holds.
+        notation: how it is written.
+        parsed: what was read; the document of a reading that was not allowed is left out.
+    """
+
+    name: str
+    text: str
+    notation: NotationName
+    parsed: Parsed
+
+    def document(self) -> Document:
+        """The document.
+
+        Raises:
+            NotationError: there is none, naming file, line and column of the first problem.
+        """
+        if self.parsed.document is not None:
+            return self.parsed.document
+        first, *others = self.parsed.problems
+        more = f" (and {len(others)} more)" if others else ""
+        raise NotationError(
+            f"{first.what}{more}",
+            where=f"{self.name}:{first.line}:{first.column}",
+            hint="The grammar stands in docs/skn.md; `epoche skn validate` lists all problems.",
+        )
+
+
+def understand(file: str, reading: ReadingName) -> Understood:
+    """Reads one file, however it is written; the first character tells JSON from SKN.
+
+    Args:
+        file: a path, or ``-`` for standard input.
+        reading: how far SKN may be from its grammar.
+
+    Raises:
+        MissingFileError: no such file.
+        NotationError: it is no text in UTF-8, or larger than any document.
+    """
+    name = "<stdin>" if file == STANDARD_INPUT else file
+    text = _decoded(_bytes_of(file), name)
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return Understood(name, text, NotationName.json, read_json(text))
+    parsed = read(text, strict=reading is ReadingName.strict)
+    if reading is ReadingName.lossless and not parsed.lossless:
+        parsed = parsed._replace(document=None)
+    return Understood(name, text, NotationName.skn, parsed)
+
+
+def written(document: Document, notation: NotationName) -> str:
+    """``document`` as a file in this notation holds it, a line break at its end."""
+    if notation is NotationName.skn:
+        return serialize(document) + "\n"
+    return to_json_bytes(document, indent=2).decode() + "\n"
+
+
+def _bytes_of(file: str) -> bytes:
+    """At most one byte more than the largest file has, so that no file fills the memory."""
+    if file == STANDARD_INPUT:
+        try:
+            return sys.stdin.buffer.read(_MAX_BYTES + 1)
+        except OSError as error:
+            raise MissingFileError(
+                f"it cannot be read: {error.strerror}", where="<stdin>", hint="Name a file."
+            ) from error
+    with require_file(Path(file), "document").open("rb") as handle:
+        return handle.read(_MAX_BYTES + 1)
+
+
+def _decoded(data: bytes, name: str) -> str:
+    if len(data) > _MAX_BYTES:
+        raise NotationError(
+            f"larger than {_MAX_BYTES} bytes: not read",
+            where=name,
+            hint="No document is; check that it is the file you meant.",
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
+        raise NotationError(
+            "not UTF-8", where=f"{name}:{line}:{column}", hint="Save the file as UTF-8."
+        ) from error
+
+
+def lines_of(understood: Understood) -> list[str]:
+    """The problems as compilers write them: ``name:line:column: what``."""
+    return [_line(understood.name, problem) for problem in understood.parsed.problems]
+
+
+def _line(name: str, problem: Problem) -> str:
+    return f"{name}:{problem.line}:{problem.column}: {problem.what}"
