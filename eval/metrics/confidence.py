@@ -124,8 +124,14 @@ class Confidences:
         found = replies.distribution(samples.draws)
         return ConfidenceReport(
             counts,
-            _calibration(replies, chosen, found, samples),
-            _selective(replies, found, samples),
+            calibration_report(
+                replies,
+                chosen,
+                found,
+                confidence=samples.plan.confidence,
+                seed=samples.plan.seed,
+            ),
+            _selective(replies, found, samples.plan.confidence),
         )
 
 
@@ -150,9 +156,23 @@ def _counts(readable: NDArray[np.bool_], given: NDArray[np.bool_]) -> Confidence
     )
 
 
-def _calibration(
-    replies: ConfidentReplies, cards: NDArray[np.int64], found: Distribution, samples: Samples
+def calibration_report(
+    replies: ConfidentReplies,
+    cards: NDArray[np.int64],
+    found: Distribution,
+    *,
+    confidence: float,
+    seed: int,
 ) -> CalibrationReport:
+    """What stated confidences are worth.
+
+    Args:
+        replies: those that state one.
+        cards: which card each is about, shape (n,): replies to one card go together.
+        found: the replies' distribution over shared draws.
+        confidence: coverage that intervals aim at.
+        seed: of the simulation of calibrated systems.
+    """
     sure, right = replies.confidences, replies.right
     binnings = {"ece": replies.equal_width, "ece_equal_mass": replies.equal_mass}
     # With repeats, replies to one card go together, so chance has only one of them to play with.
@@ -165,22 +185,21 @@ def _calibration(
             sure[once],
             bins[once],
             observed,
-            confidence=samples.plan.confidence,
-            seed=samples.plan.seed,
+            confidence=confidence,
+            seed=seed,
         )
         expected[name] = ExpectedError(
             mean=tidy(chance.mean), high=tidy(chance.high), p=tidy(chance.p)
         )
-        values[name] = _error_value(found, name, chance.p, samples)
+        values[name] = _error_value(found, name, chance.p, confidence)
     parts = brier_partition(sure, right, binnings["ece"])
-    confidence = samples.plan.confidence
     return CalibrationReport(
         n=len(sure),
         accuracy=tidy(float(right.mean())),
         confidence=tidy(float(sure.mean())),
         ece=values["ece"],
         ece_equal_mass=values["ece_equal_mass"],
-        brier=_bootstrap_value(found, "brier", samples),
+        brier=_bootstrap_value(found, "brier", confidence),
         ece_expected=expected["ece"],
         ece_equal_mass_expected=expected["ece_equal_mass"],
         brier_parts=BrierParts(
@@ -228,7 +247,9 @@ def _edges(number: int) -> tuple[float, float]:
     return number / BINS, (number + 1) / BINS
 
 
-def _selective(replies: ConfidentReplies, found: Distribution, samples: Samples) -> SelectiveReport:
+def _selective(
+    replies: ConfidentReplies, found: Distribution, confidence: float
+) -> SelectiveReport:
     curve = risk_coverage(replies.confidences, replies.right)
     n = len(replies.right)
     reference = reference_areas(n, int(curve.wrong[-1]))
@@ -238,8 +259,8 @@ def _selective(replies: ConfidentReplies, found: Distribution, samples: Samples)
     columns = (curve.thresholds, curve.coverage, curve.risk, curve.generalised_risk)
     return SelectiveReport(
         n=n,
-        aurc=_bootstrap_value(found, "aurc", samples),
-        augrc=_bootstrap_value(found, "augrc", samples),
+        aurc=_bootstrap_value(found, "aurc", confidence),
+        augrc=_bootstrap_value(found, "augrc", confidence),
         aurc_best=tidy(reference.aurc_best),
         aurc_random=tidy(reference.aurc_random),
         augrc_best=tidy(reference.augrc_best),
@@ -258,10 +279,10 @@ def _selective(replies: ConfidentReplies, found: Distribution, samples: Samples)
     )
 
 
-def _bootstrap_value(found: Distribution, name: str, samples: Samples) -> MetricValue:
+def _bootstrap_value(found: Distribution, name: str, confidence: float) -> MetricValue:
     """BCa, or percentile where BCa is undefined; none where no resample differs from another."""
     column = STATISTICS.index(name)
-    both = found.intervals(samples.plan.confidence)
+    both = found.intervals(confidence)
     intervals: dict[str, tuple[float, float]] = {}
     if not both.degenerate[column]:
         if not np.isnan(both.bca[:, column]).any():
@@ -270,7 +291,7 @@ def _bootstrap_value(found: Distribution, name: str, samples: Samples) -> Metric
     return _value(float(found.values[column]), intervals)
 
 
-def _error_value(found: Distribution, name: str, p: float, samples: Samples) -> MetricValue:
+def _error_value(found: Distribution, name: str, p: float, confidence: float) -> MetricValue:
     """A calibration error with the interval ``bootstrap-union``.
 
     The error is biased upwards, and its resamples once more, so the percentile interval misses
@@ -279,7 +300,7 @@ def _error_value(found: Distribution, name: str, p: float, samples: Samples) -> 
     an error. ``docs/metrics.md`` has the coverage of all three.
     """
     column = STATISTICS.index(name)
-    value, tail = float(found.values[column]), 0.5 - samples.plan.confidence / 2
+    value, tail = float(found.values[column]), 0.5 - confidence / 2
     if found.degenerate[column]:
         return _value(value, {})
     low, high = found.quantiles([tail, 1 - tail])[:, column].tolist()
