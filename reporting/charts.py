@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from reporting.visible import short_names
 
@@ -56,6 +57,44 @@ class Estimate:
     def worst_text(self) -> str:
         """The worst-case bounds in the same form, or nothing when they say nothing."""
         return f"{number(self.worst_low)}–{number(self.worst_high)}" if self.has_worst else ""
+
+
+class Measured(Protocol):
+    """A number of a record, with its interval and its worst-case bounds."""
+
+    @property
+    def value(self) -> float | None:
+        """Null where there is none."""
+
+    @property
+    def low(self) -> float | None:
+        """Of the interval."""
+
+    @property
+    def high(self) -> float | None:
+        """Of the interval."""
+
+    @property
+    def worst(self) -> float | None:
+        """Whatever the unusable replies would have been."""
+
+    @property
+    def best(self) -> float | None:
+        """Likewise."""
+
+
+def estimate(value: Measured | None) -> Estimate:
+    """A metric's value with interval and worst-case bounds, for drawing."""
+    if value is None:
+        return Estimate(None)
+    ends = [end for end in (value.worst, value.best) if end is not None]
+    return Estimate(
+        value.value,
+        value.low,
+        value.high,
+        min(ends) if len(ends) == 2 else None,
+        max(ends) if len(ends) == 2 else None,
+    )
 
 
 UNDEFINED = "–"
@@ -307,6 +346,7 @@ class Segment:
     """One outcome's part of a system's bar."""
 
     outcome: str
+    words: str
     share: float
     x: float
     width: float
@@ -342,8 +382,8 @@ _STACK_ROW = 30.0
 _SYMBOL_WIDTH = 14.0
 
 
-def stack(entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, float]]]]) -> Stack:
-    """Lays out ``(name, is control, [(outcome, symbol, count)])`` as bars of equal length."""
+def stack(entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, str, float]]]]) -> Stack:
+    """Lays out ``(name, is control, [(outcome, symbol, words, count)])``, bars of equal length."""
     ordered = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
     short = short_names((name for name, _, _ in entries), _NAME_LETTERS)
     left, right = _PANEL_LEFT, _STACK_WIDTH
@@ -353,10 +393,10 @@ def stack(entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, float]]]])
         if control and rows and not rows[-1].control:
             divider = y + 1
             y += _DIVIDER_GAP
-        total = sum(count for _, _, count in parts)
+        total = sum(count for _, _, _, count in parts)
         segments: list[Segment] = []
         before = 0.0
-        for outcome, symbol, count in parts:
+        for outcome, symbol, words, count in parts:
             start = _place(before / total, left, right) if total else left
             before += count
             end = _place(before / total, left, right) if total else left
@@ -364,7 +404,7 @@ def stack(entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, float]]]])
                 wide = end - start >= _SYMBOL_WIDTH
                 width = round(end - start, 1)
                 segments.append(
-                    Segment(outcome, count / total, start, width, symbol if wide else "")
+                    Segment(outcome, words, count / total, start, width, symbol if wide else "")
                 )
         rows.append(StackRow(name, short[name], control, y, tuple(segments)))
         y += _STACK_ROW

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from eval.metrics.record import CalibrationReport, SelectiveReport, SystemReport
 from eval.stats.paired import ALPHA
 from kg.words.plain_text import listing
-from reporting.charts import Estimate, number
+from reporting.charts import Estimate, estimate, number
 from reporting.confidence_charts import (
     Bin,
     Curve,
@@ -18,7 +18,8 @@ from reporting.confidence_charts import (
     risk_ceiling,
     risk_ticks,
 )
-from reporting.view import View, estimate
+from reporting.pair_words import calibration_finding, shown_p
+from reporting.view import View
 from reporting.visible import shown_name, visible
 
 
@@ -120,7 +121,7 @@ def _line(
     return ConfidenceLine(
         name=shown_name(name),
         about=about,
-        finding=_finding(calibration),
+        finding=calibration_finding(calibration.confidence, calibration.accuracy, expected.p),
         miscalibrated=expected.p < ALPHA,
         accuracy=number(calibration.accuracy),
         confidence=number(calibration.confidence),
@@ -129,7 +130,7 @@ def _line(
         brier=estimate(calibration.brier),
         expected=number(expected.mean),
         expected_high=number(expected.high),
-        p="<0.001" if expected.p < 0.001 else number(expected.p),
+        p=shown_p(expected.p),
         aurc=estimate(selective.aurc),
         augrc=estimate(selective.augrc),
         references=f"{number(selective.aurc_best)} to {number(selective.aurc_random)}",
@@ -137,14 +138,3 @@ def _line(
         diagram=reliability(bins),
         risk=curve(points, selective.aurc_random, ceiling),
     )
-
-
-def _finding(calibration: CalibrationReport) -> str:
-    """Whether confidence means what it says, as far as the data can tell."""
-    gap = calibration.confidence - calibration.accuracy
-    if calibration.ece_expected.p >= ALPHA:
-        return "no more than chance would show"
-    size = f"by {number(abs(gap) * 100, 1)} points on average"
-    if abs(gap) < 0.005:
-        return "off, too sure here and too unsure there"
-    return f"overconfident {size}" if gap > 0 else f"underconfident {size}"

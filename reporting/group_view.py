@@ -8,8 +8,8 @@ from cards.kinds import NEAR_MISS_PREFIX
 from eval.metrics.record import GroupReport, PolicyReport
 from eval.result import PREDS
 from kg.claims import GOLD_OF_LABEL, LABELS
-from reporting.charts import UNDEFINED, Estimate, bar
-from reporting.view import LABEL_TITLES, View, estimate, shown_count
+from reporting.charts import UNDEFINED, Estimate, bar, estimate
+from reporting.view import LABEL_TITLES, View, shown_count
 from reporting.view_records import GroupCell, GroupLine, GroupTable
 from reporting.visible import shown_name
 

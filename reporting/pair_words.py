@@ -1,4 +1,4 @@
-"""Paired comparisons in words: a finding only where the test made one."""
+"""Tests in words: a finding only where the test made one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from reporting.view_records import PairRow
 from reporting.visible import shown_name
 
 
-def _p(value: float | None) -> str:
+def shown_p(value: float | None) -> str:
+    """A p value for reading; never 0."""
     if value is None:
         return UNDEFINED
     return "<0.001" if value < 0.001 else number(value)
@@ -28,7 +29,7 @@ def pair_row(pair: PairedComparison) -> PairRow:
         pair=pair,
         difference=signed(pair.difference),
         interval=interval,
-        p=_p(pair.p_holm if pair.p_holm is not None else pair.p),
+        p=shown_p(pair.p_holm if pair.p_holm is not None else pair.p),
         discordant=counts,
         effect=signed(pair.cohens_d, 2),
         smallest=number(pair.minimum_detectable_effect),
@@ -56,3 +57,20 @@ def _finding(pair: PairedComparison) -> str:
     if pair.p is None and pair.p_holm is None:
         return "not tested"
     return "they differ" if tells_apart(pair) else "cannot be told apart"
+
+
+def calibration_finding(confidence: float, accuracy: float, p: float) -> str:
+    """Whether confidence means what it says, as far as the data can tell.
+
+    Args:
+        confidence: mean over the replies that state one.
+        accuracy: share of these that are right.
+        p: share of calibrated systems that would show as great a calibration error by chance.
+    """
+    gap = confidence - accuracy
+    if p >= ALPHA:
+        return "no more than chance would show"
+    size = f"by {number(abs(gap) * 100, 1)} points on average"
+    if abs(gap) < 0.005:
+        return "off, too sure here and too unsure there"
+    return f"overconfident {size}" if gap > 0 else f"underconfident {size}"

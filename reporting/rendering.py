@@ -52,7 +52,7 @@ def render(
     env = environment()
     view = View(inputs.metrics)
     groups = GroupView(view)
-    code = script("report.js")
+    code = script("table.js", "report.js")
     scatter = view.scatter()
     near_misses, faithfulness = groups.near_misses(), groups.faithfulness()
     sections = [

@@ -136,12 +136,17 @@ def difference(pair: PairedComparison) -> str:
     """A difference of accuracy that was found: who is better by how many points."""
     worse = pair.b if pair.better == pair.a else pair.a
     better = pair.a if worse == pair.b else pair.b
-    text = f"{shown_name(better)} more accurate than {shown_name(worse)}"
-    if pair.difference is None:
-        return text
-    text += f" by {number(abs(pair.difference) * 100, 1)} points"
-    if pair.low is not None and pair.high is not None:
-        low, high = sorted((abs(pair.low), abs(pair.high)))
+    size = points(pair.difference, pair.low, pair.high)
+    return f"{shown_name(better)} more accurate than {shown_name(worse)}{size}"
+
+
+def points(difference: float | None, low: float | None, high: float | None) -> str:
+    """The size of a difference that was found, as in `` by 3.1 points (1.0 to 5.2)``."""
+    if difference is None:
+        return ""
+    text = f" by {number(abs(difference) * 100, 1)} points"
+    if low is not None and high is not None:
+        low, high = sorted((abs(low), abs(high)))
         text += f" ({number(low * 100, 1)} to {number(high * 100, 1)})"
     return text
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from eval.metrics.abstention import BESIDE, HEADLINE
 from eval.metrics.record import (
     MetricsReport,
-    MetricValue,
     PairedComparison,
     PolicyReport,
     SystemReport,
@@ -24,6 +23,7 @@ from reporting.charts import (
     Scatter,
     Stack,
     dot_panel,
+    estimate,
     scatter,
     stack,
 )
@@ -44,20 +44,6 @@ from reporting.visible import shown_name, visible
 
 LABEL_TITLES: dict[str, str] = {"E": "Entailed", "C": "Contradictory", "U": "Unknown"}
 _DIRECTIONS = {True: "higher is better", False: "lower is better", None: "describes only"}
-
-
-def estimate(value: MetricValue | None) -> Estimate:
-    """A metric's value with interval and worst-case bounds, for drawing."""
-    if value is None:
-        return Estimate(None)
-    ends = [end for end in (value.worst, value.best) if end is not None]
-    return Estimate(
-        value.value,
-        value.low,
-        value.high,
-        min(ends) if len(ends) == 2 else None,
-        max(ends) if len(ends) == 2 else None,
-    )
 
 
 def main_policy(report: MetricsReport) -> str:
@@ -180,7 +166,7 @@ class View:
                 for pred in PREDS:
                     key = outcome(GOLD_OF_LABEL[label], pred)
                     counts[key] += system.table.get(label, {}).get(pred, 0)
-            parts = [(key, symbol, counts[key]) for key, symbol, _ in OUTCOMES]
+            parts = [(key, symbol, words, counts[key]) for key, symbol, words in OUTCOMES]
             entries.append((shown_name(name), control, parts))
         return stack(entries)
 

@@ -1,0 +1,48 @@
+"""The blocks of a section as Markdown: the same words and numbers as on the page, no drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reporting.benchmark_sections.blocks import Block, Cell, Figures, Fold, Grid, Prose, Terms
+from reporting.benchmark_sections.samples import Samples
+from reporting.guarded_text import md, md_table
+from reporting.visible import visible
+
+
+def block_markdown(block: Block) -> Iterator[str]:
+    """The paragraphs and tables of one block."""
+    if isinstance(block, Prose):
+        mark = "> " if block.kind == "notice" else ""
+        yield from (f"{mark}{md(text)}" for text in block.paragraphs)
+    elif isinstance(block, Grid):
+        yield f"**{md(block.title)}**" + (f" {md(block.about)}" if block.about else "")
+        if block.lines:
+            heads = [md(head.name) for head in block.heads]
+            rows = [
+                [
+                    md(f"{line.group}: {line.name}" if line.group else line.name),
+                    *map(_cell, line.cells),
+                ]
+                for line in block.lines
+            ]
+            yield md_table(heads, rows)
+    elif isinstance(block, Figures):
+        # What a drawing shows stands in a table nearby; only a finding is said nowhere else.
+        yield from (f"{md(one.title)}: {md(one.about)}" for one in block.figures if one.finding)
+    elif isinstance(block, Fold):
+        yield f"*{md(block.summary)}*"
+        for inner in block.blocks:
+            yield from block_markdown(inner)
+    elif isinstance(block, Terms):
+        yield "\n".join(f"- **{md(term)}**: {md(meaning)}" for term, meaning in block.entries)
+    elif isinstance(block, Samples):
+        yield md(f"{block.count}, all of them in {block.elsewhere}.")
+    else:
+        # Indented code is literal: nothing in it needs escaping.
+        yield "\n".join(f"    {line}" for line in visible(block.text).splitlines())
+
+
+def _cell(cell: Cell) -> str:
+    below = f" ({md('; '.join(cell.below))})" if cell.below else ""
+    return f"{md(cell.text)}{below}"
