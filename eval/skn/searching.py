@@ -9,7 +9,7 @@ source that holds no answer.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,6 +22,9 @@ from retrieval.web_results import WebResult
 
 MOST_RESULTS = 5
 """Results of a search that are read, as published."""
+
+RECORDED = "search.jsonl"
+"""Recorded searches, in the folder of a run and in ``SHIPPED``."""
 
 SHIPPED = Path(__file__).parent / "data"
 """Folder of the questions and of the searches that were recorded for them."""
@@ -119,18 +122,3 @@ class SourceFinder:
         if error is None or self.holds(sample.question):
             return self.find(sample)
         return Found(id=sample.id, question=sample.question, error=error)
-
-
-def file_text(found: Iterable[Found]) -> list[dict[str, object]]:
-    """The searches as ``search_results.json`` holds them: the published keys, then our own."""
-    return [
-        {
-            "id": one.id,
-            "question": one.question,
-            "raw_text": one.text,
-            "raw_text_chars": len(one.text),
-            "results": one.results,
-            "error": one.error,
-        }
-        for one in found
-    ]
