@@ -1,0 +1,98 @@
+"""Agreement of raters beyond chance, and how far their errors go together.
+
+Sources: J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
+Measurement 20(1), 1960; J. L. Fleiss, Measuring nominal scale agreement among many raters,
+Psychological Bulletin 76(5), 1971; φ is Pearson's correlation of two binary variables (K. Pearson,
+1900; G. U. Yule, 1912).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from math import fsum, sqrt
+
+
+def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
+    """Cohen's κ of two raters over the same items.
+
+    κ = (p_o - p_e) / (1 - p_e), with p_o the share of items on which they agree and p_e the sum
+    over the categories of the product of both raters' shares.
+
+    Args:
+        first: the first rater's category of each item; shape (n,).
+        second: the second's.
+
+    Returns:
+        At most 1, 0 at chance; None without items, and where both use one and the same category
+        throughout, so that chance agrees as fully as they do.
+
+    Raises:
+        ValueError: the raters rated different numbers of items.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} ratings against {len(second)}")
+    n = len(first)
+    one, other = Counter(first), Counter(second)
+    # In whole numbers of pairs, so that certainty by chance is told exactly.
+    by_chance = sum(count * other[category] for category, count in one.items())
+    if by_chance == n * n:
+        return None
+    agreed = sum(a == b for a, b in zip(first, second, strict=True))
+    return (agreed * n - by_chance) / (n * n - by_chance)
+
+
+def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> float | None:
+    """Fleiss' κ of any fixed number of raters, who need not be the same for every item.
+
+    κ = (P̄ - P̄_e) / (1 - P̄_e), with P̄ the mean share of agreeing pairs of raters and P̄_e the
+    sum of the squared shares of the categories over all ratings.
+
+    Args:
+        items: the ratings of each item; shape (n, raters).
+
+    Returns:
+        At most 1, 0 at chance; None without items, and where all ratings are one category.
+
+    Raises:
+        ValueError: fewer than two raters, or not as many for every item.
+    """
+    if not items:
+        return None
+    raters = len(items[0])
+    if raters < 2 or any(len(item) != raters for item in items):
+        raise ValueError("every item needs the same number of ratings, at least two")
+    counts = [Counter(item) for item in items]
+    totals = sum(counts, Counter[Hashable]())
+    if len(totals) == 1:
+        return None
+    pairs = sum(count * (count - 1) for item in counts for count in item.values())
+    agreed = pairs / (len(items) * raters * (raters - 1))
+    expected = fsum((total / (len(items) * raters)) ** 2 for total in totals.values())
+    return (agreed - expected) / (1 - expected)
+
+
+def phi(first: Sequence[bool], second: Sequence[bool]) -> float | None:
+    """φ of two binary variables: Pearson's correlation of their 0s and 1s.
+
+    φ = (n₁₁n₀₀ - n₁₀n₀₁) / √(n₁.n₀.n.₁n.₀)
+
+    Args:
+        first: shape (n,).
+        second: shape (n,).
+
+    Returns:
+        -1 to 1; None where one of them does not vary.
+
+    Raises:
+        ValueError: they have different lengths.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} values against {len(second)}")
+    n, one, other = len(first), sum(first), sum(second)
+    both = sum(a and b for a, b in zip(first, second, strict=True))
+    spread = one * (n - one) * other * (n - other)
+    if not spread:
+        return None
+    # n₁₁n₀₀ - n₁₀n₀₁ = n·n₁₁ - n₁.n.₁
+    return (n * both - one * other) / sqrt(spread)
