@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from eval.skn.judges.record import Judges
+from eval.skn.judges.record import Failure, Judges
 from kg.text.normaliser import normalise
 
 
@@ -26,6 +26,7 @@ class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):
             came about, or there was no other answer.
         right_votes, wrong_votes: the planned votes, deciding ones left out.
         asked_wrong: whether there was another sample's answer to show.
+        problems: votes that could not be had, with their reasons.
     """
 
     id: str
@@ -34,6 +35,7 @@ class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):
     right_votes: tuple[bool | None, ...]
     wrong_votes: tuple[bool | None, ...]
     asked_wrong: bool = True
+    problems: tuple[Failure, ...] = ()
 
 
 def other_truths(truths: Mapping[str, str], seed: int) -> dict[str, str]:
@@ -94,6 +96,7 @@ async def anchors(
         right_votes=right.correct_votes[: right.planned_votes],
         wrong_votes=(),
         asked_wrong=False,
+        problems=right.problems,
     )
     if other_truth is None:
         return row
@@ -105,4 +108,5 @@ async def anchors(
         wrong=wrong.correct,
         wrong_votes=wrong.correct_votes[: wrong.planned_votes],
         asked_wrong=True,
+        problems=(*right.problems, *wrong.problems),
     )
