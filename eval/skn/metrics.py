@@ -1,7 +1,138 @@
-"""Every metric of a run of SKN against JSON."""
+"""Every metric of a run of SKN against JSON, under the seed's names and with ours beside them."""
 
 from __future__ import annotations
 
-from eval.skn.published_metrics import bootstrap_ci
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["bootstrap_ci"]
+import msgspec
+
+from eval.skn.differences import compare
+from eval.skn.measuring import pipeline_report
+from eval.skn.notes import notes
+from eval.skn.observing import Observed, observed
+from eval.skn.pairs import pairs_of
+from eval.skn.pipelines import PIPELINES
+from eval.skn.published_metrics import bootstrap_ci
+from eval.skn.record import SknReport
+from eval.skn.resampling import Plan, Samples
+from kg.base.errors import DuplicateIdError, RecordError
+from kg.base.files import sha256_bytes
+from kg.base.provenance import package_version
+
+if TYPE_CHECKING:
+    from eval.skn.row import SknRow
+
+__all__ = ["Plan", "bootstrap_ci", "measure", "measure_observed"]
+
+MISSING = "missing"
+"""Stage of a row that is not there."""
+
+
+def measure(
+    rows: Iterable[SknRow], plan: Plan | None = None, *, agreement: Any = None
+) -> SknReport:
+    """Measures a run and holds its pipelines against each other.
+
+    Args:
+        rows: of any number of pipelines, in any order. A sample that a pipeline has no row of
+            counts as a failure of it: the denominator is always every sample.
+        plan: how to resample.
+        agreement: of the judges, for the record.
+
+    Raises:
+        RecordError: no rows, or two rows that contradict each other about a sample.
+        DuplicateIdError: two rows of one sample, pipeline and repeat.
+    """
+    return measure_observed([observed(row) for row in rows], plan, agreement=agreement)
+
+
+def measure_observed(
+    rows: Sequence[Observed], plan: Plan | None = None, *, agreement: Any = None
+) -> SknReport:
+    """The same of what rows say, wherever it comes from.
+
+    Raises:
+        RecordError, DuplicateIdError: as ``measure``.
+    """
+    plan = plan or Plan()
+    whole = _whole(rows)
+    samples = Samples(whole, plan)
+    pipelines = {name: pipeline_report(samples, name) for name in whole}
+    pairs = pairs_of(list(whole))
+    comparisons = compare(samples, pairs)
+    first = {row.sample: row for row in next(iter(whole.values()))}
+    categories = dict(sorted(Counter(row.category for row in first.values()).items()))
+    answerable = sum(row.answerable for row in first.values())
+    known = [[row.sample, row.category, row.answerable] for _, row in sorted(first.items())]
+    digest = sha256_bytes(msgspec.json.encode(known))[:12]
+    version = package_version()
+    return SknReport(
+        version=version,
+        signature=(
+            f"accuracy|samples:{digest}|n:{len(first)}|repeats:{samples.repeats}|"
+            f"pipelines:{len(whole)}|boot:{plan.resamples}|seed:{plan.seed}|"
+            f"conf:{plan.confidence:g}|judge:{'same' if plan.same_judge else 'other'}|v:{version}"
+        ),
+        samples=digest,
+        n_samples=len(first),
+        n_answerable=answerable,
+        repeats=samples.repeats,
+        categories=categories,
+        pipelines=pipelines,
+        pairs=pairs,
+        comparisons=comparisons,
+        judges=agreement,
+        same_judge=plan.same_judge,
+        confidence=plan.confidence,
+        resamples=plan.resamples,
+        seed=plan.seed,
+        notes=tuple(notes(pipelines, comparisons, categories, answerable, plan)),
+    )
+
+
+def _whole(rows: Sequence[Observed]) -> dict[str, list[Observed]]:
+    """The rows by pipeline, those that are not there put in as failures; in a fixed order."""
+    if not rows:
+        raise RecordError("no rows to measure", hint="Run the benchmark first.")
+    about: dict[str, Observed] = {}
+    found: dict[tuple[str, str, int], Observed] = {}
+    for row in rows:
+        same = about.setdefault(row.sample, row)
+        if (same.category, same.answerable) != (row.category, row.answerable):
+            raise RecordError(
+                f"two rows of sample {row.sample!r} differ in category or answerability",
+                hint="Measure the rows of one run together.",
+            )
+        key = (row.pipeline, row.sample, row.repeat)
+        if key in found:
+            raise DuplicateIdError(
+                f"two rows of sample {row.sample!r} on {row.pipeline!r}, repeat {row.repeat}",
+                hint="Measure each run by itself.",
+            )
+        found[key] = row
+    order = {name: place for place, name in enumerate(PIPELINES)}
+    names = sorted({row.pipeline for row in rows}, key=lambda n: (order.get(n, len(order)), n))
+    repeats = 1 + max(row.repeat for row in rows)
+    return {
+        name: [
+            found.get((name, sample, repeat)) or _absent(about[sample], name, repeat)
+            for sample in sorted(about)
+            for repeat in range(repeats)
+        ]
+        for name in names
+    }
+
+
+def _absent(sample: Observed, pipeline: str, repeat: int) -> Observed:
+    return Observed(
+        sample=sample.sample,
+        category=sample.category,
+        answerable=sample.answerable,
+        pipeline=pipeline,
+        repeat=repeat,
+        outcome="ERROR",
+        stage=MISSING,
+        to_judge=False,
+    )

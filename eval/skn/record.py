@@ -10,7 +10,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from eval.metrics.record import Discordant, ExpectedError, IntervalMethod, ReliabilityBin
+from eval.metrics.record import (
+    CalibrationReport,
+    ConfidenceCounts,
+    Discordant,
+    IntervalMethod,
+)
 from eval.stats.paired import ALPHA
 
 SCHEMA = "epoche.skn/1"
@@ -63,6 +68,8 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     method: IntervalMethod = "none"
+    std: float | None = None
+    """Standard deviation over the resamples, for ratios."""
     n: int = 0
     """Rows it is the mean over, or the rate of: its denominator, where that counts rows."""
     numerator: float | None = None
@@ -106,17 +113,6 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     true_negatives: int = 0
 
 
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """What the stated confidences are worth, over judged answers to answerable samples."""
-
-    n: int
-    without_confidence: int
-    """Judged answers that state none: left out."""
-    expected: ExpectedError
-    """The ECE that a perfectly calibrated system shows by chance at these confidences."""
-    bins: tuple[ReliabilityBin, ...]
-
-
 class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
     """All of one pipeline's numbers."""
 
@@ -124,13 +120,16 @@ class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
     metrics: dict[str, Value]
     """``Metric`` → value, over all samples."""
     per_category: dict[str, dict[str, Value]]
-    """Category → the metrics that are ratios → value."""
+    """Category → the metrics of ``measures.BY_CATEGORY`` → value."""
     validity: dict[str, Value]
     """``strict``, ``tolerant``, ``repaired``, ``unreadable`` → share of extractions that came."""
     retention: dict[str, Value] = {}
     """What the format kept of the text, by sort: facts, negations, numbers, names, hedges."""
-    calibration: Calibration | None = None
-    """Null where no judged answer states a confidence."""
+    confidences: ConfidenceCounts
+    """On how many judged answers to answerable samples a confidence is stated."""
+    calibration: CalibrationReport | None = None
+    """What they are worth, with the ECE that a perfectly calibrated system would show by chance.
+    Null where none is stated."""
 
 
 class Pair(msgspec.Struct, frozen=True):

@@ -1,0 +1,169 @@
+"""What a reader must know before quoting a number, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from eval.skn.record import Difference, Outcomes, PipelineReport
+from eval.skn.resampling import Plan
+from eval.stats.intervals import RESAMPLES
+from kg.words.plain_text import plain
+
+FEW_SAMPLES = 30
+"""Fewer samples tell little apart, whatever the test."""
+
+
+def notes(
+    pipelines: Mapping[str, PipelineReport],
+    comparisons: Sequence[Difference],
+    categories: Mapping[str, int],
+    answerable: int,
+    plan: Plan,
+) -> Iterator[str]:
+    """The notes of a report.
+
+    Args:
+        pipelines: what was measured.
+        comparisons: what was compared.
+        categories: samples by category.
+        answerable: samples that have an answer.
+        plan: how it was measured.
+    """
+    total = sum(categories.values())
+    if plan.same_judge:
+        yield (
+            "The model that answered also judged: its verdicts favour its own answers, and its "
+            "mistakes as a judge go with its mistakes as an answerer."
+        )
+    yield from _small(categories, total, answerable)
+    for name, one in pipelines.items():
+        yield from _failures(plain(name), one.outcomes)
+    yield from _ceilings(pipelines)
+    yield from _calibration(pipelines)
+    yield from _no_spread(pipelines)
+    yield from _by_text(pipelines)
+    yield from _unfindable(comparisons)
+    if plan.resamples < RESAMPLES:
+        yield f"Only {plan.resamples} resamples: the ends of intervals are rough."
+
+
+def _small(categories: Mapping[str, int], total: int, answerable: int) -> Iterator[str]:
+    if total < FEW_SAMPLES:
+        yield f"Only {total} samples: every number here is a hint, whatever its p."
+    few = [plain(name) for name, count in categories.items() if count < FEW_SAMPLES]
+    if few and len(categories) > 1:
+        yield (
+            f"Fewer than {FEW_SAMPLES} samples in {', '.join(few)}: numbers by category are hints, "
+            "and none is tested."
+        )
+    unanswerable = total - answerable
+    if 0 < unanswerable < FEW_SAMPLES:
+        yield f"What is said of abstention rests on {unanswerable} unanswerable samples."
+
+
+def _failures(name: str, ended: Outcomes) -> Iterator[str]:
+    failed = ended.invalid + ended.error
+    if failed:
+        where = ", ".join(f"{count} at {plain(stage)}" for stage, count in ended.stages.items())
+        yield (
+            f"{name}: {ended.invalid} INVALID and {ended.error} ERROR of {ended.rows} rows "
+            f"({where}). They are not abstentions; the bounds say what they could have changed."
+        )
+    if ended.unjudged:
+        yield (
+            f"{name}: {ended.unjudged} answers lack a verdict that is due. They are left out of "
+            "the values and are in the bounds."
+        )
+
+
+def _ceilings(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    for words, end in (("every answerable sample right", 1.0), ("none right", 0.0)):
+        found = [
+            (plain(name), one.metrics["accuracy"])
+            for name, one in pipelines.items()
+            if one.metrics["accuracy"].value == end
+        ]
+        if not found:
+            continue
+        names = ", ".join(name for name, _ in found)
+        value = found[0][1]
+        yield (
+            f"{names}: {words}. The samples are too {'easy' if end else 'hard'} to tell more; "
+            f"{value.n} of them show no more than an accuracy within "
+            f"[{value.low:.3f}, {value.high:.3f}]."
+        )
+
+
+def _calibration(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    for name, one in pipelines.items():
+        found = one.calibration
+        if found is None or found.ece.value is None:
+            continue
+        chance = found.ece_expected
+        told = (
+            "it is no evidence of miscalibration"
+            if found.ece.value <= chance.high
+            else "it is more than chance gives"
+        )
+        yield (
+            f"{plain(name)}: ECE {found.ece.value:.3f} over {found.n} answers. A perfectly "
+            f"calibrated system with these confidences shows {chance.mean:.3f} on average and at "
+            f"most {chance.high:.3f} in 95 of 100 runs, so {told}."
+        )
+
+
+def _no_spread(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    edges: dict[str, list[str]] = {}
+    bare: dict[str, list[str]] = {}
+    for name, one in pipelines.items():
+        for metric, value in one.metrics.items():
+            if value.value is not None and value.method == "wilson-edge":
+                edges.setdefault(metric, []).append(plain(name))
+            elif value.value is not None and value.method == "none":
+                bare.setdefault(metric, []).append(plain(name))
+    for metric, names in edges.items():
+        yield (
+            f"{metric} of {', '.join(names)}: the resamples do not vary, or too many have no "
+            "value, so a bootstrap interval would claim certainty. Shown is Wilson's, over the "
+            "samples that take part."
+        )
+    for metric, names in bare.items():
+        yield (
+            f"{metric} of {', '.join(names)}: the resamples do not vary, so there is no interval; "
+            "that is not certainty."
+        )
+
+
+def _by_text(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    found = {
+        plain(name): one.outcomes.abstention_read["text"]
+        for name, one in pipelines.items()
+        if one.outcomes.abstention_read.get("text")
+    }
+    if found:
+        counts = ", ".join(f"{count} of {name}" for name, count in found.items())
+        yield (
+            f"Replies without a field that says whether they abstain were read by their words: "
+            f"{counts}. docs/metrics.md says how often that reading errs."
+        )
+
+
+def _unfindable(comparisons: Sequence[Difference]) -> Iterator[str]:
+    widest = max(
+        (
+            one.smallest_found
+            for one in comparisons
+            if one.metric == "accuracy" and one.smallest_found is not None
+        ),
+        default=None,
+    )
+    if widest is not None:
+        yield (
+            f"True differences in accuracy below {widest:.3f} would be missed more than once in "
+            "five in at least one comparison."
+        )
+    if comparisons:
+        yield (
+            "p is adjusted by Holm over the pairs of each metric, not over the metrics: accuracy "
+            "is the one that was asked about, the others are looked at besides."
+        )
