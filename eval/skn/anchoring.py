@@ -27,7 +27,7 @@ from kg.base.files import iter_decoded_lines, to_json_bytes
 ANCHORS = "anchors.jsonl"
 
 ANCHORED, UNANCHORED = 100, 101
-"""Outcome codes, apart from those of rows: whether the judges came to a verdict on all shown."""
+"""Outcome codes, apart from those of rows: whether every judge could be called."""
 
 
 class AnchorLine(AnchorRow, frozen=True, kw_only=True):
@@ -38,8 +38,7 @@ class AnchorLine(AnchorRow, frozen=True, kw_only=True):
     @property
     def outcome(self) -> int:
         """Its code."""
-        verdicts = (self.right, self.wrong) if self.asked_wrong else (self.right,)
-        return UNANCHORED if None in verdicts else ANCHORED
+        return UNANCHORED if any(one.kind == "call" for one in self.problems) else ANCHORED
 
 
 def read_anchors(path: Path | str) -> Iterable[AnchorLine]:

@@ -31,7 +31,7 @@ def outcome_code(row: SknRow) -> int:
 
 def counts_of(outcomes: bytearray) -> dict[str, int]:
     """Rows by outcome, those apart whose judge could not be called."""
-    counts = {name: outcomes.count(code) for code, name in enumerate(OUTCOMES)}
+    counts: dict[str, int] = {name: outcomes.count(code) for code, name in enumerate(OUTCOMES)}
     return {**counts, "unjudged": outcomes.count(UNJUDGED)}
 
 

@@ -1,0 +1,84 @@
+"""The files of a finished run: the published benchmark's six, made from the rows.
+
+They hold nothing that the rows, samples and searches do not, no clock and no order but theirs; so
+a run that was cut off and taken up again writes the same bytes as one that was not. All are on
+disk before the first takes its place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eval.skn.anchoring import ANCHORS, read_anchors
+from eval.skn.judges.agreement import agreement
+from eval.skn.manifest import NAME as MANIFEST
+from eval.skn.metrics import Plan, calculate_metrics, efficiency, measure
+from eval.skn.record import SknReport
+from eval.skn.row import ROWS, read_rows
+from eval.skn.run import Done
+from eval.skn.searching import RECORDED
+from eval.skn.summary import summary
+from eval.skn.wide import WideRows
+from kg.base.files import to_json_bytes, write_files_atomic
+
+SEARCHES = "search_results.json"
+EXTRACTIONS = "extractions.json"
+RESPONSES = "agent_responses.json"
+DETAILS = "detailed_results.json"
+METRICS = "metrics.json"
+SUMMARY = "summary.txt"
+
+OUTPUTS = (SEARCHES, EXTRACTIONS, RESPONSES, DETAILS, METRICS, SUMMARY)
+"""Names of the files, in the order of the steps."""
+
+
+def written_by(folder: Path) -> list[Path]:
+    """Every file that a run in ``folder`` writes, but for a cache and a page."""
+    return [folder / name for name in (ROWS, ANCHORS, MANIFEST, RECORDED, *OUTPUTS)]
+
+
+def write_outputs(done: Done, *, resamples: int = 2000) -> tuple[dict[str, Any], SknReport]:
+    """Measures a finished run and writes its files.
+
+    Args:
+        done: the run.
+        resamples: bootstrap resamples of the intervals.
+
+    Returns:
+        What ``metrics.json`` holds, and the report in it with its types.
+
+    Raises:
+        WriteError: one cannot be written; every file is then as it was.
+    """
+    manifest = done.manifest
+    rows = list(read_rows(done.folder / ROWS))
+    plan = Plan(resamples=resamples, seed=manifest.seed, same_judge=manifest.same_judge)
+    judged = (row.verdicts for row in rows if row.verdicts is not None)
+    report = measure(rows, plan, agreement=agreement(judged, read_anchors(done.folder / ANCHORS)))
+    wide = WideRows(done.samples, done.found, rows, manifest.pipelines)
+    details = wide.details()
+    mode = "published" if manifest.mode == "as-published" else "corrected"
+    seed_keys = calculate_metrics(details, list(manifest.pipelines), mode=mode)
+    spent = efficiency(rows, mode=mode)
+    metrics: dict[str, Any] = {
+        **{name: {**seed_keys[name], **spent["pipelines"][name]} for name in manifest.pipelines},
+        "efficiency": spent["efficiency"],
+        "report": msgspec.to_builtins(report),
+    }
+    json_files = {
+        SEARCHES: wide.searches(),
+        EXTRACTIONS: wide.extractions(),
+        RESPONSES: wide.responses(),
+        DETAILS: details,
+        METRICS: metrics,
+    }
+    contents = {
+        done.folder / name: to_json_bytes(value, indent=2) + b"\n"
+        for name, value in json_files.items()
+    }
+    contents[done.folder / SUMMARY] = summary(manifest, report, metrics, rows).encode()
+    write_files_atomic(contents)
+    return metrics, report
