@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from eval.reader import is_negated, names_in
+from eval.reader import is_negated
 from eval.skn.document import Document
-from eval.skn.statements import is_hedged, statements, subject_matter
+from eval.skn.statements import is_hedged, names_written, statements, subject_matter
 from kg.text.normaliser import words
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
         facts: statements whose words one item holds, negated where they are.
         negations: of the negated statements, those kept.
         numbers: distinct numbers of the statements that stand anywhere in the items.
-        names: distinct words with a capital or digit, likewise.
+        names: distinct names and numbers as written, all of whose words stand in the items.
         hedges: of the statements that say they are uncertain, those kept as uncertain: by their
             words, by ``~``, or by a confidence of at most ``UNCERTAIN``.
         characters: of the context, structure included.
@@ -96,13 +96,13 @@ def retained(text: str, extraction: Extraction) -> Retention:
     held = frozenset(word for item in items for word in words(item.text))
     named = frozenset(name for item in items for name in subject_matter(item.text))
     numbers = {word for statement in said for word in words(statement) if word[0].isdigit()}
-    names = {name for statement in said for name in names_in(statement)}
+    names = {subject_matter(name) for statement in said for name in names_written(statement)}
     context = extraction.context
     return Retention(
         facts=_share(bool(by) for by in kept),
         negations=_share(bool(by) for by, no in zip(kept, negated, strict=True) if no),
         numbers=_share(number in held for number in numbers),
-        names=_share(name in named for name in names),
+        names=_share(named >= name for name in names),
         hedges=_share(
             any(item.uncertain or is_hedged(item.text) for item in by)
             for by, unsure in zip(kept, hedged, strict=True)

@@ -40,9 +40,9 @@ _ALONE = re.compile(r"[^\W\d_]\.")
 def statements(text: str) -> list[str]:
     """The sentences of ``text`` in order, each on one line and once; questions are left out.
 
-    A sentence ends with its line, at "…", "..." and ";", and at a stop that no abbreviation ends
-    in. A search result's number, title and address are no statements: they say where one stands.
-    At most ``MAX_CHARS`` characters are read and at most ``MAX_STATEMENTS`` given.
+    A sentence ends with its line, at "…" and "...", and at a stop that no abbreviation ends in. A
+    search result's number, title and address are no statements: they say where one stands. At most
+    ``MAX_CHARS`` characters are read and at most ``MAX_STATEMENTS`` given.
     """
     found: dict[str, str] = {}
     for line in text[:MAX_CHARS].splitlines():
@@ -64,7 +64,7 @@ def _sentences(line: str) -> Iterator[str]:
     for piece, following in pairwise([*pieces, ""]):
         sentence.append(piece)
         if _ends(piece, following):
-            yield " ".join(sentence).rstrip(";… ")
+            yield " ".join(sentence)
             sentence = []
     if sentence:
         yield " ".join(sentence)
@@ -73,7 +73,7 @@ def _sentences(line: str) -> Iterator[str]:
 def _ends(piece: str, following: str) -> bool:
     """Whether a sentence ends with ``piece``, when ``following`` comes after it."""
     bare = piece.rstrip(_CLOSING)
-    if bare.endswith((";", "…", "...")):
+    if bare.endswith(("…", "...")):
         return True
     if not bare.endswith((".", "!", "?")) or bare.lower() in _ABBREVIATIONS:
         return False
@@ -91,14 +91,14 @@ def subject_matter(statement: str) -> frozenset[str]:
     return frozenset(content_words(statement)) - NEGATIONS
 
 
-def names_asked(question: str) -> list[str]:
-    """The names and numbers of a question as it writes them, words side by side as one name.
+def names_written(text: str) -> list[str]:
+    """The names and numbers of a text as it writes them, words side by side as one, each once.
 
     Words with a capital or digit. The first word of a sentence is one only if it has a digit or a
     further capital, as "PostgreSQL" has and "Why" has not.
     """
     names: list[str] = []
-    for sentence in _sentences(one_line(question)):
+    for sentence in _sentences(text):
         run: list[str] = []
         for place, word in enumerate(written_words(sentence)):
             told = names_in(word if place else word[1:])
