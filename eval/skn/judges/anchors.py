@@ -8,12 +8,12 @@ answers that are nearly right.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 
 import msgspec
 
 from eval.skn.judges.record import Failure, Judges
+from eval.skn.judges.showing import drawn_by
 from kg.text.normaliser import normalise
 
 
@@ -52,7 +52,7 @@ def other_truths(truths: Mapping[str, str], seed: int) -> dict[str, str]:
         By sample id; without those whose answer is everybody's.
     """
     ring = sorted(truths)
-    random.Random(f"{seed}|anchors").shuffle(ring)  # noqa: S311 - an order, no secret
+    drawn_by(f"{seed}|anchors").shuffle(ring)
     said = [normalise(truths[name]) for name in ring]
     found: dict[str, str] = {}
     for place, name in enumerate(ring):

@@ -8,7 +8,6 @@ either way.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ import msgspec
 from eval.skn.judges.counting import counted
 from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION, Judging
 from eval.skn.judges.record import JudgeName, Verdicts
-from eval.skn.judges.showing import Shown
+from eval.skn.judges.showing import Shown, drawn_by
 from eval.skn.judges.tallying import Ballot, Booth, of_nothing, too_long, verdicts
 from eval.skn.judges.voting import tied
 from kg.base.errors import ModelCallError, SettingError
@@ -184,7 +183,7 @@ class ModelJudges:
             place, sample = divmod(vote, self._repeats)
         else:
             # No model of several is always the one that decides.
-            place = random.Random(f"{key}|decides").randrange(len(self._clients))  # noqa: S311
+            place = drawn_by(f"{key}|decides").randrange(len(self._clients))
             sample = self._repeats
         client = self._clients[place]
         booth = Booth(kind.name, vote, client.model)

@@ -51,6 +51,12 @@ def passages(sources: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+def drawn_by(key: str) -> random.Random:
+    """Draws that depend on ``key`` alone, in every process; any text will do."""
+    # Of a text that is no Unicode, `random` would not take the text itself.
+    return random.Random(key.encode("utf-8", "surrogatepass"))  # noqa: S311 - orders, no secrets
+
+
 @dataclass(frozen=True)
 class Shown:
     """All that judges may be shown. Made with ``of``.
@@ -100,7 +106,7 @@ class Shown:
             vote: which vote this is, from 0.
         """
         orders = list(permutations(prompt.blocks))
-        random.Random(f"{key}|blocks").shuffle(orders)  # noqa: S311 - an order, no secret
+        drawn_by(f"{key}|blocks").shuffle(orders)
         order = orders[vote % len(orders)]
         return replace(prompt, blocks=order).messages(
             **{block: self._data(block, f"{key}|{vote}") for block in order}
@@ -111,5 +117,5 @@ class Shown:
             text = {"question": self.question, "answer": self.answer, "reference": self.reference}
             return text[block] or ""
         results = list(self.sources)
-        random.Random(f"{key}|results").shuffle(results)  # noqa: S311 - an order, no secret
+        drawn_by(f"{key}|results").shuffle(results)
         return results

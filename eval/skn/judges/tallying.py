@@ -52,6 +52,9 @@ class Booth(NamedTuple):
             return self._void("refused", completion.refusal or "a filter held the reply back")
         if read is None:
             return self._void("unreadable", problem or "no verdict")
+        if completion.text.lstrip().startswith("["):
+            # The client finds the one object in any text around it, and a list is such a text.
+            return self._void("unreadable", "a list, not a verdict")
         return Ballot(vote(read), None)
 
     def spoilt(self, error: ModelCallError) -> Ballot:

@@ -1,0 +1,112 @@
+"""Agreement beyond chance: against scikit-learn, the published examples, and by hand."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
+
+from eval.stats.kappa import cohens_kappa, fleiss_kappa, phi
+
+PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
+
+
+def test_cohens_kappa_by_hand() -> None:
+    # 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no. They agree on 35 of 50 = .7; by chance on
+    # (25·30 + 25·20) / 50² = .5; so κ = (.7 - .5) / (1 - .5) = .4.
+    first = [True] * 25 + [False] * 25
+    second = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
+    assert cohens_kappa(first, second) == pytest.approx(0.4, abs=1e-15)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=60))
+def test_cohens_kappa_is_scikit_learns(pairs: list[tuple[str, str]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    ours = cohens_kappa(first, second)
+    if len(set(first) | set(second)) < 2:
+        assert ours is None  # not a number there
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = cohen_kappa_score(first, second)
+    assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_fleiss_kappa_of_the_published_example() -> None:
+    # Ten items, fourteen raters, five categories: P̄ = .378, P̄_e = .213, κ = .210.
+    table = [
+        (0, 0, 0, 0, 14),
+        (0, 2, 6, 4, 2),
+        (0, 0, 3, 5, 6),
+        (0, 3, 9, 2, 0),
+        (2, 2, 8, 1, 1),
+        (7, 7, 0, 0, 0),
+        (3, 2, 6, 3, 0),
+        (2, 5, 3, 2, 2),
+        (6, 5, 2, 1, 0),
+        (0, 2, 2, 3, 7),
+    ]
+    items = [[c for c, count in enumerate(row) for _ in range(count)] for row in table]
+    assert fleiss_kappa(items) == pytest.approx(0.20993, abs=5e-6)
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=40))
+def test_fleiss_kappa_by_its_formula(items: list[list[bool]]) -> None:
+    ours = fleiss_kappa(items)
+    yes = np.array([sum(row) for row in items])
+    p = yes.sum() / (3 * len(items))
+    if p in (0, 1):
+        assert ours is None
+        return
+    agreed = (yes * (yes - 1) + (3 - yes) * (2 - yes)) / 6
+    expected = p**2 + (1 - p) ** 2
+    assert ours == pytest.approx((agreed.mean() - expected) / (1 - expected), abs=1e-12)
+
+
+@given(PAIRS)
+def test_kappa_is_symmetric_and_bounded(pairs: list[tuple[bool, bool]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    kappa = cohens_kappa(first, second)
+    assert kappa == cohens_kappa(second, first)
+    # Fleiss' κ of two raters is Scott's π: never above Cohen's.
+    pooled = fleiss_kappa([list(pair) for pair in pairs])
+    if kappa is not None and pooled is not None:
+        assert pooled <= kappa + 1e-12
+        assert kappa <= 1
+        assert (kappa == 1) == (first == second)
+
+
+@given(PAIRS)
+def test_phi_is_the_correlation(pairs: list[tuple[bool, bool]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    ours = phi(first, second)
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        assert ours is None
+        return
+    assert ours == pytest.approx(matthews_corrcoef(first, second), abs=1e-12)
+    assert ours == pytest.approx(float(np.corrcoef(first, second)[0, 1]), abs=1e-9)
+
+
+def test_nothing_to_compare() -> None:
+    assert cohens_kappa([], []) is None
+    assert fleiss_kappa([]) is None
+    assert phi([], []) is None
+    assert cohens_kappa([True, True], [True, True]) is None
+    assert cohens_kappa([True, True], [False, False]) == 0.0
+    assert fleiss_kappa([[True, False], [False, True]]) == -1.0
+    assert math.isclose(phi([True, False], [False, True]) or 0, -1.0)
+
+
+def test_raters_who_rated_different_items_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 ratings against 2"):
+        cohens_kappa([True], [True, False])
+    with pytest.raises(ValueError, match="1 values against 0"):
+        phi([True], [])
+    for items in ([[True]], [[True, False], [True, False, True]]):
+        with pytest.raises(ValueError, match="same number of ratings"):
+            fleiss_kappa(items)
