@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eval.skn.differences import compare
+from eval.skn.efficiency import efficiency
+from eval.skn.judging_rows import judge_rows
 from eval.skn.measuring import pipeline_report
-from eval.skn.notes import notes
+from eval.skn.notes import notes, published_notes
 from eval.skn.observing import Observed, observed
 from eval.skn.pairs import pairs_of
-from eval.skn.pipelines import PIPELINES
-from eval.skn.published_metrics import bootstrap_ci
-from eval.skn.record import SknReport
+from eval.skn.pipelines import DEFAULT_PIPELINES, PIPELINES
+from eval.skn.published_metrics import bootstrap_ci, published_keys
+from eval.skn.record import Mode, SknReport
 from eval.skn.resampling import Plan, Samples
+from eval.skn.seed_keys import seed_keys
+from eval.skn.wide_reading import observed_wide
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import sha256_bytes
 from kg.base.provenance import package_version
@@ -24,14 +28,25 @@ from kg.base.provenance import package_version
 if TYPE_CHECKING:
     from eval.skn.row import SknRow
 
-__all__ = ["Plan", "bootstrap_ci", "measure", "measure_observed"]
+__all__ = [
+    "Plan",
+    "bootstrap_ci",
+    "calculate_metrics",
+    "efficiency",
+    "measure",
+    "measure_observed",
+]
 
 MISSING = "missing"
 """Stage of a row that is not there."""
 
 
 def measure(
-    rows: Iterable[SknRow], plan: Plan | None = None, *, agreement: Any = None
+    rows: Iterable[SknRow],
+    plan: Plan | None = None,
+    *,
+    agreement: Any = None,
+    mode: Mode = "corrected",
 ) -> SknReport:
     """Measures a run and holds its pipelines against each other.
 
@@ -40,16 +55,21 @@ def measure(
             counts as a failure of it: the denominator is always every sample.
         plan: how to resample.
         agreement: of the judges, for the record.
+        mode: whose definitions the keys beside the report follow, for the record.
 
     Raises:
         RecordError: no rows, or two rows that contradict each other about a sample.
         DuplicateIdError: two rows of one sample, pipeline and repeat.
     """
-    return measure_observed([observed(row) for row in rows], plan, agreement=agreement)
+    return measure_observed([observed(row) for row in rows], plan, agreement=agreement, mode=mode)
 
 
 def measure_observed(
-    rows: Sequence[Observed], plan: Plan | None = None, *, agreement: Any = None
+    rows: Sequence[Observed],
+    plan: Plan | None = None,
+    *,
+    agreement: Any = None,
+    mode: Mode = "corrected",
 ) -> SknReport:
     """The same of what rows say, wherever it comes from.
 
@@ -75,6 +95,7 @@ def measure_observed(
             f"pipelines:{len(whole)}|boot:{plan.resamples}|seed:{plan.seed}|"
             f"conf:{plan.confidence:g}|judge:{'same' if plan.same_judge else 'other'}|v:{version}"
         ),
+        mode=mode,
         samples=digest,
         n_samples=len(first),
         n_answerable=answerable,
@@ -88,8 +109,48 @@ def measure_observed(
         confidence=plan.confidence,
         resamples=plan.resamples,
         seed=plan.seed,
-        notes=tuple(notes(pipelines, comparisons, categories, answerable, plan)),
+        notes=(
+            *(published_notes(pipelines) if mode == "published" else ()),
+            *notes(pipelines, comparisons, categories, answerable, plan),
+        ),
     )
+
+
+def calculate_metrics(
+    results: list[dict[str, Any]],
+    pipelines: Sequence[str] | None = None,
+    model: str | None = None,
+    *,
+    mode: Mode = "corrected",
+    plan: Plan | None = None,
+) -> dict[str, Any]:
+    """The published function, under its name and with its keys.
+
+    Args:
+        results: one object a sample, with ``{pipeline}_answer`` and ``{pipeline}_confidence`` (see
+            ``detailed_results.json``). Answers without verdicts are judged, and the verdicts
+            written into the rows, as the published function does.
+        pipelines: names; null means ``json`` and ``skn``.
+        model: ``provider/model`` of the judge, asked only where a verdict lacks; null means
+            ``EPOCHE_JUDGE_MODEL``.
+        mode: ``published`` reckons exactly as the published code does, faults and rounding
+            included; ``corrected`` as ``measure`` does, where null is what cannot be had.
+        plan: how to resample, in ``corrected``.
+
+    Returns:
+        Pipeline → key → value.
+
+    Raises:
+        RecordError, DuplicateIdError: as ``measure``.
+        EpocheError: an answer lacks a verdict and no judge can be had.
+    """
+    names = list(pipelines or DEFAULT_PIPELINES)
+    judge_rows(results, names, model, mode)
+    if mode == "published":
+        return {name: published_keys(results, name) for name in names}
+    whole = _whole(list(observed_wide(results, names)))
+    samples = Samples(whole, plan or Plan())
+    return {name: seed_keys(pipeline_report(samples, name)) for name in names}
 
 
 def _whole(rows: Sequence[Observed]) -> dict[str, list[Observed]]:

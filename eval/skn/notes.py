@@ -47,6 +47,24 @@ def notes(
         yield f"Only {plan.resamples} resamples: the ends of intervals are rough."
 
 
+def published_notes(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    """What to know of numbers by the published definitions, which stand beside the report."""
+    yield (
+        "The keys beside this report follow the published definitions: an unreadable judgement of "
+        "accuracy counts as wrong, of hallucination as none, of groundedness as 0; abstention is "
+        "read by 31 substrings; tokens are a quarter of the characters. This report does not."
+    )
+    for name, one in pipelines.items():
+        value = one.metrics["accuracy"]
+        if value.value in (0.0, 1.0) and value.low is not None and value.high is not None:
+            end = f"{value.value:.0f}"
+            yield (
+                f"{plain(name)}: the published interval of accuracy is [{end}, {end}], which "
+                f"claims certainty from {value.n} samples; Wilson's is "
+                f"[{value.low:.3f}, {value.high:.3f}]."
+            )
+
+
 def _small(categories: Mapping[str, int], total: int, answerable: int) -> Iterator[str]:
     if total < FEW_SAMPLES:
         yield f"Only {total} samples: every number here is a hint, whatever its p."
