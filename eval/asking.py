@@ -57,7 +57,14 @@ class Sampling:
     confidence: str
 
     @classmethod
-    def read(cls, settings: Settings, *, temperature: float = 0.0, stated: bool = True) -> Sampling:
+    def read(
+        cls,
+        settings: Settings,
+        *,
+        temperature: float = 0.0,
+        max_tokens: int = 512,
+        stated: bool = True,
+    ) -> Sampling:
         """Reads the settings that all systems with a model have.
 
         They are ``temperature`` (``server``: not sent), ``top_p``, ``max_tokens``, ``model_seed``,
@@ -66,6 +73,7 @@ class Sampling:
         Args:
             settings: as given with ``--set``.
             temperature: the default.
+            max_tokens: the default, for a system whose replies are longer.
             stated: whether there is a confidence to choose; if not, none is asked for.
 
         Raises:
@@ -78,7 +86,7 @@ class Sampling:
             if unsent
             else settings.number("temperature", temperature, least=0.0, most=2.0),
             top_p=settings.fraction("top_p", 1.0),
-            max_tokens=settings.whole("max_tokens", 512, least=1),
+            max_tokens=settings.whole("max_tokens", max_tokens, least=1),
             seed=settings.optional_whole("model_seed"),
             structured=settings.choice(
                 "structured", ("auto", "json_schema", "json_object", "text")

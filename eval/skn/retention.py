@@ -19,7 +19,8 @@ from eval.skn.statements import is_hedged, names_written, statements, subject_ma
 from kg.text.normaliser import words
 
 if TYPE_CHECKING:
-    from eval.skn.extracting import Content, Extraction
+    from eval.skn.extracting import Extraction
+    from eval.skn.forms import Content
 
 KEPT = 0.8
 """Share of a statement's content words that one item must hold."""
