@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
+
+from eval.skn.lexical import SURROGATE
 
 Level: TypeAlias = Literal["low", "medium", "high"]
 Priority: TypeAlias = Literal["!", ".", "~"]
@@ -21,8 +22,6 @@ Words: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\S")]
 LEVELS: tuple[Level, ...] = ("low", "medium", "high")
 PRIORITIES: tuple[Priority, ...] = ("!", ".", "~")
 SECTIONS: tuple[Section, ...] = ("causal", "gaps", "risk")
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,7 +115,7 @@ def check_words(text: object, name: str) -> None:
     """
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"{name} must be text with something in it")
-    if _SURROGATE.search(text):
+    if SURROGATE.search(text):
         raise ValueError(f"{name} holds half a character (a lone surrogate)")
 
 

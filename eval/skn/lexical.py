@@ -9,12 +9,14 @@ from decimal import Decimal
 MAX_CHARACTERS = 4_000_000
 """A longer text is neither read nor written: an extraction has some thousand characters."""
 
-STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
-"""A quotation up to its closing quote; ``unquoted`` tells whether all in it is fit."""
+STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+"""A quotation up to its closing quote; ``unquoted`` tells whether its escapes are known."""
 UNIT = re.compile(r"0(?:\.[0-9]{1,400})?|1(?:\.0{1,400})?")
 """0 to 1 in plain decimals; the smallest double takes 342 characters."""
 FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Never written as itself: control characters, line and paragraph separators, lone surrogates."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can escape and UTF-8 cannot write."""
 _ESCAPED = re.compile(
     "[\x7f-\xa0\u061c\u1680\u180e\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u2069\u3000]"
 )
@@ -30,18 +32,12 @@ def quoted(text: str) -> str:
 
 
 def unquoted(string: str) -> str | None:
-    """What a quotation says; ``None`` if it holds an unknown escape or a forbidden character."""
-    if FORBIDDEN.search(string):
-        return None
+    """What a quotation says; ``None`` if it holds an escape that says no character."""
     try:
-        text = json.loads(string)
+        text: str = json.loads(string, strict=False)
     except ValueError:
         return None
-    return text if isinstance(text, str) and not FORBIDDEN_PAIR.search(text) else None
-
-
-FORBIDDEN_PAIR = re.compile("[\ud800-\udfff]")
-"""Half a character, which an escape can write and UTF-8 cannot."""
+    return None if SURROGATE.search(text) else text
 
 
 def unit(value: float) -> str:
