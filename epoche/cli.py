@@ -38,6 +38,7 @@ from kg.inspect_graph import inspect_command
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
 from reporting.plot_graph import main as plot_graph
+from reporting.run_skn import main as run_skn
 from retrieval.search_run import main as search_run
 from retrieval.search_web import main as search_web
 
@@ -113,6 +114,7 @@ _RETRIEVAL_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
 for _name, _main, _short_help in _RETRIEVAL_STAGES:
     retrieval_app.command(_name, short_help=_short_help)(guarded(_main))
 _SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("run", run_skn, "JSON against SKN: search, extract, answer, judge, compare."),
     ("parse", parse_skn, "What an SKN file says, as typed JSON."),
     ("format", format_skn, "SKN or typed JSON in canonical form; one from the other."),
     ("validate", validate_skn, "What is wrong with SKN files, and where."),

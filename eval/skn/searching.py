@@ -104,7 +104,9 @@ class SourceFinder:
         try:
             row = self._searches.ask(sample.question)
         except SearchError as error:
-            return Found(id=sample.id, question=sample.question, error=describe_error(error))
+            # Without the place, which is a path of this machine.
+            why = describe_error(SearchError(error.what))
+            return Found(id=sample.id, question=sample.question, error=why)
         return Found(
             id=sample.id,
             question=sample.question,

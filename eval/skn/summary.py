@@ -132,11 +132,18 @@ def _block(name: str, report: SknReport, published: Mapping[str, Any]) -> Iterat
         ("Abstention F1", "abstention_f1", False),
     ):
         yield f"    {title:<18}{_told(one.metrics[key], percent)}"
-    tokens = published.get("avg_context_tokens")
+    yield f"    {'Avg Tokens':<18}{_tokens(published)}"
     latency = published.get("avg_total_latency_s")
-    yield f"    {'Avg Tokens':<18}{'n/a' if tokens is None else f'{tokens} (estimated)'}"
     yield f"    {'Avg Latency':<18}{'n/a' if latency is None else f'{latency:.2f}s'}"
     yield ""
+
+
+def _tokens(published: Mapping[str, Any]) -> str:
+    """Of a context: by the published estimate, and what the server counted of the agent's prompt."""
+    estimate = published.get("avg_context_tokens_est", published.get("avg_context_tokens"))
+    counted = published.get("avg_agent_prompt_tokens")
+    told = "n/a" if estimate is None else f"{estimate:.0f} in the context (characters / 4)"
+    return told if counted is None else f"{told}, {counted:.0f} in the agent's prompt (counted)"
 
 
 def _told(value: Value, percent: bool) -> str:

@@ -8,6 +8,7 @@ its own that says which (``repeat``).
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -133,9 +134,11 @@ def _validity(extraction: Extraction | None) -> str | None:
 
 
 def _as_handed_on(extraction: Extraction) -> Any:
-    """The context: as an object where it is JSON, else as the text it is."""
+    """The context: as an object where it is one in JSON, else as the text it is."""
     if PIPELINES[extraction.pipeline].notation == "json":
-        return msgspec.json.decode(extraction.context)
+        # As published, JSON that is no object goes on in a form that is no JSON.
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+            return msgspec.json.decode(extraction.context)
     return extraction.context
 
 
