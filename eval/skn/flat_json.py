@@ -85,9 +85,3 @@ def flat_from_json(value: Any, *, confidence: bool) -> FlatExtraction:
     """
     form = msgspec.convert(value, _ScoredForm if confidence else _BareForm)
     return msgspec.convert(msgspec.to_builtins(form), FlatExtraction)
-
-
-def flat_to_json(extraction: FlatExtraction) -> dict[str, Any]:
-    """``extraction`` as plain values for JSON; all three lists are always there."""
-    value: dict[str, Any] = msgspec.to_builtins(extraction)
-    return value

@@ -21,13 +21,12 @@ from eval.skn.flat_json import (
     FlatExtraction,
     Relationship,
     flat_from_json,
-    flat_to_json,
 )
 from eval.skn.notation import Problem, serialize
 from eval.skn.notation import read as read_notation
 from eval.skn.pipelines import ALL_SECTIONS, Pipeline
 from eval.skn.placed_json import JsonFaultError, Placed, after_space, read_value
-from eval.skn.typed_json import from_json, to_json
+from eval.skn.typed_json import from_json
 from kg.base.errors import NotationError
 from kg.words.plain_text import plain as as_plain
 
@@ -53,8 +52,9 @@ class Reading(NamedTuple):
 
 
 def plain(content: Content) -> dict[str, Any]:
-    """``content`` as plain values, as JSON holds them."""
-    return to_json(content) if isinstance(content, Document) else flat_to_json(content)
+    """``content`` as plain values, as JSON gives them back: lists, no tuples."""
+    value: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(content))
+    return value
 
 
 def write(content: Content, pipeline: Pipeline) -> str:
@@ -66,7 +66,7 @@ def write(content: Content, pipeline: Pipeline) -> str:
     """
     if isinstance(content, Document) and pipeline.notation == "skn":
         return serialize(content)
-    return msgspec.json.encode(plain(content)).decode()
+    return msgspec.json.encode(content).decode()
 
 
 def example(pipeline: Pipeline) -> str:

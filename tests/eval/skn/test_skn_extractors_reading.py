@@ -1,0 +1,271 @@
+"""Reading extractions: strictly, tolerantly, and with the place of what is wrong in every form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.skn.document import CausalLink, Document, Fact, Risk, Source, without
+from eval.skn.flat_json import Entity, FlatClaim, FlatExtraction, Relationship
+from eval.skn.forms import Content, example, plain, read, write
+from eval.skn.pipelines import ALL_SECTIONS, PIPELINES, Pipeline
+from eval.skn.placed_json import JsonFaultError, read_value
+
+ALL = tuple(PIPELINES.values())
+JSON = tuple(pipeline for pipeline in ALL if pipeline.notation == "json")
+
+units = st.floats(0, 1)
+levels = st.sampled_from(["low", "medium", "high"])
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
+    lambda text: bool(text.strip())
+)
+documents = st.builds(
+    Document,
+    st.builds(Source, words, levels, units),
+    st.lists(st.builds(Fact, st.sampled_from("!.~"), words, units), max_size=4).map(tuple),
+    st.none() | st.lists(st.builds(CausalLink, words, words, units), max_size=3).map(tuple),
+    st.none() | st.lists(words, max_size=3).map(tuple),
+    st.none() | st.builds(Risk, levels, levels),
+)
+categories = st.sampled_from(["fact", "statistic", "opinion", "prediction"])
+attributes = st.dictionaries(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=9),
+    words | st.booleans() | st.integers(-(10**6), 10**6) | st.none(),
+    max_size=2,
+)
+
+
+@st.composite
+def contents(draw: st.DrawFn, pipeline: Pipeline) -> Content:
+    if pipeline.typed:
+        return without(draw(documents), *sorted(ALL_SECTIONS - pipeline.sections))
+    confidence = units if pipeline.confidence else st.none()
+    return FlatExtraction(
+        tuple(draw(st.lists(st.builds(Entity, words, words, attributes), max_size=2))),
+        tuple(draw(st.lists(st.builds(Relationship, words, words, words), max_size=2))),
+        tuple(draw(st.lists(st.builds(FlatClaim, words, categories, confidence), max_size=3))),
+    )
+
+
+@pytest.mark.parametrize("pipeline", ALL, ids=lambda p: p.name)
+@given(data=st.data())
+def test_what_is_written_is_read_strictly_as_the_same(
+    pipeline: Pipeline, data: st.DataObject
+) -> None:
+    content = data.draw(contents(pipeline))
+    text = write(content, pipeline)
+    assert read(text, pipeline, strict=True) == (content, None)
+    assert read(text, pipeline, strict=False) == (content, None)
+    # Canonical: writing again changes nothing; the journal's plain values say the same.
+    again = read(text, pipeline, strict=True).content
+    assert again is not None
+    assert write(again, pipeline) == text
+    kind = Document if pipeline.typed else FlatExtraction
+    assert msgspec.convert(json.loads(json.dumps(plain(content))), kind) == content
+
+
+@pytest.mark.parametrize("pipeline", ALL, ids=lambda p: p.name)
+@given(text=st.text() | st.sampled_from(["[" * 5000, '{"a":' * 5000, "\ud800", "[SKN]" * 300]))
+def test_no_text_is_too_odd_to_be_refused_with_its_place(pipeline: Pipeline, text: str) -> None:
+    for strict in (True, False):
+        content, problem = read(text, pipeline, strict=strict)
+        if content is None:
+            assert problem is not None
+            assert problem.line >= 1
+            assert problem.column >= 1
+            assert 0 < len(problem.what) <= 300
+            problem.what.encode()
+
+
+AROUND = {
+    "fence": "```\n{}\n```",
+    "named fence": "```json\n{}\n```\n",
+    "prose before": "Here are the notes:\n\n{}",
+    "prose after": "{}\n\nLet me know if you need more.",
+    "prose and fence": "Sure!\n```text\n{}\n```\nThat is all.",
+    "thought": "<think>\nThe form has [SKN] and { in it.\n</think>\n\n{}",
+}
+
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("pipeline", ALL, ids=lambda p: p.name)
+def test_what_stands_around_is_tolerated_in_every_form(pipeline: Pipeline, around: str) -> None:
+    inside = example(pipeline)
+    text = around.replace("{}", inside)
+    assert read(text, pipeline, strict=True).content is None
+    found = read(text, pipeline, strict=False)
+    assert found.problem is None
+    assert found.content == read(inside, pipeline, strict=True).content
+
+
+@pytest.mark.parametrize("pipeline", ALL, ids=lambda p: p.name)
+def test_neither_half_nor_two_extractions_are_one(pipeline: Pipeline) -> None:
+    whole = example(pipeline)
+    for text in (
+        whole[: len(whole) // 2],
+        whole[:-1],
+        whole[: whole.rindex("\n" if "\n" in whole else "}")],
+        f"{whole}\n\n{whole}",
+        f"```\n{whole}\n```\nor\n```\n{whole}\n```",
+        "",
+        "   \n",
+        "I cannot extract anything from this text.",
+        "null",
+        "[]",
+        '"eight"',
+        "x" * 100_001,
+    ):
+        for strict in (True, False):
+            found = read(text, pipeline, strict=strict)
+            assert found.content is None, text[-80:]
+            assert found.problem is not None
+
+
+@pytest.mark.parametrize("section", ["causal", "gaps", "risk"])
+def test_a_section_that_is_taken_away_is_not_let_in(section: Any) -> None:
+    whole, typed = example(PIPELINES["skn"]), example(PIPELINES["json_meta"])
+    for strict in (True, False):
+        found = read(whole, PIPELINES[f"skn_no_{section}"], strict=strict)
+        assert found.content is None
+        assert found.problem is not None
+        assert section in found.problem.what
+        heading = whole.split("\n")[found.problem.line - 1]
+        assert heading.startswith(f"@{section}")
+    # A section that may be there need not be.
+    less = without(msgspec.convert(json.loads(typed), Document), section)
+    for name in ("skn", "json_meta"):
+        pipeline = PIPELINES[name]
+        assert read(write(less, pipeline), pipeline, strict=True).content == less
+
+
+WRONG: dict[str, tuple[str, str, str]] = {
+    "list for text": ("json", '{"claims": [{"statement": ["a"], "category": "fact"}]}', '["a"]'),
+    "null": ("json", '{"claims": null}', "null"),
+    "eight": (
+        "json_conf",
+        '{"claims": [{"statement": "a", "category": "fact", "confidence": "eight"}]}',
+        '"eight"',
+    ),
+    "above one": (
+        "json_conf",
+        '{"claims": [{"statement": "a", "category": "fact", "confidence": 85}]}',
+        "85",
+    ),
+    "none": ("json_conf", '{"claims": [{"statement": "a", "category": "fact"}]}', '{"statement'),
+    "confidence unasked": (
+        "json",
+        '{"claims": [\n{"statement": "a", "category": "fact", "confidence": 0.5}]}',
+        '{"statement',
+    ),
+    "no claims": ("json", '{"entities": []}', "{"),
+    "odd category": ("json", '{"claims": [{"statement": "a", "category": "rumour"}]}', '"rumour"'),
+    "unknown key": ("json", '{"claims": [], "notes": 1}', "{"),
+    "key twice": ("json", '{"claims": [], "claims": []}', '"claims": []}'),
+    "NaN": (
+        "json_conf",
+        '{"claims": [{"statement": "a", "category": "fact", "confidence": NaN}]}',
+        "NaN",
+    ),
+    "1e999": (
+        "json_conf",
+        '{"claims": [{"statement": "a", "category": "fact", "confidence": 1e999}]}',
+        "1e999",
+    ),
+    "half a character": (
+        "json",
+        r'{"claims": [{"statement": "\ud83d", "category": "fact"}]}',
+        r'"\ud83d"',
+    ),
+    "blank": ("json", '{"claims": [{"statement": "  ", "category": "fact"}]}', '"  "'),
+    "level": (
+        "json_meta",
+        '{"source": {"domain": "d", "fresh": "new", "reliability": 1}, "facts": []}',
+        '"new"',
+    ),
+    "number": (
+        "json_meta",
+        '{"source": {"domain": "d", "fresh": "low", "reliability": 1},\n "facts": 8}',
+        "8",
+    ),
+    "no source": ("json_meta", '{"facts": []}', "{"),
+    "cut off": ("json", '{"claims": [{"statement": "a', '"a'),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "at"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_in_json_is_said_with_its_place(name: str, text: str, at: str) -> None:
+    for strict in (True, False):
+        content, problem = read(f"\n{text}", PIPELINES[name], strict=strict)
+        assert content is None
+        assert problem is not None
+        line = f"\n{text}".split("\n")[problem.line - 1]
+        assert line[problem.column - 1 :].startswith(at), problem
+
+
+def test_a_comma_too_many_says_nothing_and_is_tolerated() -> None:
+    text = '{"claims": [{"statement": "a", "category": "fact",},],}'
+    assert read(text, PIPELINES["json"], strict=True).content is None
+    found = read(text, PIPELINES["json"], strict=False).content
+    assert found == FlatExtraction(claims=(FlatClaim("a", "fact"),))
+
+
+# The reader of JSON with places, against the standard one.
+
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**15), 10**15)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=12,
+)
+
+
+@given(values, st.sampled_from([None, 2]), st.booleans())
+def test_json_is_read_as_the_standard_reader_reads_it(
+    value: Any, indent: int | None, ascii_only: bool
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    if "\\ud" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        return  # keys of half characters, which are refused
+    placed = read_value(text)
+    assert placed.value == value
+    assert placed.end == len(text)
+    for path, at in placed.places.items():
+        part = value
+        for step in path:
+            part = part[step]
+        assert read_value(text, at).value == part
+
+
+@given(st.text(st.sampled_from('{}[],:"\\ 01.e-+truefalsnu\n'), max_size=40))
+def test_what_the_standard_reader_refuses_is_refused(text: str) -> None:
+    try:
+        wanted = json.loads(text, object_pairs_hook=list)
+    except ValueError:
+        wanted = None
+    try:
+        placed = read_value(text)
+    except JsonFaultError:
+        return
+    if not text[placed.end :].strip():
+        assert wanted is not None or text.strip() == "null"
+
+
+def test_hostile_json_takes_linear_time_and_no_stack() -> None:
+    for text in (
+        '{"a":' * 20_000,
+        "[" * 90_000,
+        '{"claims": [' + "{}," * 30_000,
+        '{"claims": [' + "[]," * 30_000 + "[]]}",
+        '{"' + "a" * 99_000,
+        '{"claims": [' + "9" * 90_000,
+    ):
+        for strict in (True, False):
+            assert read(text, PIPELINES["json"], strict=strict).content is None
