@@ -17,6 +17,7 @@ from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
     from retrieval.ensemble import Method
+    from retrieval.opening import Choices
     from retrieval.protocol import Passage, Retriever
 
 DENSE_WEIGHT = 0.5
@@ -191,49 +192,34 @@ def retriever_over(plan: RetrievalPlan, passages: Sequence[Passage]) -> Retrieve
     Raises:
         EpocheError: a model cannot be had.
     """
-    from retrieval.bm25 import BM25
+    from retrieval.opening import open_text_retriever
 
-    retriever: Retriever
-    if plan.retriever == "bm25":
-        retriever = BM25(passages)
-    else:
-        from kg.embedding.choosing import open_embedder
-        from retrieval.dense import Dense, cache_folder
-        from retrieval.ensemble import EnsembleRanker
-
-        retriever = Dense(passages, open_embedder(plan.embedder), cache=cache_folder())
-        if plan.retriever == "hybrid":
-            retriever = EnsembleRanker(
-                passages,
-                (BM25(passages), retriever),
-                (1.0 - plan.dense_weight, plan.dense_weight),
-                method=plan.fusion,
-                pool=plan.pool,
-                name="hybrid",
-            )
-    if not plan.reranker:
-        return retriever
-    from retrieval.reranking import Reranked, load_reranker
-
-    return Reranked(passages, retriever, load_reranker(plan.reranker))
+    return open_text_retriever(
+        plan.retriever, passages, embedder=plan.embedder, choices=_choices(plan)
+    )
 
 
-def _run_library(plan: RetrievalPlan) -> Library:
-    from kg.text.run.folder import open_run
-    from retrieval.opening import Choices, open_retriever, passages_of_run
+def _choices(plan: RetrievalPlan) -> Choices:
+    from retrieval.opening import Choices
 
-    run = open_run(plan.run)
     weights = plan.weights
     if plan.retriever == "hybrid":
         weights = {"bm25": 1.0 - plan.dense_weight, "dense": plan.dense_weight}
-    choices = Choices(
+    return Choices(
         weights=weights,
         fusion=plan.fusion,
         pool=plan.pool,
         walk=plan.walk,
         reranker=plan.reranker,
     )
-    retriever = open_retriever(plan.retriever, run, embedder=plan.embedder, choices=choices)
+
+
+def _run_library(plan: RetrievalPlan) -> Library:
+    from kg.text.run.folder import open_run
+    from retrieval.opening import open_retriever, passages_of_run
+
+    run = open_run(plan.run)
+    retriever = open_retriever(plan.retriever, run, embedder=plan.embedder, choices=_choices(plan))
     params = {"run_sha256": run.sha256, **described_plan(plan, retriever)}
     headings = {
         chunk.id: " › ".join(map(str, path))

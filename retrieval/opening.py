@@ -1,4 +1,4 @@
-"""A run's retrievers by name, over the same chunks under the same ids.
+"""Retrievers by name: over any passages, or over a run's chunks, all under the same ids.
 
 | name | |
 |---|---|
@@ -8,12 +8,14 @@
 | ``kg`` | the concept graph |
 | ``section_tree`` | the sections, ties settled by BM25 |
 | ``ensemble`` | all four, fused; of a run without a section tree the other three |
+
+The first three search any passages; the others need what a run knows of its chunks.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -34,7 +36,10 @@ COMPONENTS = ("bm25", "dense", "kg", "section_tree")
 HYBRID = ("bm25", "dense")
 FUSED = {"hybrid": HYBRID, "ensemble": COMPONENTS}
 """What each fusion fuses."""
-NAMES = ("bm25", "dense", "hybrid", "kg", "section_tree", "ensemble")
+TEXT_NAMES = (*HYBRID, "hybrid")
+"""What searches any passages."""
+NAMES = (*TEXT_NAMES, "kg", "section_tree", "ensemble")
+"""What searches the chunks of a run."""
 
 
 @dataclass(frozen=True)
@@ -83,22 +88,29 @@ def open_retriever(
         EmbedderMismatchError: the model that concepts are looked up with is not the run's.
         EpocheError: a model cannot be had.
     """
-    chosen = choices or Choices()
-    maker = _Maker(run, embedder, chosen)
-    made: Retriever
-    if name in FUSED:
-        made = maker.fused(name)
-    elif name in COMPONENTS:
-        if chosen.weights:
-            raise ValueError(f"{name} fuses nothing that could have weights")
-        made = maker.component(name)
-    else:
-        raise ValueError(f"no retriever {name!r}; there are {', '.join(NAMES)}")
-    if not chosen.reranker:
-        return made
-    from retrieval.reranking import Reranked, load_reranker
+    maker = _RunMaker(passages_of_run(run), embedder, choices or Choices(), run)
+    return maker.make(name, NAMES)
 
-    return Reranked(maker.passages, made, load_reranker(chosen.reranker))
+
+def open_text_retriever(
+    name: str,
+    passages: Sequence[Passage],
+    *,
+    embedder: str = "",
+    choices: Choices | None = None,
+) -> Retriever:
+    """Makes a retriever over any passages.
+
+    Args:
+        name: one of ``TEXT_NAMES``.
+        passages: what is searched.
+        embedder: as for ``open_retriever``.
+        choices: how it is made; those of other retrievers have no effect.
+
+    Raises:
+        ValueError, SettingError, EpocheError: as ``open_retriever``.
+    """
+    return _Maker(passages, embedder, choices or Choices()).make(name, TEXT_NAMES)
 
 
 def weights_of(pairs: Iterable[str], name: str) -> dict[str, float]:
@@ -139,15 +151,11 @@ def passages_of_run(run: Run) -> list[Passage]:
 
 @dataclass
 class _Maker:
-    """Makes retrievers, what they share only once."""
+    """Makes retrievers over passages, what they share only once."""
 
-    run: Run
+    passages: Sequence[Passage]
     embedder: str
     choices: Choices
-
-    @cached_property
-    def passages(self) -> list[Passage]:
-        return passages_of_run(self.run)
 
     @cached_property
     def bm25(self) -> BM25:
@@ -160,30 +168,39 @@ class _Maker:
 
         return open_embedder(self.embedder)
 
-    @cached_property
-    def lookup(self) -> CanonicalLookup | None:
-        if not self.choices.lookup:
-            return None
-        # A model from a folder cannot be found again by its name alone.
-        same = self.embedder and self.model.name == self.run.embedder_name
-        return self.run.lookup(self.model if same else None)
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Components that a fusion does without unless they are asked for by name."""
+        return ()
+
+    def make(self, name: str, names: Sequence[str]) -> Retriever:
+        """One of ``names``, its results put in a new order where that was chosen."""
+        made: Retriever
+        if name not in names:
+            raise ValueError(f"no retriever {name!r}; there are {', '.join(names)}")
+        if name in FUSED:
+            made = self.fused(name)
+        elif self.choices.weights:
+            raise ValueError(f"{name} fuses nothing that could have weights")
+        else:
+            made = self.component(name)
+        if not self.choices.reranker:
+            return made
+        from retrieval.reranking import Reranked, load_reranker
+
+        return Reranked(self.passages, made, load_reranker(self.choices.reranker))
 
     def component(self, name: str) -> Retriever:
-        """One of ``COMPONENTS``."""
-        makers: dict[str, Callable[[], Retriever]] = {
-            "bm25": lambda: self.bm25,
-            "dense": self._dense,
-            "kg": self._kg,
-            "section_tree": self._section_tree,
-        }
-        return makers[name]()
+        """``bm25`` or ``dense``."""
+        if name == "bm25":
+            return self.bm25
+        from retrieval.dense import Dense, cache_folder
+
+        return Dense(self.passages, self.model, cache=cache_folder())
 
     def fused(self, name: str) -> EnsembleRanker:
         """Components fused, by the weights they were given."""
-        weights = dict.fromkeys(FUSED[name], 1.0)
-        if self.run.sections is None:
-            # Left out unless it was asked for by name, which then says what is missing.
-            weights.pop("section_tree", None)
+        weights = {one: 1.0 for one in FUSED[name] if one not in self.lacking}
         unknown = sorted(set(self.choices.weights).difference(FUSED[name]))
         if unknown:
             raise ValueError(f"{name} does not fuse {', '.join(unknown)}")
@@ -200,10 +217,32 @@ class _Maker:
             name=name,
         )
 
-    def _dense(self) -> Retriever:
-        from retrieval.dense import Dense, cache_folder
 
-        return Dense(self.passages, self.model, cache=cache_folder())
+@dataclass
+class _RunMaker(_Maker):
+    """Makes the retrievers over a run's chunks."""
+
+    run: Run
+
+    @cached_property
+    def lookup(self) -> CanonicalLookup | None:
+        """What finds the concepts of words that the graph does not hold."""
+        if not self.choices.lookup:
+            return None
+        # A model from a folder cannot be found again by its name alone.
+        same = self.embedder and self.model.name == self.run.embedder_name
+        return self.run.lookup(self.model if same else None)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The section tree, where the run has none; asked for by name, it says what is missing."""
+        return ("section_tree",) if self.run.sections is None else ()
+
+    def component(self, name: str) -> Retriever:
+        """One of ``COMPONENTS``."""
+        if name == "kg":
+            return self._kg()
+        return self._section_tree() if name == "section_tree" else super().component(name)
 
     def _kg(self) -> Retriever:
         from retrieval.concepts import ConceptRetriever
