@@ -104,19 +104,7 @@ def _line(
     about = f"{calibration.n:,} replies with a confidence"
     if counts is not None and counts.reason:
         about += f"; {visible(counts.reason)}"
-    bins = tuple(
-        Bin(
-            low=one.low,
-            high=one.high,
-            n=one.n,
-            n_right=one.n_right,
-            confidence=one.confidence,
-            accuracy=one.accuracy,
-            accuracy_low=one.accuracy_low,
-            accuracy_high=one.accuracy_high,
-        )
-        for one in calibration.bins
-    )
+    bins = bins_of(calibration)
     points = [(point.coverage, point.risk) for point in selective.points]
     return ConfidenceLine(
         name=shown_name(name),
@@ -137,4 +125,21 @@ def _line(
         bins=bins,
         diagram=reliability(bins),
         risk=curve(points, selective.aurc_random, ceiling),
+    )
+
+
+def bins_of(calibration: CalibrationReport) -> tuple[Bin, ...]:
+    """The equal-width bins, by rising confidence, ready to be drawn."""
+    return tuple(
+        Bin(
+            low=one.low,
+            high=one.high,
+            n=one.n,
+            n_right=one.n_right,
+            confidence=one.confidence,
+            accuracy=one.accuracy,
+            accuracy_low=one.accuracy_low,
+            accuracy_high=one.accuracy_high,
+        )
+        for one in calibration.bins
     )

@@ -11,6 +11,7 @@ from typing import Any
 from eval.metrics.further import further_metrics
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import listing
+from reporting.benchmark_sections.section import Section
 from reporting.card_data import CardRow
 from reporting.charts import Estimate
 from reporting.confidence_view import ConfidenceView
@@ -90,7 +91,9 @@ def _md_metrics(table: Table) -> str:
     return text
 
 
-def markdown(inputs: Inputs, title: str, notices: Sequence[str]) -> str:
+def markdown(
+    inputs: Inputs, title: str, notices: Sequence[str], sections: Sequence[Section] = ()
+) -> str:
     """Verdict, headline tables, kinds, comparisons and signatures as Markdown."""
     view = View(inputs.metrics)
     parts = [f"# {md(title)}", md(" ".join(_said(inputs, view)))]
@@ -124,6 +127,7 @@ def markdown(inputs: Inputs, title: str, notices: Sequence[str]) -> str:
     parts += _md_confidence(view)
     parts += _md_usage(inputs, view)
     parts += ["## Signatures", "\n".join(f"- `{s.replace('`', '')}`" for s in view.signatures())]
+    parts += [one.markdown.rstrip() for one in sections]
     return "\n\n".join(parts) + "\n"
 
 
@@ -188,7 +192,13 @@ def _md_usage(inputs: Inputs, view: View) -> list[str]:
     return ["## What the answers cost", md_table(head, rows)]
 
 
-def to_json(inputs: Inputs, cards: Sequence[CardRow], title: str, notices: Sequence[str]) -> bytes:
+def to_json(
+    inputs: Inputs,
+    cards: Sequence[CardRow],
+    title: str,
+    notices: Sequence[str],
+    sections: Sequence[Section] = (),
+) -> bytes:
     """Everything the page shows, as one JSON document."""
     view = View(inputs.metrics)
     document: dict[str, Any] = {
@@ -201,6 +211,8 @@ def to_json(inputs: Inputs, cards: Sequence[CardRow], title: str, notices: Seque
         "manifests": {run.name: run.manifest for run in inputs.runs},
         "cards": [_json_card(card) for card in cards],
     }
+    if sections:
+        document["sections"] = {one.id: one.document() for one in sections}
     return to_json_bytes(document, indent=2) + b"\n"
 
 

@@ -36,12 +36,17 @@ def main(
         str | None,
         typer.Option(help="Domain whose words the proofs are put in. Default: the manifests'."),
     ] = None,
+    section: Annotated[
+        list[Path] | None,
+        typer.Option(help="Folder of another benchmark's run, shown as a section; repeatable."),
+    ] = None,
     formats: Annotated[
         str, typer.Option(help="What to write, comma-separated: html, csv, md, json.")
     ] = "html,csv,md,json",
 ) -> None:
     """Writes one self-contained HTML file, and CSV, Markdown and JSON beside it."""
     from eval.card_check import only_of_these_cards
+    from reporting.benchmark_sections.opening import sections_of
     from reporting.inputs import read_inputs
     from reporting.report_files import (
         proof_source,
@@ -54,7 +59,9 @@ def main(
     wanted = read_formats(formats)
     if skip_other_cards and cards:
         results = only_of_these_cards(results, cards)
-    refuse_overwriting(out, wanted, [*results, metrics, *(cards or ())])
+    sections = sections_of(section or ())
+    behind = [path for one in sections for path in one.made_from]
+    refuse_overwriting(out, wanted, [*results, metrics, *(cards or ()), *behind], sections)
     inputs = read_inputs(results, metrics, cards)
     asked_for = bool(domain or kg)
     source = proof_source(
@@ -62,7 +69,7 @@ def main(
     )
     if source.notice:
         warn(source.notice)
-    for path in write_report(inputs, out, source, wanted):
+    for path in write_report(inputs, out, source, wanted, sections):
         say(f"report: {path}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from eval.metrics.record import PairedComparison
 from eval.stats.paired import ALPHA
 from reporting.charts import UNDEFINED, number
@@ -33,11 +35,39 @@ def pair_row(pair: PairedComparison) -> PairRow:
         discordant=counts,
         effect=signed(pair.cohens_d, 2),
         smallest=number(pair.minimum_detectable_effect),
-        finding=_finding(pair),
+        finding=finding(pair),
     )
 
 
-def tells_apart(pair: PairedComparison) -> bool:
+class Tested(Protocol):
+    """A paired difference of a record, with its test."""
+
+    @property
+    def difference(self) -> float | None:
+        """Null where one of the two has no value."""
+
+    @property
+    def low(self) -> float | None:
+        """Of its interval."""
+
+    @property
+    def high(self) -> float | None:
+        """Of its interval."""
+
+    @property
+    def p(self) -> float | None:
+        """Null where nothing was tested."""
+
+    @property
+    def p_holm(self) -> float | None:
+        """``p``, adjusted for all pairs."""
+
+    @property
+    def better(self) -> str | None:
+        """The one shown to be better."""
+
+
+def tells_apart(pair: Tested) -> bool:
     """Whether the data tell the two systems apart: by test and interval together.
 
     Also of a metric that only describes, such as coverage, where neither value is the better one.
@@ -49,7 +79,8 @@ def tells_apart(pair: PairedComparison) -> bool:
     return p is not None and p < ALPHA and apart
 
 
-def _finding(pair: PairedComparison) -> str:
+def finding(pair: Tested) -> str:
+    """What the data say of a pair, in a few words."""
     if pair.better:
         return f"{shown_name(pair.better)} is better"
     if pair.difference is None:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import listing
+from reporting.benchmark_sections.section import Section
 from reporting.card_data import (
     LABEL_WORDS,
     OUTCOMES,
@@ -38,6 +39,7 @@ def render(
     subtitle: str,
     notices: Sequence[str],
     beside: Sequence[str],
+    benchmarks: Sequence[Section] = (),
 ) -> str:
     """The whole report as one HTML document.
 
@@ -48,11 +50,15 @@ def render(
         subtitle: what it is about, in a few words.
         notices: what a reader must know before reading, in plain sentences.
         beside: names of the files written beside the report.
+        benchmarks: sections of other benchmarks' runs, shown after the report's own.
     """
     env = environment()
     view = View(inputs.metrics)
     groups = GroupView(view)
-    code = script("table.js", "report.js")
+    scripts = ["table.js", "report.js"]
+    if any(one.has_samples for one in benchmarks):
+        scripts.append("samples.js")
+    code = script(*scripts)
     scatter = view.scatter()
     near_misses, faithfulness = groups.near_misses(), groups.faithfulness()
     sections = [
@@ -68,6 +74,7 @@ def render(
         ("cards", "Cards"),
         ("glossary", "How to read this"),
         ("provenance", "Provenance"),
+        *((one.id, visible(one.name)) for one in benchmarks),
     ]
     counts = inputs.metrics.label_counts
     total = sum(counts.values())
@@ -114,6 +121,7 @@ def render(
         "has_difficulty": any(row.difficulty for row in rows),
         "has_controls": any(answer.control for answer in rows[0].answers),
         "first_rows": rows[:FIRST_ROWS],
+        "benchmarks": benchmarks,
         "card_count": f"{len(rows):,} cards",
         # The three that are not text: our own style and script, and JSON that `embed` made safe.
         "css": style(),

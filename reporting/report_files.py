@@ -9,6 +9,7 @@ from typing import Literal
 
 from kg.base.errors import EpocheError, SettingError
 from kg.base.files import check_output, write_files_atomic
+from reporting.benchmark_sections.section import Section
 from reporting.card_data import card_rows
 from reporting.exports import cards_csv, markdown, metrics_csv, to_json
 from reporting.inputs import Inputs
@@ -92,17 +93,23 @@ def proof_source(
     return ProofSource(base.words.proof, base.domain.title or base.domain.name)
 
 
-def output_names(out: Path) -> dict[Format, list[Path]]:
-    """The files of each format for a report at ``out``."""
+def output_names(out: Path, sections: Sequence[Section] = ()) -> dict[Format, list[Path]]:
+    """The files of each format for a report at ``out``, tables of its sections included."""
+    tables = [f".{one.id}.{name}.csv" for one in sections for name in one.tables]
     return {
         "html": [out],
-        "csv": [out.with_suffix(".csv"), out.with_suffix(".cards.csv")],
+        "csv": [out.with_suffix(end) for end in (".csv", ".cards.csv", *tables)],
         "md": [out.with_suffix(".md")],
         "json": [out.with_suffix(".json")],
     }
 
 
-def refuse_overwriting(out: Path, formats: Sequence[Format], inputs: Sequence[Path]) -> None:
+def refuse_overwriting(
+    out: Path,
+    formats: Sequence[Format],
+    inputs: Sequence[Path],
+    sections: Sequence[Section] = (),
+) -> None:
     """Makes sure that no file of the report would land on a file it is made from.
 
     Raises:
@@ -110,7 +117,7 @@ def refuse_overwriting(out: Path, formats: Sequence[Format], inputs: Sequence[Pa
         WriteError: ``out`` is a folder or a device.
     """
     check_output(out)
-    names = output_names(out)
+    names = output_names(out, sections)
     sources = {path.resolve() for path in inputs}
     for path in (path for form in formats for path in names[form]):
         if path.resolve() in sources:
@@ -126,11 +133,13 @@ def write_report(
     out: Path,
     source: ProofSource,
     formats: Sequence[Format] = FORMATS,
+    sections: Sequence[Section] = (),
 ) -> list[Path]:
     """Writes the report and its exports beside each other; returns what was written.
 
     ``report.html`` has ``report.csv`` (metrics), ``report.cards.csv``, ``report.md`` and
-    ``report.json`` beside it. Each file is written all or nothing.
+    ``report.json`` beside it, and ``report.<section>.<table>.csv`` for other benchmarks' runs.
+    Each file is written all or nothing.
 
     Raises:
         WriteError: a file cannot be written.
@@ -145,7 +154,7 @@ def write_report(
             f"{inputs.unproved:,} of {len(inputs.cards):,} cards came without a proof: their gold "
             "answers are taken on trust."
         )
-    names = output_names(out)
+    names = output_names(out, sections)
     contents: dict[Path, bytes] = {}
     about = shown_name(source.domain_title or inputs.domain or "")
     title = f"{about}: who knows when not to answer?" if about else TITLE
@@ -160,15 +169,18 @@ def write_report(
                 subtitle=f"card set {visible(inputs.metrics.cards)}",
                 notices=notices,
                 beside=[p.name for f in FORMATS[1:] if f in formats for p in names[f]],
+                benchmarks=sections,
             )
             contents[out] = page.encode()
         elif form == "csv":
             systems = [shown_name(name) for name in inputs.systems]
             contents[names["csv"][0]] = metrics_csv(view).encode()
             contents[names["csv"][1]] = cards_csv(rows, systems).encode()
+            tables = [table for one in sections for table in one.tables.values()]
+            contents |= zip(names["csv"][2:], (table.encode() for table in tables), strict=True)
         elif form == "md":
-            contents[names["md"][0]] = markdown(inputs, title, notices).encode()
+            contents[names["md"][0]] = markdown(inputs, title, notices, sections).encode()
         else:
-            contents[names["json"][0]] = to_json(inputs, rows, title, notices)
+            contents[names["json"][0]] = to_json(inputs, rows, title, notices, sections)
     write_files_atomic(contents)
     return [path for form in FORMATS if form in formats for path in names[form]]

@@ -61,8 +61,12 @@ def _opening(report: MetricsReport, count: int, proved: bool) -> str:
 
 def how_many(systems: int) -> str:
     """A number of systems as a sentence begins with it."""
-    count = _COUNT_WORDS[systems] if systems < len(_COUNT_WORDS) else str(systems)
-    return f"{count} {'system' if systems == 1 else 'systems'}"
+    return f"{counted_word(systems)} {'system' if systems == 1 else 'systems'}"
+
+
+def counted_word(count: int) -> str:
+    """A number as a sentence begins with it."""
+    return _COUNT_WORDS[count] if count < len(_COUNT_WORDS) else str(count)
 
 
 def _accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list[str]:

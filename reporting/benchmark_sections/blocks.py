@@ -84,7 +84,7 @@ class Grid:
     about: str
     heads: tuple[Head, ...]
     lines: tuple[Line, ...]
-    look: Literal["metrics", "shares", "plain"] = "metrics"
+    look: Literal["metrics", "shares", "pairs", "plain"] = "metrics"
 
     @property
     def groups(self) -> list[tuple[str, list[Line]]]:

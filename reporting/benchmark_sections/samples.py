@@ -7,7 +7,7 @@ the first rows that stand in the HTML for readers without scripts, so the two ca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from reporting.visible import StringTable, cut, shown_name, visible
 
@@ -18,6 +18,8 @@ TEXT_LIMIT = 6_000
 
 Look = Literal["right", "held", "wrong", "none"]
 """The four marks of the house: their colours, whatever a benchmark calls them."""
+
+ItemTone: TypeAlias = Look | Literal[""]
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Detail:
     title: str
     items: tuple[str, ...]
     form: Literal["text", "list", "code"] = "text"
-    tones: tuple[Look | Literal[""], ...] = ()
+    tones: tuple[ItemTone, ...] = ()
 
 
 @dataclass(frozen=True)

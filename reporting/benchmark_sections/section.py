@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -34,6 +35,7 @@ class Section:
         stats: (value, what it counts) in a row under the verdict.
         parts: in order.
         tables: name → CSV; the files are called ``<stem>.<name>.csv``.
+        made_from: files that it was made from, which no report may overwrite.
         data: everything for programs, as JSON can hold it.
         version: of Epoché, that made the run.
     """
@@ -49,6 +51,7 @@ class Section:
     notices: tuple[str, ...] = ()
     stats: tuple[tuple[str, str], ...] = ()
     tables: dict[str, str] = field(default_factory=dict)
+    made_from: tuple[Path, ...] = ()
     data: dict[str, Any] = field(default_factory=dict)
 
     @property
