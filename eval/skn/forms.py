@@ -1,9 +1,10 @@
 """How each pipeline's extraction is written and read, by the same rules in both notations.
 
 *Strict*: the whole reply is the extraction, to the letter of its grammar. *Tolerant*: it stands
-in one fence, after a thought or amid prose, is indented or ordered otherwise, has a comma before
-a closing bracket: nothing that was written inside it is dropped or guessed. All else cannot be
-read; so does, in every form, what the pipeline does not hold, for the agent must not be given a
+in a fence, after a thought or amid prose, is indented or ordered otherwise, has other quotes,
+commas too many or too few, keys or headings in capitals, ``90%`` for 0.9: nothing that was
+written inside it is dropped or guessed. All else cannot be
+read; nor can, in every form, what the pipeline does not hold, for the agent must not be given a
 section that the ablation takes away.
 """
 
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from eval.skn.document import CausalLink, Document, Fact, Risk, Section, Source, without
+from eval.skn.eased_json import eased
 from eval.skn.flat_json import (
     Entity,
     FlatClaim,
@@ -115,15 +117,17 @@ def _read_json(text: str, pipeline: Pipeline, *, strict: bool) -> Reading:
         placed = _strict_value(text) if strict else _tolerant_value(_without_thought(text))
     except JsonFaultError as error:
         return _fault(text, error.at, error.what)
+    value = placed.value if strict else eased(placed.value)
     try:
         if not pipeline.typed:
-            return Reading(flat_from_json(placed.value, confidence=pipeline.confidence))
-        document = from_json(placed.value)
+            return Reading(flat_from_json(value, confidence=pipeline.confidence))
+        document = from_json(value)
     except (msgspec.ValidationError, NotationError) as error:
-        what = error.what if isinstance(error, NotationError) else str(error)
+        told = error.what if isinstance(error, NotationError) else str(error)
+        what = told.removeprefix("not an SKN document: ")
         return _fault(text, _place_of(what, placed), what)
     for section in _unheld(document, pipeline):
-        return _fault(text, placed.places[(section,)], f"this form has no key {section!r}")
+        return _fault(text, placed.places.get((section,), 0), f"this form has no key {section!r}")
     return Reading(document)
 
 
@@ -149,7 +153,7 @@ def _tolerant_value(text: str) -> Placed:
     begin = text.find("{", start, stop)
     if begin < 0:
         raise JsonFaultError(start, "no JSON object")
-    placed = read_value(text[:stop], begin, trailing_commas=True)
+    placed = read_value(text[:stop], begin, tolerant=True)
     second = text.find("{", placed.end, stop)
     if second >= 0:
         raise JsonFaultError(second, "more than one JSON object")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -207,15 +208,6 @@ def test_what_is_wrong_in_json_is_said_with_its_place(name: str, text: str, at: 
         assert line[problem.column - 1 :].startswith(at), problem
 
 
-def test_a_comma_too_many_says_nothing_and_is_tolerated() -> None:
-    text = '{"claims": [{"statement": "a", "category": "fact",},],}'
-    assert read(text, PIPELINES["json"], strict=True).content is None
-    found = read(text, PIPELINES["json"], strict=False).content
-    assert found == FlatExtraction(claims=(FlatClaim("a", "fact"),))
-
-
-# The reader of JSON with places, against the standard one.
-
 values: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
@@ -225,6 +217,109 @@ values: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=12,
 )
+
+WHOLE = {
+    "source": {"domain": "operations", "fresh": "high", "reliability": 0.9},
+    "facts": [{"priority": "!", "text": 'a "pod" restarts', "confidence": 0.9}],
+    "gaps": ["which pod"],
+    "risk": {"misdirection": "low", "missing_context": "high"},
+}
+DRESSES: dict[str, tuple[str, str]] = {
+    "percent": (
+        '[SKN]\n@src operations | fresh:high | reliability:90%\n@facts\n  ! "a \\"pod\\" restarts" '
+        "[90%]\n@gaps\n  - which pod\n@risk misdirection:low | missing_context:high\n[/SKN]",
+        json.dumps(WHOLE).replace("0.9", '"90%"'),
+    ),
+    "capitals": (
+        '[SKN]\n@SRC operations | fresh:High | reliability:0.9\n@FACTS\n  ! "a \\"pod\\" restarts" '
+        "[0.9]\n@GAPS\n  - which pod\n@RISK misdirection:LOW | missing_context:HIGH\n[/SKN]",
+        json.dumps(WHOLE)
+        .replace('"facts"', '"Facts"')
+        .replace('"missing_context"', '"Missing Context"')
+        .replace('"low"', '"LOW"'),
+    ),
+    "other quotes": (
+        "[SKN]\n@src operations | fresh:high | reliability:0.9\n"
+        '@facts\n  ! “a "pod" restarts” [.9]\n'
+        "@gaps\n  - which pod\n@risk misdirection:low | missing_context:high\n[/SKN]",
+        repr(WHOLE).replace("0.9", ".9"),
+    ),
+    "no quotes": (
+        "[SKN]\n@src operations | fresh:high | reliability:0.9\n"
+        '@facts\n  ! a "pod" restarts [0.9]\n'
+        "@gaps\n  - which pod\n@risk misdirection:low | missing_context:high\n[/SKN]",
+        re.sub(r'"(\w+)":', r"\1:", json.dumps(WHOLE)),
+    ),
+    "separators": (
+        '[SKN]\n\n@src operations | fresh:high | reliability:0.9\n@facts\n! "a \\"pod\\" restarts" '
+        "[0.9]\n\n@risk misdirection:low | missing_context:high\n@gaps\n* which pod\n[/SKN]",
+        re.sub(r'([\]}"]), "', r'\1\n"', json.dumps(WHOLE)).replace("}]", "},\n]"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("skn", "typed"), DRESSES.values(), ids=DRESSES)
+def test_both_notations_are_let_pass_in_the_same_dresses(skn: str, typed: str) -> None:
+    wanted = msgspec.convert(WHOLE, Document)
+    for text, name in ((skn, "skn"), (typed, "json_meta")):
+        assert read(text, PIPELINES[name], strict=True).content is None, name
+        found = read(text, PIPELINES[name], strict=False)
+        assert found == (wanted, None), name
+
+
+@pytest.mark.parametrize(
+    ("skn", "typed"),
+    [("[90]", "90"), ("[high]", '"high"'), ("", "null"), ("[eight]", '"eight"'), ("[1.5]", "1.5")],
+)
+def test_neither_notation_is_let_guess(skn: str, typed: str) -> None:
+    text = (
+        "[SKN]\n@src operations | fresh:high | reliability:0.9\n"
+        f'@facts\n  ! "a pod restarts" {skn}\n[/SKN]'
+    )
+    assert read(text, PIPELINES["skn"], strict=False).content is None
+    fact = '{"priority": "!", "text": "a pod restarts", "confidence": SCORE}'
+    text = f'{{"source": {json.dumps(WHOLE["source"])}, "facts": [{fact}]}}'
+    pipeline = PIPELINES["json_meta"]
+    assert read(text.replace("SCORE", typed), pipeline, strict=False).content is None
+    assert read(text.replace("SCORE", "0.9"), pipeline, strict=True).content is not None
+
+
+def test_keys_that_could_each_be_the_other_are_not_taken_for_it() -> None:
+    for text in ('{"Claims": [], "CLAIMS": []}', '{"claims": [], "Claims": []}'):
+        assert read(text, PIPELINES["json"], strict=False).content is None
+    # What keys of a thing's properties are called is data.
+    text = '{"claims": [], "entities": [{"name": "a", "attributes": {"Type": "90%"}}]}'
+    assert read(text, PIPELINES["json"], strict=False) == read(text, PIPELINES["json"], strict=True)
+
+
+@given(values)
+def test_what_is_json_is_read_alike_in_both_ways(value: Any) -> None:
+    text = json.dumps(value)
+    try:
+        exact = read_value(text)
+    except JsonFaultError:
+        return
+    assert read_value(text, tolerant=True) == exact
+
+
+@given(st.text(st.sampled_from("{}[],:\"'“”\\ 01.abTrueNon\n"), max_size=40))
+def test_no_text_is_too_odd_for_the_tolerant_reader(text: str) -> None:
+    try:
+        placed = read_value(text, tolerant=True)
+    except JsonFaultError as error:
+        assert 0 <= error.at <= len(text)  # noqa: PT017 - both ways out are fine
+    else:
+        assert 0 < placed.end <= len(text)
+
+
+def test_a_comma_too_many_says_nothing_and_is_tolerated() -> None:
+    text = '{"claims": [{"statement": "a", "category": "fact",},],}'
+    assert read(text, PIPELINES["json"], strict=True).content is None
+    found = read(text, PIPELINES["json"], strict=False).content
+    assert found == FlatExtraction(claims=(FlatClaim("a", "fact"),))
+
+
+# The reader of JSON with places, against the standard one.
 
 
 @given(values, st.sampled_from([None, 2]), st.booleans())
