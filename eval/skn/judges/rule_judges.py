@@ -17,8 +17,7 @@ from eval.skn.abstaining import abstained
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, Verdicts
 from eval.skn.judges.showing import neutral
 from eval.skn.judges.voting import groundedness_of, hallucination_of
-from eval.skn.statements import statements
-from kg.text.normaliser import content_words
+from eval.skn.statements import statements, subject_matter
 
 RIGHT_FROM = 0.5
 """Share of the right answer's words that an answer must hold."""
@@ -78,11 +77,11 @@ class RuleJudges:
 def is_right(question: str, answer: str, ground_truth: str) -> bool:
     """Whether an answer holds at least ``RIGHT_FROM`` of the right answer's words.
 
-    Each content word counts once. Words of the question count nothing, since every answer may
-    repeat them, unless the right answer has no others.
+    Each content word counts once; negations are none. Words of the question count nothing, since
+    every answer may repeat them, unless the right answer has no others.
     """
-    wanted = _told(ground_truth, question) or frozenset(content_words(ground_truth))
-    held = wanted.intersection(content_words(neutral(answer)))
+    wanted = _told(ground_truth, question) or subject_matter(ground_truth)
+    held = wanted & subject_matter(neutral(answer))
     return bool(wanted) and len(held) >= RIGHT_FROM * len(wanted)
 
 
@@ -103,10 +102,7 @@ def supported_claims(
     ]
     if not claims:
         return HallucinationVote(0, (), 0.0, False), GroundednessVote(None, None)
-    known = [
-        (frozenset(content_words(sentence)), is_negated(sentence))
-        for sentence in statements(sources)
-    ]
+    known = [(subject_matter(sentence), is_negated(sentence)) for sentence in statements(sources)]
     support = [_support(told, is_negated(claim), known) for claim, told in claims]
     made_up = tuple(
         claim for (claim, _), held in zip(claims, support, strict=True) if held < SUPPORTED_FROM
@@ -119,8 +115,8 @@ def supported_claims(
 
 
 def _told(text: str, question: str) -> frozenset[str]:
-    """The content words of a text that are not the question's."""
-    return frozenset(content_words(text)).difference(content_words(question))
+    """The content words of a text that are not the question's, negations left out."""
+    return subject_matter(text) - subject_matter(question)
 
 
 def _support(

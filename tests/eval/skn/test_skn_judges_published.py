@@ -1,0 +1,174 @@
+"""The published judges: their prompts and what they see, read strictly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from servers import behaviours
+from servers.behaviours import FAULTS, Asked, Behaviour
+from servers.scripted_server import ScriptedServer
+
+from eval.llm import ClientOptions
+from eval.model.calls import CallLog, recording
+from eval.skn.judges.published_judges import PublishedJudges
+from eval.skn.judges.record import JUDGES, Verdicts
+from kg.base.errors import ModelAccessError
+
+GOOD = {
+    "accuracy": {"correct": True},
+    "hallucination": {
+        "hallucination_detected": True,
+        "hallucination_severity": 0.5,
+        "total_claims": 8,
+        "fabricated_claims": ["claim1", "claim2"],
+    },
+    "groundedness": {"groundedness_score": 0.8, "unsupported_fraction": 0.2},
+}
+FIRST_WORDS = {
+    "accuracy": "You are an evaluation judge.",
+    "hallucination": "You are a hallucination detector.",
+    "groundedness": "You are a groundedness evaluator.",
+}
+
+
+def judge_of(asked: Asked) -> str:
+    system = asked.body["messages"][0]["content"]
+    return next(name for name, words in FIRST_WORDS.items() if system.startswith(words))
+
+
+def say(replies: dict[str, Any]) -> Behaviour:
+    told = {**GOOD, **replies}
+
+    def text(asked: Asked) -> str:
+        reply = told[judge_of(asked)]
+        return reply if isinstance(reply, str) else json.dumps(reply)
+
+    return behaviours.reply(text)
+
+
+@pytest.fixture
+def options(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ClientOptions:
+    monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
+    monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
+    scripted_server.behave(say({}))
+    return ClientOptions(
+        model="custom/scripted-1", backoff_s=0.005, max_retries=1, timeout_s=0.3, jitter_seed=1
+    )
+
+
+def judged(options: ClientOptions, truth: str | None = "The limit.") -> tuple[Verdicts, CallLog]:
+    async def run() -> tuple[Verdicts, CallLog]:
+        judges = PublishedJudges.open(options)
+        try:
+            with recording() as log:
+                found = await judges.judge(
+                    question="Why does it end?",
+                    answer="The memory.",
+                    ground_truth=truth,
+                    sources="It says so.",
+                    seed_key="s1",
+                )
+            return found, log
+        finally:
+            await judges.aclose()
+
+    return asyncio.run(run())
+
+
+def test_they_see_what_they_saw_and_no_question(
+    options: ClientOptions, scripted_server: ScriptedServer
+) -> None:
+    found, log = judged(options)
+    assert found.correct is True
+    counts = found.hallucination
+    assert (counts.total_claims, counts.fabricated, counts.severity) == (8, 2, 0.5)
+    assert counts.detected is True
+    assert (found.groundedness, found.unsupported_fraction) == (0.8, 0.2)
+    assert found.planned_votes == 1
+    assert found.failed == ()
+    assert found.usage == log.usage()
+    source = "ORIGINAL SOURCE TEXT:\nIt says so.\n\nANSWER TO EVALUATE:\nThe memory."
+    assert {judge_of(r): r.body["messages"][1]["content"] for r in scripted_server.requests} == {
+        "accuracy": "Ground truth: The limit.\n\nPrediction: The memory.",
+        "hallucination": source,
+        "groundedness": source,
+    }
+    for request in scripted_server.requests:
+        assert request.response_format == "json_object"
+        assert request.body["max_tokens"] == 4096
+        assert request.body["temperature"] == 0
+        assert "Why does it end?" not in request.prompt
+        assert request.body["messages"][0]["content"].count("Respond with ONLY this JSON") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("accuracy", '{"correct": "false"}'),
+        ("accuracy", "{}"),
+        ("accuracy", '[{"correct": true}]'),
+        ("hallucination", {**GOOD["hallucination"], "total_claims": None}),
+        ("hallucination", {**GOOD["hallucination"], "total_claims": "eight"}),
+        ("hallucination", {**GOOD["hallucination"], "total_claims": 1}),
+        ("hallucination", {**GOOD["hallucination"], "hallucination_severity": 1.5}),
+        ("hallucination", {**GOOD["hallucination"], "hallucination_severity": float("nan")}),
+        ("hallucination", {**GOOD["hallucination"], "fabricated_claims": "claim1"}),
+        ("hallucination", {**GOOD["hallucination"], "hallucination_detected": "no"}),
+        ("groundedness", {"groundedness_score": 8, "unsupported_fraction": 0.2}),
+        ("groundedness", {"groundedness_score": 0.8}),
+        ("groundedness", "0.8"),
+    ],
+)
+def test_what_the_published_code_took_for_a_verdict_fails_and_says_which_judge(
+    options: ClientOptions, scripted_server: ScriptedServer, name: str, reply: object
+) -> None:
+    scripted_server.behave(say({name: reply}))
+    found, log = judged(options)
+    assert found.failures == {name: 1}
+    assert found.failed == (name,)
+    # As published, nobody is asked a second time.
+    assert log.calls == 3
+    assert (found.correct is None) == (name == "accuracy")
+    assert (found.hallucination.total_claims is None) == (name == "hallucination")
+    assert (found.groundedness is None) == (name == "groundedness")
+
+
+@pytest.mark.parametrize("fault", ["500", "refusal", "null text", "cut off", "prose", "401"])
+def test_failures_are_what_they_are(
+    options: ClientOptions, scripted_server: ScriptedServer, fault: str
+) -> None:
+    scripted_server.behave(FAULTS[fault]())
+    if fault == "401":
+        with pytest.raises(ModelAccessError):
+            judged(options)
+        return
+    found, _ = judged(options)
+    assert found.failed == JUDGES
+    kinds = {"500": {"call"}, "refusal": {"refused"}}
+    assert {problem.kind for problem in found.problems} == kinds.get(fault, {"unreadable"})
+
+
+def test_accuracy_is_not_judged_where_there_is_no_truth(
+    options: ClientOptions, scripted_server: ScriptedServer
+) -> None:
+    found, _ = judged(options, truth=None)
+    assert found.correct is None
+    assert found.failed == ()
+    assert len(scripted_server.requests) == 2
+
+
+def test_anchors_can_be_put_to_them_too(options: ClientOptions) -> None:
+    async def run() -> Verdicts:
+        judges = PublishedJudges.open(options)
+        found = await judges.correctness(
+            question="?", answer="The limit.", ground_truth="The limit.", seed_key="s"
+        )
+        assert judges.params()["repeats"] == 1
+        await judges.aclose()
+        return found
+
+    found = asyncio.run(run())
+    assert (found.correct, found.correct_votes, found.failed) == (True, (True,), ())

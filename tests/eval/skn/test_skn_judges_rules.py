@@ -1,0 +1,140 @@
+"""Judges by rules: what they can tell, what they cannot, and that they are always the same."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.skn.judges.record import Verdicts
+from eval.skn.judges.rule_judges import RuleJudges, is_right, supported_claims
+
+QUESTION = "Why does my pod end with exit code 137?"
+TRUTH = "The container exceeded its memory limit and was killed by the OOM killer."
+SOURCES = """[Result 1]
+Title: Exit codes
+URL: https://example.org/1
+Content: Exit code 137 means that the container got SIGKILL. The OOM killer ended it after it \
+exceeded its memory limit of 512 MiB.
+
+[Result 2]
+Title: Probes
+URL: https://example.org/2
+Content: A failing liveness probe does not raise the memory limit."""
+SAID = (
+    *("The container exceeded its memory limit.", "It needs 512 MiB.", "It needs 256 MiB.", "Why?"),
+    *("A probe does not raise the limit.", "I cannot tell.", "Zebras run.", "\n", " ", "\x00"),
+)
+TEXT = st.lists(st.sampled_from(SAID), max_size=6).map(" ".join)
+
+
+def judged(answer: str, truth: str | None = TRUTH, key: str = "k") -> Verdicts:
+    return asyncio.run(
+        RuleJudges().judge(
+            question=QUESTION, answer=answer, ground_truth=truth, sources=SOURCES, seed_key=key
+        )
+    )
+
+
+def test_an_answer_from_the_sources() -> None:
+    found = judged("The OOM killer ended the container. It exceeded its memory limit.")
+    assert found.correct is True
+    assert found.correct_votes == (True,)
+    assert (found.hallucination.total_claims, found.hallucination.fabricated) == (2, 0)
+    assert found.hallucination.severity == 0
+    assert found.unsupported_fraction == 0
+    assert found.failures == {}
+    assert found.failed == ()
+    assert found.usage is None
+
+
+def test_an_invented_answer() -> None:
+    found = judged("Zebras stampeded through the datacentre. They chewed the cables.")
+    assert found.correct is False
+    assert found.hallucination.fabricated == found.hallucination.total_claims == 2
+    assert found.hallucination.fabricated_claims[0] == "Zebras stampeded through the datacentre."
+    assert found.hallucination.severity == 1
+    assert (found.groundedness, found.unsupported_fraction) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("claim", "supported"),
+    [
+        ("It exceeded its memory limit of 512 MiB.", True),
+        ("It exceeded its memory limit of 256 MiB.", False),
+        ("A failing liveness probe does not raise the memory limit.", True),
+        ("A failing liveness probe raises the memory limit.", False),
+        ("The OOM killer did not end it.", False),
+    ],
+)
+def test_numbers_and_negations_count(claim: str, supported: bool) -> None:
+    counts, grounds = supported_claims(QUESTION, claim, SOURCES)
+    assert counts.total_claims == 1
+    assert counts.detected is not supported
+    assert grounds.unsupported_fraction == (0 if supported else 1)
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "I cannot tell.", "Exit code 137?", "The pod ends with 137."]
+)
+def test_what_claims_nothing_has_nothing_to_be_grounded(answer: str) -> None:
+    found = judged(answer)
+    assert found.hallucination.total_claims == 0
+    assert found.groundedness is None
+    assert found.unsupported_fraction is None
+    assert found.failed == ()
+
+
+def test_words_of_the_question_make_nothing_right() -> None:
+    assert not is_right(QUESTION, QUESTION, TRUTH)
+    # Unless the right answer has no others.
+    assert is_right("Is it the memory limit?", "The memory limit.", "The memory limit.")
+    assert not is_right("", "", "")
+
+
+def test_without_sources_nothing_is_supported() -> None:
+    counts, grounds = supported_claims(QUESTION, "It exceeded its memory limit.", "")
+    assert counts.fabricated_claims == ("It exceeded its memory limit.",)
+    assert grounds.groundedness == 0
+
+
+def test_accuracy_is_not_judged_where_there_is_no_truth() -> None:
+    found = judged("It exceeded its memory limit.", truth=None)
+    assert found.correct is None
+    assert found.correct_votes == ()
+
+
+def test_rules_are_blind_to_the_format() -> None:
+    plain = judged("The OOM killer ended it, notes say.")
+    assert judged("The OOM killer ended it, @facts say.") == plain
+    assert judged("[SKN] The OOM killer ended it, @gaps say.") == plain
+
+
+@given(TEXT)
+def test_verdicts_are_sound_and_always_the_same(answer: str) -> None:
+    found = judged(answer)
+    assert found == judged(answer, key="another")
+    counts = found.hallucination
+    assert counts.total_claims is not None
+    assert counts.fabricated is not None
+    assert counts.severity is not None
+    assert 0 <= counts.fabricated <= counts.total_claims
+    assert (counts.severity == 0) == (counts.fabricated == 0)
+    assert (found.groundedness is None) == (counts.total_claims == 0)
+    if found.groundedness is not None:
+        assert 0 <= found.groundedness <= 1
+        assert found.unsupported_fraction == counts.severity
+
+
+@given(TEXT, TEXT)
+def test_saying_more_never_makes_an_answer_wrong(answer: str, more: str) -> None:
+    if is_right(QUESTION, answer, TRUTH):
+        assert is_right(QUESTION, f"{answer}\n{more}", TRUTH)
+
+
+def test_they_say_what_they_are() -> None:
+    told = RuleJudges().params()
+    assert told["by"] == "rules"
+    assert "overlap" in str(told)
