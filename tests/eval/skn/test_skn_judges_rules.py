@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from eval.skn.judges.record import Verdicts
 from eval.skn.judges.rule_judges import RuleJudges, is_right, supported_claims
+from eval.skn.samples import read_samples
+from eval.skn.searching import SHIPPED
 
 QUESTION = "Why does my pod end with exit code 137?"
 TRUTH = "The container exceeded its memory limit and was killed by the OOM killer."
@@ -138,3 +140,14 @@ def test_they_say_what_they_are() -> None:
     told = RuleJudges().params()
     assert told["by"] == "rules"
     assert "overlap" in str(told)
+
+
+def test_no_right_answer_of_the_shipped_samples_passes_for_another() -> None:
+    samples = [sample for sample in read_samples(SHIPPED / "samples.json") if sample.answerable]
+    taken = [
+        (one.id, other.id)
+        for one in samples
+        for other in samples
+        if is_right(one.question, other.ground_truth, one.ground_truth)
+    ]
+    assert taken == [(sample.id, sample.id) for sample in samples]
