@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from reporting.card_data import OUTCOMES, outcome_symbol, outcome_words
 from reporting.charts import number, percent
@@ -32,6 +32,7 @@ def environment() -> Environment:
         shown_name=shown_name,
         symbol=outcome_symbol,
         words=outcome_words,
+        breakable=_breakable,
     )
     env.globals["key"] = _key
     return env
@@ -52,6 +53,11 @@ def content_hash(text: str) -> str:
     """The hash by which a page's policy lets a script run, and no other."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def _breakable(name: str) -> Markup:
+    """A name that may break after an underscore, where it is too long for its column."""
+    return Markup("_<wbr>").join(escape(part) for part in name.split("_"))
 
 
 def _key() -> Markup:

@@ -22,10 +22,10 @@ the same, since colour alone says nothing to many readers."""
 
 @dataclass(frozen=True)
 class Prose:
-    """Paragraphs. ``notice`` is for what must be read before the numbers."""
+    """Paragraphs. ``notice`` is for what must be read before the numbers, ``list`` for points."""
 
     paragraphs: tuple[str, ...]
-    kind: Literal["intro", "note", "notice"] = "intro"
+    kind: Literal["intro", "note", "notice", "list"] = "intro"
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Figures:
-    """Drawings beside each other, or one below the other where they are ``wide``."""
+    """Drawings: ``wide`` ones below each other, others side by side, two or more in a row."""
 
     figures: tuple[Figure, ...]
-    wide: bool = False
+    size: Literal["small", "half", "wide"] = "half"
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class Samples:
 
     Attributes:
         noun: one of them, and several.
-        facets: names of what samples can be filtered by; the first stands in a column.
+        facets: names of what samples can be filtered by; their values stand over the question.
         systems: names in the order of the columns.
         marks: from the best to the worst.
         rows: in the benchmark's order.

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from reporting.benchmark_sections.blocks import Block, Fold, Part
+from reporting.benchmark_sections.blocks import Block, Figure, Fold, Part
 from reporting.benchmark_sections.samples import Samples, sample_data
 from reporting.benchmark_sections.section_words import block_markdown
 from reporting.guarded_text import md
@@ -34,6 +34,7 @@ class Section:
         notices: what must be read before the numbers.
         stats: (value, what it counts) in a row under the verdict.
         parts: in order.
+        overview: the drawing beside the verdict.
         tables: name → CSV; the files are called ``<stem>.<name>.csv``.
         made_from: files that it was made from, which no report may overwrite.
         data: everything for programs, as JSON can hold it.
@@ -47,6 +48,7 @@ class Section:
     verdict: tuple[str, ...]
     parts: tuple[Part, ...]
     version: str
+    overview: Figure | None = None
     caveats: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     stats: tuple[tuple[str, str], ...] = ()

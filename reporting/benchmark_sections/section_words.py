@@ -13,7 +13,7 @@ from reporting.visible import visible
 def block_markdown(block: Block) -> Iterator[str]:
     """The paragraphs and tables of one block."""
     if isinstance(block, Prose):
-        mark = "> " if block.kind == "notice" else ""
+        mark = {"notice": "> ", "list": "- "}.get(block.kind, "")
         yield from (f"{mark}{md(text)}" for text in block.paragraphs)
     elif isinstance(block, Grid):
         yield f"**{md(block.title)}**" + (f" {md(block.about)}" if block.about else "")

@@ -179,7 +179,9 @@ def validity(run: SknRun) -> Grid:
 
 def retention(run: SknRun) -> Grid:
     """What each format kept of the texts."""
-    kinds = dict.fromkeys(kind for one in run.report.pipelines.values() for kind in one.retention)
+    found = {kind for one in _reports(run) for kind in one.retention}
+    kinds = [kind for kind in KINDS_KEPT if kind in found]
+    kinds += sorted(found.difference(KINDS_KEPT))
     heads = [Head("Pipeline", numeric=False)]
     heads += [Head(KINDS_KEPT.get(kind, kind), "share kept") for kind in kinds]
     heads.append(Head("Characters", "handed on"))

@@ -46,6 +46,7 @@ from reporting.skn_section.verdict_words import caveats, verdict
 from reporting.visible import shown_name
 
 TITLE = "Does it matter how knowledge is written down?"
+_NOTES_SHOWN = 6
 _VALIDITY_MARKS = {
     "strict": ("right", "✓"),
     "tolerant": ("none", "~"),
@@ -73,6 +74,7 @@ def section_of_run(run: SknRun, id_: str) -> Section:
         notices=(OFFLINE,) if manifest.offline else (),
         stats=tuple(_stats(run)),
         parts=tuple(_parts(run, id_)),
+        overview=_outcomes(run, id_),
         tables=csv_tables(run),
         made_from=run.files,
         data={"metrics": report, "manifest": manifest},
@@ -96,9 +98,8 @@ def _parts(run: SknRun, id_: str) -> Iterator[Part]:
     yield Part(
         "headline",
         "Headline",
-        "What the answers amount to",
+        "Headline",
         (
-            Figures((_outcomes(run, id_),), wide=True),
             grids.headline(run),
             *((Fold("All other metrics", (more,)),) if more else ()),
         ),
@@ -123,6 +124,13 @@ def _parts(run: SknRun, id_: str) -> Iterator[Part]:
     yield Part("effort", "Cost", "What it took", _effort(run))
     yield Part("categories", "Categories", "By category of question", tuple(_categories(run)))
     yield Part("judges", "Judges", "Can the judges be trusted?", judging(run))
+    if run.report.notes:
+        yield Part(
+            "limits",
+            "Limits",
+            "What these numbers cannot say",
+            _limits(run.report.notes),
+        )
     yield Part(
         "samples",
         "Samples",
@@ -149,8 +157,8 @@ def _outcomes(run: SknRun, id_: str) -> Figure:
         entries.append((shown_name(name), False, parts))
     return Figure(
         "What all rows amount to",
-        "✓ right, or rightly abstained; ○ abstained though there is an answer; ✗ wrong, or "
-        "answered though there is none; ! no usable reply or no verdict.",
+        "✓ right, or rightly abstained; ○ held back; ✗ wrong, or answered though there is no "
+        "answer; ! no usable reply or no verdict.",
         stack_drawing(
             stack(entries),
             f"{id_}-outcomes",
@@ -202,12 +210,12 @@ def _pairs(run: SknRun, id_: str) -> Iterator[Block]:
     metrics = list(dict.fromkeys(one.metric for one in run.report.comparisons))
     drawn = [key for key in HEADLINE if key in metrics]
     if drawn:
-        yield Figures((_forest(run, id_, drawn[0]),), wide=True)
+        yield Figures((_forest(run, id_, drawn[0]),), "wide")
         yield _pair_grid(run, drawn[0])
     if drawn[1:]:
         figures = tuple(_forest(run, id_, key) for key in drawn[1:])
         tables = tuple(_pair_grid(run, key) for key in drawn[1:])
-        yield Fold("The other headline metrics", (Figures(figures, wide=True), *tables))
+        yield Fold("The other headline metrics", (Figures(figures, "wide"), *tables))
     rest = [key for key in metrics if key not in drawn]
     if rest:
         yield Fold("All further metrics", tuple(_pair_grid(run, key) for key in rest))
@@ -278,7 +286,6 @@ def _validity(run: SknRun, id_: str) -> Iterator[Block]:
                 ),
             ),
         ),
-        wide=True,
     )
     yield grids.validity(run)
 
@@ -307,7 +314,7 @@ def _sure(run: SknRun, id_: str) -> tuple[Block, ...]:
         "Of the answers it is 80 % sure of, 80 % should be right. With few answers chance alone "
         "moves the bins; so beside each error stands what a calibrated system would show."
     )
-    return Prose((said,)), grids.calibration(run), Figures(tuple(figures))
+    return Prose((said,)), grids.calibration(run), Figures(tuple(figures), "small")
 
 
 def _effort(run: SknRun) -> tuple[Block, ...]:
@@ -330,6 +337,13 @@ def _categories(run: SknRun) -> Iterator[Block]:
         yield Fold("Other metrics by category", tuple(found[1:]))
 
 
+def _limits(notes: tuple[str, ...]) -> tuple[Block, ...]:
+    """The notes, the first of which matter most; a long list is folded."""
+    first, rest = notes[:_NOTES_SHOWN], notes[_NOTES_SHOWN:]
+    more = Fold(f"{len(rest)} more", (Prose(rest, "list"),))
+    return Prose(first, "list"), *((more,) if rest else ())
+
+
 def _terms() -> tuple[tuple[str, str], ...]:
     named = [words(key) for key in HEADLINE]
     return (*TERMS, *((one.name, one.plain) for one in named))
@@ -337,14 +351,12 @@ def _terms() -> tuple[tuple[str, str], ...]:
 
 def _provenance(run: SknRun) -> tuple[Block, ...]:
     report = run.report
-    notes = (Prose(report.notes, "note"),) if report.notes else ()
     said = (
         f"Intervals by {report.resamples:,} resamples of whole samples, seed {report.seed}, at "
         f"{report.confidence * 100:g} %."
     )
     manifest = to_json_bytes(run.manifest, indent=2).decode("utf-8")
     return (
-        *notes,
         Prose((said,), "note"),
         Verbatim(report.signature),
         Fold("Run manifest", (Verbatim(manifest),)),

@@ -6,30 +6,31 @@ correction; where it found none, that is stated too, with what it would have fou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from eval.skn.record import Difference
+from eval.skn.record import Difference, Value
 from kg.words.plain_text import listing
 from reporting.charts import percent
-from reporting.skn_section.metric_names import OFFLINE
 from reporting.skn_section.reading import SknRun
 from reporting.verdict import counted_word, points
 from reporting.visible import shown_name
 
-NAMED_AT_MOST = 6
+NAMED_AT_MOST = 3
+_MAIN = ("skn", "json")
+"""The pair that the benchmark is about."""
 
 
 def verdict(run: SknRun) -> tuple[str, ...]:
     """The sentences of the opening paragraph."""
-    sentences = [_opening(run)]
-    if run.manifest.offline:
-        sentences.append(OFFLINE)
-    sentences += _accuracy(run)
     decisive = [one for one in run.report.comparisons if one.metric == "accuracy"]
-    sentences += _differences(decisive)
     others = [one for one in run.report.comparisons if one.metric in _OTHERS]
-    sentences += _beyond(others)
-    return tuple(sentences)
+    return (
+        _opening(run),
+        *_kept(run),
+        *_accuracy(run),
+        *_differences(decisive),
+        *_beyond(others),
+    )
 
 
 _OTHERS = {
@@ -80,28 +81,47 @@ def _opening(run: SknRun) -> str:
     count = len(run.pipelines)
     forms = f"{counted_word(count)} {'way' if count == 1 else 'ways'} to write down"
     again = f", each {report.repeats} times" if report.repeats > 1 else ""
-    return f"{forms} what a search found were put to one agent on {asked}{again}."
+    agent = "one set of rules, no model," if run.manifest.offline else "one agent"
+    return f"{forms} what a search found were put to {agent} on {asked}{again}."
 
 
 def _accuracy(run: SknRun) -> list[str]:
-    known = [
-        (name, value)
+    known = {
+        name: value
         for name, one in run.report.pipelines.items()
         if (value := one.metrics.get("accuracy")) is not None and value.value is not None
-    ]
+    }
     if not known:
         return ["No answer could be judged right or wrong, so nothing is known of accuracy."]
-    # Read downhill; an order of values is no finding.
-    known.sort(key=lambda one: -(one[1].value or 0.0))
+    return [f"Right answers, where there is one: {_named(known, intervals=True)}."]
+
+
+def _kept(run: SknRun) -> list[str]:
+    known = {
+        name: value
+        for name, one in run.report.pipelines.items()
+        if (value := one.retention.get("facts")) is not None and value.value is not None
+    }
+    return [f"Statements of the texts that are kept: {_named(known)}."] if known else []
+
+
+def _named(values: Mapping[str, Value], *, intervals: bool = False) -> str:
+    """The shares of the pair the benchmark is about by name; of many others only the span."""
+    few = len(values) <= NAMED_AT_MOST
+    named = {name: one for name, one in values.items() if few or name in _MAIN}
+    rest = [one.value or 0.0 for name, one in values.items() if name not in named]
     parts = []
-    for name, value in known[:NAMED_AT_MOST]:
-        text = f"{shown_name(name)} on {percent(value.value)}"
-        if value.low is not None and value.high is not None:
-            text += f" ({percent(value.low).removesuffix(' %')} to {percent(value.high)})"
+    for name, one in named.items():
+        text = f"{shown_name(name)} {percent(one.value)}"
+        if intervals and one.low is not None and one.high is not None:
+            text += f" ({percent(one.low).removesuffix(' %')} to {percent(one.high)})"
         parts.append(text)
-    rest = len(known) - len(parts)
-    more = f"; the other {'is' if rest == 1 else f'{rest} are'} in the table" if rest else ""
-    return [f"Of the questions that have an answer, {listing(parts)} were answered rightly{more}."]
+    if not rest:
+        return listing(parts)
+    low, high = percent(min(rest)), percent(max(rest))
+    span = low if low == high else f"{low.removesuffix(' %')} to {high}"
+    others = "the other" if len(rest) == 1 else f"the other {len(rest)}" if named else "all"
+    return f"{listing(parts)}; {others} {span}" if parts else f"{others} {span}"
 
 
 def _differences(pairs: Sequence[Difference]) -> list[str]:
@@ -114,22 +134,27 @@ def _differences(pairs: Sequence[Difference]) -> list[str]:
         more = f", and {rest} more such differences" if rest else ""
         sentences.append(f"Paired tests on the same questions find {listing(parts)}{more}.")
     if open_:
-        parts = [
-            f"{shown_name(one.first)} from {shown_name(one.second)}"
-            for one in open_[:NAMED_AT_MOST]
-        ]
-        rest = len(open_) - len(parts)
-        more = f", nor {rest} more pairs" if rest else ""
-        start = "They" if found else "Paired tests on the same questions"
-        text = f"{start} cannot tell {listing(parts)}{more} by accuracy"
-        smallest = max((one.smallest_found for one in open_ if one.smallest_found), default=None)
-        if smallest is not None:
-            text += (
-                f"; that is no proof that they are alike: with so few questions, a true difference "
-                f"below {min(smallest, 1.0) * 100:.0f} points may well be missed"
-            )
-        sentences.append(f"{text}.")
+        sentences.append(_cannot_tell(open_, some=bool(found)))
     return sentences
+
+
+def _cannot_tell(pairs: Sequence[Difference], *, some: bool) -> str:
+    """What the tests leave open, and how much they could have missed."""
+    if len(pairs) <= NAMED_AT_MOST:
+        which = listing([f"{shown_name(one.first)} from {shown_name(one.second)}" for one in pairs])
+        text = f"{'They' if some else 'Paired tests on the same questions'} cannot tell {which}"
+    elif some:
+        text = f"They tell none of the other {len(pairs)} pairs apart"
+    else:
+        text = f"Paired tests on the same questions tell none of {len(pairs)} pairs apart"
+    text += " by accuracy"
+    smallest = max((one.smallest_found for one in pairs if one.smallest_found), default=None)
+    if smallest is None:
+        return f"{text}."
+    return (
+        f"{text}. That is no proof that they are alike: a true difference below "
+        f"{min(smallest, 1.0) * 100:.0f} points may well be missed with so few questions."
+    )
 
 
 def _better(one: Difference, words: str) -> str:

@@ -34,7 +34,6 @@
         (!state.disagree || new Set(row.answers.filter(Boolean).map(([found]) => found)).size > 1);
     }
     function sortKey(state) {
-      if (state.sort === "facet") return (row) => folded(row.facets[0]);
       if (state.sort === "question") return (row) => folded(row.question);
       const match = /^s(\d+)$/.exec(state.sort);
       if (match && Number(match[1]) < data.systems.length) {
@@ -71,10 +70,9 @@
     }
     function rowOf(row, state, expanded) {
       const node = element("tr", { role: "row" });
-      const label = element("td", { role: "cell", class: "c-label" },
-        element("span", { class: "tag" }, string(row.facets[0])));
-      for (const value of row.facets.slice(1)) label.append(text("span", "kind", string(value)));
-      const main = element("td", { role: "cell", class: "c-card" },
+      const facets = element("p", { class: "facets" });
+      row.facets.forEach((value, at) => facets.append(text("span", at ? "kind" : "tag", string(value))));
+      const main = element("td", { role: "cell", class: "c-card" }, facets,
         text("p", "q", string(row.question)), text("p", "proof", string(row.truth)));
       const details = element("details", { class: "row", open: expanded ? "" : null },
         element("summary", {}, "What was given, and what each system made of it"));
@@ -90,7 +88,7 @@
         element("a", { href: `#${anchor}?${new URLSearchParams({ id: row.id })}` }, `link to this ${data.noun[0]}`));
       details.append(meta);
       main.append(details);
-      node.append(label, main);
+      node.append(main);
       row.answers.forEach((answer, i) => {
         node.append(element("td", { role: "cell", "data-head": data.systems[i] }, chip(answer)));
       });
@@ -108,8 +106,7 @@
       anchor, prefix: `${anchor}-`, head: `${anchor}-head`, body: `${anchor}-rows`, items: rows,
       noun: data.noun, fields, checks: { disagree: "f-disagree" },
       pinned: "id", byId: (id) => ids.has(id), keep: ["size"], opens: ":scope > tr > td > details.row",
-      columns: () => [["facet", data.facets[0][0]], ["question", "Question and what is true"],
-        ...data.systems.map((name, i) => [`s${i}`, name])],
+      columns: () => [["question", "Question and what is true"], ...data.systems.map((name, i) => [`s${i}`, name])],
       matches, searchText, sortKey, rowOf,
     });
   }

@@ -15,6 +15,13 @@ const tables = (() => {
   }
   const text = (name, className, value) => element(name, { class: className, dir: "auto" }, value);
 
+  // A name that may break after an underscore, where it is too long for its column.
+  function breakable(name) {
+    const node = element("bdi", {});
+    name.split(/(?<=_)/).forEach((part, at) => node.append(...(at ? [element("wbr")] : []), part));
+    return node;
+  }
+
   // A mark is never a colour alone: symbol and words go with it.
   function mark(kind, symbol, said, words) {
     const node = element("span", { class: `o o-${kind}`, title: words });
@@ -99,7 +106,7 @@ const tables = (() => {
         const sorted = state.sort === key ? (state.dir === "desc" ? "descending" : "ascending") : "none";
         const cell = element("th", { role: "columnheader", scope: "col", "aria-sort": sorted, class: className });
         const button = element("button", { type: "button", "data-sort": key, title: "Sort by this column" });
-        button.append(element("bdi", {}, title));
+        button.append(breakable(title));
         cell.append(button);
         row.append(cell);
       }
