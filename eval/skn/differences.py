@@ -16,14 +16,13 @@ from eval.ranking.samples import interval_of
 from eval.skn.measures import MEASURES, Measure
 from eval.skn.measuring import CALIBRATION, QUANTILES, confident, latencies
 from eval.skn.record import Difference, Pair
-from eval.skn.resampling import Samples, standard_errors
+from eval.skn.resampling import Samples, ratios, standard_errors
 from eval.stats.confidences import STATISTICS
 from eval.stats.intervals import (
     BootstrapIntervals,
     Distribution,
     Floats,
     Resampled,
-    ratio_distribution,
     resample_blocks,
     tidy,
 )
@@ -117,7 +116,7 @@ def _difference(
     )
     if not n:
         return one
-    spread = ratio_distribution(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    spread = ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     one = msgspec.structs.replace(one, difference=tidy(float(spread.values[0])))
     one = _with_interval(one, spread.intervals(samples.plan.confidence), 0)
     flipped = sign_flips(first - second, seed=samples.plan.seed)
@@ -140,8 +139,8 @@ def _difference(
 
 def _wholes(samples: Samples, pipeline: str) -> dict[str, Distribution]:
     """The distributions of the metrics that only all samples together have a value of."""
-    ratios = [MEASURES[name] for name in AS_A_WHOLE if name in MEASURES]
-    found = _columns(samples.distribution(ratios, pipeline), [one.name for one in ratios])
+    known = [MEASURES[name] for name in AS_A_WHOLE if name in MEASURES]
+    found = _columns(samples.distribution(known, pipeline), [one.name for one in known])
     replies = confident(samples, pipeline)
     if replies is not None:
         stated = _columns(replies.distribution(samples.draws), STATISTICS)

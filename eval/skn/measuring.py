@@ -15,14 +15,13 @@ from eval.skn.measures import BY_CATEGORY, MEASURES, VALIDITY, Measure
 from eval.skn.observing import Observed
 from eval.skn.quantiles import quantiles
 from eval.skn.record import Outcomes, PipelineReport, Value
-from eval.skn.resampling import Samples, standard_errors
+from eval.skn.resampling import Samples, ratios, standard_errors
 from eval.stats.confidences import ConfidentReplies
 from eval.stats.intervals import (
     BootstrapIntervals,
     Distribution,
     Floats,
     Resampled,
-    ratio_distribution,
     resampled_sums,
     tidy,
 )
@@ -280,7 +279,7 @@ def _retention(samples: Samples, rows: Sequence[Observed]) -> dict[str, Value]:
         for column, kind in enumerate(kinds):
             kept, total = row.kept.get(kind, (0.0, 0.0))
             table[samples.place[row.sample], [column, width + column]] += (kept, total)
-    spread = ratio_distribution(
+    spread = ratios(
         Resampled(table, resampled_sums(table, samples.draws)),
         np.eye(width, 2 * width),
         np.eye(width, 2 * width, k=width),

@@ -28,6 +28,7 @@ from eval.stats.intervals import (
 )
 
 CONFIDENCE = 0.95
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Samples:
         self, measures: Sequence[Measure], pipeline: str, category: str = ""
     ) -> Distribution:
         """The bootstrap distribution of some metrics, one column each."""
-        return ratio_distribution(
+        return ratios(
             self.resampled(pipeline, category),
             np.array([one.numerator for one in measures]),
             np.array([one.denominator for one in measures]),
@@ -143,6 +144,26 @@ class Samples:
         top, bottom = table @ measure.numerator, table @ measure.denominator
         values: Floats = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
         return values
+
+
+def ratios(data: Resampled, numerators: Floats, denominators: Floats) -> Distribution:
+    """``ratio_distribution`` without the rounding errors of sums.
+
+    The mean of a hundred values of .8 is .8 in every resample, but not to the last bit, and what
+    does not vary must be seen not to: an interval of no width claims certainty.
+    """
+    found = ratio_distribution(data, numerators, denominators)
+    return Distribution(
+        found.values,
+        _settled(found.replicates, found.values),
+        _settled(found.jackknife, found.values),
+        found.support,
+    )
+
+
+def _settled(near: Floats, values: Floats) -> Floats:
+    same = np.abs(near - values) <= _ROUNDING * np.maximum(1.0, np.abs(values))
+    return np.where(same, values, near)
 
 
 def standard_errors(spread: Distribution) -> Floats:
