@@ -39,7 +39,8 @@ def choose_judges(named: Sequence[str], answerer: str | None) -> Chosen:
     Args:
         named: as given with ``--judge-model``, which may be repeated or name several with commas
             in between; if it is not given, ``EPOCHE_JUDGE_MODEL`` from the environment or ``.env``.
-        answerer: the model that answers; None means ``EPOCHE_MODEL``.
+        answerer: the model that answers; None means ``EPOCHE_MODEL``, and where that is not set
+            either, that whoever answered is not known here.
 
     Raises:
         SettingError: none is named, one is named twice, or one is the answering model though
@@ -47,14 +48,15 @@ def choose_judges(named: Sequence[str], answerer: str | None) -> Chosen:
         ModelAccessError: a name is none, or its address or key is not set.
     """
     variables = read_variables()
-    answering = find_endpoint(answerer, variables)
+    known = answerer or variables.get("EPOCHE_MODEL")
+    answering = find_endpoint(known, variables) if known else None
     wanted = _names(named) or _names([variables.get(VARIABLE) or ""])
     if not wanted:
         raise SettingError(
             "no model is named as judge, and the one that answers does not judge itself by default",
             where=_FLAG,
             hint=f"Name another as provider/model, or set {VARIABLE}; "
-            f"{_FLAG} {SAME} lets {answering.name} judge its own answers, which is then said.",
+            f"{_FLAG} {SAME} lets the answering model judge itself, which is then said.",
         )
     judges = [_judge(name, answering, variables) for name in wanted]
     for place, judge in enumerate(judges):
@@ -70,9 +72,9 @@ def choose_judges(named: Sequence[str], answerer: str | None) -> Chosen:
     )
 
 
-def _judge(name: str, answering: Endpoint, variables: Variables) -> Endpoint:
+def _judge(name: str, answering: Endpoint | None, variables: Variables) -> Endpoint:
     if name == SAME:
-        return answering
+        return answering or find_endpoint(None, variables)
     judge = find_endpoint(name, variables)
     if _is_same(judge, answering):
         raise SettingError(
@@ -87,6 +89,6 @@ def _names(named: Sequence[str]) -> list[str]:
     return [name for text in named for part in text.split(",") if (name := part.strip())]
 
 
-def _is_same(one: Endpoint, other: Endpoint) -> bool:
+def _is_same(one: Endpoint, other: Endpoint | None) -> bool:
     """Whether two names reach one model on one server, whatever they call the provider."""
-    return (one.base_url, one.model) == (other.base_url, other.model)
+    return other is not None and (one.base_url, one.model) == (other.base_url, other.model)

@@ -27,7 +27,6 @@ def test_nobody_named_is_refused_with_what_to_do() -> None:
     line = caught.value.one_line()
     assert "--judge-model same" in line
     assert VARIABLE in line
-    assert ANSWERER in line
     assert caught.value.exit_code == 19
 
 
@@ -79,6 +78,12 @@ def test_the_answerer_may_come_from_the_environment(monkeypatch: pytest.MonkeyPa
     assert choose_judges([SAME], None).models == (ANSWERER,)
     with pytest.raises(SettingError, match="is the model that answers"):
         choose_judges([ANSWERER], None)
+
+
+def test_judges_of_answers_that_nobody_owns_are_only_named() -> None:
+    assert choose_judges(["vllm/b"], None) == Chosen(("vllm/b",), False)
+    with pytest.raises(ModelAccessError, match="no model is named"):
+        choose_judges([SAME], None)
 
 
 def test_one_judge_twice_is_no_panel() -> None:
