@@ -19,6 +19,7 @@ def run_benchmark(
     *,
     client: ClientOptions | None = None,
     as_published: bool = False,
+    resamples: int = 2000,
     **more: Any,
 ) -> dict[str, Any]:
     """Compares JSON and SKN as what a search's results are extracted into.
@@ -32,6 +33,7 @@ def run_benchmark(
         ablation: compare all pipelines, not only ``json`` and ``skn``.
         client: how models are called; by default with a cache of replies in ``output_dir``.
         as_published: the published benchmark's own prompts and ways (``docs/skn.md``).
+        resamples: bootstrap resamples of the intervals.
         more: the other fields of ``RunOptions``: ``offline``, ``judge_models``, ``search`` …
 
     Returns:
@@ -56,4 +58,4 @@ def run_benchmark(
     options = RunOptions(
         dataset=Path(dataset_path), out=out, client=called, ablation=ablation, **more
     )
-    return write_outputs(run(options))[0]
+    return write_outputs(run(options), resamples=resamples)[0]

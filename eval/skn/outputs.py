@@ -7,6 +7,7 @@ disk before the first takes its place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import msgspec
 from eval.skn.anchoring import ANCHORS, read_anchors
 from eval.skn.judges.agreement import agreement
 from eval.skn.manifest import NAME as MANIFEST
+from eval.skn.manifest import SknManifest, as_stored
 from eval.skn.metrics import Plan, calculate_metrics, efficiency, measure
-from eval.skn.record import SknReport
+from eval.skn.record import Mode, SknReport
 from eval.skn.row import ROWS, read_rows
 from eval.skn.run import Done
 from eval.skn.searching import RECORDED
@@ -57,16 +59,18 @@ def write_outputs(done: Done, *, resamples: int = 2000) -> tuple[dict[str, Any],
     rows = list(read_rows(done.folder / ROWS))
     plan = Plan(resamples=resamples, seed=manifest.seed, same_judge=manifest.same_judge)
     judged = (row.verdicts for row in rows if row.verdicts is not None)
-    report = measure(rows, plan, agreement=agreement(judged, read_anchors(done.folder / ANCHORS)))
+    trust = agreement(judged, read_anchors(done.folder / ANCHORS))
+    mode: Mode = "published" if manifest.mode == "as-published" else "corrected"
+    measured = measure(rows, plan, agreement=trust, mode=mode)
+    report = msgspec.structs.replace(measured, notes=(*_notes(manifest), *measured.notes))
     wide = WideRows(done.samples, done.found, rows, manifest.pipelines)
     details = wide.details()
-    mode = "published" if manifest.mode == "as-published" else "corrected"
     seed_keys = calculate_metrics(details, list(manifest.pipelines), mode=mode)
     spent = efficiency(rows, mode=mode)
     metrics: dict[str, Any] = {
         **{name: {**seed_keys[name], **spent["pipelines"][name]} for name in manifest.pipelines},
         "efficiency": spent["efficiency"],
-        "report": msgspec.to_builtins(report),
+        "report": report,
     }
     json_files = {
         SEARCHES: wide.searches(),
@@ -81,4 +85,25 @@ def write_outputs(done: Done, *, resamples: int = 2000) -> tuple[dict[str, Any],
     }
     contents[done.folder / SUMMARY] = summary(manifest, report, metrics, rows).encode()
     write_files_atomic(contents)
-    return metrics, report
+    return as_stored(metrics), report
+
+
+def _notes(manifest: SknManifest) -> Iterator[str]:
+    """What every reader of the numbers must know of how the run was made."""
+    if manifest.offline:
+        yield (
+            "No model was called: rules extracted, answered and judged. The run measures what "
+            "information a format keeps or drops, and says nothing about how a model fares with it."
+        )
+    if manifest.mode == "as-published":
+        yield (
+            "As published, the formats differ in more than notation: SKN alone has a length cap "
+            "and an order of importance, JSON may infer nothing, goes on pretty-printed and is "
+            "asked for in JSON mode, and the model judges its own answers."
+        )
+    elif manifest.setting.get("constrained"):
+        yield (
+            "The server may have constrained the replies that are JSON to their form "
+            "(--constrained), which it cannot do for SKN: how often each can be read is not "
+            "compared on equal terms."
+        )

@@ -139,7 +139,7 @@ def _block(name: str, report: SknReport, published: Mapping[str, Any]) -> Iterat
 
 
 def _tokens(published: Mapping[str, Any]) -> str:
-    """Of a context: by the published estimate, and what the server counted of the agent's prompt."""
+    """Of a context, by the published estimate; and of the agent's prompt, as counted."""
     estimate = published.get("avg_context_tokens_est", published.get("avg_context_tokens"))
     counted = published.get("avg_agent_prompt_tokens")
     told = "n/a" if estimate is None else f"{estimate:.0f} in the context (characters / 4)"

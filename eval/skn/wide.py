@@ -158,20 +158,17 @@ def _answered(row: SknRow) -> Wide:
 def _judged(row: SknRow) -> Wide:
     return {
         "correct": _correct(row),
-        "hallucination": None if row.verdicts is None else _claims(row.verdicts),
-        "groundedness": None
-        if row.verdicts is None
-        else {
-            "groundedness_score": row.verdicts.groundedness,
-            "unsupported_fraction": row.verdicts.unsupported_fraction,
-        },
+        "hallucination": None if row.verdicts is None else claims_of(row.verdicts),
+        "groundedness": None if row.verdicts is None else grounds_of(row.verdicts),
         "abstained": row.outcome == "ABSTAINED",
         "outcome": row.outcome,
+        "stage": row.stage,
         "error": row.error,
     }
 
 
-def _claims(verdicts: Verdicts) -> Wide:
+def claims_of(verdicts: Verdicts) -> Wide:
+    """What is made up, under the published keys; null is what could not be had."""
     claims = verdicts.hallucination
     share = None
     if claims.fabricated is not None and claims.total_claims:
@@ -182,6 +179,14 @@ def _claims(verdicts: Verdicts) -> Wide:
         "total_claims": claims.total_claims,
         "fabricated_claims": list(claims.fabricated_claims),
         "normalized_hallucination": share,
+    }
+
+
+def grounds_of(verdicts: Verdicts) -> Wide:
+    """How well the answer is grounded, likewise."""
+    return {
+        "groundedness_score": verdicts.groundedness,
+        "unsupported_fraction": verdicts.unsupported_fraction,
     }
 
 

@@ -1,0 +1,103 @@
+"""Samples are read as they are written, and what is none is refused with its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.skn.samples import Reference, Sample, read_samples
+from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
+
+GOOD = {"id": "a", "question": "Why?", "ground_truth": "Because."}
+FULL = {
+    **GOOD,
+    "category": "diagnostic",
+    "answerable": False,
+    "sources": [{"title": "T", "url": "https://example.org"}],
+    "technologies": ["Go"],
+    "notes": "n",
+    "key_facts": ["kept"],
+}
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "samples.json"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_an_array_and_lines_say_the_same(tmp_path: Path) -> None:
+    rows = [FULL, {**GOOD, "id": "b"}]
+    array = read_samples(written(tmp_path, "\n " + json.dumps(rows)))
+    lines = read_samples(written(tmp_path, "\n".join(map(json.dumps, rows)) + "\n"))
+    assert array == lines
+    assert array[0] == Sample(
+        id="a",
+        question="Why?",
+        ground_truth="Because.",
+        category="diagnostic",
+        answerable=False,
+        sources=(Reference(title="T", url="https://example.org"),),
+        technologies=("Go",),
+        notes="n",
+        extra={"key_facts": ["kept"]},
+    )
+    assert (array[1].category, array[1].answerable) == ("unknown", True)
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps([GOOD]).encode())
+    assert [one.id for one in read_samples(path)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([GOOD, {"id": "b", "question": "Why?"}], "sample 2"),
+        ([GOOD, ["b"]], "sample 2"),
+        ([{**GOOD, "question": " \n"}], "question is empty"),
+        ([{**GOOD, "ground_truth": ""}], "ground_truth is empty"),
+        ([{**GOOD, "id": 5}], "sample 1"),
+        ([{**GOOD, "answerable": "yes"}], "answerable"),
+        ([{**GOOD, "question": "w" * 10_001}], "longer than 10,000"),
+        ([], "no samples"),
+    ],
+)
+def test_what_is_no_sample_is_named(tmp_path: Path, rows: list[Any], said: str) -> None:
+    with pytest.raises(RecordError, match=said) as caught:
+        read_samples(written(tmp_path, json.dumps(rows)))
+    assert "samples.json" in caught.value.where
+
+
+@pytest.mark.parametrize("text", ["", "[", "[{]", "{'id': 1}", "[" * 100_000, "nonsense"])
+def test_what_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(RecordError):
+        read_samples(written(tmp_path, text))
+
+
+def test_an_id_that_comes_twice_is_refused_with_both_places(tmp_path: Path) -> None:
+    with pytest.raises(DuplicateIdError, match=r"sample 2.*sample 1"):
+        read_samples(written(tmp_path, json.dumps([GOOD, GOOD])))
+    with pytest.raises(DuplicateIdError, match=r"json:3.*json:1"):
+        read_samples(written(tmp_path, f"{json.dumps(GOOD)}\n\n{json.dumps(GOOD)}\n"))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="sample file"):
+        read_samples(tmp_path / "none.json")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "samples.json"
+    path.write_bytes(data)
+    with pytest.raises(EpocheError):
+        read_samples(path)
