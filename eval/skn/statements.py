@@ -32,7 +32,8 @@ _ABBREVIATIONS = frozenset(
 )
 _CLOSING = "\"'”’)]"
 _OPENING = "\"'“‘(["
-_FRAME = re.compile(r"\s*(?:\[Result \d+\]|Title:.*|URL:.*)")
+_FRAME = re.compile(r"\s*(?:\[Result \d+\]|URL:.*)")
+_TITLE = re.compile(r"\s*Title:(.*)")
 _LEAD = re.compile(r"\s*(?:Content:|[-*•·]|\d{1,3}[.)])\s+")
 _ALONE = re.compile(r"[^\W\d_]\.")
 
@@ -46,7 +47,7 @@ def statements(text: str) -> list[str]:
     """
     found: dict[str, str] = {}
     for line in text[:MAX_CHARS].splitlines():
-        if _FRAME.fullmatch(line):
+        if _FRAME.fullmatch(line) or _TITLE.fullmatch(line):
             continue
         for sentence in _sentences(line):
             if len(found) == MAX_STATEMENTS:
@@ -55,6 +56,21 @@ def statements(text: str) -> list[str]:
             if not sentence.rstrip(_CLOSING).endswith("?") and content_words(sentence):
                 found.setdefault(normalise(sentence), sentence)
     return list(found.values())
+
+
+def titles(text: str) -> list[str]:
+    """The titles of the search results in ``text``; they name what the statements are about."""
+    found = (_TITLE.fullmatch(line) for line in text[:MAX_CHARS].splitlines())
+    return [one_line(title[1]) for title in found if title]
+
+
+def asking(question: str) -> str:
+    """The sentences of a question that ask; all of it if none ends in a question mark.
+
+    What stands before them only sets the scene.
+    """
+    asks = [one for one in _sentences(question) if one.rstrip(_CLOSING).endswith("?")]
+    return " ".join(asks) or one_line(question)
 
 
 def _sentences(line: str) -> Iterator[str]:
@@ -101,8 +117,8 @@ def names_written(text: str) -> list[str]:
     for sentence in _sentences(text):
         run: list[str] = []
         for place, word in enumerate(written_words(sentence)):
-            told = names_in(word if place else word[1:])
-            if told:
+            marked = any(char.isupper() or char.isdigit() for char in word[1:])
+            if names_in(word) and (place or marked or word[0].isdigit()):
                 run.append(word)
             elif run:
                 names.append(" ".join(run))

@@ -1,39 +1,44 @@
 """Answers a question from a context by words: the same rules for whatever form it is written in.
 
-A yes-no question is read by ``eval.reader``: of the statements that mention all its names, the one
-that covers most of it speaks. Any other question is answered by the statement that covers most of
-it, or, where it asks for a cause, by the cause whose effect does. Four rules more, one for each
-kind of metadata, use nothing but what stands in the context:
+A yes-no question of one sentence is read by ``eval.reader``: of the statements that mention all
+its names, the one that covers most of it speaks. Any other is answered by quoting the five
+statements that cover most of it, if together they cover half of its words, weighed by how rare
+these are in the context; a name in the sentences that ask counts even if it stands nowhere. Four
+rules more, one for each kind of metadata, use nothing but what stands in the context:
 
 * *confidence*: a statement is as sure as the context says, 0.9 where it says nothing, and at most
-  0.5 where its own words hedge. A statement of 0.5 or less is certain of nothing, so that no
-  yes-no question is decided by it.
-* *gaps*: a question that names what a gap names is not answered.
-* *causal*: said above.
+  0.5 where its own words hedge. A statement of 0.5 or less decides no yes-no question.
+* *gaps*: a question that asks about what a gap names is not answered.
+* *causal*: a question for a cause is answered first by the cause whose effect covers most of what
+  is asked, if that is half of it.
 * *risk*: ``misdirection`` and ``missing_context`` each halve the confidence where they are high.
 
-The confidence of an answer is how much of the question its statement covers × how sure that is,
-halved as said. Below 0.25 the answer is withheld.
+The confidence of an answer is how much of the question its statements cover × how sure they are on
+average, halved as said. Below 0.25 the answer is withheld.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from eval.reader import DEFAULT_THRESHOLD, Reader, Weights, coverage
 from eval.skn.agent import Response
 from eval.skn.rules.analysis import HEDGED, PLAIN
-from eval.skn.rules.known import Known, Said, read_context
-from eval.skn.statements import is_hedged, names_written
+from eval.skn.rules.known import Known, Link, Said, read_context
+from eval.skn.statements import asking, is_hedged, names_written
 from kg.base.errors import NotationError
 from kg.claims import Gold
 from kg.text.normaliser import content_words, words
+from kg.words.plain_text import one_line
 
 VERSION = 1
 """Of the rules; raised with every change of what they answer."""
 LEAST = 0.25
 """An answer of less confidence is withheld."""
+MOST_QUOTED = 5
+"""Statements that an answer quotes; a model is asked for a few sentences."""
 ABSTENTION = "There is not enough information in the context to answer."
 
 _ASKS_YES_OR_NO = frozenset(
@@ -49,7 +54,7 @@ class Decision(NamedTuple):
     Attributes:
         pred: YES or NO to a yes-no question; YES for any other that is answered; UNKNOWN where
             the answer is withheld.
-        statement: what speaks, in the context's words; empty where nothing does.
+        statement: what speaks, in the context's words; empty where the answer is withheld.
         confidence: 0 to 1; null where the answer is withheld.
         reason: in words.
     """
@@ -73,6 +78,7 @@ class RuleAgent:
             "version": VERSION,
             "threshold": self._reader.threshold,
             "least_confidence": LEAST,
+            "quoted": MOST_QUOTED,
         }
 
     async def reason(self, context: str, question: str) -> Response:
@@ -123,33 +129,56 @@ class RuleAgent:
         if gap := _gap_in(known, question):
             return _withheld(f"a gap: {gap}")
         asked = Counter(content_words(question))
-        names = {word for name in names_written(question) for word in content_words(name)}
-        weights = Weights(said.text for said in known.statements).of(asked, names)
-
-        def covers(text: str) -> float:
-            return coverage(asked, weights, Counter(content_words(text)))
-
-        if not _ASKS_FOR_CAUSE.isdisjoint(asked):
-            link = max(known.links, key=lambda one: covers(one.effect), default=None)
-            if link and covers(link.effect) >= self._reader.threshold:
-                cause = Said(f"{link.cause} -> {link.effect}", link.strength)
-                return _weighed("YES", cause.text, covers(link.effect), _sureness(cause), known)
-        best = max(known.statements, key=lambda said: covers(said.text), default=None)
-        if best is None or covers(best.text) < self._reader.threshold:
-            return _withheld("no statement covers enough of the question")
-        return _weighed("YES", best.text, covers(best.text), _sureness(best), known)
+        # Links are written from statements, so these alone tell how rare a word is.
+        weighing = Weights(said.text for said in known.statements)
+        weights = weighing.of(asked, _names_in(question))
+        best = sorted(known.statements, key=lambda said: -coverage(asked, weights, _held(said)))
+        cause = _cause(known, question, weighing, self._reader.threshold)
+        quoted = (cause + best)[:MOST_QUOTED]
+        together = Counter(word for said in quoted for word in _held(said).elements())
+        covered = coverage(asked, weights, together)
+        if not quoted or covered < self._reader.threshold:
+            return _withheld("no statements cover enough of the question")
+        sure = fmean(_sureness(said) for said in quoted)
+        return _weighed("YES", " ".join(said.text for said in quoted), covered, sure, known)
 
 
 def asks_yes_or_no(question: str) -> bool:
-    """Whether a question begins as yes-no questions do and offers no choice."""
+    """Whether a question is one sentence, begins as yes-no questions do, and offers no choice."""
     asked = words(question)
-    return bool(asked) and asked[0] in _ASKS_YES_OR_NO and "or" not in asked
+    one = asking(question) == one_line(question)
+    return one and bool(asked) and asked[0] in _ASKS_YES_OR_NO and "or" not in asked
+
+
+def _cause(known: Known, question: str, weighing: Weights, least: float) -> list[Said]:
+    """The link whose effect covers most of what is asked, if a cause is asked for."""
+    asked = Counter(content_words(asking(question)))
+    if _ASKS_FOR_CAUSE.isdisjoint(asked):
+        return []
+    weights = weighing.of(asked, _names_in(question))
+
+    def covers(link: Link) -> float:
+        return coverage(asked, weights, Counter(content_words(link.effect)))
+
+    link = max(known.links, key=covers, default=None)
+    if link is None or covers(link) < least:
+        return []
+    return [Said(f"{link.cause} -> {link.effect}", link.strength)]
 
 
 def _gap_in(known: Known, question: str) -> str:
-    """The first gap that names what the question names; empty where none does."""
-    named = {word for name in names_written(question) for word in content_words(name)}
+    """The first gap that names what the question asks about; empty where none does."""
+    named = _names_in(question)
     return next((gap for gap in known.gaps if not named.isdisjoint(content_words(gap))), "")
+
+
+def _names_in(question: str) -> frozenset[str]:
+    names = names_written(asking(question))
+    return frozenset(word for name in names for word in content_words(name))
+
+
+def _held(said: Said) -> Counter[str]:
+    return Counter(content_words(said.text))
 
 
 def _sureness(said: Said) -> float:

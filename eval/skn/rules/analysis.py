@@ -15,7 +15,7 @@ from typing import NamedTuple
 from eval.reader import NEGATIONS, Weights, coverage, is_negated
 from eval.skn.document import Level, Priority
 from eval.skn.rules.causes import Cause, cause_in
-from eval.skn.statements import is_hedged, names_written, statements, subject_matter
+from eval.skn.statements import asking, is_hedged, names_written, statements, subject_matter, titles
 from kg.text.normaliser import content_words
 
 PLAIN, HEDGED, DISPUTED = 0.9, 0.5, 0.3
@@ -59,15 +59,17 @@ class Analysis(NamedTuple):
 
     Attributes:
         statements: the most important first, equally important ones as in the text.
-        gaps: names and numbers that the question asks about and that no statement has.
+        gaps: names and numbers in the sentences that ask, which neither a statement nor the title
+            of a search result has.
         domain: the content word that most statements have; "unknown" where there is none.
         reliability: share of the statements that are neither hedged nor disputed; 0 where there
             are none.
         misdirection: high if what matters to the question is disputed; medium if something else
             is, or if the most important statement negates what the question does not; else low.
             Without a question all statements matter alike: high or low.
-        missing_context: by the share of the question's content words that no statement has: up to
-            a quarter low, up to a half medium, else high. Without a question low.
+        missing_context: by the share of content words in the sentences that ask, which no
+            statement has: up to a quarter low, up to a half medium, else high. Without a question
+            low.
     """
 
     statements: tuple[Statement, ...]
@@ -91,7 +93,7 @@ def analyse(text: str, question: str) -> Analysis:
     sure = sum(not (statement.hedged or statement.disputed) for statement in found)
     return Analysis(
         statements=tuple(found),
-        gaps=_gaps(said, question),
+        gaps=_gaps([*said, *titles(text)], question),
         domain=_domain(said),
         reliability=round(sure / len(found), 2) if found else 0.0,
         misdirection=_misdirection(found, question),
@@ -101,8 +103,7 @@ def analyse(text: str, question: str) -> Analysis:
 
 def _by_question(said: Sequence[str], question: str) -> list[float]:
     asked = Counter(content_words(question))
-    names = {word for name in names_written(question) for word in content_words(name)}
-    weights = Weights(said).of(asked, names)
+    weights = Weights(said).of(asked, ())
     return [round(coverage(asked, weights, Counter(content_words(one))), 6) for one in said]
 
 
@@ -129,7 +130,7 @@ def _disputed(said: Sequence[str]) -> set[int]:
 def _gaps(said: Sequence[str], question: str) -> tuple[str, ...]:
     held = {word for one in said for word in content_words(one)}
     return tuple(
-        name for name in names_written(question) if not held.issuperset(content_words(name))
+        name for name in names_written(asking(question)) if not held.issuperset(content_words(name))
     )
 
 
@@ -150,7 +151,7 @@ def _misdirection(found: Sequence[Statement], question: str) -> Level:
 
 
 def _missing_context(said: Sequence[str], question: str) -> Level:
-    asked = subject_matter(question)
+    asked = subject_matter(asking(question))
     if not asked:
         return "low"
     missing = len(asked - {word for one in said for word in content_words(one)}) / len(asked)

@@ -1,0 +1,445 @@
+"""Extraction and answers by rules: honest, deterministic, and blind to the format."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from eval.skn.agent import Response
+from eval.skn.document import CausalLink, Document, Fact, Risk, Source, without
+from eval.skn.extracting import Extraction
+from eval.skn.forms import read, write
+from eval.skn.notation import serialize
+from eval.skn.pipelines import PIPELINES
+from eval.skn.rules.agent import ABSTENTION, RuleAgent, asks_yes_or_no
+from eval.skn.rules.analysis import DISPUTED, HEDGED, PLAIN, analyse
+from eval.skn.rules.causes import Cause, cause_in
+from eval.skn.rules.extractor import RuleExtractor
+from eval.skn.rules.known import read_context
+from eval.skn.setting import Setting
+from eval.skn.statements import MAX_STATEMENTS, asking, names_written, statements, titles
+from kg.base.errors import NotationError
+from kg.text.normaliser import words
+
+SOURCE = Source("flow", "medium", 1.0)
+
+RESULTS = """\
+[Result 1]
+Title: Why is the cache slow? - Forum
+URL: https://example.org/a?b=1.2
+Content: Autovacuum, e.g. on big tables, falls behind. It needs Node.js v1.2 by default! "Quoted." \
+So it may fail... J. Smith said no; then he left. Is it so? Yes.
+
+[Result 2]
+Title: Redis
+URL: https://example.org/c
+Content: Redis 7 is fast. Redis 7 is FAST!
+"""
+
+
+def extract(name: str, text: str, question: str, **setting: object) -> Extraction:
+    extractor = RuleExtractor(PIPELINES[name], Setting(**setting))  # type: ignore[arg-type]
+    return asyncio.run(extractor.extract(text, question))
+
+
+def reason(context: str, question: str) -> Response:
+    return asyncio.run(RuleAgent().reason(context, question))
+
+
+# --- statements -----------------------------------------------------------------------------
+
+
+def test_statements_are_sentences_without_frames_and_questions() -> None:
+    assert statements(RESULTS) == [
+        "Autovacuum, e.g. on big tables, falls behind.",
+        "It needs Node.js v1.2 by default!",
+        '"Quoted."',
+        "So it may fail...",
+        "J. Smith said no; then he left.",
+        "Yes.",
+        "Redis 7 is fast.",
+    ]
+    assert titles(RESULTS) == ["Why is the cache slow? - Forum", "Redis"]
+
+
+def test_only_so_many_statements_are_given() -> None:
+    assert len(statements("\n".join(f"Number {n} is odd." for n in range(3 * MAX_STATEMENTS)))) == (
+        MAX_STATEMENTS
+    )
+
+
+@given(st.text(alphabet="aB1 .…;?!\"'\n(", max_size=80))
+@settings(deadline=None)
+def test_statements_hold_the_text_in_order_and_nothing_else(text: str) -> None:
+    every = words(text)
+    for statement in statements(text):
+        assert "\n" not in statement
+        assert not statement.endswith("?")
+        run = words(statement)
+        assert any(every[at : at + len(run)] == run for at in range(len(every)))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Why does PostgreSQL 15 slow down?", ["PostgreSQL 15"]),
+        ("PostgreSQL slows down.", ["PostgreSQL"]),
+        ("Caches slow down on the Acme Zephyr.", ["Acme Zephyr"]),
+        ("Is Acme down? Is Acme up?", ["Acme"]),
+        ("12 pods of it", ["12"]),
+        ("why is it so?", []),
+        ("", []),
+    ],
+)
+def test_names_are_words_with_a_capital_or_digit_but_not_for_starting(
+    text: str, names: list[str]
+) -> None:
+    assert names_written(text) == names
+
+
+def test_only_the_sentences_with_a_question_mark_ask() -> None:
+    assert asking("Acme runs Redis. It leaks. Why? And since when?") == "Why? And since when?"
+    assert asking("Tell me about Redis.") == "Tell me about Redis."
+
+
+# --- analysis -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("Long transactions cause table bloat.", Cause("Long transactions", "table bloat")),
+        ("A full disk may lead to a crash.", Cause("A full disk", "a crash")),
+        ("The crash was caused by a full disk.", Cause("a full disk", "The crash")),
+        ("It fails because of the lock.", Cause("the lock", "It fails")),
+        ("Because of the lock, it fails.", Cause("the lock", "it fails")),
+        ("A full disk does not cause a crash.", None),
+        ("It fails because.", None),
+        ("The Main flows into the Rhine.", None),
+        ("Rain leads to " + "very " * 30 + "much water.", None),
+    ],
+)
+def test_causes_are_read_from_plain_words(sentence: str, found: Cause | None) -> None:
+    assert cause_in(sentence) == found
+
+
+def test_hedged_and_disputed_statements_are_less_sure() -> None:
+    found = analyse("The gate is open. The gate is not open. It may rain. Ice is cold.", "")
+    sure = {one.text: one.confidence for one in found.statements}
+    assert sure == {
+        "The gate is open.": DISPUTED,
+        "The gate is not open.": DISPUTED,
+        "It may rain.": HEDGED,
+        "Ice is cold.": PLAIN,
+    }
+    assert found.reliability == 0.25
+    assert found.misdirection == "high"
+
+
+def test_gaps_are_what_the_question_asks_about_and_nothing_names() -> None:
+    text = "[Result 1]\nTitle: Redis\nURL: u\nContent: The cache is fast.\n"
+    asked = "Acme runs Redis. Is the Zephyr cache of Redis 7 fast?"
+    assert analyse(text, asked).gaps == ("Zephyr", "Redis 7")
+    assert analyse(text, "").gaps == ()
+
+
+def test_risk_is_read_from_the_statements() -> None:
+    asked = "Does the Main flow into the Rhine?"
+    assert analyse("The Main flows into the Rhine.", asked).misdirection == "low"
+    assert analyse("The Main does not flow into the Rhine.", asked).misdirection == "medium"
+    both = "The Main flows into the Rhine. The Main does not flow into the Rhine."
+    assert analyse(both, asked).misdirection == "high"
+    apart = "The Main flows into the Rhine. Ice is cold. Ice is never cold."
+    assert analyse(apart, asked).misdirection == "medium"
+    assert analyse("The Main flows into the Rhine.", asked).missing_context == "low"
+    assert analyse("Ice is cold.", asked).missing_context == "high"
+
+
+# --- extraction -----------------------------------------------------------------------------
+
+NAMES = ("Main", "Rhine", "Acme", "Zephyr", "7", "12.5")
+PHRASES = st.lists(
+    st.sampled_from(
+        (
+            *NAMES,
+            "flows into",
+            "is not",
+            "may be",
+            "causes",
+            "because of",
+            "a lake",
+            "the disk",
+            "?",
+        )
+    ),
+    min_size=1,
+    max_size=9,
+).map(lambda parts: " ".join(parts) + ".")
+TEXTS = st.lists(PHRASES, max_size=12).map("\n".join)
+QUESTIONS = st.sampled_from(
+    (
+        "Does the Main flow into the Rhine?",
+        "Why does the disk of Acme fill?",
+        "Acme has a lake. Which lake does the Zephyr 7 flow into?",
+        "What is a lake?",
+        "",
+    )
+)
+
+
+@given(TEXTS, QUESTIONS, st.integers(20, 80), st.sampled_from(sorted(PIPELINES)))
+@settings(deadline=None)
+def test_an_extraction_is_strict_keeps_to_its_budget_and_to_the_text(
+    text: str, question: str, budget: int, name: str
+) -> None:
+    pipeline = PIPELINES[name]
+    extraction = extract(name, text, question, words=budget)
+    assert read(extraction.context, pipeline, strict=True).content == extraction.typed()
+    content = extraction.typed()
+    if isinstance(content, Document):
+        written = [fact.text for fact in content.facts]
+        written += [side for one in content.causal or () for side in (one.cause, one.effect)]
+        written += content.gaps or ()
+        held = {"causal": content.causal, "gaps": content.gaps, "risk": content.risk}
+        assert {key for key, value in held.items() if value is not None} == pipeline.sections
+        gaps: tuple[str, ...] = content.gaps or ()
+    else:
+        assert content is not None
+        written = [claim.statement for claim in content.claims]
+        written += [side for one in content.relationships for side in (one.source, one.target)]
+        written += [entity.name for entity in content.entities]
+        assert all((one.confidence is not None) == pipeline.confidence for one in content.claims)
+        gaps = ()
+    assert sum(len(words(one)) for one in written) <= budget
+    said = " ".join(statements(text))
+    assert all(
+        one in said or one in " ".join(names_written(said)) or one in gaps for one in written
+    )
+    assert all(gap in " ".join(names_written(question)) for gap in gaps)
+
+
+@given(TEXTS, st.sampled_from(sorted(PIPELINES)))
+@settings(deadline=None, max_examples=30)
+def test_a_question_that_is_not_shown_changes_nothing(text: str, name: str) -> None:
+    one = extract(name, text, "Does the Main flow into the Rhine?", show_question=False)
+    assert one == extract(name, text, "What is Acme?", show_question=False)
+
+
+def test_a_statement_that_does_not_fit_makes_room_for_shorter_ones() -> None:
+    text = f"The Main {'very ' * 30}flows into the Rhine.\nThe Main is a river."
+    extraction = extract("skn_min", text, "Does the Main flow into the Rhine?", words=20)
+    content = extraction.typed()
+    assert isinstance(content, Document)
+    assert [fact.text for fact in content.facts] == ["The Main is a river."]
+
+
+def test_flat_json_keeps_whole_statements_causes_and_names() -> None:
+    text = "A full disk causes the crash of Acme Zephyr. It may rain. There are 12 pods."
+    value = msgspec.json.decode(extract("json", text, "").context)
+    assert {one["statement"]: one["category"] for one in value["claims"]} == {
+        "A full disk causes the crash of Acme Zephyr.": "fact",
+        "It may rain.": "opinion",
+        "There are 12 pods.": "statistic",
+    }
+    assert value["relationships"] == [
+        {"source": "A full disk", "relation": "causes", "target": "the crash of Acme Zephyr"}
+    ]
+    assert {entity["name"] for entity in value["entities"]} == {"Acme Zephyr", "12"}
+
+
+def test_the_same_bytes_whatever_the_hash_seed_is() -> None:
+    program = (
+        "import asyncio\n"
+        "from eval.skn.pipelines import PIPELINES\n"
+        "from eval.skn.rules.agent import RuleAgent\n"
+        "from eval.skn.rules.extractor import RuleExtractor\n"
+        "from eval.skn.retention import retained\n"
+        "from eval.skn.setting import Setting\n"
+        f"text, asked = {RESULTS!r}, 'Why may Node.js of Acme Zephyr fail?'\n"
+        "for one in PIPELINES.values():\n"
+        "    made = asyncio.run(RuleExtractor(one, Setting()).extract(text, asked))\n"
+        "    print(made, asyncio.run(RuleAgent().reason(made.context, asked)))\n"
+        "    print(retained(text, made))\n"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(runs) == 1
+    assert b"Autovacuum" in runs.pop()
+
+
+# --- answers --------------------------------------------------------------------------------
+
+
+@given(TEXTS, QUESTIONS, st.sampled_from(sorted(PIPELINES)))
+@settings(deadline=None)
+def test_nothing_is_answered_that_the_context_does_not_hold(
+    text: str, question: str, name: str
+) -> None:
+    context = extract(name, text, question).context
+    response = reason(context, question)
+    assert response.readable
+    if response.abstained:
+        assert (response.answer, response.confidence) == (ABSTENTION, None)
+    else:
+        told = words(response.answer)[1 if asks_yes_or_no(question) else 0 :]
+        assert set(told) <= set(words(context))
+        assert response.confidence is not None
+        assert 0.25 <= response.confidence <= 1
+
+
+UNITS = st.sampled_from((0.0, 0.3, 0.5, 0.9, 1.0))
+LEVELS = st.sampled_from(("low", "medium", "high"))
+DOCUMENTS = st.builds(
+    Document,
+    source=st.just(SOURCE),
+    facts=st.lists(
+        st.builds(Fact, priority=st.sampled_from("!.~"), text=PHRASES, confidence=UNITS), max_size=5
+    ).map(tuple),
+    causal=st.none()
+    | st.lists(
+        st.builds(CausalLink, cause=PHRASES, effect=PHRASES, strength=UNITS), max_size=2
+    ).map(tuple),
+    gaps=st.none() | st.lists(st.sampled_from(NAMES), max_size=2).map(tuple),
+    risk=st.none() | st.builds(Risk, misdirection=LEVELS, missing_context=LEVELS),
+)
+
+
+@given(DOCUMENTS, QUESTIONS)
+@settings(deadline=None)
+def test_the_notation_makes_no_difference(document: Document, question: str) -> None:
+    notations = [write(document, PIPELINES[name]) for name in ("skn", "json_meta")]
+    assert notations[0] != notations[1]
+    assert reason(notations[0], question) == reason(notations[1], question)
+
+
+@given(TEXTS, QUESTIONS, st.sampled_from(("causal", "gaps", "risk")))
+@settings(deadline=None)
+def test_a_section_that_a_format_lacks_has_no_say(text: str, question: str, section: str) -> None:
+    whole = extract("skn", text, question, words=10_000).typed()
+    assert isinstance(whole, Document)
+    lacking = without(whole, section)  # type: ignore[arg-type]
+    made = extract(f"skn_no_{section}", text, question, words=10_000).context
+    assert made == serialize(lacking)
+    assert f"@{section}" not in made
+
+
+PLAINLY = st.lists(
+    st.builds(
+        "The {} {} the {}.".format,
+        st.sampled_from(NAMES),
+        st.sampled_from(("flows into", "does not flow into", "is near")),
+        st.sampled_from(NAMES),
+    ),
+    min_size=1,
+    max_size=4,
+    unique=True,
+)
+
+
+@given(PLAINLY)
+@settings(deadline=None)
+def test_where_there_is_no_metadata_to_keep_all_formats_answer_alike(facts: list[str]) -> None:
+    question = "Does the Main flow into the Rhine?"
+    assume(analyse("\n".join(facts), question).misdirection != "high")
+    preds = set()
+    for name in PIPELINES:
+        known = read_context(extract(name, "\n".join(facts), question).context)
+        preds.add(RuleAgent().decide(known, question).pred)
+    assert len(preds) == 1
+
+
+def document(*facts: Fact, **sections: object) -> str:
+    return serialize(Document(SOURCE, facts, **sections))  # type: ignore[arg-type]
+
+
+FLOWS = Fact("!", "The Main flows into the Rhine.", 0.9)
+ASKED = "Does the Main flow into the Rhine?"
+
+
+def test_yes_no_and_neither() -> None:
+    assert reason(document(FLOWS), ASKED).answer == "Yes. The Main flows into the Rhine."
+    denied = Fact("!", "The Main does not flow into the Rhine.", 0.9)
+    response = reason(document(denied), ASKED)
+    assert (response.answer, response.abstained) == (f"No. {denied.text}", False)
+    assert reason(document(), ASKED).abstained
+
+
+@pytest.mark.parametrize("question", ["Is it A or B?", "It hangs. Is that so?", "Why?", ""])
+def test_not_every_question_is_answered_by_yes_or_no(question: str) -> None:
+    assert not asks_yes_or_no(question)
+    assert asks_yes_or_no(ASKED)
+
+
+def test_confidence_decides_whether_a_statement_is_certain() -> None:
+    assert reason(document(FLOWS), ASKED).confidence == pytest.approx(0.9)
+    assert reason(document(msgspec.structs.replace(FLOWS, confidence=0.5)), ASKED).abstained
+    sure = Fact("!", "The Main may flow into the Rhine.", 1.0)
+    assert reason(document(sure), ASKED).abstained, "its own words say that it is not certain"
+
+
+def test_a_gap_withholds_an_answer_only_to_a_question_about_it() -> None:
+    assert reason(document(FLOWS, gaps=("the length of the Main",)), ASKED).abstained
+    assert not reason(document(FLOWS, gaps=("Acme",)), ASKED).abstained
+
+
+def test_risk_halves_the_confidence_where_it_is_high() -> None:
+    sure = [
+        reason(document(FLOWS, risk=Risk(*levels)), ASKED).confidence
+        for levels in (("low", "low"), ("medium", "medium"), ("high", "low"), ("low", "high"))
+    ]
+    assert sure == pytest.approx([0.9, 0.9, 0.45, 0.45])
+    assert reason(document(FLOWS, risk=Risk("high", "high")), ASKED).abstained, "below 0.25"
+
+
+def test_a_question_for_a_cause_is_answered_by_the_cause_first() -> None:
+    facts = (Fact("!", "The crash of Acme came at night.", 0.9), Fact("!", "A disk was full.", 0.9))
+    link = CausalLink("a full disk", "the crash of Acme", 0.9)
+    question = "Why did the crash of Acme come?"
+    first = "a full disk -> the crash of Acme"
+    assert reason(document(*facts, causal=(link,)), question).answer.startswith(first)
+    assert not reason(document(*facts), question).answer.startswith(first)
+    other = "When did the crash of Acme come?"
+    assert not reason(document(*facts, causal=(link,)), other).answer.startswith(first)
+
+
+def test_an_open_question_quotes_the_best_covering_statements() -> None:
+    facts = [Fact(".", f"Number {number} is odd.", 0.9) for number in (1, 3, 5, 7, 9, 11)]
+    response = reason(document(*facts, FLOWS), "What flows into the Rhine?")
+    assert response.answer.startswith("The Main flows into the Rhine. ")
+    assert response.answer.count(".") == 5
+
+
+def test_a_name_asked_about_that_the_context_lacks_counts_against_it_in_every_format() -> None:
+    question = "What does the Zephyr 7000 of Acme Kestrel flow into?"
+    text = "The Main flows into the Rhine."
+    for name in PIPELINES:
+        assert reason(extract(name, text, question).context, question).abstained
+
+
+@pytest.mark.parametrize(
+    "context", ["", "no notation", "[SKN]", "{", "{}", '{"claims": 1}', '{"facts": []}', "[" * 5000]
+)
+def test_a_context_that_cannot_be_read_is_no_abstention(context: str) -> None:
+    response = reason(context, ASKED)
+    assert (response.readable, response.abstained, response.answer) == (False, None, "")
+    assert response.problem
+    with pytest.raises(NotationError):
+        read_context(context)
+
+
+def test_deep_json_is_refused_and_not_a_crash() -> None:
+    assert not reason('{"claims":' + "[" * 100_000, ASKED).readable
