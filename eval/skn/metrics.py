@@ -93,7 +93,7 @@ def measure_observed(
         signature=(
             f"accuracy|samples:{digest}|n:{len(first)}|repeats:{samples.repeats}|"
             f"pipelines:{len(whole)}|boot:{plan.resamples}|seed:{plan.seed}|"
-            f"conf:{plan.confidence:g}|judge:{'same' if plan.same_judge else 'other'}|v:{version}"
+            f"conf:{plan.confidence:g}|judge:{plan.judge}|v:{version}"
         ),
         mode=mode,
         samples=digest,

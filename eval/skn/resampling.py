@@ -40,12 +40,21 @@ class Plan:
         seed: of their draws, of random signs and of simulated calibrated systems.
         confidence: coverage that intervals aim at.
         same_judge: whether the model that answered also judged, for the record and its notes.
+        by_rules: whether rules judged and no model, for the signature.
     """
 
     resamples: int = RESAMPLES
     seed: int = SEED
     confidence: float = CONFIDENCE
     same_judge: bool = False
+    by_rules: bool = False
+
+    @property
+    def judge(self) -> str:
+        """Who judged, for the signature."""
+        if self.by_rules:
+            return "rules"
+        return "same" if self.same_judge else "other"
 
 
 class Part(Draws):

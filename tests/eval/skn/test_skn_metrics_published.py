@@ -1,0 +1,290 @@
+"""The published definitions, digit for digit: against values by hand and a rival written here."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.skn.metrics import bootstrap_ci, calculate_metrics
+from eval.skn.published_metrics import published_confidence, published_ece, published_keys
+
+KEYS = [
+    *("accuracy", "accuracy_ci", "ece", "avg_confidence", "confidence_when_correct"),
+    *("confidence_when_wrong", "hallucination_rate", "hallucination_severity"),
+    *("normalized_hallucination", "normalized_hallucination_ci", "groundedness"),
+    *("groundedness_ci", "unsupported_fraction", "abstention_precision", "abstention_recall"),
+    "abstention_f1",
+]
+
+PHRASES = (
+    *("insufficient information", "not enough information", "cannot determine"),
+    *("cannot be determined", "unable to determine", "not specified", "not provided"),
+    *("not enough data", "insufficient data", "no information", "cannot answer"),
+    *("impossible to determine", "not available", "lack of information"),
+    *("missing information", "does not contain", "do not contain", "cannot provide"),
+    *("unable to provide", "cannot identify", "unable to identify"),
+    *("no relevant information", "no specific information"),
+    *("not contain any information", "i cannot", "i'm unable", "i am unable"),
+    *("no details about", "no mention of", "does not include", "does not reference"),
+)
+
+
+def rival_interval(values: list[float], resamples: int = 1000, level: float = 0.95) -> list[float]:
+    """Resample after resample by ``choice``, as the published code draws them."""
+    rng = np.random.default_rng(42)
+    known = np.array(values)
+    means = [rng.choice(known, size=len(known), replace=True).mean() for _ in range(resamples)]
+    tail = (1 - level) / 2
+    ends = np.percentile(means, 100 * tail), np.percentile(means, 100 * (1 - tail))
+    return [round(float(x), 4) for x in (known.mean(), *ends, np.std(means))]
+
+
+def rival_ece(sure: list[float], right: list[float]) -> float:
+    """One bin after the other, each reply looked at."""
+    edges = np.linspace(0.0, 1.0, 11)
+    error: float = 0.0
+    for place in range(10):
+        inside = [
+            (c, r)
+            for c, r in zip(sure, right, strict=True)
+            if edges[place] <= c and (c < edges[place + 1] or (place == 9 and c <= edges[10]))
+        ]
+        if inside:
+            gap = np.mean([r for _, r in inside]) - np.mean([c for c, _ in inside])
+            error += float(len(inside) / len(sure) * abs(gap))
+    return error
+
+
+@given(
+    st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60),
+    st.integers(2, 60),
+    st.sampled_from([0.8, 0.95, 0.99]),
+)
+@settings(deadline=None, max_examples=60)
+def test_the_interval_is_the_published_one(
+    values: list[float], resamples: int, level: float
+) -> None:
+    found = bootstrap_ci(values, resamples, level)
+    assert list(found.values()) == rival_interval(values, resamples, level)
+    assert list(found) == ["mean", "ci_low", "ci_high", "std"]
+
+
+def test_a_thousand_resamples_of_many_values_are_drawn_from_one_stream() -> None:
+    rng = random.Random(3)
+    values = [rng.random() for _ in range(9001)]  # several pieces of the stream
+    assert list(bootstrap_ci(values).values()) == rival_interval(values)
+
+
+def test_intervals_by_hand() -> None:
+    assert bootstrap_ci([]) == {"mean": 0.0, "ci_low": 0.0, "ci_high": 0.0, "std": 0.0}
+    assert bootstrap_ci([0.5]) == {"mean": 0.5, "ci_low": 0.5, "ci_high": 0.5, "std": 0.0}
+    certain = bootstrap_ci([1.0] * 42)
+    assert (certain["ci_low"], certain["ci_high"]) == (1.0, 1.0)
+
+
+def test_confidences_of_three_edges_fall_one_bin_low() -> None:
+    sure = np.array([0.7] * 10 + [0.65] * 10)
+    right = np.array([1.0] * 10 + [0.0] * 10)
+    # One bin holds all twenty: |10·(1 - .7) - 10·.65| / 20.
+    assert published_ece(sure, right) == pytest.approx(0.175)
+    for edge in (0.3, 0.6, 0.7):
+        below = np.array([edge, edge - 0.05])
+        assert published_ece(below, np.array([1.0, 0.0])) == pytest.approx(
+            abs(1 - edge - (edge - 0.05)) / 2
+        )
+    for edge in (0.1, 0.2, 0.4, 0.5, 0.8, 0.9):
+        apart = np.array([edge, edge - 0.05])
+        assert published_ece(apart, np.array([1.0, 0.0])) == pytest.approx(
+            (1 - edge + edge - 0.05) / 2
+        )
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([k / 20 for k in range(21)]) | st.floats(0, 1), st.booleans()),
+        min_size=1,
+        max_size=80,
+    )
+)
+@settings(deadline=None, max_examples=100)
+def test_the_calibration_error_is_the_published_one(replies: list[tuple[float, bool]]) -> None:
+    sure, right = [c for c, _ in replies], [float(r) for _, r in replies]
+    assert published_ece(np.array(sure), np.array(right)) == pytest.approx(
+        rival_ece(sure, right), abs=1e-12
+    )
+
+
+def test_confidences_are_read_as_the_published_agent_reads_them() -> None:
+    assert published_confidence(None) == 0.0
+    assert published_confidence("eight") == 0.0
+    assert published_confidence("0.8") == 0.8
+    assert published_confidence(7) == 1.0
+    assert published_confidence(-1) == 0.0
+    assert published_confidence(math.nan) == 1.0
+
+
+def wide(
+    number: int,
+    *,
+    answerable: bool = True,
+    answer: str = "A full disk.",
+    sure: object = 0.9,
+    correct: bool | None = True,
+    detected: bool | None = False,
+    severity: float | None = 0.0,
+    total: int | None = 4,
+    fabricated: int = 0,
+    score: float | None = 1.0,
+    unsupported: float | None = 0.0,
+) -> dict[str, Any]:
+    """One row of the published shape."""
+    return {
+        "id": f"s{number}",
+        "category": "diagnostic",
+        "answerable": answerable,
+        "ground_truth": "A full disk.",
+        "raw_text": "The disk is full.",
+        "skn_answer": answer,
+        "skn_confidence": sure,
+        "skn_correct": correct if answerable else None,
+        "skn_hallucination": {
+            "hallucination_detected": detected,
+            "hallucination_severity": severity,
+            "total_claims": total,
+            "fabricated_claims": [f"claim {k}" for k in range(fabricated)],
+        },
+        "skn_groundedness": {"groundedness_score": score, "unsupported_fraction": unsupported},
+    }
+
+
+def test_every_key_by_hand() -> None:
+    rows = [
+        wide(1, sure=0.9, detected=True, severity=0.5, total=4, fabricated=1, score=0.8),
+        wide(2, sure=0.7, correct=False, total=2, fabricated=1, unsupported=0.5, score=0.5),
+        wide(3, sure=0.8, answer="It is not available."),
+        wide(4, answerable=False, answer="It cannot be determined.", sure=0.1),
+        wide(5, answerable=False, answer="I don't know.", sure=0.2),
+    ]
+    found = calculate_metrics(rows, ["skn"], mode="published")["skn"]
+    assert list(found) == KEYS
+    assert found["accuracy"] == 0.6667
+    # Bins [.6, .7) with the .7 in it, [.8, .9), [.9, 1]: (.7 + .2 + .1) / 3.
+    assert found["ece"] == 0.3333
+    assert found["avg_confidence"] == 0.8
+    assert found["confidence_when_correct"] == 0.85
+    assert found["confidence_when_wrong"] == 0.7
+    assert found["hallucination_rate"] == 0.2
+    assert found["hallucination_severity"] == 0.1
+    assert found["normalized_hallucination"] == 0.15
+    assert found["groundedness"] == 0.86
+    assert found["unsupported_fraction"] == 0.1
+    # "I don't know." is none of the 31 substrings; "not available" is one.
+    assert found["abstention_precision"] == 0.5
+    assert found["abstention_recall"] == 0.5
+    assert found["abstention_f1"] == 0.5
+
+
+def test_what_is_unreadable_counts_as_published() -> None:
+    rows = [
+        wide(1, correct=None, detected=None, severity=None, total=None, score=None),
+        wide(2),
+    ]
+    rows[0]["skn_groundedness"] = None
+    rows[0]["skn_hallucination"] = None
+    found = published_keys(rows, "skn")
+    assert found["accuracy"] == 0.5  # wrong
+    assert found["hallucination_rate"] == 0.0  # favourable
+    assert found["normalized_hallucination"] == 0.0
+    assert found["groundedness"] == 0.5  # unfavourable
+    assert found["unsupported_fraction"] == 0.5
+    ours = calculate_metrics(rows, ["skn"])["skn"]
+    assert ours["accuracy"] == 1.0
+    assert ours["groundedness"] == 1.0
+    assert ours["unsupported_fraction"] == 0.0
+
+
+def test_nothing_gives_zeros_as_published() -> None:
+    found = published_keys([], "skn")
+    numbers = {key: value for key, value in found.items() if not key.endswith("_ci")}
+    assert set(numbers.values()) == {0.0}
+
+
+def rival_keys(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The published numbers, written once more and without any of our modules."""
+    known = [row for row in rows if row["answerable"]]
+    right = [1.0 if row["skn_correct"] else 0.0 for row in known]
+    sure = [row["skn_confidence"] for row in known]
+    shares = [
+        len(row["skn_hallucination"]["fabricated_claims"])
+        / max(row["skn_hallucination"]["total_claims"], 1)
+        for row in rows
+    ]
+    scores = [row["skn_groundedness"]["groundedness_score"] for row in rows]
+    said = [any(phrase in row["skn_answer"].lower() for phrase in PHRASES) for row in rows]
+    hits = sum(s and not row["answerable"] for s, row in zip(said, rows, strict=True))
+    unanswerable = len(rows) - len(known)
+    precision = hits / sum(said) if sum(said) else 0.0
+    recall = hits / unanswerable if unanswerable else 0.0
+    of = precision + recall
+
+    def mean(values: list[float]) -> float:
+        return round(float(np.mean(values)), 4) if values else 0.0
+
+    def interval(values: list[float]) -> dict[str, float]:
+        if not values:
+            return dict.fromkeys(("mean", "ci_low", "ci_high", "std"), 0.0)
+        return dict(zip(("mean", "ci_low", "ci_high", "std"), rival_interval(values), strict=True))
+
+    return {
+        "accuracy": mean(right),
+        "accuracy_ci": interval(right),
+        "ece": round(rival_ece(sure, right), 4) if sure else 0.0,
+        "avg_confidence": mean(sure),
+        "confidence_when_correct": mean([c for c, r in zip(sure, right, strict=True) if r]),
+        "confidence_when_wrong": mean([c for c, r in zip(sure, right, strict=True) if not r]),
+        "hallucination_rate": mean(
+            [float(row["skn_hallucination"]["hallucination_detected"]) for row in rows]
+        ),
+        "hallucination_severity": mean(
+            [row["skn_hallucination"]["hallucination_severity"] for row in rows]
+        ),
+        "normalized_hallucination": mean(shares),
+        "normalized_hallucination_ci": interval(shares),
+        "groundedness": mean(scores),
+        "groundedness_ci": interval(scores),
+        "unsupported_fraction": mean(
+            [row["skn_groundedness"]["unsupported_fraction"] for row in rows]
+        ),
+        "abstention_precision": round(precision, 4),
+        "abstention_recall": round(recall, 4),
+        "abstention_f1": round(2 * precision * recall / of, 4) if of else 0.0,
+    }
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_published_keys_agree_with_a_rival(seed: int) -> None:
+    rng = random.Random(seed)
+    answers = ("A full disk.", "It cannot be determined.", "I don't know.", "Not available then.")
+    rows = [
+        wide(
+            number,
+            answerable=rng.random() < 0.8,
+            answer=rng.choice(answers),
+            sure=rng.choice([0.3, 0.6, 0.65, 0.7, 0.95, 1.0]),
+            correct=rng.random() < 0.7,
+            detected=rng.random() < 0.4,
+            severity=round(rng.random(), 1),
+            total=rng.randint(0, 6),
+            fabricated=rng.randint(0, 3),
+            score=round(rng.random(), 2),
+            unsupported=round(rng.random(), 2),
+        )
+        for number in range(rng.randint(1, 50))
+    ]
+    assert published_keys(rows, "skn") == rival_keys(rows)
