@@ -120,8 +120,10 @@ def _named(values: Mapping[str, Value], *, intervals: bool = False) -> str:
         return listing(parts)
     low, high = percent(min(rest)), percent(max(rest))
     span = low if low == high else f"{low.removesuffix(' %')} to {high}"
-    others = "the other" if len(rest) == 1 else f"the other {len(rest)}" if named else "all"
-    return f"{listing(parts)}; {others} {span}" if parts else f"{others} {span}"
+    if not parts:
+        return f"all at {span}"
+    others = "" if len(rest) == 1 else f" {counted_word(len(rest)).lower()}"
+    return f"{listing(parts)}; the other{others} at {span}"
 
 
 def _differences(pairs: Sequence[Difference]) -> list[str]:

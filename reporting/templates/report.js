@@ -93,7 +93,7 @@
     nodes.push(ul);
     return nodes;
   }
-  function rowOf(card, state, expanded) {
+  function rowsOf(card, state, expanded) {
     const row = element("tr", { role: "row" });
     const label = element("td", { role: "cell", class: "c-label" });
     label.append(element("span", { class: "tag" }, data.labels[card.label]),
@@ -134,7 +134,7 @@
       cell.append(chip(card, i));
       row.append(cell);
     }
-    return row;
+    return [row];
   }
   function columns(state) {
     const own = [["label", "Label and kind"], ["question", "Question and proof"], ["gold", "Gold"]];
@@ -153,6 +153,6 @@
       system: "f-system", outcome: "f-outcome" },
     checks: { disagree: "f-disagree", controls: "f-controls" },
     pinned: "card", byId: (id) => ids.has(id), keep: ["size", "controls"], opens: "details",
-    columns, matches, searchText, sortKey, rowOf,
+    columns, matches, searchText, sortKey, rowsOf,
   });
 })();

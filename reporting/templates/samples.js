@@ -68,7 +68,7 @@
       }
       return nodes;
     }
-    function rowOf(row, state, expanded) {
+    function rowsOf(row, state, expanded) {
       const node = element("tr", { role: "row" });
       const facets = element("p", { class: "facets" });
       row.facets.forEach((value, at) => facets.append(text("span", at ? "kind" : "tag", string(value))));
@@ -77,22 +77,24 @@
       const details = element("details", { class: "row", open: expanded ? "" : null },
         element("summary", {}, "What was given, and what each system made of it"));
       for (const one of row.details) details.append(...detail(one));
+      const answers = element("div", { class: "answers" });
       row.answers.forEach((answer, i) => {
         if (!answer) return;
         const summary = element("summary", {}, element("bdi", {}, data.systems[i]), " ", chip(answer));
         const fold = element("details", { class: "answer" }, summary, text("p", "alone", string(answer[1])));
         for (const one of answer[2]) fold.append(...detail(one));
-        details.append(fold);
+        answers.append(fold);
       });
       const meta = element("p", { class: "meta" }, `${data.noun[0]} `, element("code", {}, row.id), " · ",
         element("a", { href: `#${anchor}?${new URLSearchParams({ id: row.id })}` }, `link to this ${data.noun[0]}`));
-      details.append(meta);
-      main.append(details);
+      details.append(answers, meta);
       node.append(main);
       row.answers.forEach((answer, i) => {
         node.append(element("td", { role: "cell", "data-head": data.systems[i] }, chip(answer)));
       });
-      return node;
+      const columns = String(data.systems.length + 1);
+      const more = element("td", { role: "cell", class: "c-more", colspan: columns }, details);
+      return [node, element("tr", { role: "row", class: "more" }, more)];
     }
 
     const fields = { system: "f-system", mark: "f-mark" };
@@ -105,9 +107,9 @@
     tables.browse({
       anchor, prefix: `${anchor}-`, head: `${anchor}-head`, body: `${anchor}-rows`, items: rows,
       noun: data.noun, fields, checks: { disagree: "f-disagree" },
-      pinned: "id", byId: (id) => ids.has(id), keep: ["size"], opens: ":scope > tr > td > details.row",
+      pinned: "id", byId: (id) => ids.has(id), keep: ["size"], opens: "details.row",
       columns: () => [["question", "Question and what is true"], ...data.systems.map((name, i) => [`s${i}`, name])],
-      matches, searchText, sortKey, rowOf,
+      matches, searchText, sortKey, rowsOf,
     });
   }
 

@@ -54,7 +54,8 @@ const tables = (() => {
   //   keep      state keys that "clear" leaves alone
   //   opens     what "open all" opens, below the body
   //   columns(state) → [[key, title, class]]; matches(item, state); searchText(item)
-  //   sortKey(state) → item → number or string, or null; rowOf(item, state, expanded) → tr
+  //   sortKey(state) → item → number or string, or null
+  //   rowsOf(item, state, expanded) → the tr of an item, and those that belong to it
   function browse(options) {
     const { anchor, prefix, items, noun, fields, checks, pinned, keep } = options;
     const $ = (id) => document.getElementById(prefix + id);
@@ -123,10 +124,10 @@ const tables = (() => {
       state.page = String(page);
       const start = (page - 1) * size;
       const columns = options.columns(state);
-      const rows = found.slice(start, start + size).map((item) => {
-        const row = options.rowOf(item, state, expanded);
-        if (item.id === state[pinned]) row.classList.add("pinned");
-        return row;
+      const rows = found.slice(start, start + size).flatMap((item) => {
+        const drawn = options.rowsOf(item, state, expanded);
+        if (item.id === state[pinned]) for (const row of drawn) row.classList.add("pinned");
+        return drawn;
       });
       if (!rows.length) {
         const cell = element("td", { role: "cell", colspan: String(columns.length), class: "empty" });
