@@ -51,7 +51,12 @@ class Line:
 
     def unit(self) -> float:
         """A number from 0 to 1."""
-        return float(self.take(UNIT, "a number from 0.0 to 1.0"))
+        start = self.at
+        number = self.take(UNIT, what := "a number from 0.0 to 1.0")
+        if self.text[self.at : self.at + 1] in tuple("0123456789.,%eE"):
+            self.at = start
+            self.fail(f"expected {what}")
+        return float(number)
 
     def string(self) -> str:
         """A quotation.
@@ -153,7 +158,10 @@ def fact_line(line: Line) -> Fact:
 def link_line(line: Line) -> CausalLink:
     """``  TERM -> TERM [UNIT]``; the strength is what the last bracket holds."""
     line.expect("  ")
-    cause = line.words(line.text.find(" -> ", line.at), never="->")
+    arrow = line.text.find(" -> ", line.at)
+    if arrow < 0:
+        line.fail("expected a cause, ' -> ' and an effect")
+    cause = line.words(arrow, never="->")
     line.expect(" -> ")
     effect = line.words(line.text.rfind(" ["), never="->")
     return CausalLink(cause, effect, line.score())

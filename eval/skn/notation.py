@@ -48,7 +48,11 @@ def read(text: str, *, strict: bool = True) -> Parsed:
         what = f"longer than {lexical.MAX_CHARACTERS} characters: not read"
         return Parsed(None, (Problem(1, 1, what),), lossless=False)
     exact = read_strictly(text)
-    return exact if strict or exact.document is not None else read_tolerantly(text)
+    if strict or exact.document is not None:
+        return exact
+    tolerant = read_tolerantly(text)
+    # Blank lines too many are all that tolerant reading passes over in silence.
+    return tolerant if tolerant.problems else tolerant._replace(problems=exact.problems)
 
 
 def serialize(document: Document) -> str:

@@ -27,6 +27,10 @@ class Problem(NamedTuple):
         return f"line {self.line}, column {self.column}: {self.what}"
 
 
+class Loss(Problem):
+    """A problem for which something written was dropped or guessed."""
+
+
 class Parsed(NamedTuple):
     """What came of reading a text.
 
@@ -62,7 +66,7 @@ class Findings:
         self.count += 1
         self.lost = self.lost or lost
         if len(self._kept) < MAX_PROBLEMS:
-            self._kept.append(Problem(line, column, what))
+            self._kept.append((Loss if lost else Problem)(line, column, what))
 
     def problems(self) -> tuple[Problem, ...]:
         """The problems in the order of the text, and a last one for those that were not kept."""

@@ -32,7 +32,8 @@ class _Reader:
     """The state between lines: which sections have been seen, and which one takes the items."""
 
     def __init__(self, text: str) -> None:
-        self.lines = [line.removesuffix("\r") for line in text.split("\n")]
+        *ended, last = text.split("\n")
+        self.lines = [*(line.removesuffix("\r") for line in ended), last]
         self.findings = Findings()
         self.draft = Draft()
         self.seen: list[str] = []

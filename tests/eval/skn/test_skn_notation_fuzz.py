@@ -1,0 +1,233 @@
+"""The notation under fire: any document, any text, documents with pieces torn out of them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from skn_documents import NASTY, REDIS, documents, easy_documents, mutated
+
+from eval.skn.document import SECTIONS, Document, without
+from eval.skn.lexical import MAX_CHARACTERS
+from eval.skn.notation import parse, read, serialize
+from eval.skn.parsed import MAX_PROBLEMS, Parsed
+from eval.skn.typed_json import from_json, from_json_text, read_json, to_json
+from kg.base.files import to_json_bytes
+from kg.words.plain_text import json_for_terminal
+
+# The grammar of docs/skn.md once more, as one pattern: a second opinion on what is SKN.
+BAD = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+NL = r"\r?\n"
+HEX = "[0-9a-fA-F]"
+ESCAPE = (
+    rf'\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F]){HEX}{{4}}'
+    rf"|u[dD][89abAB]{HEX}{{2}}\\u[dD][c-fC-F]{HEX}{{2}})"
+)
+STRING = rf'"(?:[^"\\{BAD}]|{ESCAPE})+"'
+UNIT = r"(?:0(?:\.[0-9]{1,400})?|1(?:\.0{1,400})?)"
+LEVEL = "(?:high|medium|low)"
+
+
+def bare(never: str) -> str:
+    """Words without quotes that hold nothing of ``never`` and have no space around them."""
+    return rf'(?![" ])(?:(?!{never})[^{BAD}])+(?<! )'
+
+
+SRC = rf"@src (?:{STRING}|{bare('[|]')}) \| fresh:{LEVEL} \| reliability:{UNIT}{NL}"
+FACTS = rf"@facts{NL}(?:  [!.~] {STRING} \[{UNIT}\]{NL})*"
+TERM = rf"(?:{STRING}|{bare('->')})"
+CAUSAL = rf"@causal{NL}(?:  {TERM} -> {TERM} \[{UNIT}\]{NL})*"
+GAPS = rf"@gaps{NL}(?:  - (?:{STRING}|{bare('$^')}){NL})*"
+RISK = rf"@risk misdirection:{LEVEL} \| missing_context:{LEVEL}{NL}"
+BLANK = f"(?:{NL})*"
+GRAMMAR = re.compile(
+    rf"\[SKN\]{NL}{SRC}{BLANK}{FACTS}{BLANK}(?:{CAUSAL}{BLANK})?(?:{GAPS}{BLANK})?(?:{RISK}{BLANK})?"
+    rf"\[/SKN\](?:{NL})?"
+)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether some quotation or bare text is nothing but spaces, which a pattern cannot tell."""
+    strings = re.findall(r'"(?:[^"\\\n]|\\.)*"', text)
+    return any(not json.loads(string, strict=False).strip() for string in strings)
+
+
+def holds(text: str, parsed: Parsed, *, strict: bool) -> None:
+    """What is true of every reading of every text."""
+    document, problems, lossless, loss = parsed
+    assert (document is None) <= bool(problems)
+    assert lossless <= (document is not None and loss is None)
+    assert strict or lossless == (document is not None and loss is None)
+    assert loss is None or loss in problems or len(problems) > MAX_PROBLEMS
+    assert list(problems) == sorted(problems, key=lambda problem: problem[:2])
+    lines = text.split("\n" if "\n" in text else "\r")
+    for line, column, what in problems:
+        assert 1 <= line <= len(lines)
+        assert 1 <= column <= len(lines[line - 1]) + 1
+        assert what
+    if strict:
+        assert (document is not None) == (not problems) == lossless
+    if document is not None:
+        assert parse(serialize(document)) == document
+        assert from_json(to_json(document)) == document
+
+
+@given(documents)
+@settings(max_examples=100)
+def test_every_document_survives_its_text(document: Document) -> None:
+    text = serialize(document)
+    assert read(text) == (document, (), True, None)
+    assert read(text, strict=False) == read(text)
+    assert serialize(parse(text)) == text
+    assert json_for_terminal(text) == text
+    assert text.encode("utf-8").decode("utf-8").splitlines() == text.split("\n")
+
+
+@given(documents)
+@settings(max_examples=100)
+def test_every_document_survives_typed_json(document: Document) -> None:
+    assert from_json(to_json(document)) == document
+    for raw in (to_json_bytes(document), to_json_bytes(document, indent=2)):
+        assert from_json_text(raw.decode()) == document
+        assert serialize(from_json_text(raw.decode())) == serialize(document)
+    assert from_json(json.loads(json.dumps(to_json(document)))) == document
+
+
+@given(documents, st.lists(st.sampled_from(SECTIONS)))
+@settings(max_examples=50)
+def test_taking_out_sections_leaves_the_others(document: Document, sections: list) -> None:
+    left = without(document, *sections)
+    assert parse(serialize(left)) == left
+    for name in (*SECTIONS, "source", "facts"):
+        kept = None if name in sections else getattr(document, name)
+        assert getattr(left, name) == kept
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(NASTY)).map("".join)), st.booleans())
+@settings(max_examples=100)
+@example("", True)
+@example("[SKN]", False)
+@example("[SKN]\n[/SKN]", False)
+@example("@facts", False)
+@example("[/SKN]", False)
+@example("@facts ! x", False)
+@example("\ud800", False)
+@example("@src\r@facts\r! a [1]", False)
+def test_any_text_is_read_or_refused_in_good_order(text: str, strict: bool) -> None:
+    holds(text, read(text, strict=strict), strict=strict)
+
+
+@given(st.data(), st.one_of(documents, st.just(REDIS)))
+@settings(max_examples=150)
+def test_mutilated_documents(data: st.DataObject, document: Document) -> None:
+    text = data.draw(mutated(serialize(document)))
+    exact = read(text)
+    tolerant = read(text, strict=False)
+    holds(text, exact, strict=True)
+    holds(text, tolerant, strict=False)
+    if exact.document is not None:
+        assert tolerant == exact
+    else:
+        assert tolerant.problems
+    assert (exact.document is not None) == (
+        GRAMMAR.fullmatch(text) is not None and not says_nothing(text)
+    )
+
+
+@given(st.data(), easy_documents)
+@settings(max_examples=150)
+def test_no_word_is_lost_without_being_said(data: st.DataObject, document: Document) -> None:
+    text = data.draw(mutated(serialize(document)))
+    tolerant = read(text, strict=False)
+    assume(tolerant.lossless and tolerant.document is not None)
+    assert tolerant.document is not None
+    kept = str(to_json(tolerant.document)).casefold()
+    inside = re.split(r"\[/?skn\]", text, flags=re.IGNORECASE)
+    block = max(inside, key=lambda part: part.count("@")).casefold()
+    if "[skn]" not in text.casefold():
+        block = block[block.index("@") :]  # prose before it is none of its words
+    structure = (
+        "src fresh reliability facts fact causal gaps risk misdirection missing context "
+        "missing_context skn high medium low"
+    )
+    written = set(re.findall(r"[a-z_]{2,}", re.sub(r"\\u[0-9a-f]{4}", " ", block)))
+    missing = {word for word in written - set(structure.split()) if word not in kept}
+    assert not missing
+
+
+LAYOUTS = (
+    *("reverse", "tabs", "flat", "blank", "crlf", "arrow", "percent", "case", "colon", "bullets"),
+    *("curly", "marker", "prose", "fence", "bom"),
+)
+"""In an order in which each can be applied after those before it."""
+
+
+def laid_out(text: str, how: str) -> str:
+    """``text`` in another layout, as some model has written it."""
+    lines = text.split("\n")
+    match how:
+        case "fence":
+            return f"```skn\n{text}\n```\n"
+        case "prose":
+            return f"Here is the extraction:\n\n{text}\n\nI hope that this helps."
+        case "tabs":
+            return re.sub(r"^  ", "\t", text, flags=re.MULTILINE)
+        case "flat":
+            return re.sub(r"^  ", "", text, flags=re.MULTILINE)
+        case "blank":
+            return "\n\n".join(lines)
+        case "crlf":
+            return "\r\n".join(lines)
+        case "bom":
+            return "\ufeff" + text
+        case "arrow":
+            return text.replace(" -> ", " → ")
+        case "percent":
+            return re.sub(r"\[0\.(\d\d)\]", r"[\1%]", text)
+        case "case":
+            return re.sub(r"fresh:(\w+)", lambda found: f"fresh:{found[1].upper()}", text)
+        case "colon":
+            return re.sub(r"^@(facts|causal|gaps)", r"@\1:", text, flags=re.MULTILINE)
+        case "reverse":
+            first, rest = text.split("\n@facts", 1)
+            body = f"@facts{rest}".removesuffix("\n[/SKN]")
+            sections = re.split(r"\n(?=@)", body)
+            return "\n".join([first, *reversed(sections), "[/SKN]"])
+        case "bullets":
+            return re.sub(r"^  (?=[!.~] )", "  - ", text, flags=re.MULTILINE)
+        case "curly":
+            return re.sub(r'"([^"\n]*)"', r"“\1”", text)
+    return text.replace("[SKN]", "**[SKN]**").replace("[/SKN]", "**[/SKN]**")
+
+
+@given(easy_documents, st.sets(st.sampled_from(LAYOUTS), min_size=1))
+@settings(max_examples=100)
+def test_another_layout_loses_nothing(document: Document, hows: set[str]) -> None:
+    text = serialize(document)
+    for how in LAYOUTS:
+        text = laid_out(text, how) if how in hows else text
+    tolerant = read(text, strict=False)
+    assert tolerant.document == document, text
+    assert tolerant.lossless, tolerant.problems
+    if read(text).document is None:
+        assert tolerant.problems
+
+
+@given(st.one_of(st.text(), st.just(to_json_bytes(REDIS).decode()).flatmap(mutated)))
+@settings(max_examples=100)
+@example("[" * 100_000)
+@example('{"a":' * 100_000)
+@example('{"source":{"domain":"a","fresh":"low","reliability":1e999},"facts":[]}')
+@example('{"source":{"domain":"a","fresh":"low","reliability":NaN},"facts":[]}')
+@example('{"source":{"domain":"\\ud800","fresh":"low","reliability":1},"facts":[]}')
+@example('{"facts":[],"facts":[]}')
+@example("9" * 5000)
+def test_any_text_is_typed_json_or_refused(text: str) -> None:
+    parsed = read_json(text)
+    assert (parsed.document is None) == bool(parsed.problems)
+    assert (parsed.document is None) == (not parsed.lossless)
+    if parsed.document is not None:
+        assert len(text) <= MAX_CHARACTERS
+        assert parse(serialize(parsed.document)) == parsed.document
