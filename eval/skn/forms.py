@@ -104,7 +104,8 @@ def read(text: str, pipeline: Pipeline, *, strict: bool) -> Reading:
 def _read_skn(text: str, pipeline: Pipeline, *, strict: bool) -> Reading:
     parsed = read_notation(text if strict else _without_thought(text), strict=strict)
     if parsed.document is None or not parsed.lossless or (strict and parsed.problems):
-        return Reading(None, _short(parsed.problems[0]))
+        # Fences and prose are problems too, and not what stands against it.
+        return Reading(None, _short(parsed.loss or parsed.problems[0]))
     for section in _unheld(parsed.document, pipeline):
         heading = _HEADINGS[section].search(text)
         at = heading.start() if heading else 0
@@ -193,7 +194,7 @@ def _fault(text: str, at: int, what: str) -> Reading:
 
 
 def _short(problem: Problem) -> Problem:
-    return problem._replace(what=as_plain(problem.what, 300))
+    return Problem(problem.line, problem.column, as_plain(problem.what, 300))
 
 
 _EXAMPLE_FACTS = (

@@ -27,10 +27,6 @@ class Problem(NamedTuple):
         return f"line {self.line}, column {self.column}: {self.what}"
 
 
-class Loss(Problem):
-    """A problem for which something written was dropped or guessed."""
-
-
 class Parsed(NamedTuple):
     """What came of reading a text.
 
@@ -39,18 +35,20 @@ class Parsed(NamedTuple):
         problems: what deviates from the grammar, in the order of the text, at most
             ``MAX_PROBLEMS`` and then one more that says how many there are.
         lossless: there is a document, and nothing written inside the block was dropped or guessed.
+        loss: the first problem for which something was; ``None`` if nothing was.
     """
 
     document: Document | None
     problems: tuple[Problem, ...]
     lossless: bool
+    loss: Problem | None = None
 
 
 class Findings:
     """Collects problems, the first ``MAX_PROBLEMS`` of them, and whether anything was lost."""
 
     def __init__(self) -> None:
-        self.lost = False
+        self.loss: Problem | None = None
         self.count = 0
         self._kept: list[Problem] = []
 
@@ -64,9 +62,11 @@ class Findings:
             lost: whether reading on drops or guesses something.
         """
         self.count += 1
-        self.lost = self.lost or lost
+        problem = Problem(line, column, what)
+        if lost and (self.loss is None or problem[:2] < self.loss[:2]):
+            self.loss = problem
         if len(self._kept) < MAX_PROBLEMS:
-            self._kept.append((Loss if lost else Problem)(line, column, what))
+            self._kept.append(problem)
 
     def problems(self) -> tuple[Problem, ...]:
         """The problems in the order of the text, and a last one for those that were not kept."""

@@ -48,8 +48,8 @@ def read_tolerantly(text: str) -> Parsed:
     document = _Reader(block, findings).document() if block else None
     if document is None and block:
         findings.add(block.pieces[0].number + 1, 1, "no section with anything in it", lost=True)
-    lossless = document is not None and not findings.lost
-    return Parsed(document, findings.problems(), lossless)
+    lossless = document is not None and findings.loss is None
+    return Parsed(document, findings.problems(), lossless, findings.loss)
 
 
 class _Fields(NamedTuple):

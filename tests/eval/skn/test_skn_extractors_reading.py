@@ -284,6 +284,17 @@ def test_neither_notation_is_let_guess(skn: str, typed: str) -> None:
     assert read(text.replace("SCORE", "0.9"), pipeline, strict=True).content is not None
 
 
+def test_the_problem_told_is_the_one_that_stands_against_it() -> None:
+    # Prose and fence around are let pass; what could not be read is on the line that is named.
+    skn = example(PIPELINES["skn"]).replace("[0.7]", "[eight]")
+    typed = example(PIPELINES["json_meta"]).replace("0.7", '"eight"')
+    for name, text in (("skn", skn), ("json_meta", typed)):
+        around = f"Here they are:\n```\n{text}\n```\n"
+        problem = read(around, PIPELINES[name], strict=False).problem
+        assert problem is not None
+        assert "eight" in around.split("\n")[problem.line - 1], name
+
+
 def test_keys_that_could_each_be_the_other_are_not_taken_for_it() -> None:
     for text in ('{"Claims": [], "CLAIMS": []}', '{"claims": [], "Claims": []}'):
         assert read(text, PIPELINES["json"], strict=False).content is None
