@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from eval.skn.record import Mode
+from eval.skn.wide import claims_of, grounds_of
 
 if TYPE_CHECKING:
     from eval.skn.judges.record import Judges, Verdicts
@@ -89,8 +90,6 @@ async def _verdicts(judges: Judges, row: Wide, pipeline: str) -> Verdicts:
 
 
 def _write(row: Wide, pipeline: str, verdicts: Verdicts) -> None:
-    from eval.skn.wide import claims_of, grounds_of
-
     row[f"{pipeline}_correct"] = verdicts.correct
     row[f"{pipeline}_hallucination"] = claims_of(verdicts)
     row[f"{pipeline}_groundedness"] = grounds_of(verdicts)
