@@ -128,6 +128,7 @@ def _spans(lines: list[str]) -> list[_Span]:
     """All blocks; [SKN] opens one where it stands alone or a section follows in its line."""
     spans: list[_Span] = []
     start: int | None = None
+    section = _first_section(lines)
     for number, line in enumerate(lines):
         opening = _OPENING.match(line)
         if opening and (opening.end() == len(line) or line.startswith("@", opening.end())):
@@ -135,21 +136,21 @@ def _spans(lines: list[str]) -> list[_Span]:
                 spans.append(_Span(start, number - 1, closed=False))
             start = number
         if "/" in line and _CLOSING.search(line):
-            if start is None and not spans:
-                start = _first_section(lines, number)
+            if start is None and not spans and section is not None and section <= number:
+                start = section
             if start is not None:
                 spans.append(_Span(start, number, closed=True))
             start = None
     if start is None and not spans:
-        start = _first_section(lines, len(lines))
+        start = section
     if start is not None:
         spans.append(_unmarked_end(lines, start))
     return spans
 
 
-def _first_section(lines: list[str], end: int) -> int | None:
-    for number in range(end):
-        heading = heading_of(lines[number]) if "@" in lines[number] else None
+def _first_section(lines: list[str]) -> int | None:
+    for number, line in enumerate(lines):
+        heading = heading_of(line) if "@" in line else None
         if heading and heading.section:
             return number
     return None

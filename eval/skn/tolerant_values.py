@@ -136,12 +136,23 @@ def words_of(text: str) -> Words:
     closing = _QUOTES.get(text[:1], "")
     if closing and len(text) > 1 and text[-1] in closing:
         inner = text[1:-1]
+        if not _wraps(text[0] + closing, inner):
+            return Words(text)
         if text[0] != '"' or "\\" not in inner:
             return Words(inner)
         return Words(_unescaped(inner), "a backslash beside quotes that are not escaped: a guess")
     if text.startswith('"') and text.count('"') == 1:
         return Words(text[1:], "a quotation that does not end")
     return Words(text)
+
+
+def _wraps(quotes: str, inner: str) -> bool:
+    """Whether quotation marks belong together, as in ``"say "x" now"`` but not ``"x" and "y"``.
+
+    They do if none between them is written as one that closes: right behind a word.
+    """
+    first = next((at for at, sign in enumerate(inner) if sign in quotes), 0)
+    return first == 0 or inner[first - 1].isspace() or inner[first - 1] == "\\"
 
 
 def _unescaped(text: str) -> str:
