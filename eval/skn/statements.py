@@ -32,8 +32,9 @@ _ABBREVIATIONS = frozenset(
 )
 _CLOSING = "\"'”’)]"
 _OPENING = "\"'“‘(["
-_FRAME = re.compile(r"\s*(?:\[Result \d+\]|URL:.*)")
-_TITLE = re.compile(r"\s*Title:(.*)")
+_RESULT = re.compile(r"^\[Result \d+\]$", re.MULTILINE)
+_FRAME = re.compile(r"\[Result \d+\]|Title:.*|URL:.*")
+_TITLE = re.compile(r"Title:(.*)")
 _LEAD = re.compile(r"\s*(?:Content:|[-*•·]|\d{1,3}[.)])\s+")
 _ALONE = re.compile(r"[^\W\d_]\.")
 
@@ -46,8 +47,10 @@ def statements(text: str) -> list[str]:
     ``MAX_CHARS`` characters are read and at most ``MAX_STATEMENTS`` given.
     """
     found: dict[str, str] = {}
-    for line in text[:MAX_CHARS].splitlines():
-        if _FRAME.fullmatch(line) or _TITLE.fullmatch(line):
+    text = text[:MAX_CHARS]
+    framed = _RESULT.search(text) is not None
+    for line in text.splitlines():
+        if framed and _FRAME.fullmatch(line):
             continue
         for sentence in _sentences(line):
             if len(found) == MAX_STATEMENTS:
@@ -60,7 +63,10 @@ def statements(text: str) -> list[str]:
 
 def titles(text: str) -> list[str]:
     """The titles of the search results in ``text``; they name what the statements are about."""
-    found = (_TITLE.fullmatch(line) for line in text[:MAX_CHARS].splitlines())
+    text = text[:MAX_CHARS]
+    if not _RESULT.search(text):
+        return []
+    found = map(_TITLE.fullmatch, text.splitlines())
     return [one_line(title[1]) for title in found if title]
 
 

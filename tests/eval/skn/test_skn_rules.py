@@ -69,6 +69,12 @@ def test_statements_are_sentences_without_frames_and_questions() -> None:
     assert titles(RESULTS) == ["Why is the cache slow? - Forum", "Redis"]
 
 
+def test_a_text_that_is_no_search_result_has_no_frame() -> None:
+    text = "Title: the king of Acme.\nURL: an address."
+    assert statements(text) == text.splitlines()
+    assert titles(text) == []
+
+
 def test_only_so_many_statements_are_given() -> None:
     assert len(statements("\n".join(f"Number {n} is odd." for n in range(3 * MAX_STATEMENTS)))) == (
         MAX_STATEMENTS
