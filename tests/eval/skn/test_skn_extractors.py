@@ -92,6 +92,21 @@ def test_every_format_has_the_same_course(
         assert msgspec.json.decode(msgspec.json.encode(found), type=Extraction) == found
 
 
+@pytest.mark.parametrize("name", PIPELINES)
+def test_however_spacious_a_reply_is_it_goes_on_compact(
+    name: str, scripted_server: ScriptedServer, open_scripted: Open
+) -> None:
+    compact = example(PIPELINES[name])
+    if name.startswith("json"):
+        spacious = json.dumps(json.loads(compact), indent=4)
+    else:
+        spacious = compact.replace("\n@", "\n\n@").replace("\n[/", "\n\n[/") + "\n"
+    assert len(spacious) > len(compact)
+    scripted_server.behave(says(spacious))
+    found = extract(open_scripted, name)
+    assert (found.context, found.validity) == (compact, "strict")
+
+
 @pytest.mark.parametrize("name", ["json", "skn"])
 def test_the_further_turn_quotes_reply_and_place(
     name: str, scripted_server: ScriptedServer, open_scripted: Open
