@@ -17,7 +17,7 @@ from stage_calls import Done, call, command, epoche, error_line, snapshot, starv
 
 from eval.skn.benchmark import run_benchmark
 from eval.skn.pipelines import ABLATION_PIPELINES, FAIR_ABLATION_PIPELINES
-from eval.skn.run import RunOptions
+from eval.skn.run_options import RunOptions
 
 SIX = (
     "search_results.json",
