@@ -100,7 +100,7 @@ def test_however_spacious_a_reply_is_it_goes_on_compact(
     if name.startswith("json"):
         spacious = json.dumps(json.loads(compact), indent=4)
     else:
-        spacious = compact.replace("\n@", "\n\n@").replace("\n[/", "\n\n[/") + "\n"
+        spacious = compact.replace("\n@f", "\n\n@f").replace("\n[/", "\n\n[/") + "\n"
     assert len(spacious) > len(compact)
     scripted_server.behave(says(spacious))
     found = extract(open_scripted, name)
