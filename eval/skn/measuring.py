@@ -27,6 +27,7 @@ from eval.stats.intervals import (
 )
 from kg.base.proportions import wilson
 
+_NO_BOUNDS = "ece_equal_mass"
 CALIBRATION = ("ece", "ece_equal_mass", "brier")
 QUANTILES = ("latency_p50_s", "latency_p95_s")
 
@@ -167,12 +168,12 @@ def _calibrated(
     missing = round(totals["unsettled"] + totals["failed_answerable"])
     if calibration is None:
         why = "no judged answer states a confidence"
-        bounds = (1.0, 0.0) if missing else (None, None)
+        bounded = missing > 0
         return {
             name: Value(
                 value=None,
-                worst=bounds[0],
-                best=bounds[1],
+                worst=1.0 if bounded and name != _NO_BOUNDS else None,
+                best=0.0 if bounded and name != _NO_BOUNDS else None,
                 higher_is_better=False,
                 missing=missing,
                 why=why,
@@ -183,29 +184,31 @@ def _calibrated(
         *(calibration.ece, calibration.ece_equal_mass, calibration.brier),
     )
     return {
-        name: _bounded(one, calibration.n, missing, mean=name == "brier")
+        name: _bounded(name, one, calibration.n, missing)
         for name, one in zip(CALIBRATION, found, strict=True)
     }
 
 
-def _bounded(found: MetricValue, n: int, missing: int, *, mean: bool) -> Value:
+def _bounded(name: str, found: MetricValue, n: int, missing: int) -> Value:
     """A calibration number with bounds over rows of unknown confidence and correctness.
 
     Each such row adds a gap of at most 1 to the sum that a calibration error divides by n, or
     takes one away (triangle inequality; the bounds hold, but need not be attained). The Brier
-    score is a mean, to which it adds between 0 and 1.
+    score is a mean, to which it adds between 0 and 1. Bins of equal mass are made of the replies
+    themselves and would be others with more of them, so that error has no bounds.
     """
     value = found.value or 0.0
     whole = n + missing
-    least = value * n if mean else max(0.0, value * n - missing)
+    least = value * n if name == "brier" else max(0.0, value * n - missing)
+    bounded = name != _NO_BOUNDS
     return Value(
         value=found.value,
         low=found.low,
         high=found.high,
         method=found.method,
         n=n,
-        worst=tidy((value * n + missing) / whole),
-        best=tidy(least / whole),
+        worst=tidy((value * n + missing) / whole) if bounded else None,
+        best=tidy(least / whole) if bounded else None,
         higher_is_better=False,
         missing=missing,
     )

@@ -20,7 +20,7 @@ from eval.skn.published_metrics import bootstrap_ci, published_keys
 from eval.skn.record import Mode, SknReport
 from eval.skn.resampling import Plan, Samples
 from eval.skn.seed_keys import seed_keys
-from eval.skn.wide_reading import observed_wide
+from eval.skn.wide_reading import observed_wide, require_ids
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import sha256_bytes
 from kg.base.provenance import package_version
@@ -145,6 +145,8 @@ def calculate_metrics(
         EpocheError: an answer lacks a verdict and no judge can be had.
     """
     names = list(pipelines or DEFAULT_PIPELINES)
+    if mode == "corrected":
+        require_ids(results)
     judge_rows(results, names, model, mode)
     if mode == "published":
         return {name: published_keys(results, name) for name in names}

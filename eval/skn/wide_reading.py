@@ -23,7 +23,14 @@ _FAILED = "error"
 
 
 def observed_wide(results: Sequence[Wide], pipelines: Sequence[str]) -> Iterator[Observed]:
-    """What wide rows say of some pipelines.
+    """What wide rows say of some pipelines."""
+    for row in results:
+        for pipeline in pipelines:
+            yield _observed(row, pipeline)
+
+
+def require_ids(results: Sequence[Wide]) -> None:
+    """Sees to it that every row can be told from the others.
 
     Raises:
         RecordError: a row is no object or has no id.
@@ -33,8 +40,6 @@ def observed_wide(results: Sequence[Wide], pipelines: Sequence[str]) -> Iterator
             raise RecordError(
                 "a row without an id", where=f"row {number}", hint="Each sample needs one."
             )
-        for pipeline in pipelines:
-            yield _observed(row, pipeline)
 
 
 def _observed(row: Wide, pipeline: str) -> Observed:
