@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cards.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
-from eval.manifest import read_manifest
+from eval.manifest import RunManifest, read_manifest
 from eval.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.metrics.reading import ResultReader, row_decoder
 from eval.metrics.record import Source
@@ -24,6 +24,7 @@ from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, LABELS
+from kg.words.plain_text import listing, plain
 
 
 @dataclass(frozen=True)
@@ -261,7 +262,7 @@ def _renames(files: Sequence[Path]) -> dict[Path, str]:
 def _with_manifests(
     sources: Sequence[Source], files: Sequence[Path], renames: dict[Path, str]
 ) -> tuple[list[Source], list[str], list[str]]:
-    """Sources with the manifests beside them, declared oracles, and notes on unfinished runs."""
+    """Sources with the manifests beside them, declared oracles, and notes on the runs."""
     out: list[Source] = []
     oracles: list[str] = []
     notes: list[str] = []
@@ -278,7 +279,21 @@ def _with_manifests(
             f"{name} is a declared oracle: it was handed the claims, not only the cards."
             for name in exempt
         ]
+        notes += _measured(manifest, suffix)
         if manifest.status != "complete":
             notes.append(f"The run of {', '.join(source.systems)} is not complete.")
         out.append(msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest)))
     return out, oracles, notes
+
+
+def _measured(manifest: RunManifest, suffix: str) -> list[str]:
+    """What systems declare that their answers measure, and nothing more: ``measures`` of params."""
+    alone = len(manifest.systems) == 1
+    every = {manifest.systems[0]: manifest.params} if alone else manifest.params
+    declared: dict[str, list[str]] = {}
+    for name in manifest.systems:
+        params = every.get(name)
+        told = params.get("measures") if isinstance(params, dict) else None
+        if isinstance(told, str):
+            declared.setdefault(plain(told), []).append(name + suffix)
+    return [f"{listing(names)} measure {told}." for told, names in declared.items()]

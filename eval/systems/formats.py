@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from eval.skn.rules.agent import RuleAgent
     from eval.skn.rules.extractor import RuleExtractor
 
+MEASURES = "what a format keeps or drops of a card, by rules, and not how a model fares with it"
+"""What answers by rules say; every table made of them repeats it."""
+
 
 class FormatByRules:
     """Answers from an extraction by rules.
@@ -43,8 +46,12 @@ class FormatByRules:
         self._agent = agent
 
     def params(self) -> dict[str, Any]:
-        """The rules of both, with the format and the budget."""
-        return {"extractor": self._extractor.params(), "agent": self._agent.params()}
+        """The rules of both, with the format and the budget, and what comes of them."""
+        return {
+            "measures": MEASURES,
+            "extractor": self._extractor.params(),
+            "agent": self._agent.params(),
+        }
 
     async def answer(self, card: CardView) -> Answer:
         """YES, NO or UNKNOWN by what the format kept of the card."""

@@ -197,6 +197,41 @@ def test_manifests_declare_oracles_and_unfinished_runs(write: Write) -> None:
     assert seen.sources[0].manifest["system"] == "kg"
 
 
+@pytest.mark.parametrize(
+    ("systems", "params", "note"),
+    [
+        (("one",), {"measures": "little"}, "one measure little."),
+        (
+            ("one", "two", "three"),
+            {"one": {"measures": "little"}, "two": {"k": 1}, "three": {"measures": "little"}},
+            "one and three measure little.",
+        ),
+        (("one",), {"measures": ["little"]}, None),
+        (("one", "two"), {"one": "little"}, None),
+    ],
+)
+def test_what_systems_declare_to_measure_is_a_note(
+    write: Write, systems: tuple[str, ...], params: dict[str, Any], note: str | None
+) -> None:
+    path = write([row(0, system=name) for name in systems], "some.jsonl")
+    manifest = RunManifest(
+        results="some.jsonl",
+        cards_file="cards.jsonl",
+        cards_sha256="0" * 64,
+        cards_file_sha256="1" * 64,
+        card_count=1,
+        system="some",
+        systems=systems,
+        params=params,
+        seed=1,
+        started="2026-01-01T00:00:00+00:00",
+        status="complete",
+    )
+    write_manifest(manifest_path(path), manifest)
+    found = [said for said in read_observations([path]).notes if "measure" in said]
+    assert found == ([] if note is None else [note])
+
+
 def test_faithfulness_is_no_headline(write: Write) -> None:
     rows = [row(0), row(1, kind="withheld", label="U"), row(2, kind="counterfactual", label="E")]
     assert read_observations([write(rows)]).headline.tolist() == [True, False, False]
