@@ -15,7 +15,7 @@ from eval.card_plan import CardPlan, counts_of
 from eval.described import combined
 from eval.manifest import RunManifest, find_cards, read_manifest, write_manifest
 from eval.result import Usage
-from eval.resuming import SAME_IN_A_RUN
+from eval.resuming import SAME_IN_A_RUN, differing
 from eval.running.journal import RowIndex
 from eval.running.places import Places, Shard
 from eval.running.totals import Meter
@@ -102,7 +102,8 @@ def _of_one_run(manifests: Sequence[tuple[Path, RunManifest]]) -> list[Path]:
             one, other = getattr(first, field), getattr(manifest, field)
             if one != other:
                 raise CardSetMismatchError(
-                    f"{path} has {field} {other!r}, {first_path} has {one!r}",
+                    f"{path} and {first_path} differ in "
+                    f"{differing(field, other, one, apart='there')}",
                     where=str(path),
                     hint="Only shards of one run can be merged.",
                 )

@@ -56,13 +56,20 @@ def continued(new: RunManifest, beside: Path, out: Path) -> RunManifest:
     )
 
 
-def differing(field: str, was: object, is_now: object) -> str:
-    """What of a field of two manifests differs, in words: of a table, its differing keys alone."""
-    if isinstance(was, dict) and isinstance(is_now, dict):
-        keys = [key for key in {**was, **is_now} if was.get(key) != is_now.get(key)]
-        pairs = (f"{key} {was.get(key)!r}, now {is_now.get(key)!r}" for key in keys)
+def differing(field: str, one: object, other: object, *, apart: str = "now") -> str:
+    """What of a field of two manifests differs, in words: of a table, its differing keys alone.
+
+    Args:
+        field: its name.
+        one: what the first manifest says.
+        other: what the second says.
+        apart: what tells the second from the first: it is that of ``now``, or of ``there``.
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+        pairs = (f"{key} {one.get(key)!r}, {apart} {other.get(key)!r}" for key in keys)
         return f"{field}: {'; '.join(pairs)}"
-    return f"{field}: {was!r}, now {is_now!r}"
+    return f"{field}: {one!r}, {apart} {other!r}"
 
 
 def set_stale_aside(new: RunManifest, beside: Path, out: Path) -> None:

@@ -49,7 +49,7 @@ def read_variables(folder: Path | None = None) -> Variables:
         SettingError: the file is too long, cannot be read or is not UTF-8 text.
     """
     path = (folder or Path.cwd()) / ".env"
-    if not path.is_file():
+    if not path.exists():
         return Variables(os.environ, {})
     from dotenv import dotenv_values
 

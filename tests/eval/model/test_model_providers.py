@@ -142,6 +142,12 @@ def test_a_dotenv_that_is_another_file_is_refused(tmp_path: Path, content: bytes
         read_variables()
 
 
+def test_a_dotenv_that_is_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
+    with pytest.raises(SettingError, match="cannot be read: Is a directory"):
+        read_variables()
+
+
 def test_a_folders_dotenv_cannot_send_the_users_key_elsewhere() -> None:
     mine = {"OPENAI_API_KEY": "sk-mine-123456"}
     theirs = {"OPENAI_BASE_URL": "https://collector.example/v1"}

@@ -104,13 +104,16 @@ def test_only_shards_of_one_run(shards: list[Path], card_file: CardFile, tmp_pat
     out, cards = tmp_path / "m.jsonl", tmp_path / "cards.jsonl"
     assert "are both shard 1/3" in refused([*shards, shards[0]], out, CardSetMismatchError)
     other = shard_of(cards, tmp_path / "o.jsonl", 3, system=Echo(top_k=2))
-    assert "has params" in refused([*shards[:2], other], out, CardSetMismatchError)
+    said = refused([*shards[:2], other], out, CardSetMismatchError)
+    assert "differ in params: top_k 2, there None" in said
     other = shard_of(cards, tmp_path / "o.jsonl", 3, count=4)
     assert "is shard 3/4" in refused([*shards[:2], other], out, CardSetMismatchError)
     other = shard_of(cards, tmp_path / "o.jsonl", 3, limit=8)
-    assert "has limit 8" in refused([*shards[:2], other], out, CardSetMismatchError)
+    assert "differ in limit: 8, there None" in refused(
+        [*shards[:2], other], out, CardSetMismatchError
+    )
     other = shard_of(card_file(11, "more.jsonl"), tmp_path / "o.jsonl", 3)
-    assert "has cards_sha256" in refused([*shards[:2], other], out, CardSetMismatchError)
+    assert "differ in cards_sha256" in refused([*shards[:2], other], out, CardSetMismatchError)
 
 
 def test_rows_that_do_not_belong_are_named(shards: list[Path], tmp_path: Path) -> None:
