@@ -86,3 +86,10 @@ def test_a_run_that_says_nothing_of_what_falls_under_what(shop: Path) -> None:
     assert epoche("kg", "build", "doc.md", "--out", "runs/flat", "--no-sections").code == 0
     export = ("kg", "export", "--run", "runs/flat", "--ttl", "new.ttl")
     fails(shop, 35, *export, said="no section tree")
+
+
+def test_texts_that_are_no_skn(shop: Path) -> None:
+    write("torn.skn", '[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n  ! "torn')
+    fails(shop, 36, "skn", "parse", "torn.skn", said=r"does not end.*\(torn\.skn:4:5\)")
+    fails(shop, 36, "skn", "format", "--in-place", "torn.skn", said=r"torn\.skn:4:")
+    fails(shop, 36, "skn", "validate", "torn.skn", said="1 of 1 files are not valid")

@@ -30,8 +30,9 @@ def parse(text: str, *, strict: bool = True) -> Document:
     parsed = read(text, strict=strict)
     if parsed.document is not None:
         return parsed.document
-    first, *others = parsed.problems
-    more = f" (and {len(others)} more)" if others else ""
+    first = parsed.loss or parsed.problems[0]
+    others = len(parsed.problems) - 1
+    more = f" (and {others} more)" if others else ""
     raise NotationError(
         f"not SKN: {first.what}{more}",
         where=f"line {first.line}, column {first.column}",

@@ -38,12 +38,13 @@ class Understood(NamedTuple):
         """The document.
 
         Raises:
-            NotationError: there is none, naming file, line and column of the first problem.
+            NotationError: there is none; it names file, line and column of the first loss or problem.
         """
         if self.parsed.document is not None:
             return self.parsed.document
-        first, *others = self.parsed.problems
-        more = f" (and {len(others)} more)" if others else ""
+        first = self.parsed.loss or self.parsed.problems[0]
+        others = len(self.parsed.problems) - 1
+        more = f" (and {others} more)" if others else ""
         raise NotationError(
             f"{first.what}{more}",
             where=f"{self.name}:{first.line}:{first.column}",
@@ -59,11 +60,16 @@ def understand(file: str, reading: ReadingName) -> Understood:
         reading: how far SKN may be from its grammar.
 
     Raises:
-        MissingFileError: no such file.
-        NotationError: it is no text in UTF-8, or larger than any document.
+        MissingFileError: no such file, or no standard input.
     """
     name = "<stdin>" if file == STANDARD_INPUT else file
-    text = _decoded(_bytes_of(file), name)
+    data = _bytes_of(file)
+    if len(data) > _MAX_BYTES:
+        return _unread(name, Problem(1, 1, f"larger than {_MAX_BYTES} bytes: not read"))
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return _unread(name, _first_bad_byte(data, error.start))
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         return Understood(name, text, NotationName.json, read_json(text))
     parsed = read(text, strict=reading is ReadingName.strict)
@@ -82,32 +88,21 @@ def written(document: Document, notation: NotationName) -> str:
 def _bytes_of(file: str) -> bytes:
     """At most one byte more than the largest file has, so that no file fills the memory."""
     if file == STANDARD_INPUT:
-        try:
-            return sys.stdin.buffer.read(_MAX_BYTES + 1)
-        except OSError as error:
-            raise MissingFileError(
-                f"it cannot be read: {error.strerror}", where="<stdin>", hint="Name a file."
-            ) from error
+        if sys.stdin is None:
+            raise MissingFileError("there is none", where="standard input", hint="Name a file.")
+        return sys.stdin.buffer.read(_MAX_BYTES + 1)
     with require_file(Path(file), "document").open("rb") as handle:
         return handle.read(_MAX_BYTES + 1)
 
 
-def _decoded(data: bytes, name: str) -> str:
-    if len(data) > _MAX_BYTES:
-        raise NotationError(
-            f"larger than {_MAX_BYTES} bytes: not read",
-            where=name,
-            hint="No document is; check that it is the file you meant.",
-        )
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
-        raise NotationError(
-            "not UTF-8", where=f"{name}:{line}:{column}", hint="Save the file as UTF-8."
-        ) from error
+def _unread(name: str, problem: Problem) -> Understood:
+    return Understood(name, "", NotationName.skn, Parsed(None, (problem,), lossless=False))
+
+
+def _first_bad_byte(data: bytes, start: int) -> Problem:
+    before = data[:start]
+    column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
+    return Problem(before.count(b"\n") + 1, column, "not UTF-8")
 
 
 def lines_of(understood: Understood) -> list[str]:

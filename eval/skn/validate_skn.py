@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eval.skn.notation_options import NotationFiles, ReadingName, ReadingOption
-from kg.base.console import run_script, say, say_json
+from kg.base.console import run_script, say, say_json, warn
 
 
 def main(
@@ -20,7 +20,7 @@ def main(
     """Lists what is wrong with the files, as FILE:LINE:COLUMN: WHAT, or that they are valid.
 
     Exit code: 0 when all files are valid, 36 when one is not, 3 when one cannot be opened. All
-    files are looked at in each case.
+    files are looked at in each case; --json says nothing of those that cannot be opened.
     """
     from eval.skn.notation_files import STANDARD_INPUT, lines_of, understand
     from kg.base.errors import MissingFileError, NotationError
@@ -35,11 +35,7 @@ def main(
             one = understand(file, reading)
         except MissingFileError as error:
             missing = missing or error
-            _say_unread(file, error.what, as_json)
-            continue
-        except NotationError as error:
-            invalid += 1
-            _say_unread(file, error.what, as_json)
+            warn(f"{file}: {error.what}")
             continue
         valid = one.parsed.document is not None
         invalid += not valid
@@ -65,17 +61,6 @@ def main(
             f"{invalid} of {len(files)} files are not valid",
             hint="The grammar stands in docs/skn.md.",
         )
-
-
-def _say_unread(file: str, what: str, as_json: bool) -> None:
-    from kg.base.files import to_json_bytes
-
-    if as_json:
-        found = {"file": file, "notation": None, "valid": False, "lossless": False}
-        problems = [{"line": 1, "column": 1, "what": what}]
-        say_json(to_json_bytes(found | {"problems": problems}).decode())
-    else:
-        say(f"{file}: {what}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,164 @@
+"""Reading and writing SKN: is the time linear in the length, whatever the text?
+
+    python benchmarks/bench_skn_notation.py --characters 1000000
+
+Hostile texts of a quarter, half and all of the length are read, strictly and as models write. For
+each the time of the whole text is given, and how many times that of half of it this is: about 2 if
+the time is linear, 4 if it is quadratic. Ordinary documents are compared with the standard
+library's ``json``, which reads the same document as typed JSON. CPU time, the best of some runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from eval.skn.document import CausalLink, Document, Fact, Risk, Source
+from eval.skn.notation import parse, read, serialize
+from eval.skn.typed_json import from_json, read_json, to_json
+
+HEAD = "[SKN]\n@src web | fresh:high | reliability:0.5\n"
+TAIL = "\n[/SKN]"
+FACTS, CAUSAL, GAPS = f"{HEAD}@facts\n", f"{HEAD}@facts\n@causal\n", f"{HEAD}@facts\n@gaps\n"
+HOSTILE: dict[str, tuple[str, str, str]] = {
+    "one letter": ("", "a", ""),
+    "line breaks": (HEAD, "\n", TAIL),
+    "carriage returns": ("", "\r", ""),
+    "blocks opened": ("", "[SKN]\n", ""),
+    "blocks closed": ("", "[/SKN]\n", ""),
+    "blocks": ("", FACTS + TAIL[1:] + "\n", ""),
+    "brackets, spaces": ("", "[     ", ""),
+    "one bracket, spaces": ("[", " ", ""),
+    "fence, spaces": ("```", " ", "x"),
+    "sections": (HEAD, "@facts\n", TAIL),
+    "sources": ("[SKN]\n", "@src web | fresh:high | reliability:0.5\n", TAIL),
+    "source on many lines": (HEAD, " fresh:\n", TAIL),
+    "source in one line": ("[SKN]\n@src ", "fresh:high | ", f"\n@facts{TAIL}"),
+    "domain of quotes": ("[SKN]\n@src ", '"\\', f"\n@facts{TAIL}"),
+    "risk, keys": (f"{HEAD}@facts\n@risk ", "misdirection: ", TAIL),
+    "unknown sections": (HEAD, "@x\n  - y\n", TAIL),
+    "heading, spaces": (HEAD + "facts", " ", "x" + TAIL),
+    "source, spaces": ("src", " ", "x\n@facts"),
+    "facts": (FACTS, '  ! "a" [0.5]\n', TAIL),
+    "facts without quotes": (FACTS, "! a\n", TAIL),
+    "quotes not closed": (FACTS, '! "a\nb\n', TAIL),
+    "lines of one quote": (FACTS, '"\n', TAIL),
+    "fact of quotes": (FACTS + "  ! ", '"', TAIL),
+    "fact of escapes": (FACTS + '  ! "', '\\"', TAIL),
+    "fact of bad escapes": (FACTS + '  ! "', "\\x", f'" [0.5]{TAIL}'),
+    "fact of backslashes": (FACTS + "  ! ", '"\\', TAIL),
+    "fact of brackets": (FACTS + "  ! x ", "[", TAIL),
+    "fact of scores": (FACTS + "  ! x ", " [0.5]", TAIL),
+    "fact of parentheses": (FACTS + '  ! "x" ', "(", TAIL),
+    "fact, then spaces": (FACTS + '  ! "x"', " ", "y" + TAIL),
+    "score of digits": (FACTS + '  ! "x" [0.', "9", f"]{TAIL}"),
+    "score of spaces": (FACTS + '  ! "x" [confidence', " ", f"x]{TAIL}"),
+    "signs": (FACTS, "! ", TAIL),
+    "bullets": (FACTS, "- ", TAIL),
+    "dots": (FACTS, ".", TAIL),
+    "arrows": (CAUSAL, "->", TAIL),
+    "spaced arrows": (CAUSAL + "  a", " -> a", f" [0.5]{TAIL}"),
+    "arrows and quotes": (CAUSAL + "  ", '" -> ', TAIL),
+    "arrows in escapes": (CAUSAL + '  "', '\\" -> ', TAIL),
+    "dashes": (CAUSAL + "  ", "-", TAIL),
+    "gaps": (GAPS, "- x\n", TAIL),
+    "controls": (GAPS + "  - ", "\x00", TAIL),
+    "line separators": (GAPS + "  - ", "\u2028", TAIL),
+    "surrogates": (GAPS + "  - ", "\ud800", TAIL),
+    "markers of emphasis": ("", "*", "[SKN]"),
+    "at signs": (HEAD, "@", TAIL),
+}
+"""What is repeated, and what stands before and after it."""
+
+
+def seconds(action: Callable[[], object], rounds: int) -> float:
+    """CPU seconds of ``action``, the best of ``rounds``, without the collector's."""
+    best = float("inf")
+    for _ in range(rounds):
+        gc.collect()
+        gc.disable()
+        start = time.process_time()
+        action()
+        best = min(best, time.process_time() - start)
+        gc.enable()
+    return best
+
+
+def hostile(name: str, characters: int) -> str:
+    """A hostile text of about so many characters."""
+    before, again, after = HOSTILE[name]
+    return before + again * max(1, (characters - len(before) - len(after)) // len(again)) + after
+
+
+def document(facts: int) -> Document:
+    """A document as extractions are, only longer."""
+    return Document(
+        Source("database documentation", "high", 0.85),
+        tuple(
+            Fact("!", f'Key {number} is read by "client {number % 7}" at night', 0.9)
+            for number in range(facts)
+        ),
+        tuple(CausalLink(f"a slow disk {n}", f"a late reply {n}", 0.7) for n in range(facts // 4)),
+        tuple(f"how large the key {n} is" for n in range(facts // 4)),
+        Risk("low", "medium"),
+    )
+
+
+def main() -> None:
+    """Prints both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--characters", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    sizes = [asked.characters // 4, asked.characters // 2, asked.characters]
+    worst_time = worst_ratio = 0.0
+    print(f"| hostile text of {asked.characters} characters | strict s | tolerant s | ×2 text |")
+    print("|---|---|---|---|")
+    for name in HOSTILE:
+        texts = [hostile(name, size) for size in sizes]
+        strict = seconds(lambda text=texts[-1]: read(text), asked.rounds)  # type: ignore[misc]
+        times = [
+            seconds(lambda text=text: read(text, strict=False), asked.rounds)  # type: ignore[misc]
+            for text in texts
+        ]
+        # Times too short to be measured say nothing about their ratio.
+        ratio = times[2] / times[1] if times[1] > 0.005 else float("nan")
+        worst_time = max(worst_time, strict, times[2])
+        worst_ratio = max(worst_ratio, ratio if ratio == ratio else 0.0)
+        print(f"| {name} | {strict:.3f} | {times[2]:.3f} | {ratio:.1f} |")
+    print(f"\nworst: {worst_time:.2f} s, {worst_ratio:.1f} times the time for twice the text\n")
+    ordinary(asked.rounds)
+
+
+def ordinary(rounds: int) -> None:
+    """Documents of ordinary and of large size, against typed JSON through ``json``."""
+    print("| facts | characters | parse | serialize | typed JSON: read | bare json.loads |")
+    print("|---|---|---|---|---|---|")
+    for facts in (8, 1_000, 10_000):
+        long = document(facts)
+        text, raw = serialize(long), json.dumps(to_json(long))
+        if parse(text) != long or from_json(json.loads(raw)) != long:
+            raise SystemExit("the two notations do not say the same")
+        again = max(1, 2_000 // facts)
+        actions = (
+            lambda text=text: parse(text),
+            lambda long=long: serialize(long),
+            lambda raw=raw: read_json(raw),
+            lambda raw=raw: json.loads(raw),
+        )
+        shown = []
+        for action in actions:
+            taken = seconds(lambda act=action, n=again: [act() for _ in range(n)], rounds)  # type: ignore[misc]
+            shown.append(f"{taken / again * 1000:.3f} ms")
+        print(f"| {facts} | {len(text)} | {' | '.join(shown)} |")
+
+
+if __name__ == "__main__":
+    main()
