@@ -28,7 +28,7 @@ def csv_cell(value: object) -> str:
         return str(value)
     text = visible(str(value))
     start = text.lstrip(" \u00a0")
-    return f"'{text}" if start.startswith(_FORMULA_STARTS) or text[:1] in "\t\n" else text
+    return f"'{text}" if start.startswith(_FORMULA_STARTS) else text
 
 
 def to_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from reporting.benchmark_sections.blocks import Block, Cell, Figures, Fold, Grid, Prose, Terms
@@ -39,8 +40,10 @@ def block_markdown(block: Block) -> Iterator[str]:
     elif isinstance(block, Samples):
         yield md(f"{block.count}, all of them in {block.elsewhere}.")
     else:
-        # Indented code is literal: nothing in it needs escaping.
-        yield "\n".join(f"    {line}" for line in visible(block.text).splitlines())
+        # Within a fence longer than any run of its own signs all text is literal.
+        text = visible(block.text)
+        fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=2))
+        yield f"{fence}\n{text}\n{fence}"
 
 
 def _cell(cell: Cell) -> str:

@@ -69,8 +69,10 @@ def read_run(folder: Path) -> SknRun:
     """
     manifest = read_manifest(folder / NAME)
     report = _read_report(folder / METRICS)
-    samples = _decoded(folder / DETAILS, "detailed results", tuple[Asked, ...])
-    known = {sample.id for sample in samples}
+    # With repeats a sample stands there once a repeat, and asks the same every time.
+    details = _decoded(folder / DETAILS, "detailed results", tuple[Asked, ...])
+    known = {sample.id: sample for sample in details}
+    samples = tuple(known.values())
     rows: dict[str, dict[str, tuple[SknRow, ...]]] = {sample.id: {} for sample in samples}
     for row in read_rows(folder / manifest.rows):
         if row.id not in known or row.pipeline not in report.pipelines:

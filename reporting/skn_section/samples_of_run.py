@@ -55,16 +55,25 @@ def samples_of_run(run: SknRun, elsewhere: str) -> Samples:
 
 def _row(run: SknRun, sample: Asked) -> SampleRow:
     mine = run.rows[sample.id]
-    found = sample.raw_text or "Nothing was found, or the search failed."
     truth = f"True: {sample.ground_truth}" if sample.answerable else "There is no answer to this."
     return SampleRow(
         id=sample.id,
         facets=(sample.category, "has an answer" if sample.answerable else "has none"),
         question=sample.question,
         truth=truth,
-        details=(Detail("What the search found", (found,)),),
+        details=(Detail("What the search found", (_found(run, sample),)),),
         answers=tuple(_answer(mine[name]) if mine.get(name) else None for name in run.pipelines),
     )
+
+
+def _found(run: SknRun, sample: Asked) -> str:
+    if sample.raw_text:
+        return sample.raw_text
+    rows = [row for mine in run.rows[sample.id].values() for row in mine]
+    failed = next((row for row in rows if row.stage == "search"), None)
+    if failed is None:
+        return "Nothing."
+    return f"The search failed: {failed.error or 'no reason is given'}"
 
 
 def _answer(rows: Sequence[SknRow]) -> Answer:

@@ -1,0 +1,389 @@
+"""The section of a run of SKN against JSON: what it says, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from skn_folders import abstained, answered, failed, samples_of, two_pipelines, write_folder
+
+from eval.skn.agent import Response
+from eval.skn.judges.record import Failure, Hallucination, Verdicts
+from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
+from reporting.benchmark_sections.blocks import Fold, Grid
+from reporting.benchmark_sections.opening import section_of, sections_of
+from reporting.benchmark_sections.page import page_files, write_page
+from reporting.benchmark_sections.section import Section
+from reporting.html_report import main
+from reporting.skn_section.metric_names import METRICS, OFFLINE, RETENTION, value_text
+from reporting.skn_section.reading import read_run
+from reporting.skn_section.samples_of_run import MARKS, mark_of
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return two_pipelines(tmp_path_factory.mktemp("skn") / "run")
+
+
+@pytest.fixture(scope="module")
+def section(folder: Path) -> Section:
+    return section_of(folder)
+
+
+def blocks_of(section: Section, part: str) -> list[Any]:
+    found = next(one for one in section.parts if one.id == part)
+    opened: list[Any] = []
+    for block in found.blocks:
+        opened += [*block.blocks] if isinstance(block, Fold) else [block]
+    return opened
+
+
+def grid(section: Section, part: str, title: str) -> Grid:
+    return next(
+        one
+        for one in blocks_of(section, part)
+        if isinstance(one, Grid) and one.title.startswith(title)
+    )
+
+
+def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
+    written = write_page(folder)
+    assert [path.name for path in written] == [
+        "report.html",
+        "report.md",
+        "report.json",
+        "report.metrics.csv",
+        "report.pairs.csv",
+        "report.samples.csv",
+    ]
+    page = written[0].read_text("utf-8")
+    for path in written[1:]:
+        assert path.name in page
+    assert page.count("<h1>") == 1
+
+
+def test_the_same_run_gives_the_same_bytes_whatever_the_hash_seed(
+    folder: Path, tmp_path: Path
+) -> None:
+    code = (
+        "import sys; from reporting.benchmark_sections.opening import section_of;"
+        "from reporting.benchmark_sections.page import page_files;"
+        "[sys.stdout.buffer.write(data) for data in page_files(section_of(sys.argv[1])).values()]"
+    )
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", code, str(folder)],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[2],
+        ).stdout
+        for seed in ("0", "1")
+    ]
+    assert found[0] == found[1] == b"".join(page_files(section_of(folder)).values())
+
+
+def test_the_page_names_nothing_outside_itself(folder: Path) -> None:
+    page = page_files(section_of(folder))["report.html"].decode()
+    markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
+    named = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
+    assert [name for name in named if not name.startswith(("#", "`#"))] == []
+    assert not re.search(r"@import|url\(", markup)
+
+
+def test_every_number_of_the_headline_stands_in_the_metrics(section: Section, folder: Path) -> None:
+    report = read_run(folder).report
+    table = grid(section, "headline", "Every pipeline")
+    for line in table.lines:
+        value = report.pipelines[line.name].metrics["accuracy"]
+        assert line.cells[0].text == f"{value.value:.3f}"
+        assert line.cells[0].below[0] == f"{value.low:.3f}–{value.high:.3f}"
+    failures = {line.name: line.cells[-2].text for line in table.lines}
+    assert failures == {"json": "0", "skn": "1"}
+    bounds = [text for line in table.lines for cell in line.cells for text in cell.below]
+    assert any(text.startswith("bounds") for text in bounds)  # the failed row could matter
+
+
+def test_a_difference_is_said_only_where_the_test_found_one(tmp_path: Path) -> None:
+    samples = samples_of(60)
+    apart = [answered(one, "json", right=False) for one in samples]
+    apart += [answered(one, "skn", right=True) for one in samples]
+    told = section_of(write_folder(tmp_path / "apart", samples, apart))
+    assert "skn more accurate than json by 100.0 points" in " ".join(told.verdict)
+    alike = [answered(one, name) for one in samples for name in ("json", "skn")]
+    same = " ".join(section_of(write_folder(tmp_path / "alike", samples, alike)).verdict)
+    assert "cannot tell skn from json by accuracy" in same
+    assert "more accurate" not in same
+
+
+def test_the_verdict_says_what_so_few_questions_would_miss(section: Section) -> None:
+    said = " ".join(section.verdict)
+    assert "12 questions, 3 of which have no answer" in said
+    found = re.search(r"a true difference below (\d+) points may well be missed", said)
+    assert found
+    assert int(found[1]) > 10
+
+
+def test_caveats_name_failures_and_a_judge_that_judges_itself(tmp_path: Path) -> None:
+    folder = two_pipelines(tmp_path, same_judge=True, mode="as-published")
+    said = " ".join(section_of(folder).caveats)
+    assert "1 of skn" in said
+    assert "they are not abstentions" in said
+    assert "The model that answered also judged" in said
+    assert "It shows what that setting shows, not what the notation does." in said
+
+
+def test_offline_says_in_every_output_that_it_measures_formats_and_no_models(
+    tmp_path: Path,
+) -> None:
+    from eval.skn.benchmark import run_benchmark
+
+    shipped = Path(__file__).parents[2] / "eval" / "skn" / "data" / "samples.json"
+    run_benchmark(shipped, tmp_path, offline=True, limit=6)
+    section = section_of(tmp_path)
+    files = page_files(section)
+    assert OFFLINE in section.notices
+    for name in ("report.html", "report.md", "report.json"):
+        assert "says nothing about models" in files[name].decode()
+    page = files["report.html"].decode()
+    assert RETENTION in page
+    kept = grid(section, "retention", "Kept of the text")
+    report = read_run(tmp_path).report
+    for line in kept.lines:
+        value = report.pipelines[line.name].retention["facts"]
+        assert line.cells[0].text == f"{value.value:.2f}"
+        assert line.cells[0].below == (f"{value.numerator:,.0f} of {value.denominator:,.0f}",)
+    assert "no tokens to count" in page
+
+
+def test_a_mark_never_takes_a_failure_for_an_abstention() -> None:
+    yes, no = samples_of(4)[0], samples_of(4)[3]
+    assert mark_of(answered(yes, "skn")) == "right"
+    assert mark_of(answered(yes, "skn", right=False)) == "wrong"
+    assert mark_of(answered(no, "skn")) == "unfounded"
+    assert mark_of(abstained(no, "skn")) == "abstained"
+    assert mark_of(abstained(yes, "skn")) == "held"
+    assert mark_of(failed(no, "skn")) == "error"
+    assert mark_of(failed(no, "skn", outcome="INVALID", stage="agent")) == "invalid"
+    lost = Verdicts(failed=("accuracy",))
+    assert mark_of(answered(yes, "skn", verdicts=lost)) == "unjudged"
+    assert len({mark.key for mark in MARKS}) == len(MARKS) == 8
+
+
+def test_the_samples_show_the_whole_way_of_every_pipeline(section: Section) -> None:
+    shown = section.html
+    for text in (
+        "Why does job 4 stall?",
+        "True: A lock of job 4 is never released.",
+        "What the search found",
+        "The lock stays, says skn.",
+        "Its reasoning",
+        "1 of 2 claims made up, severity 0.40.",
+        "Claims judged made up",
+        "The lock is red.",
+        "The extraction, read as it stands",
+        "Failed at extraction: the server is gone",
+        "There is no answer to this.",
+    ):
+        assert text in shown, text
+
+
+def test_judges_that_fail_are_told_vote_by_vote(tmp_path: Path) -> None:
+    samples = samples_of(3)
+    lost = Verdicts(
+        correct=None,
+        correct_votes=(True, None),
+        planned_votes=2,
+        hallucination=Hallucination(),
+        failures={"accuracy": 1},
+        failed=("accuracy",),
+        problems=(Failure("accuracy", 1, "unreadable", "it answers with a list"),),
+    )
+    rows = [answered(one, "skn", verdicts=lost) for one in samples]
+    section = section_of(write_folder(tmp_path, samples, rows))
+    assert "Right or wrong: 1 right, 1 no vote." in section.html
+    assert "No vote on accuracy: unreadable: it answers with a list" in section.html
+    assert "3 answers lack a verdict" in " ".join(section.caveats)
+    assert "Votes that could not be had: 3 on accuracy." in section.html
+
+
+def test_repeats_show_the_first_and_count_the_others(tmp_path: Path) -> None:
+    samples = samples_of(2)
+    rows = [answered(one, "skn", right=n != 1, repeat=n) for one in samples for n in range(3)]
+    section = section_of(write_folder(tmp_path, samples, rows))
+    assert "each 3 times" in " ".join(section.verdict)
+    assert "Asked 3 times; the first is shown" in section.html
+    assert "right 2, wrong 1" in section.html
+
+
+def test_effort_is_in_its_own_units(section: Section) -> None:
+    assert value_text("tokens", 1234.4) == "1,234"
+    assert value_text("latency_p50_s", 0.756) == "0.76 s"
+    assert value_text("accuracy", 0.5) == "0.500"
+    assert value_text("tokens", None) == "–"
+    table = grid(section, "effort", "Tokens and time")
+    named = [head.name for head in table.heads[1:]]
+    cells = dict(zip(named, (cell.text for cell in table.lines[0].cells), strict=True))
+    assert cells["median"] == "0.75 s"
+
+
+def test_exports_agree_with_the_metrics(folder: Path) -> None:
+    files = page_files(section_of(folder))
+    report = read_run(folder).report
+    rows = list(csv.DictReader(io.StringIO(files["report.metrics.csv"].decode(), newline="")))
+    mine = {
+        (row["pipeline"], row["metric"]): row
+        for row in rows
+        if row["group"] == "metrics" and not row["category"]
+    }
+    for name, one in report.pipelines.items():
+        for key, value in one.metrics.items():
+            assert mine[name, key]["value"] == ("" if value.value is None else str(value.value))
+    pairs = list(csv.DictReader(io.StringIO(files["report.pairs.csv"].decode(), newline="")))
+    assert len(pairs) == len(report.comparisons)
+    samples = list(csv.DictReader(io.StringIO(files["report.samples.csv"].decode(), newline="")))
+    assert len(samples) == 24
+    document = json.loads(files["report.json"])
+    assert document["schema"] == "epoche.section/1"
+    assert document["metrics"]["pipelines"].keys() == report.pipelines.keys()
+    assert document["manifest"]["model"] == "loop/answerer"
+    assert files["report.md"].decode().startswith("# Does it matter how knowledge")
+
+
+def degenerate(tmp_path: Path, kind: str) -> Path:
+    one, some = samples_of(1), samples_of(5)
+    unjudged = {"verdicts": None}
+    silent = Response(
+        answer="It is.", confidence=None, reasoning="", abstained=False, readable=True
+    )
+    rows = {
+        "all failed": [failed(s, name) for s in some for name in ("json", "skn")],
+        "one pipeline": [answered(s, "skn") for s in some],
+        "one sample": [answered(s, name) for s in one for name in ("json", "skn")],
+        "one row": [answered(s, "skn") for s in one],
+        "no judge": [answered(s, name, **unjudged) for s in some for name in ("json", "skn")],
+        "no confidence": [answered(s, "skn", response=silent) for s in some],
+        "unanswerable": [abstained(s, "skn") for s in samples_of(4)[3:]],
+    }[kind]
+    ids = {row.id for row in rows}
+    samples = [s for s in samples_of(5) if s.id in ids]
+    return write_folder(tmp_path / "run", samples, rows, found="")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "all failed",
+        "one pipeline",
+        "one sample",
+        "one row",
+        "no judge",
+        "no confidence",
+        "unanswerable",
+    ],
+)
+def test_runs_of_little_or_nothing_have_a_section_all_the_same(tmp_path: Path, kind: str) -> None:
+    section = section_of(degenerate(tmp_path, kind))
+    files = page_files(section)
+    page = files["report.html"].decode()
+    assert "None" not in re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
+    assert ",nan" not in files["report.metrics.csv"].decode()
+    if kind in ("all failed", "no judge"):
+        assert "No answer could be judged" in page or "json 0 %" in section.verdict[1]
+    if kind in ("one pipeline", "one row", "unanswerable"):
+        assert "nothing to compare" in page
+
+
+def test_folders_that_hold_no_run_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="no such folder"):
+        section_of(tmp_path / "nowhere")
+    with pytest.raises(MissingFileError, match="manifest"):
+        section_of(tmp_path)
+    for text, message in (
+        ("[]", "names no kind of run"),
+        ("{" * 5_000, "names no kind of run"),
+        ('{"kind": "sudoku"}', "no section for a run of kind 'sudoku'"),
+    ):
+        (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(RecordError, match=message):
+            section_of(tmp_path)
+    with pytest.raises(SettingError, match="given twice"):
+        sections_of([folder, folder / ".." / folder.name])
+
+
+@pytest.mark.parametrize("name", ["metrics.json", "detailed_results.json", "rows.jsonl"])
+def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
+    folder = two_pipelines(tmp_path, 4)
+    (folder / name).write_bytes(b'{"torn": ')
+    with pytest.raises(RecordError, match=re.escape(name)):
+        section_of(folder)
+    (folder / name).unlink()
+    with pytest.raises(MissingFileError):
+        section_of(folder)
+
+
+def test_rows_of_another_run_are_refused(tmp_path: Path) -> None:
+    folder = two_pipelines(tmp_path / "a", 4)
+    other = two_pipelines(tmp_path / "b", 8)
+    (folder / "rows.jsonl").write_bytes((other / "rows.jsonl").read_bytes())
+    with pytest.raises(CardSetMismatchError, match="has a row and no metrics"):
+        section_of(folder)
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    folder = two_pipelines(tmp_path, 4)
+    metrics = json.loads((folder / "metrics.json").read_bytes())
+    metrics["report"]["schema"] = "epoche.skn/0"
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    with pytest.raises(RecordError, match=r"epoche\.skn/0"):
+        section_of(folder)
+
+
+def test_the_card_report_shows_sections_after_its_own(
+    world: Any, folder: Path, tmp_path: Path
+) -> None:
+    second = two_pipelines(tmp_path / "second", 5)
+    plain, more = tmp_path / "plain" / "report.html", tmp_path / "more" / "report.html"
+    main(world.results, None, world.metrics, plain)
+    main(world.results, None, world.metrics, more, section=[folder, second])
+    page = more.read_text("utf-8")
+    assert '<a href="#skn">SKN against JSON</a>' in page
+    assert page.index('id="provenance"') < page.index('<section id="skn"')
+    assert page.index('<section id="skn"') < page.index('<section id="skn-2"')
+    assert page.count("<h1>") == 1
+    assert page.count('<h2 id="skn-h">') == 1
+    names = {path.name for path in more.parent.iterdir()}
+    tables = {f"report.{one}.{name}.csv" for one in ("skn", "skn-2") for name in section_tables()}
+    assert tables <= names
+    assert names - tables == {path.name for path in plain.parent.iterdir()}
+    markdown = (more.parent / "report.md").read_text("utf-8")
+    assert markdown.startswith((plain.parent / "report.md").read_text("utf-8").rstrip())
+    assert markdown.count("## Does it matter how knowledge is written down?") == 2
+    document = json.loads((more.parent / "report.json").read_bytes())
+    assert list(document["sections"]) == ["skn", "skn-2"]
+    assert "sections" not in json.loads((plain.parent / "report.json").read_bytes())
+
+
+def section_tables() -> tuple[str, ...]:
+    return ("metrics", "pairs", "samples")
+
+
+def test_a_file_of_the_run_is_never_overwritten_by_the_report(world: Any, tmp_path: Path) -> None:
+    folder = two_pipelines(tmp_path, 4)
+    before = (folder / "metrics.json").read_bytes()
+    with pytest.raises(SettingError, match="overwrite a file it is made from"):
+        main(world.results, None, world.metrics, folder / "metrics.html", section=[folder])
+    assert (folder / "metrics.json").read_bytes() == before
+
+
+def test_every_metric_of_the_record_has_words(folder: Path) -> None:
+    for one in read_run(folder).report.pipelines.values():
+        assert one.metrics.keys() <= METRICS.keys()

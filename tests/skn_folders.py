@@ -1,0 +1,177 @@
+"""Folders of runs of SKN against JSON, from rows made by hand and the real code that measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from eval.result import Usage
+from eval.skn.agent import Response
+from eval.skn.anchoring import ANCHORS
+from eval.skn.extracting import Extraction
+from eval.skn.judges.record import Hallucination, Verdicts
+from eval.skn.manifest import NAME, SknManifest
+from eval.skn.outputs import write_outputs
+from eval.skn.row import ROWS, SknRow
+from eval.skn.run import Done
+from eval.skn.samples import Sample
+from eval.skn.searching import Found
+from kg.base.files import write_json_atomic, write_jsonl_atomic
+from retrieval.web_results import WebResult
+
+
+def samples_of(count: int, **more: Any) -> list[Sample]:
+    """That many samples; every fourth has no answer."""
+    return [
+        Sample(
+            id=f"s{number}",
+            question=f"Why does job {number} stall?",
+            ground_truth=f"A lock of job {number} is never released.",
+            category=("diagnostic", "architecture")[number % 2],
+            answerable=number % 4 != 3,
+            **more,
+        )
+        for number in range(count)
+    ]
+
+
+def answered(sample: Sample, pipeline: str, *, right: bool = True, **more: Any) -> SknRow:
+    """A row that was extracted, answered and judged; other fields as given."""
+    usage = Usage(100, 20)
+    fields: dict[str, Any] = {
+        "id": sample.id,
+        "category": sample.category,
+        "pipeline": pipeline,
+        "answerable": sample.answerable,
+        "outcome": "ANSWERED",
+        "abstained_by": "field",
+        "extraction": Extraction(
+            pipeline=pipeline,
+            context='{"claims":["The lock stays."]}',
+            validity="strict",
+            raw='{"claims":["The lock stays."]}',
+            usage=usage,
+            latency_s=0.5,
+        ),
+        "response": Response(
+            answer=f"The lock stays, says {pipeline}.",
+            confidence=0.8 if right else 0.6,
+            reasoning="The text says so.",
+            abstained=False,
+            readable=True,
+            usage=usage,
+            latency_s=0.25,
+        ),
+        "verdicts": Verdicts(
+            correct=right if sample.answerable else None,
+            correct_votes=(right, right) if sample.answerable else (),
+            planned_votes=2,
+            hallucination=Hallucination(
+                total_claims=2.0,
+                fabricated=0.0 if right else 1.0,
+                fabricated_claims=() if right else ("The lock is red.",),
+                severity=0.0 if right else 0.4,
+                detected=not right,
+            ),
+            groundedness=1.0 if right else 0.5,
+            unsupported_fraction=0.0 if right else 0.5,
+        ),
+        "latency_s": 0.75,
+        "usage": usage,
+    }
+    return SknRow(**(fields | more))
+
+
+def abstained(sample: Sample, pipeline: str, **more: Any) -> SknRow:
+    """A row whose agent holds back."""
+    said = Response(
+        answer="I cannot tell.", confidence=0.2, reasoning="", abstained=True, readable=True
+    )
+    return answered(
+        sample, pipeline, **{"outcome": "ABSTAINED", "response": said, "verdicts": None} | more
+    )
+
+
+def failed(sample: Sample, pipeline: str, **more: Any) -> SknRow:
+    """A row whose first call failed."""
+    nothing = dict.fromkeys(("extraction", "response", "verdicts", "latency_s", "usage"))
+    ended: dict[str, Any] = {
+        "outcome": "ERROR",
+        "stage": "extraction",
+        "error": "the server is gone",
+        "abstained_by": "",
+    }
+    return answered(sample, pipeline, **nothing, **ended | more)
+
+
+def write_folder(
+    folder: Path,
+    samples: Sequence[Sample],
+    rows: Sequence[SknRow],
+    *,
+    found: str = "The lock stays.",
+    resamples: int = 100,
+    **manifest: Any,
+) -> Path:
+    """The folder of a finished run with these rows, measured by the code that measures runs."""
+    pipelines = tuple(dict.fromkeys(row.pipeline for row in rows))
+    fields: dict[str, Any] = {
+        "rows": ROWS,
+        "dataset": "samples.json",
+        "dataset_sha256": "0" * 64,
+        "sample_count": len(samples),
+        "repeats": 1 + max(row.repeat for row in rows),
+        "pipelines": pipelines,
+        "mode": "fair",
+        "offline": False,
+        "search": {},
+        "setting": {},
+        "extractors": {},
+        "agent": {},
+        "judges": {},
+        "model": "loop/answerer",
+        "judge_model": "loop/judge",
+        "same_judge": False,
+        "seed": 1,
+        "started": "2026-01-01T00:00:00+00:00",
+        "status": "complete",
+    }
+    described = SknManifest(**(fields | manifest))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json_atomic(folder / NAME, described)
+    write_jsonl_atomic(folder / ROWS, rows)
+    write_jsonl_atomic(folder / ANCHORS, [])
+    seen = tuple(
+        Found(
+            id=one.id,
+            question=one.question,
+            results=(WebResult("Notes", "https://example.org/1", found),) if found else (),
+        )
+        for one in samples
+    )
+    done = Done(
+        folder=folder,
+        manifest=described,
+        samples=tuple(samples),
+        found=seen,
+        asked=len(rows),
+        kept=0,
+    )
+    write_outputs(done, resamples=resamples)
+    return folder
+
+
+def two_pipelines(folder: Path, count: int = 12, **manifest: Any) -> Path:
+    """A run of two pipelines in which everything happens: right, wrong, held back, lost."""
+    samples = samples_of(count)
+    rows: list[SknRow] = []
+    for number, sample in enumerate(samples):
+        rows.append(answered(sample, "json", right=number % 3 == 0))
+        if number == 1:
+            rows.append(failed(sample, "skn"))
+        elif not sample.answerable:
+            rows.append(abstained(sample, "skn"))
+        else:
+            rows.append(answered(sample, "skn", right=number != 4))
+    return write_folder(folder, samples, rows, **manifest)
