@@ -26,7 +26,8 @@ class Kappa(msgspec.Struct, frozen=True):
     Attributes:
         kappa: Cohen's for two votes, Fleiss' for more; null for one, and where every vote is the
             same, so that chance explains the agreement as well.
-        agreed: share of the answers on which all votes are the same; null without answers.
+        agreed: share of the answers on which all votes are the same; null for one vote, and
+            without answers.
         n: answers with every vote.
         incomplete: answers that lack a vote, and are left out.
     """
@@ -116,11 +117,12 @@ def _kappa(rows: Sequence[Sequence[bool | None]]) -> Kappa:
     asked = [row for row in rows if row]
     full = [row for row in asked if None not in row]
     n = len(full)
-    agreed = sum(len(set(row)) == 1 for row in full) / n if n else None
     raters = len(full[0]) if full else 0
     if raters < 2:
-        kappa = None
-    elif raters == 2:
+        # One vote agrees with itself, which says nothing.
+        return Kappa(None, None, n, len(asked) - n)
+    agreed = sum(len(set(row)) == 1 for row in full) / n
+    if raters == 2:
         kappa = cohens_kappa([row[0] for row in full], [row[1] for row in full])
     else:
         kappa = fleiss_kappa(full)

@@ -143,7 +143,7 @@ def test_agreement_by_hand() -> None:
 def test_one_vote_has_no_agreement() -> None:
     found = agreement([verdict(True), verdict(False)], [anchor((True,), (True,))])
     assert (found.kappa, found.error_correlation) == (None, None)
-    assert found.accuracy.agreed == 1.0
+    assert (found.accuracy.agreed, found.accuracy.n) == (None, 2)
     assert found.sensitivity.value == 1.0
     assert found.specificity.value == 0.0
 
