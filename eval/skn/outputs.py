@@ -57,7 +57,12 @@ def write_outputs(done: Done, *, resamples: int = 2000) -> tuple[dict[str, Any],
     """
     manifest = done.manifest
     rows = list(read_rows(done.folder / ROWS))
-    plan = Plan(resamples=resamples, seed=manifest.seed, same_judge=manifest.same_judge)
+    plan = Plan(
+        resamples=resamples,
+        seed=manifest.seed,
+        same_judge=manifest.same_judge,
+        by_rules=manifest.offline,
+    )
     judged = (row.verdicts for row in rows if row.verdicts is not None)
     trust = agreement(judged, read_anchors(done.folder / ANCHORS))
     mode: Mode = "published" if manifest.mode == "as-published" else "corrected"
