@@ -40,14 +40,25 @@ def to_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return out.getvalue()
 
 
-_MARKDOWN = re.compile(r"[\\`*_{}\[\]()#!|~$^]|^[+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
+_ANYWHERE = r"[\\`*_{}\[\]()#!|~$^]"
+_MARKDOWN = re.compile(rf"{_ANYWHERE}|^[+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
 """What Markdown takes as markup: anywhere, or (signs, ``1.``) at the start of a line."""
+_IN_A_CELL = re.compile(_ANYWHERE)
 
 
 def md(text: str) -> str:
     """``text`` on one line of Markdown, meaning nothing but itself."""
+    return _escaped(text, _MARKDOWN)
+
+
+def md_cell(text: str) -> str:
+    """The same within a cell of a table, where no line starts: numbers stay as they are."""
+    return _escaped(text, _IN_A_CELL)
+
+
+def _escaped(text: str, markup: re.Pattern[str]) -> str:
     flat = " ".join(visible(text).split())
-    escaped = _MARKDOWN.sub(r"\\\g<0>", flat)
+    escaped = markup.sub(r"\\\g<0>", flat)
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

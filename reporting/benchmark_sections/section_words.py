@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reporting.benchmark_sections.blocks import Block, Cell, Figures, Fold, Grid, Prose, Terms
 from reporting.benchmark_sections.samples import Samples
-from reporting.guarded_text import md, md_table
+from reporting.guarded_text import md, md_cell, md_table
 from reporting.visible import visible
 
 
@@ -19,10 +19,10 @@ def block_markdown(block: Block) -> Iterator[str]:
     elif isinstance(block, Grid):
         yield f"**{md(block.title)}**" + (f" {md(block.about)}" if block.about else "")
         if block.lines:
-            heads = [md(head.name) for head in block.heads]
+            heads = [md_cell(head.name) for head in block.heads]
             rows = [
                 [
-                    md(f"{line.group}: {line.name}" if line.group else line.name),
+                    md_cell(f"{line.group}: {line.name}" if line.group else line.name),
                     *map(_cell, line.cells),
                 ]
                 for line in block.lines
@@ -42,10 +42,10 @@ def block_markdown(block: Block) -> Iterator[str]:
     else:
         # Within a fence longer than any run of its own signs all text is literal.
         text = visible(block.text)
-        fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=2))
+        fence = "`" * max(3, *(1 + len(run) for run in re.findall("`+", text)), 3)
         yield f"{fence}\n{text}\n{fence}"
 
 
 def _cell(cell: Cell) -> str:
-    below = f" ({md('; '.join(cell.below))})" if cell.below else ""
-    return f"{md(cell.text)}{below}"
+    below = f" ({md_cell('; '.join(cell.below))})" if cell.below else ""
+    return f"{md_cell(cell.text)}{below}"

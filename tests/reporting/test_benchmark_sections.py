@@ -1,0 +1,224 @@
+"""Sections of any benchmark: said once; shown as a page, in a report, as Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from reporting.benchmark_sections import opening
+from reporting.benchmark_sections.blocks import (
+    Cell,
+    Figure,
+    Figures,
+    Fold,
+    Grid,
+    Head,
+    Line,
+    Part,
+    Prose,
+    Terms,
+    Verbatim,
+    estimate_cell,
+)
+from reporting.benchmark_sections.page import page_files, write_page
+from reporting.benchmark_sections.samples import (
+    FIRST_ROWS,
+    TEXT_LIMIT,
+    Answer,
+    Detail,
+    Mark,
+    SampleRow,
+    Samples,
+    sample_data,
+)
+from reporting.benchmark_sections.section import Section
+from reporting.charts import Estimate
+from reporting.html_report import main
+from reporting.visible import visible
+
+MARKS = (
+    Mark("yes", "✓", "found", "found: the field is as it should be", "right"),
+    Mark("no", "✗", "missed", "missed: the field is not there", "wrong"),
+)
+
+
+def samples_with(text: str, count: int = 2) -> Samples:
+    answer = Answer(
+        "no",
+        text,
+        (
+            Detail("Fields", (text, "unit"), "list", ("wrong", "right")),
+            Detail("Output", (text,), "code"),
+        ),
+    )
+    rows = tuple(
+        SampleRow(f"{n}", (text, "flat"), text, text, (Detail("Schema", (text,)),), (answer, None))
+        for n in range(count)
+    )
+    return Samples(("document", "documents"), ("Domain",) * 2, ("a", text), MARKS, rows, "a file")
+
+
+def toy(text: str, id_: str = "toy") -> Section:
+    """A benchmark unlike SKN's: a drawing of its own, groups, folds, documents, no questions."""
+    value = Estimate(0.5, 0.25, 0.75, 0.1, 0.9)
+    grid = Grid(
+        text,
+        text,
+        (Head(text, numeric=False), Head(text, text, text), Head("F1")),
+        (
+            Line(text, (estimate_cell(value), Cell(text)), text, text),
+            Line("other", (Cell("–", (text,)), Cell("0.9", shade=0.9)), group="another"),
+        ),
+        "shares",
+    )
+    return Section(
+        id=id_,
+        name=text or "Toy",
+        title=text or "Toy",
+        about=text,
+        verdict=(text, text),
+        caveats=(text,),
+        notices=(text,),
+        stats=(("3", text),),
+        parts=(
+            Part("first", text, text, (Prose((text,)), grid, Terms(((text, text),)))),
+            Part(
+                "second",
+                "Second",
+                "Second",
+                (
+                    Figures((Figure(text, text, Markup("<svg><title>gauge</title></svg>"), True),)),
+                    Prose((text, text), "list"),
+                    Prose((text,), "notice"),
+                    Fold(text, (Verbatim(text), Figures((), "wide"))),
+                ),
+            ),
+            Part("samples", "Documents", "Every document", (samples_with(text),)),
+        ),
+        version="1.0",
+        tables={"fields": "a,b\r\n"},
+        data={"numbers": [1, 2]},
+    )
+
+
+any_text = st.text(st.characters(codec=None), min_size=1, max_size=40) | st.sampled_from(
+    ("</script><script>", "<!--", "</section>", "```\n# x", "a|b", "{{7*7}}", "'\"><img src=x>")
+)
+
+
+def tags_of(page: str) -> list[str]:
+    """Every tag in its order, but for the places where a name may break."""
+    return [tag for tag in re.findall(r"</?[a-zA-Z!-]+", page) if tag != "<wbr"]
+
+
+PLAIN = page_files(toy("river"))["report.html"].decode()
+
+
+@given(any_text)
+@settings(deadline=None, max_examples=60)
+def test_whatever_the_text_the_page_keeps_its_form(text: str) -> None:
+    files = page_files(toy(text))
+    page = files["report.html"].decode("utf-8")
+    assert tags_of(page) == tags_of(PLAIN)
+    document = json.loads(files["report.json"])
+    assert document["verdict"] == [visible(text)] * 2
+    files["report.md"].decode("utf-8")
+    assert files == page_files(toy(text))
+
+
+@given(any_text)
+@settings(deadline=None, max_examples=60)
+def test_what_the_script_reads_is_what_stands_in_the_page(text: str) -> None:
+    table = samples_with(text)
+    data = json.loads(json.dumps(sample_data(table)))
+    strings = data["strings"]
+    for packed, row in zip(data["rows"], table.first_rows, strict=True):
+        id_, facets, question, truth, details, answers = packed
+        assert id_ == row.id
+        assert [strings[at] for at in facets] == list(row.facets)
+        assert (strings[question], strings[truth]) == (row.question, row.truth)
+        assert strings[details[0][2][0]] == row.details[0].items[0] == visible(text)
+        assert answers[1] == 0
+        mark, line, more = answers[0]
+        assert data["marks"][mark][3] == "wrong"
+        assert strings[line] == visible(text)
+        assert more[0][3] == ["wrong", "right"]
+
+
+def test_only_the_first_rows_stand_in_the_page_and_long_texts_are_cut() -> None:
+    table = samples_with("x" * (TEXT_LIMIT + 5), FIRST_ROWS + 3)
+    assert len(table.first_rows) == FIRST_ROWS
+    assert table.first_rows[0].question.endswith("(5 more characters)")
+    assert len(sample_data(table)["rows"]) == FIRST_ROWS + 3
+    assert table.count == "13 documents"
+
+
+def test_markdown_says_what_the_page_says() -> None:
+    markdown = toy("river").markdown
+    for text in (
+        "## river",
+        "### Second",
+        "**river** river",
+        "| river: river | 0.500 (0.250–0.750; bounds 0.100–0.900) | river |",
+        "| another: other | – (river) | 0.9 |",
+        "- **river**: river",
+        "- river",
+        "> river",
+        "2 documents, all of them in a file.",
+        "```\nriver\n```",
+    ):
+        assert text in markdown, text
+
+
+def test_a_fence_is_longer_than_what_it_holds() -> None:
+    section = toy("a ````` b")
+    assert "\n``````\na ````` b\n``````\n" in section.markdown
+
+
+def test_a_page_without_samples_runs_no_script() -> None:
+    whole = toy("river")
+    section = Section(
+        id="toy", name="Toy", title="Toy", about="", verdict=(), parts=whole.parts[:2], version="1"
+    )
+    page = page_files(section)["report.html"].decode()
+    assert "<script" not in page
+    assert "script-src 'none'" in page
+
+
+@pytest.fixture
+def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of a benchmark that takes its place in the registry and does nothing else."""
+    monkeypatch.setitem(opening.KINDS, "toy", lambda folder, id_: toy(folder.name, id_))
+    folder = tmp_path / "lakes"
+    folder.mkdir()
+    (folder / "manifest.json").write_text('{"kind": "toy", "model": "x"}')
+    return folder
+
+
+def test_another_benchmark_needs_only_its_place_in_the_registry(
+    toy_folder: Path, world: Any, tmp_path: Path
+) -> None:
+    written = write_page(toy_folder)
+    assert [path.name for path in written] == [
+        "report.html",
+        "report.md",
+        "report.json",
+        "report.fields.csv",
+    ]
+    out = tmp_path / "report" / "report.html"
+    main(world.results, None, world.metrics, out, section=[toy_folder])
+    page = out.read_text("utf-8")
+    assert '<a href="#toy">lakes</a>' in page
+    assert "<svg><title>gauge</title></svg>" in page
+    assert (out.parent / "report.toy.fields.csv").read_bytes() == b"a,b\r\n"
+    assert json.loads((out.parent / "report.json").read_bytes())["sections"]["toy"]["numbers"] == [
+        1,
+        2,
+    ]
