@@ -1,4 +1,4 @@
-"""What the rules find in a text: its statements, and what makes them matter, uncertain, disputed."""
+"""What the rules find in a text: statements, and what makes them matter, unsure or disputed."""
 
 from __future__ import annotations
 
