@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RECORDS = ("card", "result", "manifest", "metrics", "question", "chunk", "skn")
+RECORDS = ("card", "result", "manifest", "metrics", "question", "chunk", "skn", "skn-row", "sample")
 
 
 def schema(record: str) -> str:
@@ -41,6 +41,11 @@ def _types() -> tuple[type, ...]:
     from eval.ranking.questions import Question
     from eval.result import Result
     from eval.skn.document import Document
+    from eval.skn.row import SknRow
+    from eval.skn.samples import Sample
     from kg.text.chunks import Chunk
 
-    return Card, Result, RunManifest, MetricsReport, Question, Chunk, Document
+    return (
+        *(Card, Result, RunManifest, MetricsReport, Question, Chunk),
+        *(Document, SknRow, Sample),
+    )

@@ -90,4 +90,4 @@ def read_rows(path: Path | str) -> Iterable[SknRow]:
         MissingFileError, RecordError: as named there, with file and line.
     """
     decode = msgspec.json.Decoder(SknRow).decode
-    return (row for _, row in iter_decoded_lines(path, "row file", decode))
+    return (row for _, row in iter_decoded_lines(path, "skn-row", decode))
