@@ -5,7 +5,6 @@ Every number comes from the record as it stands there; nothing is computed again
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from eval.metrics.abstention import metric as metric_of
 from eval.metrics.record import Discordant, PairedComparison
 from reporting.forest import Difference, Forest, forest
 from reporting.glossary import MetricWords, metric_words
-from reporting.pair_words import pair_row, tells_apart
+from reporting.pair_words import pair_row, tells_apart, told_apart
 from reporting.view_records import PairRow
 from reporting.visible import shown_name, visible
 
@@ -153,7 +152,7 @@ class ComparisonView:
             policy=policy,
             words=metric_words(metric),
             direction=DIRECTIONS[higher],
-            summary=_summary(pairs, higher),
+            summary=told_apart(pairs, higher),
             forest=forest(
                 [_difference(one) for one in drawn],
                 against=shown_name(against),
@@ -196,23 +195,3 @@ def _difference(pair: PairedComparison) -> Difference:
         tells=tells_apart(pair),
         text=visible(verdict(pair)),
     )
-
-
-def _summary(pairs: Sequence[PairedComparison], higher_is_better: bool | None) -> str:
-    """How many pairs the data tell apart, in a sentence."""
-    told = sum(tells_apart(one) for one in pairs)
-    without = sum(one.difference is None for one in pairs)
-    if len(pairs) == 1:
-        text = "The data tell the two apart." if told else "The data cannot tell the two apart."
-        if without:
-            text = "One of the two has no value, so there is nothing to compare."
-        return text
-    much = f"{told or 'none'} of the {len(pairs)} pairs"
-    if told == len(pairs):
-        much = "both pairs" if told == 2 else f"all {told} pairs"
-    text = f"The data tell {much} apart"
-    if higher_is_better is None and told:
-        text += ", and neither value is the better one"
-    if without:
-        text += f"; {without} cannot be compared, since a system has no value"
-    return f"{text}."

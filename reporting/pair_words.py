@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from eval.metrics.record import PairedComparison
@@ -105,3 +106,23 @@ def calibration_finding(confidence: float, accuracy: float, p: float) -> str:
     if abs(gap) < 0.005:
         return "off, too sure here and too unsure there"
     return f"overconfident {size}" if gap > 0 else f"underconfident {size}"
+
+
+def told_apart(pairs: Sequence[Tested], higher_is_better: bool | None) -> str:
+    """How many pairs the data tell apart, in a sentence."""
+    told = sum(tells_apart(one) for one in pairs)
+    without = sum(one.difference is None for one in pairs)
+    if len(pairs) == 1:
+        text = "The data tell the two apart." if told else "The data cannot tell the two apart."
+        if without:
+            text = "One of the two has no value, so there is nothing to compare."
+        return text
+    much = f"{told or 'none'} of the {len(pairs)} pairs"
+    if told == len(pairs):
+        much = "both pairs" if told == 2 else f"all {told} pairs"
+    text = f"The data tell {much} apart"
+    if higher_is_better is None and told:
+        text += ", and neither value is the better one"
+    if without:
+        text += f"; {without} cannot be compared, since a system has no value"
+    return f"{text}."

@@ -111,7 +111,9 @@ METRICS: dict[str, MetricWords] = {
     "agent_completion_tokens": MetricWords(
         "agent wrote", "Tokens the agent wrote", "As the server counts them."
     ),
-    "tokens": MetricWords("all calls", "Tokens of all calls", "Judges with them."),
+    "tokens": MetricWords(
+        "together", "Tokens in all", "Of extraction and answer, asking and replying; no judging."
+    ),
     "latency_mean_s": MetricWords(
         "mean", "Seconds, mean", "Waiting for extraction and answer, without pauses."
     ),

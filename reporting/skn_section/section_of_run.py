@@ -28,7 +28,7 @@ from reporting.charts import dot_panel, estimate, stack
 from reporting.confidence_charts import reliability
 from reporting.confidence_view import bins_of
 from reporting.forest import Difference, forest
-from reporting.pair_words import calibration_finding, finding, tells_apart
+from reporting.pair_words import calibration_finding, finding, tells_apart, told_apart
 from reporting.skn_section import grids
 from reporting.skn_section.csv_tables import SAMPLES, csv_tables
 from reporting.skn_section.judging import judging
@@ -228,7 +228,7 @@ def _pair_grid(run: SknRun, key: str) -> Grid:
 def _forest(run: SknRun, id_: str, key: str) -> Figure:
     found = [one for one in run.report.comparisons if one.metric == key]
     named = words(key)
-    told = sum(map(tells_apart, found))
+    higher = grids.head_direction(run, key)
     plot = forest(
         [
             Difference(
@@ -243,12 +243,11 @@ def _forest(run: SknRun, id_: str, key: str) -> Figure:
             )
             for one in found
         ],
-        higher_is_better=grids.head_direction(run, key),
+        higher_is_better=higher,
     )
     return Figure(
         named.name,
-        f"The data tell {told or 'none'} of {len(found)} {'pair' if len(found) == 1 else 'pairs'} "
-        f"apart. {named.plain}",
+        f"{told_apart(found, higher)} {named.plain}",
         forest_drawing(
             plot,
             f"{id_}-forest-{key}",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from page_contrast import CONTRAST
+from page_structure import check_structure
 
 from reporting.html_report import main
 from reporting.inputs import read_inputs
@@ -187,24 +188,7 @@ def test_dark_mode_differs_and_both_have_enough_contrast(open_report, report):
 
 def test_landmarks_captions_names_and_visible_focus(open_report, report):
     page = open_report(report).page
-    for landmark in ("header", "nav[aria-label]", "main", "footer"):
-        assert page.locator(landmark).count() == 1
-    assert page.locator("h1").count() == 1
-    assert page.locator("table").count() == page.locator("table > caption").count()
-    unnamed = "svg[role=img]:not(:has(> title)), svg[role=img]:not(:has(> desc))"
-    assert page.locator(unnamed).count() == 0
-    assert page.locator("section:not([aria-labelledby])").count() == 0
-    nameless = """() => Array.from(document.querySelectorAll('input, select')).filter(
-        (field) => !field.labels.length || !field.labels[0].textContent.trim()).length"""
-    assert page.evaluate(nameless) == 0
-    twice = """() => { const ids = Array.from(document.querySelectorAll('[id]'), (n) => n.id);
-        return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
-    assert page.evaluate(twice) == []
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    assert page.locator(".skip").bounding_box()["y"] >= 0
-    outline = "getComputedStyle(document.activeElement).outlineStyle"
-    assert page.evaluate(outline) == "solid"
+    check_structure(page)
 
 
 @pytest.mark.parametrize("width", [320, 400, 1280, 2200])

@@ -1,0 +1,33 @@
+"""What every page of ours has: a check of a page that is open in a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAMELESS = """() => Array.from(document.querySelectorAll('input, select')).filter(
+    (field) => !field.labels.length || !field.labels[0].textContent.trim()).length"""
+TWICE = """() => { const ids = Array.from(document.querySelectorAll('[id]'), (n) => n.id);
+    return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
+LEADING_NOWHERE = """() => Array.from(document.querySelectorAll('a[href^="#"]'),
+    (a) => a.hash.slice(1)).filter((id) => !id.includes('?') && !document.getElementById(id))"""
+UNLABELLED = """() => Array.from(document.querySelectorAll('[aria-labelledby]')).filter((n) =>
+    n.getAttribute('aria-labelledby').split(' ').some((id) => !document.getElementById(id))
+).length"""
+
+
+def check_structure(page: Any) -> None:
+    """Landmarks, captions, names of drawings and fields, ids, links, and a visible focus."""
+    for landmark in ("header", "nav.toc[aria-label]", "main", "footer", "h1"):
+        assert page.locator(landmark).count() == 1
+    assert page.locator("table").count() == page.locator("table > caption").count()
+    unnamed = "svg[role=img]:not(:has(> title)), svg[role=img]:not(:has(> desc))"
+    assert page.locator(unnamed).count() == 0
+    assert page.locator("section:not([aria-labelledby])").count() == 0
+    assert page.evaluate(NAMELESS) == 0
+    assert page.evaluate(TWICE) == []
+    assert page.evaluate(LEADING_NOWHERE) == []
+    assert page.evaluate(UNLABELLED) == 0
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.locator(".skip").bounding_box()["y"] >= 0
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
