@@ -30,7 +30,9 @@ FEW_CLUSTERS = 10
 """Below this many clusters a bootstrap interval is known to be too narrow."""
 
 _NORMAL = NormalDist()
-_DRAWN_AT_ONCE = 4_000_000
+_HELD_AT_ONCE = 4_000_000
+_DRAWN_AT_ONCE = 100_000
+"""So few draws stay in the processor's cache while they are counted."""
 _KEPT_AT_MOST = 32_000_000
 """A stream of so many draws is kept in memory, four bytes each; a longer one is drawn anew."""
 _EXACT_IN_FLOAT32 = 2**24
@@ -90,17 +92,17 @@ class Draws:
         if not self.clusters:
             return
         rng = np.random.default_rng(self.seed)
-        step = max(1, _DRAWN_AT_ONCE // self.clusters)
+        step = max(1, _HELD_AT_ONCE // self.clusters)
+        few = max(1, _DRAWN_AT_ONCE // self.clusters)
         for start in range(0, self.resamples, step):
-            rows = min(step, self.resamples - start)
-            # Drawn in pieces, the stream is the same as drawn at once (a test holds numpy to it).
-            draws = rng.integers(0, self.clusters, (rows, self.clusters))
-            draws += (np.arange(rows) * self.clusters)[:, None]
-            times = np.bincount(draws.ravel(), minlength=rows * self.clusters)
-            yield (
-                slice(start, start + rows),
-                times.reshape(rows, self.clusters).astype(np.float32),
-            )
+            piece = np.empty((min(step, self.resamples - start), self.clusters), dtype=np.float32)
+            for first in range(0, len(piece), few):
+                rows = piece[first : first + few]
+                # Drawn in pieces, the stream is that drawn at once (a test holds numpy to it).
+                draws = rng.integers(0, self.clusters, rows.shape)
+                draws += (np.arange(len(rows)) * self.clusters)[:, None]
+                rows[:] = np.bincount(draws.ravel(), minlength=rows.size).reshape(rows.shape)
+            yield slice(start, start + len(piece)), piece
 
 
 def resampled_sums(per_cluster: Floats, draws: Draws) -> Floats:

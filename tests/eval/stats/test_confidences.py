@@ -61,7 +61,8 @@ def test_drawn_in_pieces_the_same_comes_out(monkeypatch: pytest.MonkeyPatch) -> 
     data = replies(2, 90, 10)
     whole = data.distribution(Draws(30, 50, 9))
     monkeypatch.setattr("eval.stats.intervals._KEPT_AT_MOST", 0)
-    monkeypatch.setattr("eval.stats.intervals._DRAWN_AT_ONCE", 30 * 7)
+    monkeypatch.setattr("eval.stats.intervals._HELD_AT_ONCE", 30 * 7)
+    monkeypatch.setattr("eval.stats.intervals._DRAWN_AT_ONCE", 30 * 2)
     assert data.distribution(Draws(30, 50, 9)).replicates == pytest.approx(whole.replicates)
 
 

@@ -87,7 +87,8 @@ def test_the_stream_is_that_of_one_call_however_it_is_cut(monkeypatch: pytest.Mo
     assert np.array_equal(resampled_sums(data, Draws(len(data), 250, 42)), expected)
     # Odd pieces of one row, of some rows, and rows longer than a piece.
     for at_once in (1, 37, 37 * 7):
-        monkeypatch.setattr("eval.stats.intervals._DRAWN_AT_ONCE", at_once)
+        monkeypatch.setattr("eval.stats.intervals._HELD_AT_ONCE", at_once)
+        monkeypatch.setattr("eval.stats.intervals._DRAWN_AT_ONCE", max(1, at_once // 3))
         assert np.array_equal(resampled_sums(data, Draws(len(data), 250, 42)), expected)
 
 
