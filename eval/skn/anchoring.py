@@ -6,7 +6,7 @@ like rows, and cost what they cost; so they share the rows' session, and have th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,16 +118,19 @@ class AnchorPlan:
         self._decode = msgspec.json.Decoder(AnchorLine).decode
 
     @property
-    def missing(self) -> int:
-        """How many are not there yet."""
-        return sum(not self._has(item) for item in self._asked)
+    def asked(self) -> list[int]:
+        """The places of all."""
+        return [self._first_place + item for item in self._asked]
 
-    def questions(self, ready: Callable[[], Awaitable[None]]) -> Iterator[SknQuestion]:
-        """What is not there yet, in the order of the samples."""
-        for item in self._asked:
-            if not self._has(item):
-                work = self._work(self._samples[item], ready)
-                yield SknQuestion(self._first_place + item, 0, work)
+    @property
+    def missing(self) -> list[int]:
+        """The places of those that are not there yet."""
+        return [self._first_place + item for item in self._asked if not self._has(item)]
+
+    def question(self, place: int, ready: Callable[[], Awaitable[None]]) -> SknQuestion:
+        """What is asked for a place, once ``ready`` returns."""
+        sample = self._samples[place - self._first_place]
+        return SknQuestion(place, 0, self._work(sample, ready))
 
     def _work(
         self, sample: Sample, ready: Callable[[], Awaitable[None]]

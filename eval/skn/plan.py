@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,16 @@ class SknQuestion:
         return await self.work()
 
 
+def shuffled(places: Iterable[int], seed: int) -> list[int]:
+    """Places in the order they are asked, the same for every session of a run.
+
+    So no pipeline is always asked first, while the server is cold, or last.
+    """
+    order = sorted(places)
+    random.Random(f"skn/{seed}").shuffle(order)  # noqa: S311 - an order, no secret
+    return order
+
+
 Asking = Callable[[Sample, str, int], Coroutine[Any, Any, SknRow]]
 """Takes a sample through a pipeline, for the n-th time."""
 
@@ -83,23 +93,15 @@ class SknPlan:
         self._seen = seen
         self._decode = msgspec.json.Decoder(SknRow).decode
 
-    def order(self, seed: int) -> list[int]:
-        """All places in the order they are asked, the same for every session of a run.
+    @property
+    def asked(self) -> list[int]:
+        """All places that are asked, in the order of the finished file."""
+        return [place for item in self.places.asked for place, _, _ in self.places.of_item(item)]
 
-        Shuffled, so that no pipeline is always asked first, while the server is cold, or last.
-        """
-        order = [place for item in self.places.asked for place, _, _ in self.places.of_item(item)]
-        random.Random(f"skn/{seed}").shuffle(order)  # noqa: S311 - an order, no secret
-        return order
-
-    def questions(
-        self, has: Callable[[int], bool], asking: Asking, seed: int
-    ) -> Iterator[SknQuestion]:
-        """What has no row yet, drawn one by one."""
-        for place in self.order(seed):
-            if not has(place):
-                sample, pipeline, repeat = self.at(place)
-                yield SknQuestion(place, repeat, self._work(asking, sample, pipeline, repeat))
+    def question(self, place: int, asking: Asking) -> SknQuestion:
+        """What is asked for a place."""
+        sample, pipeline, repeat = self.at(place)
+        return SknQuestion(place, repeat, self._work(asking, sample, pipeline, repeat))
 
     def at(self, place: int) -> tuple[Sample, str, int]:
         """What a place answers: sample, pipeline and repeat."""

@@ -22,7 +22,7 @@ from eval.running.totals import Meter
 from eval.running.workers import Question
 from eval.skn.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
 from eval.skn.manifest import NAME, SknManifest, as_stored, continued, read_manifest
-from eval.skn.plan import ERROR, UNJUDGED, SknPlan, counts_of
+from eval.skn.plan import ERROR, UNJUDGED, SknPlan, counts_of, shuffled
 from eval.skn.row import ROWS, SknRow, read_rows
 from eval.skn.run_options import RunOptions
 from eval.skn.samples import Sample, read_samples
@@ -146,9 +146,13 @@ class _Sitting:
     def carried_out(self) -> Done:
         """Searches, asks, and leaves everything in order however it ends."""
         asked = [self._samples[item] for item in self._plan.places.asked]
-        missing = self._plan.places.rows - self._journal.held
-        found = self._found(asked)
+        missing = [place for place in self._plan.asked if not self._journal.has(place)]
+        found = self._found(asked, missing)
         by_id = {one.id: one for one in found}
+        # Anchors among the rows: a server that changes while it is asked changes for both.
+        every = shuffled([*self._plan.asked, *self._anchors.asked], self._options.seed)
+        still = {*missing, *self._anchors.missing}
+        order = [place for place in every if place in still]
         warm = WarmUp(self._team.warmed, self._meter.called)
 
         async def take(sample: Sample, pipeline: str, repeat: int) -> SknRow:
@@ -156,8 +160,11 @@ class _Sitting:
             return await self._team.stages.row(sample, by_id[sample.id], pipeline, repeat)
 
         def questions() -> Iterator[Question]:
-            yield from self._plan.questions(self._journal.has, take, self._options.seed)
-            yield from self._anchors.questions(warm.done)
+            for place in order:
+                if place < self._plan.places.size:
+                    yield self._plan.question(place, take)
+                else:
+                    yield self._anchors.question(place, warm.done)
 
         Session(
             "rules" if self._options.offline else str(self._team.model),
@@ -165,7 +172,7 @@ class _Sitting:
             self._meter,
             self._options.limits,
             error=ERROR,
-            missing=missing + self._anchors.missing,
+            missing=len(order),
             save=self._save,
         ).run(questions(), waits=True, closing=self._team.closing)
         return Done(
@@ -173,7 +180,7 @@ class _Sitting:
             manifest=read_manifest(self._options.out / NAME),
             samples=tuple(asked),
             found=tuple(found),
-            asked=missing,
+            asked=len(missing),
             kept=self._kept,
         )
 
@@ -240,16 +247,12 @@ class _Sitting:
             self._meter.drop(UNANCHORED)
         return manifest
 
-    def _found(self, asked: Sequence[Sample]) -> list[Found]:
+    def _found(self, asked: Sequence[Sample], missing: Sequence[int]) -> list[Found]:
         """What was found for the samples; asks the web only for what still has a row to come."""
         # Only a live search can have failed and find something when it is made again.
         rows = read_rows(self._journal.path) if self._finder.live else ()
         failed = {row.id: row.error for row in rows if row.stage == "search"}
-        open_ = {
-            self._samples[self._plan.places.item(place)].id
-            for place in self._plan.order(self._options.seed)
-            if not self._journal.has(place)
-        }
+        open_ = {self._plan.at(place)[0].id for place in missing}
         found: list[Found] = []
         for sample in progress(asked, what="searching", total=len(asked)):
             error = None if sample.id in open_ else failed.get(sample.id)
