@@ -214,10 +214,11 @@ const tables = (() => {
     const field = (found.find((one) => one.seen) ?? found[0])?.field;
     if (field) { event.preventDefault(); field.focus(); }
   });
-  // On paper nothing can be opened, so print what is on the page opened.
+  // On paper nothing can be opened, so print what is on the page opened; but of every system's way
+  // to its answer, which fills pages, only what the reader has opened.
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = Array.from(document.querySelectorAll("details:not([open])"));
+    closed = Array.from(document.querySelectorAll("details:not([open], .answer)"));
     for (const details of closed) details.open = true;
   });
   addEventListener("afterprint", () => { for (const details of closed) details.open = false; });
