@@ -108,7 +108,6 @@ def main(
     from eval.skn.summary import table, verdicts
     from kg.base.files import write_text_atomic
     from reporting.benchmark_sections.page import write_page
-    from retrieval.web import BACKENDS
 
     setting = setting_of(
         published=as_published,
@@ -145,7 +144,7 @@ def main(
             judge_repeats=judge_repeats,
             search=search,
             live=live,
-            backends=tuple(backend or BACKENDS),
+            backends=tuple(backend or ()),
             limit=limit,
             repeats=repeat,
             seed=seed,

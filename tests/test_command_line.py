@@ -44,6 +44,7 @@ SCRIPTS = {
     "retrieval web": "retrieval/search_web.py",
     "skn format": "eval/skn/format_skn.py",
     "skn parse": "eval/skn/parse_skn.py",
+    "skn run": "reporting/run_skn.py",
     "skn validate": "eval/skn/validate_skn.py",
 }
 SEED_FLAGS = {

@@ -10,7 +10,6 @@ from eval.running.session import Limits
 from eval.skn.pipelines import ABLATION_PIPELINES, DEFAULT_PIPELINES, FAIR_ABLATION_PIPELINES
 from eval.skn.setting import Setting
 from kg.base.errors import SettingError
-from retrieval.web import BACKENDS
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -31,7 +30,7 @@ class RunOptions:
         judge_repeats: how often each answer is judged.
         search: replays these searches; by default those shipped.
         live: searches the web instead, and records it in the folder.
-        backends: the search engines asked.
+        backends: the search engines asked in turn; none named means the usual ones.
         limit: only the first so many samples.
         repeats: how often every sample is asked of every pipeline.
         seed: of the order of questions and of what judges are shown.
@@ -51,7 +50,7 @@ class RunOptions:
     judge_repeats: int = 2
     search: Path | None = None
     live: bool = False
-    backends: tuple[str, ...] = BACKENDS
+    backends: tuple[str, ...] = ()
     limit: int | None = None
     repeats: int = 1
     seed: int = 12345

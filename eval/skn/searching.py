@@ -77,13 +77,17 @@ class SourceFinder:
         return cls(FrozenSearch(path), live=False)
 
     @classmethod
-    def asking(cls, recorded: Path, backends: Sequence[str] = BACKENDS) -> SourceFinder:
+    def asking(cls, recorded: Path, backends: Sequence[str] = ()) -> SourceFinder:
         """Asks the web for what ``recorded`` does not hold yet.
+
+        Args:
+            recorded: the file.
+            backends: engines asked in turn; none named means the usual ones.
 
         Raises:
             EpocheError: as ``WebSearch`` and ``Recording``.
         """
-        return cls(Recording(WebSearch(backends), recorded), live=True)
+        return cls(Recording(WebSearch(backends or BACKENDS), recorded), live=True)
 
     def params(self) -> dict[str, object]:
         """How is searched, as the manifest states it."""
