@@ -113,42 +113,49 @@ def _ceilings(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
 
 
 def _calibration(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    shown: list[str] = []
+    beyond: list[str] = []
     for name, one in pipelines.items():
         found = one.calibration
         if found is None or found.ece.value is None:
             continue
         chance = found.ece_expected
-        told = (
-            "it is no evidence of miscalibration"
-            if found.ece.value <= chance.high
-            else "it is more than chance gives"
+        shown.append(
+            f"{plain(name)} {chance.mean:.2f} to {chance.high:.2f} (here {found.ece.value:.2f})"
         )
+        if found.ece.value > chance.high:
+            beyond.append(plain(name))
+    if shown:
         yield (
-            f"{plain(name)}: ECE {found.ece.value:.3f} over {found.n} answers. A perfectly "
-            f"calibrated system with these confidences shows {chance.mean:.3f} on average and at "
-            f"most {chance.high:.3f} in 95 of 100 runs, so {told}."
+            "A perfectly calibrated system with these confidences shows an ECE above 0 by chance "
+            f"alone, on average to at most in 95 of 100 runs: {'; '.join(shown)}. "
+            + (f"Beyond chance: {', '.join(beyond)}." if beyond else "None is beyond chance.")
         )
 
 
 def _no_spread(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
-    edges: dict[str, list[str]] = {}
-    bare: dict[str, list[str]] = {}
-    for name, one in pipelines.items():
-        for metric, value in one.metrics.items():
-            if value.value is not None and value.method == "wilson-edge":
-                edges.setdefault(metric, []).append(plain(name))
-            elif value.value is not None and value.method == "none":
-                bare.setdefault(metric, []).append(plain(name))
-    for metric, names in edges.items():
+    """Where an interval from the resamples would have no width, metrics of the same ones as one."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    metrics = dict.fromkeys(metric for one in pipelines.values() for metric in one.metrics)
+    for metric in metrics:
+        for method in ("wilson-edge", "none"):
+            names = tuple(
+                name
+                for name, one in pipelines.items()
+                if one.metrics[metric].value is not None and one.metrics[metric].method == method
+            )
+            if names:
+                found.setdefault((method, names), []).append(metric)
+    for (method, names), of in found.items():
+        whose = "every pipeline" if len(names) == len(pipelines) else ", ".join(map(plain, names))
         yield (
-            f"{metric} of {', '.join(names)}: the resamples do not vary, or too many have no "
-            "value, so a bootstrap interval would claim certainty. Shown is Wilson's, over the "
-            "samples that take part."
-        )
-    for metric, names in bare.items():
-        yield (
-            f"{metric} of {', '.join(names)}: the resamples do not vary, so there is no interval; "
-            "that is not certainty."
+            f"{', '.join(of)} of {whose}: the resamples do not vary, or too many have no value. "
+            + (
+                "A bootstrap interval would claim certainty; shown is Wilson's, over the samples "
+                "that take part."
+                if method == "wilson-edge"
+                else "There is no interval, which is not certainty."
+            )
         )
 
 

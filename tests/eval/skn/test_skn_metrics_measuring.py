@@ -240,7 +240,7 @@ def test_all_of_42_right_is_not_certainty() -> None:
     assert ground.low is not None
     assert ground.high is not None
     assert ground.high - ground.low > 0.1
-    assert any("groundedness of skn" in note for note in flat.notes)
+    assert any("groundedness, " in note and "claim certainty" in note for note in flat.notes)
 
 
 def test_tokens_are_the_servers_or_null_and_latencies_are_ones_that_were_measured() -> None:
