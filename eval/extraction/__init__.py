@@ -1,0 +1,1 @@
+"""Structured extraction: text and a JSON Schema in, JSON out, measured field by field."""
