@@ -163,6 +163,13 @@ class Part:
     title: str
     blocks: tuple[Block, ...]
 
+    @property
+    def drawn_only(self) -> bool:
+        """Whether it only draws what stands in another part's tables: nothing for Markdown."""
+        drawn = [one for one in self.blocks if isinstance(one, Figures)]
+        said = [one for one in self.blocks if not isinstance(one, Figures | Prose)]
+        return bool(drawn) and not said and not any(f.finding for d in drawn for f in d.figures)
+
 
 def estimate_cell(value: Estimate, *more: str, tone: Tone = "") -> Cell:
     """A number with its interval and, where they say more, its worst-case bounds."""

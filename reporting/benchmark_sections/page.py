@@ -9,7 +9,7 @@ from markupsafe import Markup
 from kg.base.files import to_json_bytes, write_files_atomic
 from kg.words.plain_text import listing
 from reporting.benchmark_sections.opening import section_of
-from reporting.benchmark_sections.section import Section
+from reporting.benchmark_sections.section import PAGE_LEVEL, Section
 from reporting.templating import content_hash, environment, script, style
 from reporting.visible import visible
 
@@ -52,7 +52,7 @@ def page_files(section: Section, stem: str = STEM) -> dict[str, bytes]:
     """
     document = {"schema": JSON_SCHEMA, "version": section.version, **section.document()}
     beside = {
-        f"{stem}.md": section.markdown.replace("## ", "# ", 1).encode(),
+        f"{stem}.md": section.markdown_at(PAGE_LEVEL).encode(),
         f"{stem}.json": to_json_bytes(document, indent=2) + b"\n",
         **{f"{stem}.{name}.csv": table.encode() for name, table in section.tables.items()},
     }

@@ -68,13 +68,23 @@ class Section:
 
     @property
     def markdown(self) -> str:
-        """The section as Markdown, from its second-level heading on."""
-        said = [f"## {md(self.title)}", f"*{md(self.about)}*", md(" ".join(self.verdict))]
+        """The section as Markdown within another report, from its second-level heading on."""
+        return self.markdown_at(REPORT_LEVEL)
+
+    def markdown_at(self, level: int) -> str:
+        """The section as Markdown.
+
+        Args:
+            level: of the parts' headings; the section's own is one above.
+        """
+        signs = "#" * level
+        said = [f"{signs[1:]} {md(self.title)}", f"*{md(self.about)}*", md(" ".join(self.verdict))]
         said += [md(text) for text in self.caveats]
         said += [f"> {md(text)}" for text in self.notices]
         for part in self.parts:
-            blocks = [text for block in part.blocks for text in block_markdown(block)]
-            said += [f"### {md(part.title)}", *blocks]
+            if not part.drawn_only:
+                blocks = [text for block in part.blocks for text in block_markdown(block)]
+                said += [f"{signs} {md(part.title)}", *blocks]
         return "\n\n".join(text for text in said if text) + "\n"
 
     @property

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reporting.benchmark_sections.blocks import Block, Cell, Figures, Fold, Grid, Prose, Terms
+from reporting.benchmark_sections.blocks import (
+    Block,
+    Cell,
+    Figures,
+    Fold,
+    Grid,
+    Line,
+    Prose,
+    Terms,
+)
 from reporting.benchmark_sections.samples import Samples
 from reporting.guarded_text import md, md_cell, md_table
 from reporting.visible import visible
@@ -22,7 +31,7 @@ def block_markdown(block: Block) -> Iterator[str]:
             heads = [md_cell(head.name) for head in block.heads]
             rows = [
                 [
-                    md_cell(f"{line.group}: {line.name}" if line.group else line.name),
+                    _name(block, line),
                     *map(_cell, line.cells),
                 ]
                 for line in block.lines
@@ -44,6 +53,12 @@ def block_markdown(block: Block) -> Iterator[str]:
         text = visible(block.text)
         fence = "`" * max(3, *(1 + len(run) for run in re.findall("`+", text)), 3)
         yield f"{fence}\n{text}\n{fence}"
+
+
+def _name(grid: Grid, line: Line) -> str:
+    """A line's name; of a pair also the question that it answers."""
+    below = f" ({line.below})" if line.below and grid.look == "pairs" else ""
+    return md_cell(f"{line.group}: {line.name}{below}" if line.group else f"{line.name}{below}")
 
 
 def _cell(cell: Cell) -> str:

@@ -107,6 +107,9 @@ def _kept(run: SknRun) -> list[str]:
 
 def _named(values: Mapping[str, Value], *, intervals: bool = False) -> str:
     """The shares of the pair the benchmark is about by name; of many others only the span."""
+    shares = {percent(one.value) for one in values.values()}
+    if len(values) > NAMED_AT_MOST and len(shares) == 1 and not intervals:
+        return f"{shares.pop()} by each"
     few = len(values) <= NAMED_AT_MOST
     named = {name: one for name, one in values.items() if few or name in _MAIN}
     rest = [one.value or 0.0 for name, one in values.items() if name not in named]

@@ -177,6 +177,28 @@ def test_markdown_says_what_the_page_says() -> None:
         assert text in markdown, text
 
 
+def test_markdown_leaves_out_what_is_only_drawn() -> None:
+    drawn = Part("d", "Charts", "Charts", (Prose(("Dots.",)), Figures((figure(),))))
+    found = Part("f", "Found", "Found", (Figures((figure(finding=True),)),))
+    section = Section(
+        id="toy",
+        name="Toy",
+        title="Toy",
+        about="x",
+        verdict=("v",),
+        parts=(drawn, found),
+        version="",
+    )
+    assert "Charts" not in section.markdown
+    assert "### Found\n\ngauge: overconfident" in section.markdown
+    assert "# Toy" in section.markdown_at(2).splitlines()
+    assert "## Found" in section.markdown_at(2).splitlines()
+
+
+def figure(*, finding: bool = False) -> Figure:
+    return Figure("gauge", "overconfident", Markup("<svg></svg>"), finding)
+
+
 def test_a_fence_is_longer_than_what_it_holds() -> None:
     section = toy("a ````` b")
     assert "\n``````\na ````` b\n``````\n" in section.markdown
