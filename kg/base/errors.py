@@ -255,6 +255,12 @@ class NotationError(EpocheError):
     exit_code = 36
 
 
+class SchemaError(EpocheError):
+    """A JSON Schema cannot be used: ill-formed, of another draft, or leading out of itself."""
+
+    exit_code = 37
+
+
 class GateFailedError(EpocheError):
     """``epoche gate`` found a condition that does not hold, or a regression."""
 
