@@ -35,7 +35,7 @@ from eval.stats.paired import (
     newcombe_paired,
     square_and_add,
 )
-from eval.stats.permutation import sign_flips
+from eval.stats.permutation import FLIPS, sign_flips
 from kg.base.proportions import wilson
 
 AS_A_WHOLE = (
@@ -48,6 +48,9 @@ PER_SAMPLE = tuple(
     for name in MEASURES
     if name not in (*AS_A_WHOLE, "confidence_when_correct", "confidence_when_wrong")
 )
+_SIGNS_AT_MOST = 4_000_000
+_FEWEST_FLIPS = 4_000
+"""From 200 samples on fewer patterns of signs are tried, but enough for p below a thousandth."""
 _LOWER = frozenset(
     (*CALIBRATION, *QUANTILES, *(n for n, m in MEASURES.items() if m.higher_is_better is False))
 )
@@ -119,7 +122,8 @@ def _difference(
     spread = ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     one = msgspec.structs.replace(one, difference=tidy(float(spread.values[0])))
     one = _with_interval(one, spread.intervals(samples.plan.confidence), 0)
-    flipped = sign_flips(first - second, seed=samples.plan.seed)
+    flips = min(FLIPS, max(_FEWEST_FLIPS, _SIGNS_AT_MOST // n))
+    flipped = sign_flips(first - second, flips=flips, seed=samples.plan.seed)
     table = measure.binary and samples.repeats == 1
     # Where no resample varies, what is left of the standard error is rounding.
     error = 0.0 if one.method == "none" else float(standard_errors(spread)[0])
