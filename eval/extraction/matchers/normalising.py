@@ -1,0 +1,45 @@
+"""What two texts are before they are compared, and what a value is called in JSON."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+from eval.extraction.settings import Matching
+
+_JSON_TYPES = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
+
+
+def json_type(value: Any) -> str:
+    """The JSON type of a value read from JSON.
+
+    Raises:
+        TypeError: it is of no such type.
+    """
+    try:
+        return _JSON_TYPES[type(value)]
+    except KeyError:
+        raise TypeError(f"not a value of JSON: {type(value).__name__}") from None
+
+
+def spaced(text: str, matching: Matching) -> str:
+    """``text`` in Unicode's composed form, with white space as the settings want it."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return " ".join(text.split()) if matching.normalize_whitespace else text
+
+
+def folded(text: str) -> str:
+    """``text`` without the difference of capitals and small letters, in composed form."""
+    if text.isascii():
+        return text.lower()
+    # Folding can take a composed letter apart, so the form is restored after it.
+    return unicodedata.normalize("NFC", text.casefold())
