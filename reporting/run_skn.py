@@ -101,7 +101,8 @@ def main(
     """
     from eval.model.options import ClientOptions
     from eval.running.session import Limits
-    from eval.skn.outputs import SUMMARY, write_outputs, written_by
+    from eval.skn.folder import SUMMARY
+    from eval.skn.outputs import write_outputs, written_by
     from eval.skn.run import run
     from eval.skn.run_options import RunOptions, setting_of
     from eval.skn.searching import SHIPPED

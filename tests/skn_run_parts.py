@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from servers.behaviours import Asked, Behaviour, reply
+from stage_calls import Done
 
 from kg.base.files import to_json_bytes
 from retrieval.web_results import FrozenQuery, WebResult, query_sha256
@@ -190,3 +191,61 @@ def model(
         return reply(say, delay=delay * (1 + draw(asked, 10)))
 
     return pick
+
+
+def broken(part: str, fault: Behaviour) -> Callable[[Asked], Behaviour]:
+    """A model that fails in one part and plays the others well."""
+    well = model()
+    return lambda asked: fault if part_of(asked) == part else well(asked)
+
+
+OF_THE_MOMENT = {"started", "ended", "resumed"}
+"""What a manifest says of when rather than of what."""
+
+SIX = {
+    *("search_results.json", "extractions.json", "agent_responses.json"),
+    *("detailed_results.json", "metrics.json", "summary.txt"),
+}
+"""The published benchmark's files."""
+
+
+def offline(shop: Path, *more: object, out: str = "out", limit: int | None = None) -> list[object]:
+    cut = () if limit is None else ("--limit", limit)
+    files = ("--dataset", shop / "samples.json", "--search", shop / "search.jsonl")
+    how = ("--offline", "--ablation", "--resamples", 100)
+    return ["skn", "run", *files, *how, "--out", shop / out, *cut, *more]
+
+
+def online(shop: Path, model: str, *more: object, out: str, judge: str) -> list[object]:
+    """The command that asks a model, and another to judge."""
+    files = ("--dataset", shop / "samples.json", "--search", shop / "search.jsonl")
+    who = ("--model", model, "--judge-model", judge)
+    how = ("--resamples", 100, "--retries", 0, "--no-cache")
+    return ["skn", "run", *files, *who, *how, "--out", shop / out, *more]
+
+
+def files_of(out: Path) -> dict[str, bytes]:
+    """Everything a run wrote; of its manifest, what is not of the moment.
+
+    The page shows the manifest, and so when it was; its tables are compared.
+    """
+    found = {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+    for suffix in ("html", "md", "json"):
+        assert found.pop(f"report.{suffix}")
+    manifest = json.loads(found.pop("manifest.json"))
+    told = {key: value for key, value in manifest.items() if key not in OF_THE_MOMENT}
+    return {**found, "manifest.json": json.dumps(told).encode()}
+
+
+def untimed(row: Any) -> Any:
+    """A row, or anything in one, without the seconds it took."""
+    if isinstance(row, dict):
+        return {key: untimed(value) for key, value in row.items() if key != "latency_s"}
+    return [untimed(one) for one in row] if isinstance(row, list) else row
+
+
+def ended(done: Done, out: Path) -> list[dict[str, Any]]:
+    """The rows of a run that ended well, with all its files."""
+    assert done.code == 0, done.err
+    assert {path.name for path in out.iterdir()} >= {*SIX, "manifest.json", "report.html"}
+    return rows_of(out)

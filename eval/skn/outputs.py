@@ -14,6 +14,15 @@ from typing import Any
 import msgspec
 
 from eval.skn.anchoring import ANCHORS, read_anchors
+from eval.skn.folder import (
+    DETAILS,
+    EXTRACTIONS,
+    METRICS,
+    OUTPUTS,
+    RESPONSES,
+    SEARCHES,
+    SUMMARY,
+)
 from eval.skn.judges.agreement import agreement
 from eval.skn.manifest import NAME as MANIFEST
 from eval.skn.manifest import SknManifest, as_stored
@@ -25,16 +34,6 @@ from eval.skn.searching import RECORDED
 from eval.skn.summary import summary
 from eval.skn.wide import WideRows
 from kg.base.files import to_json_bytes, write_files_atomic
-
-SEARCHES = "search_results.json"
-EXTRACTIONS = "extractions.json"
-RESPONSES = "agent_responses.json"
-DETAILS = "detailed_results.json"
-METRICS = "metrics.json"
-SUMMARY = "summary.txt"
-
-OUTPUTS = (SEARCHES, EXTRACTIONS, RESPONSES, DETAILS, METRICS, SUMMARY)
-"""Names of the files, in the order of the steps."""
 
 
 def written_by(folder: Path) -> list[Path]:

@@ -21,6 +21,7 @@ from eval.running.session import RunStatus, Session
 from eval.running.totals import Meter
 from eval.running.workers import Question
 from eval.skn.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
+from eval.skn.folder import forget_outputs
 from eval.skn.manifest import NAME, SknManifest, as_stored, continued, read_manifest
 from eval.skn.plan import ERROR, UNJUDGED, SknPlan, counts_of, shuffled
 from eval.skn.row import ROWS, SknRow, read_rows
@@ -153,6 +154,9 @@ class _Sitting:
         every = shuffled([*self._plan.asked, *self._anchors.asked], self._options.seed)
         still = {*missing, *self._anchors.missing}
         order = [place for place in every if place in still]
+        if order:
+            # Whatever comes of the session, nobody shall take them for made of these rows.
+            forget_outputs(self._options.out)
         warm = WarmUp(self._team.warmed, self._meter.called)
 
         async def take(sample: Sample, pipeline: str, repeat: int) -> SknRow:

@@ -4,53 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from skn_run_parts import rows_of, shop_of
-from stage_calls import Done, call, command, epoche, error_line, snapshot, starved, wait_for
+from skn_run_parts import SIX, files_of, offline, rows_of, shop_of
+from stage_calls import call, command, epoche, error_line, snapshot
 
 from eval.skn.benchmark import run_benchmark
 from eval.skn.pipelines import ABLATION_PIPELINES, FAIR_ABLATION_PIPELINES
 from eval.skn.run_options import RunOptions
 
-SIX = (
-    "search_results.json",
-    "extractions.json",
-    "agent_responses.json",
-    "detailed_results.json",
-    "metrics.json",
-    "summary.txt",
-)
-OF_THE_MOMENT = {"started", "ended", "resumed"}
 COUNT = 7
-LARGE = 24
 EMPTY, LOST = 3, 4
-
-
-def asking(shop: Path, *more: object, out: str = "out", limit: int | None = None) -> list[object]:
-    cut = () if limit is None else ("--limit", limit)
-    files = ("--dataset", shop / "samples.json", "--search", shop / "search.jsonl")
-    how = ("--offline", "--ablation", "--resamples", 100)
-    return ["skn", "run", *files, *how, "--out", shop / out, *cut, *more]
-
-
-def files_of(out: Path) -> dict[str, bytes]:
-    """Everything a run wrote; of its manifest, what is not of the moment.
-
-    The page shows the manifest, and so when it was; its tables are compared.
-    """
-    found = {path.name: path.read_bytes() for path in sorted(out.iterdir())}
-    for suffix in ("html", "md", "json"):
-        assert found.pop(f"report.{suffix}")
-    manifest = json.loads(found.pop("manifest.json"))
-    told = {key: value for key, value in manifest.items() if key not in OF_THE_MOMENT}
-    return {**found, "manifest.json": json.dumps(told).encode()}
 
 
 def read(out: Path, name: str) -> Any:
@@ -61,7 +28,7 @@ def read(out: Path, name: str) -> Any:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A shop with a finished run in ``out``."""
     shop = shop_of(tmp_path_factory.mktemp("ran"), COUNT, empty=[EMPTY], lost=[LOST])
-    done = epoche(*asking(shop))
+    done = epoche(*offline(shop))
     assert done.code == 0, done.err
     return shop
 
@@ -154,7 +121,7 @@ def test_metrics_hold_the_published_keys_and_the_report(ran: Path) -> None:
 
 
 def test_summary_and_terminal_say_what_offline_means(shop: Path) -> None:
-    done = epoche(*asking(shop))
+    done = epoche(*offline(shop))
     assert done.code == 0
     assert f"0 rows ({COUNT * 8} were there already)" in done.out
     for name in FAIR_ABLATION_PIPELINES:
@@ -189,7 +156,7 @@ def test_the_manifest_names_everything_and_no_place_of_this_machine(ran: Path) -
 def test_two_runs_give_the_same_bytes(ran: Path, tmp_path: Path) -> None:
     shutil.copy(ran / "samples.json", tmp_path)
     shutil.copy(ran / "search.jsonl", tmp_path)
-    done = call(command(*asking(tmp_path)), tmp_path, PYTHONHASHSEED="7")
+    done = call(command(*offline(tmp_path)), tmp_path, PYTHONHASHSEED="7")
     assert done.code == 0, done.err
     assert files_of(tmp_path / "out") == files_of(ran / "out")
 
@@ -197,11 +164,11 @@ def test_two_runs_give_the_same_bytes(ran: Path, tmp_path: Path) -> None:
 def test_limit_and_repeats_may_grow_and_end_in_the_same_bytes(ran: Path, shop: Path) -> None:
     shutil.rmtree(shop / "out")
     for limit in (3, None):
-        assert epoche(*asking(shop, limit=limit)).code == 0
+        assert epoche(*offline(shop, limit=limit)).code == 0
         wanted = limit or COUNT
         assert len(read(shop / "out", "detailed_results.json")) == wanted
     assert files_of(shop / "out") == files_of(ran / "out")
-    assert epoche(*asking(shop, "--repeat", 2)).code == 0
+    assert epoche(*offline(shop, "--repeat", 2)).code == 0
     assert files_of(shop / "out")["rows.jsonl"] != files_of(ran / "out")["rows.jsonl"]
     details = read(shop / "out", "detailed_results.json")
     assert [one["repeat"] for one in details[:2]] == [0, 1]
@@ -210,7 +177,7 @@ def test_limit_and_repeats_may_grow_and_end_in_the_same_bytes(ran: Path, shop: P
 
 def test_a_lower_limit_is_refused(shop: Path) -> None:
     before = files_of(shop / "out")
-    line = error_line(epoche(*asking(shop, limit=3)), 14)
+    line = error_line(epoche(*offline(shop, limit=3)), 14)
     assert "--limit 3" in line
     assert files_of(shop / "out") == before
 
@@ -240,17 +207,17 @@ def test_another_run_is_refused(shop: Path, change: Any, more: tuple[Any, ...], 
     before = files_of(shop / "out")
     if change is not None:
         change(shop)
-    line = error_line(epoche(*asking(shop, *more)), 14)
+    line = error_line(epoche(*offline(shop, *more)), 14)
     assert said in line
     assert "--overwrite" in line
     assert files_of(shop / "out") == before
     if change is change_a_search:
-        assert epoche(*asking(shop, *more, "--overwrite")).code == 0
+        assert epoche(*offline(shop, *more, "--overwrite")).code == 0
         assert b"Rebooting" in (shop / "out" / "rows.jsonl").read_bytes()
 
 
 def test_another_set_of_formats_is_refused(shop: Path) -> None:
-    arguments = [one for one in asking(shop) if one != "--ablation"]
+    arguments = [one for one in offline(shop) if one != "--ablation"]
     assert "pipelines" in error_line(epoche(*arguments), 14)
 
 
@@ -268,14 +235,14 @@ def test_another_set_of_formats_is_refused(shop: Path) -> None:
 )
 def test_flags_that_cannot_be(shop: Path, more: tuple[Any, ...], code: int, said: str) -> None:
     before = snapshot(shop)
-    assert said in error_line(epoche(*asking(shop, *more)), code)
+    assert said in error_line(epoche(*offline(shop, *more)), code)
     assert snapshot(shop) == before
 
 
 def test_no_file_of_the_run_takes_the_place_of_what_it_reads(shop: Path) -> None:
     (shop / "rows.jsonl").write_bytes((shop / "samples.json").read_bytes())
     before = (shop / "rows.jsonl").read_bytes()
-    arguments = asking(shop, "--dataset", shop / "rows.jsonl", out=".")
+    arguments = offline(shop, "--dataset", shop / "rows.jsonl", out=".")
     assert "take the place" in error_line(epoche(*arguments), 15)
     assert (shop / "rows.jsonl").read_bytes() == before
 
@@ -290,103 +257,11 @@ def test_damaged_rows_are_named_and_nothing_is_changed(shop: Path) -> None:
         ([whole[0], whole[0]], 13, "answered twice"),
     ):
         rows.write_bytes(b"".join(lines))
-        assert said in error_line(epoche(*asking(shop)), code)
+        assert said in error_line(epoche(*offline(shop)), code)
         assert rows.read_bytes() == b"".join(lines)
     rows.write_bytes(b"".join(whole))
     (shop / "out" / "manifest.json").unlink()
-    assert "manifest.json is not beside it" in error_line(epoche(*asking(shop)), 12)
-
-
-def test_a_torn_last_line_is_asked_again(ran: Path, shop: Path) -> None:
-    for name in ("rows.jsonl", "anchors.jsonl"):
-        path = shop / "out" / name
-        path.write_bytes(path.read_bytes()[:-40])
-    assert epoche(*asking(shop)).code == 0
-    assert files_of(shop / "out") == files_of(ran / "out")
-
-
-def killed_at(shop: Path, lines: int, sent: signal.Signals, *more: object) -> tuple[int, bytes]:
-    """Runs in a process that gets a signal as soon as there are so many rows."""
-    rows = shop / "out" / "rows.jsonl"
-    with subprocess.Popen(
-        command(*asking(shop, *more)),
-        cwd=shop,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
-        wait_for(
-            lambda: rows.exists() and rows.read_bytes().count(b"\n") >= lines,
-            process,
-        )
-        process.send_signal(sent)
-        _, said = process.communicate(timeout=60)
-    return process.returncode, said
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A shop whose run takes long enough to be stopped, with that run."""
-    shop = shop_of(tmp_path_factory.mktemp("large"), LARGE, empty=[EMPTY], lost=[LOST])
-    assert epoche(*asking(shop)).code == 0
-    return shop
-
-
-@pytest.mark.parametrize(
-    ("sent", "lines", "code"),
-    [
-        (signal.SIGKILL, 60, -signal.SIGKILL),
-        (signal.SIGINT, 30, 130),
-    ],
-)
-def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(
-    large: Path, tmp_path: Path, sent: signal.Signals, lines: int, code: int
-) -> None:
-    for name in ("samples.json", "search.jsonl"):
-        shutil.copy(large / name, tmp_path)
-    ended, said = killed_at(tmp_path, lines, sent)
-    assert ended == code, said
-    out = tmp_path / "out"
-    kept = [
-        line for line in (out / "rows.jsonl").read_bytes().splitlines(True) if line[-1:] == b"\n"
-    ]
-    assert lines <= len(kept) < LARGE * 8
-    if sent != signal.SIGKILL:
-        assert read(out, "manifest.json")["status"] == "interrupted"
-        assert sum(read(out, "manifest.json")["counts"].values()) == len(kept)
-    if sent == signal.SIGINT:
-        assert said.decode().splitlines()[-1] == "interrupted: what was finished is saved"
-    assert not (out / "metrics.json").exists(), "nothing is made of half a run"
-    assert epoche(*asking(tmp_path)).code == 0
-    assert files_of(out) == files_of(large / "out")
-
-
-def test_a_second_run_on_the_folder_is_refused(large: Path, tmp_path: Path) -> None:
-    for name in ("samples.json", "search.jsonl"):
-        shutil.copy(large / name, tmp_path)
-    rows = tmp_path / "out" / "rows.jsonl"
-    with subprocess.Popen(
-        command(*asking(tmp_path)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        wait_for(lambda: rows.exists() and b"\n" in rows.read_bytes(), process)
-        os.kill(process.pid, signal.SIGSTOP)
-        try:
-            assert "another run" in error_line(epoche(*asking(tmp_path)), 15)
-        finally:
-            os.kill(process.pid, signal.SIGCONT)
-        assert process.wait(60) == 0
-    assert files_of(tmp_path / "out") == files_of(large / "out")
-
-
-def test_a_full_disk_loses_nothing(ran: Path, tmp_path: Path) -> None:
-    for name in ("samples.json", "search.jsonl"):
-        shutil.copy(ran / name, tmp_path)
-    done: Done = call(starved(command(*asking(tmp_path)), 60_000), tmp_path)
-    assert "cannot write" in error_line(done, 15)
-    rows = tmp_path / "out" / "rows.jsonl"
-    assert rows.read_bytes().endswith(b"\n")
-    assert json.loads((rows.parent / "manifest.json").read_bytes())["status"] == "failed"
-    assert epoche(*asking(tmp_path)).code == 0
-    assert files_of(tmp_path / "out") == files_of(ran / "out")
+    assert "manifest.json is not beside it" in error_line(epoche(*offline(shop)), 12)
 
 
 def test_the_published_name_runs_the_same(ran: Path, tmp_path: Path) -> None:

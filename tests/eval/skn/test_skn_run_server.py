@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import re
-import shutil
-import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from forked_commands import Forker
 from servers import behaviours as does
 from servers.behaviours import Asked
 from servers.scripted_server import ScriptedServer
-from skn_run_parts import SAID, SKN, model, part_of, rows_of, shop_of
+from skn_run_parts import (
+    SAID,
+    SKN,
+    broken,
+    ended,
+    model,
+    online,
+    part_of,
+    rows_of,
+    shop_of,
+    untimed,
+)
 from stage_calls import Done, epoche, error_line
 
 from eval.skn.pipelines import ABLATION_PIPELINES
 
 COUNT = 4
 JUDGE = "custom/judge-1"
-SIX = {
-    *("search_results.json", "extractions.json", "agent_responses.json"),
-    *("detailed_results.json", "metrics.json", "summary.txt"),
-}
 
 
 @pytest.fixture
@@ -41,26 +42,9 @@ def asking(shop: Path, scripted_model: str) -> Callable[..., list[object]]:
     """The command, with another judge than the model that answers."""
 
     def arguments(*more: object, out: str = "out", judge: str = JUDGE) -> list[object]:
-        files = ("--dataset", shop / "samples.json", "--search", shop / "search.jsonl")
-        who = ("--model", scripted_model, "--judge-model", judge)
-        how = ("--resamples", 100, "--retries", 0, "--no-cache")
-        return ["skn", "run", *files, *who, *how, "--out", shop / out, *more]
+        return online(shop, scripted_model, *more, out=out, judge=judge)
 
     return arguments
-
-
-def untimed(row: Any) -> Any:
-    """A row, or anything in one, without the seconds it took."""
-    if isinstance(row, dict):
-        return {key: untimed(value) for key, value in row.items() if key != "latency_s"}
-    return [untimed(one) for one in row] if isinstance(row, list) else row
-
-
-def ended(done: Done, out: Path) -> list[dict[str, Any]]:
-    """The rows of a run that ended well, with all its files."""
-    assert done.code == 0, done.err
-    assert {path.name for path in out.iterdir()} >= {*SIX, "manifest.json", "report.html"}
-    return rows_of(out)
 
 
 def test_who_is_asked_what_and_when(
@@ -300,12 +284,6 @@ def check(row: dict[str, Any], wanted: dict[str, Any], fault: str) -> None:
         assert {key: row[key] for key in wanted} == wanted, fault
 
 
-def broken(part: str, fault: does.Behaviour) -> Callable[[Asked], does.Behaviour]:
-    """A model that fails in one part and plays the others well."""
-    well = model()
-    return lambda asked: fault if part_of(asked) == part else well(asked)
-
-
 @pytest.mark.parametrize(("part", "stage"), [("skn", "extraction"), ("agent", "agent")])
 def test_a_call_that_fails_is_an_error_and_asked_again_when_told(
     scripted_server: ScriptedServer,
@@ -360,46 +338,6 @@ def test_a_judge_that_cannot_be_called_is_asked_again_when_told(
     assert not any(anchor["problems"] for anchor in anchors)
 
 
-def test_a_model_nobody_can_use_ends_the_run_and_it_goes_on(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
-) -> None:
-    scripted_server.behave(does.expired_key())
-    assert "key" in error_line(epoche(*asking()), 23)
-    assert rows_of(shop / "out") == []
-    scripted_server.behave_by(model())
-    assert len(ended(epoche(*asking()), shop / "out")) == 2 * COUNT
-
-
-def test_too_many_errors_in_a_row_end_the_run(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
-) -> None:
-    scripted_server.behave_by(broken("skn", does.status(500)))
-    arguments = asking("--ablation", "--concurrency", 1, "--max-consecutive-errors", 3)
-    line = error_line(epoche(*arguments), 27)
-    assert "3 questions in a row" in line
-    assert len(rows_of(shop / "out")) < COUNT * 8
-    assert not (shop / "out" / "metrics.json").exists()
-
-
-def test_a_run_stops_at_what_it_may_cost(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
-) -> None:
-    scripted_server.behave_by(model())
-    price = {"prompt": 1_000.0, "completion": 1_000.0}
-    (shop / "prices.json").write_text(
-        json.dumps({"custom/scripted-1": price, "custom/judge-1": price})
-    )
-    arguments = asking("--prices", shop / "prices.json", "--concurrency", 1)
-    line = error_line(epoche(*arguments, "--max-cost", 1), 26)
-    assert "--max-cost" in line
-    kept = rows_of(shop / "out")
-    assert 0 < len(kept) < 2 * COUNT
-    assert kept[0]["usage"]["cost_usd"] > 0
-    rows = ended(epoche(*arguments, "--max-cost", 1_000), shop / "out")
-    assert len(rows) == 2 * COUNT
-    assert all(row in rows for row in kept)
-
-
 def test_every_time_of_a_sample_is_asked_for_itself(
     scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
 ) -> None:
@@ -414,57 +352,3 @@ def test_every_time_of_a_sample_is_asked_for_itself(
         ("q00", 1),
     ]
     assert len(rows) == 4 * COUNT
-
-
-@pytest.fixture
-def forker(scripted_server: ScriptedServer, shop: Path, scripted_model: str) -> Iterator[Forker]:
-    with Forker(
-        shop, EPOCHE_BASE_URL=scripted_server.base_url, EPOCHE_API_KEY=scripted_server.api_key
-    ) as forker:
-        yield forker
-
-
-def derived(out: Path) -> dict[str, bytes]:
-    """What is made of the rows, and the rows; the report shows the manifest, and so the time."""
-    names = sorted({*SIX, "rows.jsonl", "anchors.jsonl", "categories.csv"})
-    return {name: (out / name).read_bytes() for name in names}
-
-
-def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
-    scripted_server: ScriptedServer,
-    forker: Forker,
-    shop: Path,
-    asking: Callable[..., list[object]],
-) -> None:
-    cached = [one for one in asking("--concurrency", 8) if one != "--no-cache"]
-    at = cached.index("--out") + 1
-
-    def into(name: str) -> list[object]:
-        return [*cached[:at], shop / name, *cached[at + 1 :]]
-
-    scripted_server.behave_by(model())
-    forker.warm_up(*into("reference"))
-    right = derived(shop / "reference")
-    scripted_server.behave_by(model(delay=0.002))
-    dice, cut_off = random.Random(5), 0
-    for number in range(3):
-        out = shop / f"killed-{number}"
-        if number % 2:
-            # With the replies in the cache even the seconds they took are the same.
-            out.mkdir()
-            shutil.copy(shop / "reference" / "responses.sqlite", out)
-        process = forker.start(*into(out.name))
-        rows = out / "rows.jsonl"
-        wanted = dice.randrange(1, COUNT * 2)
-        deadline = time.monotonic() + 30
-        while not (rows.exists() and rows.read_bytes().count(b"\n") >= wanted):
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        cut_off += not (out / "summary.txt").exists()
-        assert forker.run(*into(out.name)) == 0
-        if number % 2:
-            assert derived(out) == right
-        assert untimed(rows_of(out)) == untimed(rows_of(shop / "reference"))
-    assert cut_off == 3
