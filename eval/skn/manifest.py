@@ -43,7 +43,9 @@ class SknManifest(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool
     """Whether rules extracted, reasoned and judged, and no model at all."""
     search: dict[str, Any]
-    """What was searched: the engines, or the replayed file with its hash."""
+    """What was searched: the engines, or what was replayed, with its hash."""
+    search_file: str | None = None
+    """The replayed file, relative to the manifest's folder; null for a live search."""
     setting: dict[str, Any]
     """What was the same for every pipeline."""
     extractors: dict[str, Any]

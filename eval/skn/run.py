@@ -192,10 +192,7 @@ class _Sitting:
         options, team = self._options, self._team
         search = self._finder.params()
         if replayed is not None:
-            search |= {
-                "file": relative_name(replayed, options.out),
-                "sha256": sha256_file(replayed),
-            }
+            search["sha256"] = sha256_file(replayed)
         return SknManifest(
             rows=ROWS,
             dataset=relative_name(options.dataset, options.out),
@@ -207,6 +204,7 @@ class _Sitting:
             mode="as-published" if options.setting.published else "fair",
             offline=options.offline,
             search=as_stored(search),
+            search_file=None if replayed is None else relative_name(replayed, options.out),
             setting=as_stored(options.setting.params()),
             **team.params(),
             model=team.model,

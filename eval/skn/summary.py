@@ -174,8 +174,10 @@ def _against(report: SknReport) -> Iterable[str]:
 
 
 def _verdict(one: Difference) -> str:
-    if one.difference is None or one.low is None or one.high is None:
+    if one.difference is None:
         return "nothing to compare"
+    if one.low is None or one.high is None:
+        return f"{one.first} less {one.second} is {one.difference:+.3f}, and nothing varies"
     p = "" if one.p_holm is None else f", Holm-adjusted p {one.p_holm:.3g}"
     interval = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
     found = f"{one.first} less {one.second} is {interval}{p}"

@@ -147,7 +147,7 @@ def test_the_manifest_names_everything_and_no_place_of_this_machine(ran: Path) -
     assert manifest["status"] == "complete"
     assert (manifest["offline"], manifest["mode"]) == (True, "fair")
     assert manifest["dataset"] == "../samples.json"
-    assert manifest["search"]["file"] == "../search.jsonl"
+    assert manifest["search_file"] == "../search.jsonl"
     assert sum(manifest["counts"].values()) == COUNT * 8
     assert manifest["counts"]["ERROR"] == 8
     assert str(ran) not in text
@@ -173,6 +173,14 @@ def test_limit_and_repeats_may_grow_and_end_in_the_same_bytes(ran: Path, shop: P
     details = read(shop / "out", "detailed_results.json")
     assert [one["repeat"] for one in details[:2]] == [0, 1]
     assert len(rows_of(shop / "out")) == 2 * COUNT * 8
+
+
+def test_a_folder_may_be_moved_and_is_still_its_run(shop: Path) -> None:
+    (shop / "deep" / "down").mkdir(parents=True)
+    shutil.move(shop / "out", shop / "deep" / "down" / "moved")
+    done = epoche(*offline(shop, out="deep/down/moved"))
+    assert done.code == 0, done.err
+    assert "0 rows" in done.out
 
 
 def test_a_lower_limit_is_refused(shop: Path) -> None:
