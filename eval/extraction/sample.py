@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from eval.extraction.schema_check import SchemaCheck
+from eval.extraction.strict_json import NotJsonError, parse_json
 from kg.base.errors import SchemaError
 
 MAX_TEXT = 1_000_000
@@ -44,14 +45,14 @@ class RowError(ValueError):
     """A row is no sample; the message says why in one clause."""
 
 
-def sample_from_row(row: Mapping[str, Any], number: int, *, formats: bool = True) -> Sample:
+def sample_from_row(row: Mapping[str, Any], default_id: str, *, formats: bool = True) -> Sample:
     """Reads one row.
 
     Args:
         row: ``text``, ``schema`` and ``expected_output`` (or ``item``); ``id``, ``domain`` (or
             ``topic``), ``language`` and ``meta`` as they are there. Schema and expected output may
             be JSON texts.
-        number: the row's number, from 1, its id if it names none.
+        default_id: the sample's id if the row has none.
         formats: whether the expected output must keep the schema's formats.
 
     Raises:
@@ -69,7 +70,7 @@ def sample_from_row(row: Mapping[str, Any], number: int, *, formats: bool = True
     domain_key = next((key for key in DOMAIN_KEYS if row.get(key) not in _EMPTY_NAMES), "domain")
     taken = {"id", "text", "schema", "language", "meta", key, domain_key}
     return Sample(
-        id=_id_of(row.get("id"), number),
+        id=_id_of(row.get("id"), default_id),
         text=text,
         schema=check.schema,
         expected=expected,
@@ -107,10 +108,8 @@ def _expected_of(row: Mapping[str, Any], key: str, check: SchemaCheck) -> Any:
 
 def _parsed(text: str, what: str) -> Any:
     try:
-        return msgspec.json.decode(text.encode())
-    except RecursionError as error:
-        raise RowError(f"{what} is nested too deeply") from error
-    except (msgspec.DecodeError, UnicodeError) as error:
+        return parse_json(text)
+    except NotJsonError as error:
         raise RowError(f"{what} is no JSON: {error}") from error
 
 
@@ -121,9 +120,9 @@ def _parsed_or_none(text: str) -> Any:
         return None
 
 
-def _id_of(value: Any, number: int) -> str:
+def _id_of(value: Any, default: str) -> str:
     if value in _EMPTY_NAMES:
-        return str(number)
+        return default
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise RowError("its id is neither a text nor a whole number")
     return str(value)
