@@ -76,7 +76,7 @@ def load(
     seed: int = DEFAULT_SEED,
     strict: bool = False,
     formats: bool = True,
-    cache: Path | None = None,
+    cache_dir: Path | None = None,
 ) -> Loaded:
     """Loads samples.
 
@@ -90,7 +90,7 @@ def load(
         seed: of that draw; the same seed, rows and number give the same samples.
         strict: whether a malformed row is an error.
         formats: whether expected outputs must keep the formats their schemas name.
-        cache: folder for what is fetched from a hub.
+        cache_dir: folder for what is fetched from a hub; by default the library's own.
 
     Returns:
         At least one sample.
@@ -104,7 +104,7 @@ def load(
     """
     notes: list[str] = []
     reading = _Reading(str(source), strict=strict, formats=formats, limit=limit)
-    for name, rows in _sources(source, split, cache, notes):
+    for name, rows in _sources(source, split, cache_dir, notes):
         reading.read(name, rows)
         if reading.full:
             break

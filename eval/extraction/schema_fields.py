@@ -25,7 +25,7 @@ TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "nu
 _ALTERNATIVES = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("then", "else")
 _DEPENDENT = ("dependentSchemas", "dependencies")
-_OTHER_NAME = "*"
+OTHER_NAME: Final = "*"
 """Stands for a name that the schema does not spell out."""
 
 
@@ -56,8 +56,24 @@ def fields_of(check: SchemaCheck) -> tuple[SchemaField, ...]:
     return tuple(_fields(check.graph))
 
 
-class _Merged:
-    """All subschemas that may describe one and the same part of a value, taken together."""
+class Merged:
+    """All subschemas that may describe one and the same part of a value, taken together.
+
+    Args:
+        graph: the schema's.
+        starts: where the subschemas stand that are known to; what they refer to and the
+            alternatives they name are found from there.
+
+    Attributes:
+        origins: where all of them stand.
+        types: what ``type`` names, or the types of the values where only those are given.
+        formats: what ``format`` names.
+        enumerated: whether ``enum`` or ``const`` is used.
+        properties: places of the subschemas of each property; those of names the schema does not
+            spell out stand under ``OTHER_NAME``.
+        required: names the value must have, by any of the alternatives.
+        items: places of the subschemas of an array's elements.
+    """
 
     def __init__(self, graph: SchemaGraph, starts: tuple[Path, ...]) -> None:
         self.origins: set[Path] = set()
@@ -94,10 +110,10 @@ class _Merged:
             self.properties.setdefault(name, []).append((*path, "properties", name))
         for pattern in node.get("patternProperties", {}):
             place = (*path, "patternProperties", pattern)
-            self.properties.setdefault(_OTHER_NAME, []).append(place)
+            self.properties.setdefault(OTHER_NAME, []).append(place)
         if isinstance(node.get("additionalProperties"), dict):
             place = (*path, "additionalProperties")
-            self.properties.setdefault(_OTHER_NAME, []).append(place)
+            self.properties.setdefault(OTHER_NAME, []).append(place)
         for keyword in ("items", "prefixItems", "additionalItems", "contains"):
             held = node.get(keyword)
             if isinstance(held, dict):
@@ -141,14 +157,14 @@ def _fields(graph: SchemaGraph) -> Iterator[SchemaField]:
     given = 0
     while waiting and given < MAX_PATHS:
         at = waiting.pop()
-        merged = _Merged(graph, at.starts)
+        merged = Merged(graph, at.starts)
         inner, array = merged, False
         path = at.path
         above = at.above
         # An array is opened down to what its elements are; arrays of arrays in one go.
         while inner.items and not inner.properties and path.count("[]") < MAX_LEVELS:
             above = (*above, frozenset(inner.origins))
-            inner = _Merged(graph, tuple(inner.items))
+            inner = Merged(graph, tuple(inner.items))
             path += "[]"
             array = True
         returns = any(inner.origins & origins for origins in above)
