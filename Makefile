@@ -29,11 +29,12 @@ EPOCHE := $(BIN)/python -m epoche
 source_flags = $(if $(KG),--kg '$(KG)' $(if $(SHAPES),--shapes '$(SHAPES)'),--domain '$(DOMAIN)')
 pred_flags   = $(if $(PRED),--pred '$(PRED)') $(if $(PRED_LABEL),--pred-label '$(PRED_LABEL)')
 card_set     = $(OUT)/cards.jsonl
-scored       = --cards '$(card_set)' --skip-other-cards --results $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
+checked      = --cards '$(card_set)' --skip-other-cards --results
+scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
+.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -91,14 +92,16 @@ card-set: setup
 	@$(EPOCHE) join $$(ls $(OUT)/context_cards.jsonl $(OUT)/near_miss_cards.jsonl 2>/dev/null) --out '$(card_set)'
 
 EVALS := $(addprefix eval-,$(subst _,-,$(SYSTEMS)))
+# Eight ways to write a card down, read by rules: only `make compare` asks them.
+ALSO_COMPARED := $(filter-out $(EVALS),eval-formats)
 
 eval: $(EVALS) ## Every system of SYSTEMS= over the cards
 
 # Answers of two models lie side by side, so that `make compare` sees both.
 model_slug = $(if $(filter $(subst -,_,$*),$(LLM_SYSTEMS)),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
 
-.PHONY: $(EVALS)
-$(EVALS): eval-%: card-set
+.PHONY: $(EVALS) $(ALSO_COMPARED)
+$(EVALS) $(ALSO_COMPARED): eval-%: card-set
 	@$(EPOCHE) eval --cards '$(card_set)' $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)$(model_slug)_results.jsonl' $(EVAL_FLAGS)
 
 metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
@@ -107,8 +110,11 @@ metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and con
 report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
 	@$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' --out '$(OUT)/report.html'
 
-compare: eval ## Paired differences between the systems, with intervals, exact tests and Holm
-	@$(EPOCHE) compare $(scored) --seed $(SEED) --out '$(OUT)/comparison.json'
+# The formats are a family of their own: eight that are much alike would cost the other pairs their adjusted p.
+compare: eval $(ALSO_COMPARED) ## Paired differences between the systems, and between eight extraction formats, with exact tests and Holm
+	@$(EPOCHE) compare $(checked) $$(ls $(OUT)/*_results.jsonl | grep -v /formats_ | tr '\n' ' ') --seed $(SEED) --out '$(OUT)/comparison.json'
+	@echo "-- formats --"
+	@$(EPOCHE) compare $(checked) '$(OUT)/formats_results.jsonl' --seed $(SEED) --out '$(OUT)/formats_comparison.json'
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
 	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED) --fail
@@ -145,6 +151,11 @@ text-cards: setup-dense ## Cards from the graph of the documents, answered from 
 	@$(EPOCHE) report --cards '$(TEXT)/cards.jsonl' --results '$(TEXT)'/*_results.jsonl --domain '$(text_kg)' --metrics '$(TEXT)/metrics.json' --out '$(TEXT)/report.html'
 	@echo "report: $(TEXT)/report.html"
 
+# -- SKN against JSON ----------------------------------------------------------------------------
+
+skn: setup ## Eight extraction formats on fifty questions: by rules, or by EPOCHE_MODEL judged by EPOCHE_JUDGE_MODEL
+	@$(EPOCHE) skn run --ablation $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --seed $(SEED) --out '$(OUT)/skn' $(SKN_FLAGS)
+
 # -- for developers ------------------------------------------------------------------------------
 
 lint: setup-dev ## ruff and mypy, strict
@@ -169,5 +180,5 @@ clean-results: ## Delete what runs wrote, when told YES=1
 
 help: ## This list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls   one system"
-	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= PYTHON="
+	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls | eval-formats   one system"
+	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= PYTHON="
