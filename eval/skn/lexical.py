@@ -9,7 +9,7 @@ from decimal import Decimal
 MAX_CHARACTERS = 4_000_000
 """A longer text is neither read nor written: an extraction has some thousand characters."""
 
-STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 """A quotation up to its closing quote; ``unquoted`` tells whether its escapes are known."""
 UNIT = re.compile(r"0(?:\.[0-9]{1,400})?|1(?:\.0{1,400})?")
 """0 to 1 in plain decimals; the smallest double takes 342 characters."""

@@ -27,7 +27,7 @@ _LOOKS_LIKE_FACT = re.compile(r"\s*(?:[-*•]\s+)?[!.~]\s*[\"“]")
 _GAP_SIGN = re.compile(r"(?:[-*•–—?]|\d{1,3}[.)])(?:\s+|$)")
 _SPACED_ARROW = re.compile(r"\s(?:-{1,2}>|={1,2}>|[→⇒⟶➔➜])\s")
 _ARROW = re.compile(r"-{1,2}>|={1,2}>|[→⇒⟶➔➜]")
-_QUOTATION = re.compile(r'(?<!\S)"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"|\\?$)')
+_QUOTATION = re.compile(r'(?<!\S)"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"|\\?$)')
 """One that starts a word; it may lack its end, so that looking for it never starts over."""
 _SOURCE_KEY = re.compile(r"\b(domain|fresh(?:ness)?|reliability)\s*[:=]", re.IGNORECASE)
 _RISK_KEY = re.compile(r"\b(misdirection|missing[ _-]?context)\s*[:=]", re.IGNORECASE)
