@@ -261,6 +261,12 @@ class SchemaError(EpocheError):
     exit_code = 37
 
 
+class ConfigError(EpocheError):
+    """A configuration file is no YAML, or holds a key or value that means nothing."""
+
+    exit_code = 38
+
+
 class GateFailedError(EpocheError):
     """``epoche gate`` found a condition that does not hold, or a regression."""
 
