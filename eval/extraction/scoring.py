@@ -1,11 +1,28 @@
-"""One extraction against what was expected: every field's verdict, and the counts made of them."""
+"""One extraction against what was expected: every field's verdict, and the counts made of them.
+
+Fields are aligned (``alignment``), compared (``matchers``), and judged (``judging``): the five
+categories of SemEval 2013 task 9.1, types, hallucinations, error patterns. All counts that a report
+needs are taken here, once.
+"""
 
 from __future__ import annotations
 
+import math
+import struct
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from eval.extraction.alignment import Alignment, align
+from eval.extraction.fields import Plan, plan_of
+from eval.extraction.judging import Judge
+from eval.extraction.sample import Sample
 from eval.extraction.sample_score import (
     CATEGORIES,
     ERROR_PATTERNS,
     SIMILARITIES,
+    UNDECLARED,
     Category,
     FieldMatch,
     Mode,
@@ -14,11 +31,13 @@ from eval.extraction.sample_score import (
     Similarity,
     Tally,
 )
+from eval.extraction.settings import DEFAULT, Matching
 
 __all__ = [
     "CATEGORIES",
     "ERROR_PATTERNS",
     "SIMILARITIES",
+    "UNDECLARED",
     "Category",
     "FieldMatch",
     "Mode",
@@ -26,4 +45,204 @@ __all__ = [
     "Scored",
     "Similarity",
     "Tally",
+    "score",
 ]
+
+MAX_ERRORS: Final = 20
+"""Reasons of invalidity that are kept of a sample."""
+
+_BITS: Final = 32
+"""Of a column of a packed tally: sums of a sample's fields stay far below 2 ** 32."""
+
+
+def score(
+    sample: Sample, predicted: Any, matching: Matching = DEFAULT, *, parsed: bool = True
+) -> Scored:
+    """Scores one extraction.
+
+    Args:
+        sample: text, schema and what is right.
+        predicted: what came, as a JSON parser gives it; ignored if ``parsed`` is false.
+        matching: what counts as the same.
+        parsed: whether the reply was JSON at all; if not, every expected field is missed.
+
+    Raises:
+        SchemaError: the sample's schema cannot be used.
+        TypeError: a value is of no type of JSON.
+    """
+    plan = plan_of(sample.schema)
+    if not parsed:
+        predicted = None
+    valid = parsed and plan.check.valid(predicted)
+    aligned = align(plan.root, sample.expected, predicted, matching)
+    fields = Judge(sample.text, matching, valid=valid).fields(aligned.entries)
+    errors = plan.check.errors(predicted, MAX_ERRORS) if parsed and not valid else ()
+    counted = _counted(
+        sample, plan, aligned, fields, matching, (parsed, valid), tuple(map(str, errors))
+    )
+    return Scored(counted, fields)
+
+
+def _counted(
+    sample: Sample,
+    plan: Plan,
+    aligned: Alignment,
+    fields: tuple[FieldMatch, ...],
+    matching: Matching,
+    standing: tuple[bool, bool],
+    schema_errors: tuple[str, ...],
+) -> SampleScore:
+    """The statistics of a sample's fields."""
+    total = 0
+    by_type: dict[str, int] = {}
+    by_depth: dict[str, int] = {}
+    by_name: dict[str, int] = {}
+    by_required: dict[str, int] = {}
+    confusion: dict[str, int] = {}
+    errors: dict[str, int] = {}
+    error_fields: dict[str, int] = {}
+    composite: dict[int, int] = {}
+    hallucinations = [0, 0, 0, 0, 0]
+    scores: list[float] = []
+    similarities: list[Similarity] = []
+    all_strict = True
+    for field, entry in zip(fields, aligned.entries, strict=True):
+        weight = _weight(field, matching)
+        total += weight
+        kind = _FAMILIES.get(field.type_expected) or _family(field)
+        by_type[kind] = by_type.get(kind, 0) + weight
+        depth = str(field.depth)
+        by_depth[depth] = by_depth.get(depth, 0) + weight
+        known = entry.place.declared or field.category != "spurious"
+        name = field.path if known else UNDECLARED
+        by_name[name] = by_name.get(name, 0) + weight
+        need = "required" if field.required else "optional"
+        by_required[need] = by_required.get(need, 0) + weight
+        if field.type_right is not None:
+            pair = f"{field.type_expected}>{field.type_predicted}"
+            confusion[pair] = confusion.get(pair, 0) + 1
+        if field.score is not None:
+            scores.append(field.score)
+            hundredth = _hundredth(field.score)
+            composite[hundredth] = composite.get(hundredth, 0) + 1
+            if field.similarity is not None:
+                similarities.append(field.similarity)
+        if field.error:
+            errors[field.error] = errors.get(field.error, 0) + 1
+            at = f"{field.error} {name}"
+            error_fields[at] = error_fields.get(at, 0) + 1
+        hallucinations[field.hallucination] += 1
+        all_strict = all_strict and field.strict
+    parsed, valid = standing
+    histograms, sums = _histograms(similarities)
+    return SampleScore(
+        id=sample.id,
+        parsed=parsed,
+        valid=valid,
+        exact_match=valid and all_strict and aligned.in_order,
+        tally=_unpacked(total),
+        by={
+            "type": _all_unpacked(by_type),
+            "depth": _all_unpacked(by_depth),
+            "name": _all_unpacked(by_name),
+            "required": _all_unpacked(by_required),
+        },
+        complexity=plan.complexity,
+        domain=sample.domain,
+        language=sample.language,
+        schema_errors=schema_errors,
+        hallucinations=(
+            hallucinations[1],
+            hallucinations[2],
+            hallucinations[3],
+            hallucinations[4],
+        ),
+        confusion=confusion,
+        errors=errors,
+        error_fields=error_fields,
+        composite=composite,
+        token_f1=histograms[0],
+        levenshtein=histograms[1],
+        containment=histograms[2],
+        similarity_sums=sums,
+        # Exactly rounded, so that the order of fields changes nothing.
+        score_sum=math.fsum(scores),
+        text_characters=len(sample.text),
+        bounded=aligned.bounded,
+    )
+
+
+_FAMILIES = {name: name for name in ("string", "number", "boolean", "object", "array", "null")}
+_FAMILIES["integer"] = "number"
+
+
+def _family(field: FieldMatch) -> str:
+    """The type a field is counted under where its label is no plain type."""
+    label = field.type_expected.split(" ")[0] or field.type_predicted
+    return _FAMILIES.get(label, label)
+
+
+def _hundredth(score: float) -> int:
+    # 0.29 * 100 is 28.999999999999996.
+    return int(score * 100 + 1e-9)
+
+
+def _histograms(
+    found: list[Similarity],
+) -> tuple[list[dict[int, int]], Similarity]:
+    """Histograms in hundredths of the three similarities, and their sums."""
+    histograms: list[dict[int, int]] = [{}, {}, {}]
+    if not found:
+        return histograms, (0.0, 0.0, 0.0)
+    same = found.count((1.0, 1.0, 1.0))
+    if same == len(found):
+        return [{100: same}, {100: same}, {100: same}], (float(same), float(same), float(same))
+    columns = list(zip(*found, strict=True))
+    for histogram, values in zip(histograms, columns, strict=True):
+        for value in values:
+            hundredth = _hundredth(value)
+            histogram[hundredth] = histogram.get(hundredth, 0) + 1
+    first, second, third = map(math.fsum, columns)
+    return histograms, (first, second, third)
+
+
+# The tally of a field is one whole number with 32 bits for each count, so that adding it to the five
+# sums that it belongs to takes five additions instead of fifty.
+
+
+@cache
+def _packed(category: Category, strict: bool, lenient: bool, type_right: bool | None) -> int:
+    paired = category not in ("missed", "spurious")
+    exact, partial = category == "exact", category == "partial"
+    counts = Tally(
+        expected=category != "spurious",
+        predicted=category != "missed",
+        strict=strict,
+        exact=exact,
+        partial=partial,
+        lenient=paired and (exact or partial or lenient),
+        missed=category == "missed",
+        spurious=category == "spurious",
+        type_right=type_right is True,
+        type_total=type_right is not None,
+    )
+    return sum(
+        int(count) << (_BITS * column)
+        for column, count in enumerate(msgspec.structs.astuple(counts))
+    )
+
+
+def _weight(field: FieldMatch, matching: Matching) -> int:
+    lenient = field.score is not None and field.score >= matching.lenient
+    return _packed(field.category, field.strict, lenient, field.type_right)
+
+
+@lru_cache(maxsize=65_536)
+def _unpacked(packed: int) -> Tally:
+    """The tally; the same object for the same counts, so that thousands of samples share it."""
+    size = len(Tally.__struct_fields__)
+    return Tally(*struct.unpack(f"<{size}I", packed.to_bytes(size * _BITS // 8, "little")))
+
+
+def _all_unpacked(packed: dict[str, int]) -> dict[str, Tally]:
+    return {key: _unpacked(value) for key, value in packed.items()}

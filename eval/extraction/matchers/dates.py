@@ -45,7 +45,12 @@ _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _DAY_FIRST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
 _NOT_WORDS = re.compile(r"[\s,.]+")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|º|°)?")
-_FILLERS = frozenset("of the de del den der le el monday tuesday wednesday thursday friday".split())
+_FILLERS = frozenset(
+    [
+        *("of", "the", "de", "del", "den", "der", "le", "el"),
+        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    ]
+)
 
 
 class Moment(NamedTuple):

@@ -7,6 +7,9 @@ from typing import Any
 
 from eval.extraction.settings import Matching
 
+FIRST_UNSPACED = 0x2E80
+"""From here on scripts write words without blanks between them (Chinese, Japanese …)."""
+
 _JSON_TYPES = {
     str: "string",
     int: "number",
@@ -43,3 +46,12 @@ def folded(text: str) -> str:
         return text.lower()
     # Folding can take a composed letter apart, so the form is restored after it.
     return unicodedata.normalize("NFC", text.casefold())
+
+
+def words_apart(before: str, after: str) -> bool:
+    """Whether a word can end between two characters; either may be empty, at a text's end."""
+    if not before or not after:
+        return True
+    if ord(before) >= FIRST_UNSPACED or ord(after) >= FIRST_UNSPACED:
+        return True
+    return not (before.isalnum() and after.isalnum())
