@@ -1,0 +1,356 @@
+"""The shipped extraction samples: every value stands in its text, every gap is a gap.
+
+The rules are those of ``eval/extraction/data/README.md``. They hold for every file of the folder,
+whatever its language; those that read words (dates, numbers in words) hold for English only.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+import pytest
+
+from eval.extraction.complexity import complexity_of
+from eval.extraction.fields import check_matchers
+from eval.extraction.loading import load
+
+FOLDER = Path(__file__).parents[3] / "eval" / "extraction" / "data" / "samples"
+FILES = sorted(FOLDER.glob("*.jsonl"))
+KEYS = ["id", "text", "schema", "expected_output", "domain", "language", "meta"]
+UNSPACED = {"ja", "zh", "th"}
+DRAFT_OF_NONE = jsonschema.Draft202012Validator
+
+SIGN = r"((?<![\w.,)])[-−] ?)?"  # a minus sign, not the hyphen of "12-15" or "A-3"
+ENGLISH_NUMBER = re.compile(SIGN + r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+NUMBER = re.compile(
+    SIGN + r"(\d{1,3}(?:[., '’\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?)"
+)
+CLOCK = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|\d{1,2}:\d\d(?::\d\d)?")
+MONTHS = [datetime.date(2026, month, 1).strftime("%B") for month in range(1, 13)]
+WEEKDAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
+WORDS = {
+    0: "none|no|not|free|nothing|empty|full|all|never",
+    1: "one|a|an|once|first|attempted",
+    2: "two|twice|second|both",
+    3: "three|third",
+    4: "four|fourth",
+    5: "five",
+    6: "six",
+    7: "seven",
+    8: "eight",
+    9: "nine",
+    10: "ten",
+    11: "eleven",
+    12: "twelve",
+    19: "nineteen",
+}
+
+Row = dict[str, Any]
+
+
+def rows_of(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+ROWS = [row for path in FILES for row in rows_of(path)]
+ENGLISH = [row for row in ROWS if row["language"] == "en"]
+by_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Scalars that are stated, each with its path (``orders[0].item``)."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from leaves(inner, f"{path}[{index}]")
+    elif value is not None:
+        yield path, value
+
+
+def general(path: str) -> str:
+    return re.sub(r"\[\d+\]", "[]", path)
+
+
+def resolved(node: Row, schema: Row) -> Row:
+    """The schema of a value, through one local reference and ``anyOf`` with null."""
+    if "$ref" in node:
+        _, place, name = node["$ref"].split("/")
+        return resolved(schema[place][name], schema)
+    if "anyOf" in node:
+        return resolved(next(one for one in node["anyOf"] if one != {"type": "null"}), schema)
+    return node
+
+
+def absent(schema: Row, expected: Any) -> list[str]:
+    """Paths of the schema at which the expected output states nothing.
+
+    One that is absent from every element of its arrays is written with ``[]``, else with the
+    element's number. What lies below an absent object or array is not listed.
+    """
+    places: Counter[str] = Counter()
+    gaps: list[str] = []
+
+    def walk(node: Row, value: Any, path: str) -> None:
+        node = resolved(node, schema)
+        if isinstance(value, dict):
+            for key, inner in node.get("properties", {}).items():
+                below = f"{path}.{key}" if path else key
+                places[general(below)] += 1
+                if value.get(key) in (None, [], {}):
+                    gaps.append(below)
+                else:
+                    walk(inner, value[key], below)
+        elif isinstance(value, list):
+            for index, inner in enumerate(value):
+                walk(node["items"], inner, f"{path}[{index}]")
+
+    walk(schema, expected, "")
+    missing = Counter(map(general, gaps))
+    named = [general(p) if missing[general(p)] == places[general(p)] else p for p in gaps]
+    return list(dict.fromkeys(named))
+
+
+def numbers_in(text: str, language: str) -> set[float]:
+    """Numbers written in figures, times of day and ISO dates left out.
+
+    English has the comma between thousands. In other languages either sign may stand there, so
+    both readings count.
+    """
+    text = CLOCK.sub(" | ", text)
+    found: set[float] = set()
+    for match in (ENGLISH_NUMBER if language == "en" else NUMBER).finditer(text):
+        written = re.sub("[ '’\u00a0\u202f]", "", match.group(2))
+        readings = [written.replace(",", "")]
+        if language != "en":
+            readings.append(written.replace(".", "").replace(",", "."))
+        sign = -1 if match.group(1) else 1
+        found |= {sign * float(one) for one in readings if one.count(".") <= 1}
+    return found
+
+
+def stands_in(value: Any, text: str, language: str) -> bool:
+    """Whether the text has the value as it is; a boolean never stands in a text."""
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, str):
+        return value in text
+    return float(value) in numbers_in(text, language)
+
+
+def date_stands_in(value: str, text: str) -> bool:
+    """Whether an English text names the day and the month of an ISO date together."""
+    year, month, day = map(int, value.split("-"))
+    name = rf"(?:{MONTHS[month - 1]}|{MONTHS[month - 1][:3]}\b\.?)"
+    nth = rf"\b0?{day}(?:st|nd|rd|th)?"
+    ways = (
+        rf"{nth}(?: of)? {name}",
+        rf"{nth} (?:to|and) \d+ {name}",
+        rf"{name} {nth}\b",
+        rf"{nth}[/.]0?{month}[/.]{year}",
+    )
+    return any(re.search(way, text) for way in ways)
+
+
+def number_is_said(value: float, text: str) -> bool:
+    """Whether an English text says a number in words, in millions, in stars or without its sign."""
+    words = WORDS.get(int(value)) if value == int(value) else None
+    in_figures = numbers_in(text, "en")
+    return bool(
+        (words and re.search(rf"\b(?:{words})\b", text, re.IGNORECASE))
+        or (value >= 1e5 and value / 1e6 in in_figures and re.search(r"million|\dm\b", text))
+        or (value < 0 and -value in in_figures)
+        or (value in in_figures)
+        or (0 < value <= 5 and "★" * int(value) + "☆" in text)
+    )
+
+
+def value_problems(row: Row) -> Iterator[str]:
+    text, language, listed = row["text"], row["language"], row["meta"]["normalised"]
+    needed: set[str] = set()
+    for path, value in leaves(row["expected_output"]):
+        place = general(path)
+        stands = stands_in(value, text, language)
+        if place in listed and (not stands or not isinstance(value, str)):
+            needed.add(place)
+        elif not stands:
+            yield f"{path}: {value!r} is not in the text"
+        if stands or language != "en":
+            continue
+        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+            if not date_stands_in(value, text):
+                yield f"{path}: no such day in the text: {value}"
+        elif type(value) in (int, float) and not number_is_said(value, text):
+            yield f"{path}: {value} is said in no way that is known"
+    yield from (
+        f"{path}: listed as normalised for nothing" for path in listed if path not in needed
+    )
+
+
+def gap_problems(row: Row) -> Iterator[str]:
+    listed = row["meta"]["missing"]
+    gaps = absent(row["schema"], row["expected_output"])
+    yield from (f"{path}: listed as missing, yet expected" for path in listed if path not in gaps)
+    yield from (f"{path}: absent, yet not listed as missing" for path in gaps if path not in listed)
+
+
+def distractor_problems(row: Row) -> Iterator[str]:
+    values = row["meta"].get("distractor_values", [])
+    if values and len(values) != row["meta"]["distractors"]:
+        yield "the distractors are counted wrongly"
+    said = {str(value) for _, value in leaves(row["expected_output"])}
+    for value in values:
+        if value not in row["text"]:
+            yield f"the distractor {value!r} is not in the text"
+        if value in said:
+            yield f"the distractor {value!r} is an answer"
+
+
+def schema_problems(row: Row) -> Iterator[str]:
+    schema, expected = row["schema"], row["expected_output"]
+    jsonschema_rs.meta.validate(schema)
+    rust = jsonschema_rs.validator_for(schema, validate_formats=True)
+    yield from (error.message for error in rust.iter_errors(expected))
+    kind = jsonschema.validators.validator_for(schema, default=DRAFT_OF_NONE)
+    python = kind(schema, format_checker=kind.FORMAT_CHECKER)
+    yield from (error.message for error in python.iter_errors(expected))
+    check_matchers(schema)
+    for reference in re.findall(r'"\$ref": "([^"]*)"', json.dumps(schema)):
+        if not re.fullmatch(r"#/(\$defs|definitions)/\w+", reference):
+            yield f"{reference} is no local definition"
+
+
+def problems(row: Row) -> list[str]:
+    """All that is wrong with a sample's truth, in words."""
+    checks = (schema_problems, value_problems, gap_problems, distractor_problems)
+    return [problem for check in checks for problem in check(row)]
+
+
+@by_file
+def test_truth_is_valid_stated_and_complete(path: Path) -> None:
+    assert {row["id"]: problems(row) for row in rows_of(path) if problems(row)} == {}
+
+
+@by_file
+def test_files_are_laid_out_alike(path: Path) -> None:
+    rows = rows_of(path)
+    again = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    assert path.read_bytes() == again.encode()
+    assert path.stat().st_size < 100_000
+    domain, _, language = path.stem.partition(".")
+    for number, row in enumerate(rows, 1):
+        assert list(row) == KEYS
+        assert row["id"] == f"{path.stem}-{number:02}"
+        assert (row["domain"], row["language"]) == (domain, language or "en")
+        assert {"distractors", "missing", "normalised"} <= set(row["meta"])
+        assert unicodedata.is_normalized("NFC", row["text"])
+        length = len(row["text"].split())
+        if row["language"] in UNSPACED:
+            assert 100 <= len(row["text"]) <= 1200, row["id"]
+        else:
+            assert 60 <= length <= 400, (row["id"], length)
+
+
+@pytest.mark.parametrize("row", ENGLISH, ids=lambda row: row["id"])
+def test_weekdays_fit_their_dates(row: Row) -> None:
+    for day, number, month, year in re.findall(
+        rf"({WEEKDAYS}),? (\d+) ({'|'.join(MONTHS)}) (\d{{4}})", row["text"]
+    ):
+        date = datetime.date(int(year), MONTHS.index(month) + 1, int(number))
+        assert date.strftime("%A") == day
+
+
+def test_no_sample_is_like_another() -> None:
+    assert len({row["id"] for row in ROWS}) == len(ROWS)
+    runs = []
+    for row in ROWS:
+        words = re.findall(r"\w+", row["text"].lower())
+        runs.append({tuple(words[i : i + 4]) for i in range(len(words) - 3)})
+    alike = [
+        (ROWS[a]["id"], ROWS[b]["id"])
+        for a in range(len(ROWS))
+        for b in range(a)
+        if runs[a] and len(runs[a] & runs[b]) / len(runs[a] | runs[b]) > 0.1
+    ]
+    assert alike == []
+
+
+def test_there_is_enough_of_everything() -> None:
+    assert len(ENGLISH) >= 84
+    assert len({row["domain"] for row in ENGLISH}) >= 9
+    for rows in (ROWS, ENGLISH):
+        bins = Counter(complexity_of(row["schema"]).bin for row in rows)
+        assert min(bins["simple"], bins["medium"], bins["complex"]) >= len(rows) / 5, bins
+    depths = {complexity_of(row["schema"]).max_nesting_depth for row in ENGLISH}
+    assert depths >= set(range(6))
+    for least, feature in (
+        (8, '"x-match": "(?:set|numeric|date|url|phone|ignore)"'),
+        (20, '"x-match": "exact"'),
+        (10, '"uniqueItems": true'),
+        (30, '"enum": '),
+        (5, '"format": "uri"'),
+        (2, '"format": "uuid"'),
+        (5, '"format": "email"'),
+        (4, '"format": "date-time"'),
+        (60, '"format": "date"'),
+        (9, '"additionalProperties": false'),
+        (3, r'"\$ref": '),
+        (8, "draft-07"),
+        (5, "2019-09"),
+        (20, "2020-12"),
+    ):
+        assert sum(bool(re.search(feature, json.dumps(row["schema"]))) for row in ENGLISH) >= least
+    assert sum(bool(row["meta"]["missing"]) for row in ENGLISH) >= 44
+    assert sum(row["meta"]["distractors"] > 0 for row in ENGLISH) >= 80
+
+
+def test_the_loader_takes_every_sample_in_order() -> None:
+    loaded = load(FOLDER)
+    assert loaded.rejected == []
+    assert [sample.id for sample in loaded.samples] == [row["id"] for row in ROWS]
+
+
+def altered(value: Any) -> Any:
+    """Another value of the same type that no text states."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return "1871-12-31" if re.fullmatch(r"\d{4}-\d\d-\d\d", value) else value + " Ypsilon"
+    return value + 7_654_321
+
+
+@pytest.mark.parametrize("row", ENGLISH[::7], ids=lambda row: row["id"])
+def test_the_check_finds_a_changed_value_a_gap_and_a_false_note(row: Row) -> None:
+    """The checks above would be worth nothing if they passed whatever the truth says."""
+    for path, value in leaves(row["expected_output"]):
+        if isinstance(value, bool) or (
+            isinstance(value, str)
+            and general(path) in row["meta"]["normalised"]
+            and not re.fullmatch(r"\d{4}-\d\d-\d\d", value)
+        ):
+            continue  # what is written otherwise in the text is for a reader to judge
+        wrong = copy.deepcopy(row)
+        keys = [int(key) if key.isdigit() else key for key in re.findall(r"\w+", path)]
+        holder = wrong["expected_output"]
+        for key in keys[:-1]:
+            holder = holder[key]
+        holder[keys[-1]] = altered(value)
+        assert problems(wrong), path
+        if isinstance(keys[-1], str):
+            del holder[keys[-1]]
+            assert problems(wrong), path
+    for note in ("missing", "normalised"):
+        wrong = copy.deepcopy(row)
+        wrong["meta"][note].append("no.such.place")
+        assert problems(wrong)
