@@ -124,14 +124,13 @@ class _Aligner:
     ) -> None:
         if kinds == (_EMPTY, _EMPTY):
             if place.required and (isinstance(expected, list) or isinstance(predicted, list)):
-                sides = [one if isinstance(one, list) else None for one in (expected, predicted)]
-                out.append(Entry(place, *sides, None if None in sides else EQUAL))
+                one, other = _array(expected), _array(predicted)
+                both = one is not None and other is not None
+                out.append(Entry(place, one, other, EQUAL if both else None))
         elif kinds[0] == _EMPTY:
             surplus = place.required and isinstance(expected, list)
-            out += (
-                Entry(at, None, value, None, None, surplus)
-                for at, value in leaves(place, predicted)
-            )
+            for at, value in leaves(place, predicted):
+                out.append(Entry(at, None, value, None, None, surplus))
         else:
             out += (Entry(at, value, None, None) for at, value in leaves(place, expected))
 
@@ -278,6 +277,10 @@ def leaves(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
             yield from leaves(place.element(), one)
     elif kind != _EMPTY or (isinstance(value, list) and place.required):
         yield place, value
+
+
+def _array(value: Any) -> list[Any] | None:
+    return value if isinstance(value, list) else None
 
 
 def _kind(value: Any, place: Place) -> int:

@@ -108,7 +108,8 @@ class Place:
         found = self._children.get(key)
         if found is not None:
             return found
-        starts = self._merged.properties.get(key) or self._merged.properties.get(OTHER_NAME, ())
+        named = self._merged.properties
+        starts = named.get(key) or named.get(OTHER_NAME) or []
         found = Place(
             self._graph,
             tuple(starts),

@@ -15,7 +15,7 @@ from typing import Any, Final
 from eval.extraction.matchers.choosing import canonical
 from eval.extraction.matchers.dates import MONTHS, moment
 from eval.extraction.matchers.normalising import FIRST_UNSPACED, folded, words_apart
-from eval.extraction.matchers.numbers import plain_number
+from eval.extraction.matchers.quantities import plain_number
 from eval.extraction.settings import DEFAULT
 
 MAX_TEXT: Final = 1_000_000
@@ -27,30 +27,13 @@ _SPOKEN = {
     word: float(number)
     for number, word in enumerate(
         [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
+            *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
+            *("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"),
+            *("seventeen", "eighteen", "nineteen", "twenty"),
         ]
     )
 }
+"""English words for small numbers."""
 
 
 class Evidence:

@@ -117,10 +117,7 @@ class Judge:
 
     def _spurious(self, entry: Entry, *, moved_here: bool) -> FieldMatch:
         place = entry.place
-        if entry.surplus:
-            hallucination = 4
-        else:
-            hallucination = 3 if self._stands(place, entry.predicted) else 1
+        hallucination = 4 if entry.surplus else 3 if self._stands(place, entry.predicted) else 1
         wanted, came, right = self._types(entry)
         return FieldMatch(
             place.path,

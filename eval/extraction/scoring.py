@@ -76,10 +76,9 @@ def score(
     valid = parsed and plan.check.valid(predicted)
     aligned = align(plan.root, sample.expected, predicted, matching)
     fields = Judge(sample.text, matching, valid=valid).fields(aligned.entries)
-    errors = plan.check.errors(predicted, MAX_ERRORS) if parsed and not valid else ()
-    counted = _counted(
-        sample, plan, aligned, fields, matching, (parsed, valid), tuple(map(str, errors))
-    )
+    broken = plan.check.errors(predicted, MAX_ERRORS) if parsed and not valid else ()
+    errors = tuple(map(str, broken))
+    counted = _counted(sample, plan, aligned, fields, matching, (parsed, valid), errors)
     return Scored(counted, fields)
 
 
@@ -206,8 +205,8 @@ def _histograms(
     return histograms, (first, second, third)
 
 
-# The tally of a field is one whole number with 32 bits for each count, so that adding it to the five
-# sums that it belongs to takes five additions instead of fifty.
+# The tally of a field is one whole number with 32 bits for each count, so that adding it to the
+# five sums that it belongs to takes five additions instead of fifty.
 
 
 @cache
@@ -226,10 +225,8 @@ def _packed(category: Category, strict: bool, lenient: bool, type_right: bool | 
         type_right=type_right is True,
         type_total=type_right is not None,
     )
-    return sum(
-        int(count) << (_BITS * column)
-        for column, count in enumerate(msgspec.structs.astuple(counts))
-    )
+    columns = msgspec.structs.astuple(counts)
+    return sum(int(count) << (_BITS * column) for column, count in enumerate(columns))
 
 
 def _weight(field: FieldMatch, matching: Matching) -> int:

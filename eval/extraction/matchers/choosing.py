@@ -19,7 +19,7 @@ from eval.extraction.matchers.identifiers import (
 )
 from eval.extraction.matchers.lists import MATCHERS as LIST_MATCHERS
 from eval.extraction.matchers.normalising import folded, spaced
-from eval.extraction.matchers.numbers import exact_number, near_number, quantity_text
+from eval.extraction.matchers.quantities import exact_number, near_number, quantity_text
 from eval.extraction.matchers.strings import exact_text, fuzzy_text, partial_text
 from eval.extraction.settings import Matching
 

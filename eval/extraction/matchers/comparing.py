@@ -15,7 +15,7 @@ from eval.extraction.matchers.choosing import (
 )
 from eval.extraction.matchers.compared import EQUAL, UNEQUAL, Compared
 from eval.extraction.matchers.normalising import json_type
-from eval.extraction.matchers.numbers import LONGEST
+from eval.extraction.matchers.quantities import LONGEST
 from eval.extraction.settings import Matching
 
 _TRUTH = {"true": True, "false": False}
