@@ -266,7 +266,7 @@ def scatter(
     absent = tuple(n for n, _, c, a in entries if c is None or a is None)
     coordinates = [(_place(c, left, right), _place(a, bottom, top)) for _, _, c, a in placed]
     order = sorted(range(len(placed)), key=lambda i: (coordinates[i][1], -coordinates[i][0], i))
-    label_y = _spread([coordinates[i][1] for i in order], top + 4, bottom - 4, _LABEL_STEP)
+    label_y = spread([coordinates[i][1] for i in order], top + 4, bottom - 4, _LABEL_STEP)
     where = dict(zip(order, label_y, strict=True))
     lowest = max([bottom, *label_y]) if label_y else bottom
     return Scatter(
@@ -297,7 +297,7 @@ def scatter(
     )
 
 
-def _spread(wanted: Sequence[float], low: float, high: float, step: float) -> list[float]:
+def spread(wanted: Sequence[float], low: float, high: float, step: float) -> list[float]:
     """Moves sorted positions apart to at least ``step``, within [low, high] where they fit."""
     placed: list[float] = []
     for at in wanted:

@@ -1,0 +1,1 @@
+"""Charts as pictures: pure geometry in, shapes with words out; no plotting library."""

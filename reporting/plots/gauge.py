@@ -1,0 +1,91 @@
+"""A gauge: one score on a half circle of zones, with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reporting.charts import Estimate, number
+from reporting.plots.picture import Group, Picture, Shape, circle, fixed, group, line, path, text
+
+WIDTH, HEIGHT = 240.0, 158.0
+_X, _Y = 120.0, 122.0
+_OUTER, _INNER = 96.0, 74.0
+_INTERVAL = 101.0
+_NUMBERS = 108.0
+
+
+@dataclass(frozen=True)
+class Zone:
+    """Part of the scale, up to the next zone.
+
+    Attributes:
+        low, high: its ends within [0, 1].
+        name: what it is called.
+        look: its colour: ``wrong``, ``held``, ``fair`` or ``right``.
+    """
+
+    low: float
+    high: float
+    name: str
+    look: str
+
+
+def gauge(score: Estimate, zones: Sequence[Zone]) -> Picture:
+    """A score on its scale.
+
+    Beside the colour the zone is told by a thicker rim and by its name under the number.
+    """
+    groups: list[Group] = []
+    here = next((one for one in reversed(zones) if (score.value or 0.0) >= one.low), None)
+    for zone in zones:
+        mine = score.value is not None and zone is here
+        words = f"{zone.name}: {number(zone.low, 2)} to {number(zone.high, 2)}"
+        sector = path(_ring(zone.low, zone.high, _INNER - (5 if mine else 0), _OUTER))
+        groups.append(group(sector, look=f"zone {zone.look}{' here' if mine else ''}", title=words))
+    marks = [zone.low for zone in zones] + [1.0]
+    said: list[Shape] = []
+    for mark in marks:
+        x, y = _at(mark, _NUMBERS)
+        anchor = "end" if x < _X - 20 else "start" if x > _X + 20 else "middle"
+        shown = f"{mark:g}"
+        said.append(text(x, y + (4 if 0 < mark < 1 else 14), shown, "", anchor))
+    groups.append(group(*said, look="grid"))
+    if score.low is not None and score.high is not None:
+        arc = path(_arc(score.low, score.high, _INTERVAL), "span")
+        words = f"interval {score.interval_text}"
+        groups.append(group(arc, title=words))
+    if score.value is not None:
+        x, y = _at(score.value, _OUTER + 2)
+        inner = _at(score.value, 54.0)
+        groups.append(group(line(*inner, x, y, "needle"), circle(*inner, 3, "needle")))
+    groups.append(
+        group(
+            text(_X, _Y - 6, score.text, "big", "middle"),
+            text(_X, _Y + 13, here.name if here and score.value is not None else "", "", "middle"),
+            text(_X, _Y + 30, score.interval_text, "hint", "middle"),
+        )
+    )
+    return Picture(WIDTH, HEIGHT, tuple(groups), "gauge")
+
+
+def _at(value: float, radius: float) -> tuple[float, float]:
+    angle = math.pi * (1 - min(max(value, 0.0), 1.0))
+    return _X + radius * math.cos(angle), _Y - radius * math.sin(angle)
+
+
+def _point(value: float, radius: float) -> str:
+    x, y = _at(value, radius)
+    return f"{fixed(x)} {fixed(y)}"
+
+
+def _arc(low: float, high: float, radius: float) -> str:
+    r = fixed(radius)
+    return f"M{_point(low, radius)}A{r} {r} 0 0 1 {_point(high, radius)}"
+
+
+def _ring(low: float, high: float, inner: float, outer: float) -> str:
+    r = fixed(inner)
+    back = f"L{_point(high, inner)}A{r} {r} 0 0 0 {_point(low, inner)}z"
+    return _arc(low, high, outer) + back

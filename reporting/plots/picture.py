@@ -1,0 +1,139 @@
+"""A drawing as data: shapes in groups, each group with words of its own.
+
+Coordinates are in the drawing's own units (its ``viewBox``), CSS pixels at its natural width, and
+rounded to a tenth, so that the same numbers give the same bytes on every machine. Colours are in
+``templates/plots.css.j2``, by the ``look`` of a group; ``templates/_plots.svg.j2`` writes it out
+and escapes what it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
+
+from reporting.templating import environment
+
+Anchor = Literal["start", "middle", "end"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One SVG element: its name, its attributes, and the text of a text."""
+
+    tag: Literal["line", "rect", "circle", "path", "text"]
+    attributes: tuple[tuple[str, str], ...]
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Shapes that mean one thing.
+
+    Attributes:
+        shapes: in the order in which they are drawn.
+        look: classes that decide the colours.
+        title: what it says, shown on hovering and read aloud; any text.
+        share: in [0, 1], by how much a shape of look ``cell`` is filled; ``None`` for none.
+    """
+
+    shapes: tuple[Shape, ...]
+    look: str = ""
+    title: str = ""
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A whole drawing."""
+
+    width: float
+    height: float
+    groups: tuple[Group, ...]
+    look: str = ""
+
+
+def drawing(picture: Picture, id_: str, title: str, described: str) -> Markup:
+    """The picture as inline SVG.
+
+    Args:
+        picture: what is drawn.
+        id_: unique on the page.
+        title: its name.
+        described: what can be seen, and where the numbers stand.
+    """
+    macro = getattr(environment().get_template("_plots.svg.j2").module, "picture")
+    drawn: Markup = macro(picture, id_, title, described)
+    return drawn
+
+
+def group(*shapes: Shape, look: str = "", title: str = "", share: float | None = None) -> Group:
+    """Shapes that belong together."""
+    return Group(shapes, look, title, None if share is None else round(min(max(share, 0), 1), 3))
+
+
+def fixed(value: float) -> str:
+    """A coordinate: to a tenth, without a needless ``.0``."""
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def line(x1: float, y1: float, x2: float, y2: float, look: str = "") -> Shape:
+    """A straight line."""
+    return _shape("line", look, (("x1", x1), ("y1", y1), ("x2", x2), ("y2", y2)))
+
+
+def rect(x: float, y: float, width: float, height: float, look: str = "", rx: float = 0) -> Shape:
+    """A rectangle; a negative extent counts as none."""
+    sides = (("x", x), ("y", y), ("width", max(width, 0)), ("height", max(height, 0)))
+    return _shape("rect", look, (*sides, *((("rx", rx),) if rx else ())))
+
+
+def circle(x: float, y: float, radius: float, look: str = "") -> Shape:
+    """A circle about (x, y)."""
+    return _shape("circle", look, (("cx", x), ("cy", y), ("r", radius)))
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    look: str = "",
+    anchor: Anchor = "start",
+    *,
+    turned: bool = False,
+) -> Shape:
+    """A line of text; ``turned`` reads upwards."""
+    shape = _shape("text", look, (("x", x), ("y", y)))
+    more = (("text-anchor", anchor),) if anchor != "start" else ()
+    if turned:
+        more += (("transform", f"rotate(-90 {fixed(x)} {fixed(y)})"),)
+    return Shape("text", (*shape.attributes, *more), words)
+
+
+def path(data: str, look: str = "") -> Shape:
+    """Any path; ``data`` made by ``track`` or of ``fixed`` numbers."""
+    return Shape("path", ((("class", look),) if look else ()) + (("d", data),))
+
+
+def track(points: Iterable[tuple[float, float]], *, closed: bool = False) -> str:
+    """Path data of straight lines through points."""
+    steps = " ".join(f"{fixed(x)} {fixed(y)}" for x, y in points)
+    return f"M{steps}{'z' if closed else ''}"
+
+
+def diamond(x: float, y: float, radius: float, look: str = "") -> Shape:
+    """A square that stands on a corner."""
+    ends = ((x, y - radius), (x + radius, y), (x, y + radius), (x - radius, y))
+    return path(track(ends, closed=True), look)
+
+
+def _shape(
+    tag: Literal["line", "rect", "circle", "text"],
+    look: str,
+    numbers: Iterable[tuple[str, float]],
+) -> Shape:
+    named = (("class", look),) if look else ()
+    return Shape(tag, (*named, *((name, fixed(value)) for name, value in numbers)))
