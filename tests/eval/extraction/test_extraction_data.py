@@ -23,6 +23,7 @@ import pytest
 from eval.extraction.complexity import complexity_of
 from eval.extraction.fields import check_matchers
 from eval.extraction.loading import load
+from eval.extraction.scoring import score
 
 FOLDER = Path(__file__).parents[3] / "eval" / "extraction" / "data" / "samples"
 FILES = sorted(FOLDER.glob("*.jsonl"))
@@ -311,6 +312,7 @@ def test_there_is_enough_of_everything() -> None:
         (20, "2020-12"),
     ):
         assert sum(bool(re.search(feature, json.dumps(row["schema"]))) for row in ENGLISH) >= least
+    assert sum(len(row["text"].split()) >= 300 for row in ENGLISH) >= 6
     assert sum(bool(row["meta"]["missing"]) for row in ENGLISH) >= 44
     assert sum(row["meta"]["distractors"] > 0 for row in ENGLISH) >= 80
 
@@ -319,6 +321,15 @@ def test_the_loader_takes_every_sample_in_order() -> None:
     loaded = load(FOLDER)
     assert loaded.rejected == []
     assert [sample.id for sample in loaded.samples] == [row["id"] for row in ROWS]
+
+
+def test_the_truth_scored_against_itself_is_perfect() -> None:
+    for sample in load(FOLDER).samples:
+        result = score(sample, sample.expected).score
+        tally = result.tally
+        assert (result.valid, result.exact_match) == (True, True), sample.id
+        assert tally.strict == tally.expected == tally.predicted > 0, sample.id
+        assert (tally.missed, tally.spurious) == (0, 0), sample.id
 
 
 def altered(value: Any) -> Any:
