@@ -24,6 +24,8 @@ MAX_COMPARISONS: Final = 200_000
 """Fields of a sample that are compared in search of the best assignments. After that, arrays are
 aligned by equal elements and then by position."""
 
+_encode = json.JSONEncoder(sort_keys=True).encode
+
 _EMPTY, _SCALAR, _LIST, _ROWS, _OBJECT = range(5)
 
 _TIES: Final = 1e-7
@@ -138,21 +140,15 @@ class _Aligner:
         self, place: Place, expected: dict[str, Any], predicted: dict[str, Any], out: list[Entry]
     ) -> None:
         matching = self.matching
-        known = 0
-        for key in place.keys:
+        for key, child in place.members:
             first, second = expected.get(key), predicted.get(key)
-            if first is None and second is None:
-                continue
-            child = place.child(key)
-            # The common case without a call: two texts.
+            # The common case without another call: two texts.
             if type(first) is str and type(second) is str and not child.ignored:
-                compared = compare(child, first, second, matching)
-                out.append(Entry(child, first, second, compared))
-            else:
+                out.append(Entry(child, first, second, compare(child, first, second, matching)))
+            elif first is not None or second is not None:
                 self.pair(child, first, second, out)
-            known += (key in expected) + (key in predicted)
-        if known < len(expected) + len(predicted):
-            names = frozenset(place.keys)
+        names = place.keys.keys()
+        if not (expected.keys() <= names and predicted.keys() <= names):
             for key in sorted((expected.keys() | predicted.keys()) - names):
                 self.pair(place.child(key), expected.get(key), predicted.get(key), out)
 
@@ -266,12 +262,11 @@ def leaves(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
         return
     kind = _kind(value, place)
     if kind == _OBJECT:
-        for key in place.keys:
+        for key, child in place.members:
             if value.get(key) is not None:
-                yield from leaves(place.child(key), value[key])
-        if len(value) > sum(key in value for key in place.keys):
-            for key in sorted(value.keys() - frozenset(place.keys)):
-                yield from leaves(place.child(key), value[key])
+                yield from leaves(child, value[key])
+        for key in sorted(value.keys() - place.keys.keys()):
+            yield from leaves(place.child(key), value[key])
     elif kind == _ROWS:
         for one in value:
             yield from leaves(place.element(), one)
@@ -307,7 +302,7 @@ def _states(value: Any) -> bool:
 def _equal_elements(first: list[Any], second: list[Any]) -> list[tuple[int, int]]:
     """Pairs of elements that are the same, the first of one with the first of the other."""
     try:
-        texts = [[json.dumps(value, sort_keys=True) for value in side] for side in (first, second)]
+        texts = [[_encode(value) for value in side] for side in (first, second)]
     except RecursionError:  # too deep for that: found equal or not field by field
         return []
     places: dict[str, deque[int]] = defaultdict(deque)

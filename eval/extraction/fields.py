@@ -68,7 +68,7 @@ class Place:
         text: name of the matcher of texts here; ``number`` and ``array`` of the others. That of
             arrays is empty if the settings decide.
         tolerance: the field's own, else null.
-        keys: keys of an object here that the schema names, in its order.
+        keys: keys of an object here that the schema names, in its order; the values mean nothing.
     """
 
     def __init__(
@@ -101,7 +101,8 @@ class Place:
         self._merged: Final = merged
         self._children: Final[dict[str, Place]] = {}
         self._element: Place | None = None
-        self.keys: Final = tuple(key for key in merged.properties if key != OTHER_NAME)
+        self._members: tuple[tuple[str, Place], ...] | None = None
+        self.keys: Final = dict.fromkeys(key for key in merged.properties if key != OTHER_NAME)
 
     def child(self, key: str) -> Place:
         """The place of ``key`` in an object here."""
@@ -122,6 +123,13 @@ class Place:
         if len(self._children) < max(MAX_REMEMBERED, len(self.keys)):
             self._children[key] = found
         return found
+
+    @property
+    def members(self) -> tuple[tuple[str, Place], ...]:
+        """The keys that the schema names, with their places."""
+        if self._members is None:
+            self._members = tuple((key, self.child(key)) for key in self.keys)
+        return self._members
 
     def element(self) -> Place:
         """The place of the elements of an array here."""

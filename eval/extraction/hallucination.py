@@ -8,20 +8,20 @@ was not expected under; type 4 an array element beyond those expected.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final
 
 from eval.extraction.matchers.choosing import canonical
 from eval.extraction.matchers.dates import MONTHS, moment
 from eval.extraction.matchers.normalising import FIRST_UNSPACED, folded, words_apart
-from eval.extraction.matchers.quantities import plain_number
+from eval.extraction.matchers.quantities import LONGEST, plain_number
 from eval.extraction.settings import DEFAULT
 
 MAX_TEXT: Final = 1_000_000
 """Characters of a text that are searched."""
 
 _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
+_DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"\w+")
 _SPOKEN = {
     word: float(number)
@@ -39,14 +39,11 @@ _SPOKEN = {
 class Evidence:
     """What a sample's text and its expected fields say, prepared when first asked for."""
 
-    def __init__(self, text: str, expected: Iterable[tuple[str, Any]]) -> None:
+    def __init__(self, text: str, expected: Sequence[tuple[str, Any]]) -> None:
         """Takes the text, and the expected fields as the name of the text matcher and the value."""
-        self._text = " ".join(folded(unicodedata.normalize("NFC", text[:MAX_TEXT])).split())
-        self._expected: Final[set[Hashable]] = set()
-        for matcher, value in expected:
-            for one in value if isinstance(value, list) else (value,):
-                if _can_be_looked_for(one):
-                    self._expected.add(canonical(one, matcher, DEFAULT))
+        self._text: Final = " ".join(folded(text[:MAX_TEXT]).split())
+        self._expected: Final = expected
+        self._values: frozenset[Hashable] | None = None
         self._words: frozenset[str] | None = None
         self._numbers: frozenset[float] | None = None
 
@@ -62,11 +59,11 @@ class Evidence:
             return bool(value) and all(self.has(one, matcher) for one in value)
         if not _can_be_looked_for(value):
             return False
-        if canonical(value, matcher, DEFAULT) in self._expected:
-            return True
         if isinstance(value, str):
-            return self._has_text(value) or self._has_date(value, matcher)
-        return self._has_number(value)
+            stands = self._has_text(value) or self._has_date(value, matcher)
+        else:
+            stands = self._has_number(value)
+        return stands or canonical(value, matcher, DEFAULT) in self.values
 
     def _has_text(self, value: str) -> bool:
         wanted = " ".join(folded(value).split())
@@ -107,6 +104,18 @@ class Evidence:
         return size in self.numbers or round(size * 100, 9) in self.numbers
 
     @property
+    def values(self) -> frozenset[Hashable]:
+        """What the expected fields and the elements of their arrays are known by."""
+        if self._values is None:
+            self._values = frozenset(
+                canonical(one, matcher, DEFAULT)
+                for matcher, value in self._expected
+                for one in (value if isinstance(value, list) else (value,))
+                if _can_be_looked_for(one)
+            )
+        return self._values
+
+    @property
     def words(self) -> frozenset[str]:
         """The words of the text, folded."""
         if self._words is None:
@@ -118,15 +127,22 @@ class Evidence:
         """The numbers of the text, read both ways where a separator may mean two things."""
         if self._numbers is None:
             found: set[float] = {_SPOKEN[word] for word in self.words & _SPOKEN.keys()}
-            for text in _NUMBER.findall(self._text):
-                short = text[:100]
-                for reading in (short, short.replace(",", ""), short.replace(".", "")):
-                    number = plain_number(reading)
-                    if number is not None:
-                        found.add(number)
-                found.update(float(digits[:100]) for digits in re.split(r"[.,'’]", short) if digits)
+            for text in set(_NUMBER.findall(self._text)):
+                found.update(_readings(text[:LONGEST]))
             self._numbers = frozenset(found)
         return self._numbers
+
+
+def _readings(text: str) -> Iterator[float]:
+    """The numbers that digits and separators may mean, parts of dates and of times included."""
+    if text.isdecimal():
+        yield float(text)
+        return
+    yield from map(float, _DIGITS.findall(text))
+    for reading in (text, text.replace(",", ""), text.replace(".", "")):
+        number = plain_number(reading)
+        if number is not None:
+            yield number
 
 
 def _can_be_looked_for(value: Any) -> bool:

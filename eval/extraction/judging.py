@@ -154,17 +154,21 @@ class Judge:
         if self._evidence is None:
             self._evidence = Evidence(
                 self._text,
-                (
+                [
                     (_element_matcher(entry.place, entry.expected), entry.expected)
                     for entry in self._entries
                     if entry.expected is not None
-                ),
+                ],
             )
         return self._evidence.has(value, _element_matcher(place, value))
 
     def _types(self, entry: Entry) -> tuple[str, str, bool | None]:
         """The type a predicted field should have, the one it has, and whether that is right."""
         place, expected, predicted, _, mismatch, _ = entry
+        types = place.types
+        if self._valid and len(types) == 1 and mismatch is None:
+            # With a valid reply the schema has had its say on every alternative.
+            return types[0], types[0], True
         known = bool(place.types) or place.allowed is not None
         if mismatch is not None:
             right = self._valid if known or not self._valid else None
@@ -173,7 +177,6 @@ class Judge:
         if not known:
             return wanted, came, None if expected is None else wanted == came
         if self._valid:
-            # With a valid reply the schema has had its say on every alternative.
             return (came if came in place.types else wanted), came, True
         fault = _fault(place, predicted, came)
         if not fault or (self._matching.coercion == "lenient" and _coercible(place, predicted)):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import struct
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -73,10 +75,11 @@ def score(
     plan = plan_of(sample.schema)
     if not parsed:
         predicted = None
-    valid = parsed and plan.check.valid(predicted)
+    # Asked once for both, since finding the first error costs as much as finding none.
+    broken = plan.check.errors(predicted, MAX_ERRORS) if parsed else ()
+    valid = parsed and not broken
     aligned = align(plan.root, sample.expected, predicted, matching)
     fields = Judge(sample.text, matching, valid=valid).fields(aligned.entries)
-    broken = plan.check.errors(predicted, MAX_ERRORS) if parsed and not valid else ()
     errors = tuple(map(str, broken))
     counted = _counted(sample, plan, aligned, fields, matching, (parsed, valid), errors)
     return Scored(counted, fields)
@@ -92,15 +95,13 @@ def _counted(
     schema_errors: tuple[str, ...],
 ) -> SampleScore:
     """The statistics of a sample's fields."""
-    total = 0
+    total = required = 0
     by_type: dict[str, int] = {}
-    by_depth: dict[str, int] = {}
+    by_depth: dict[int, int] = {}
     by_name: dict[str, int] = {}
-    by_required: dict[str, int] = {}
-    confusion: dict[str, int] = {}
+    confusion: dict[tuple[str, str], int] = {}
     errors: dict[str, int] = {}
     error_fields: dict[str, int] = {}
-    composite: dict[int, int] = {}
     hallucinations = [0, 0, 0, 0, 0]
     scores: list[float] = []
     similarities: list[Similarity] = []
@@ -110,20 +111,17 @@ def _counted(
         total += weight
         kind = _FAMILIES.get(field.type_expected) or _family(field)
         by_type[kind] = by_type.get(kind, 0) + weight
-        depth = str(field.depth)
-        by_depth[depth] = by_depth.get(depth, 0) + weight
+        by_depth[field.depth] = by_depth.get(field.depth, 0) + weight
         known = entry.place.declared or field.category != "spurious"
         name = field.path if known else UNDECLARED
         by_name[name] = by_name.get(name, 0) + weight
-        need = "required" if field.required else "optional"
-        by_required[need] = by_required.get(need, 0) + weight
+        if field.required:
+            required += weight
         if field.type_right is not None:
-            pair = f"{field.type_expected}>{field.type_predicted}"
+            pair = field.type_expected, field.type_predicted
             confusion[pair] = confusion.get(pair, 0) + 1
         if field.score is not None:
             scores.append(field.score)
-            hundredth = _hundredth(field.score)
-            composite[hundredth] = composite.get(hundredth, 0) + 1
             if field.similarity is not None:
                 similarities.append(field.similarity)
         if field.error:
@@ -133,6 +131,8 @@ def _counted(
         hallucinations[field.hallucination] += 1
         all_strict = all_strict and field.strict
     parsed, valid = standing
+    needs = {"required": required, "optional": total - required}
+    by_required = {need: sums for need, sums in needs.items() if sums}
     histograms, sums = _histograms(similarities)
     return SampleScore(
         id=sample.id,
@@ -142,7 +142,7 @@ def _counted(
         tally=_unpacked(total),
         by={
             "type": _all_unpacked(by_type),
-            "depth": _all_unpacked(by_depth),
+            "depth": {str(depth): _unpacked(sums) for depth, sums in by_depth.items()},
             "name": _all_unpacked(by_name),
             "required": _all_unpacked(by_required),
         },
@@ -156,10 +156,10 @@ def _counted(
             hallucinations[3],
             hallucinations[4],
         ),
-        confusion=confusion,
+        confusion={">".join(pair): count for pair, count in confusion.items()},
         errors=errors,
         error_fields=error_fields,
-        composite=composite,
+        composite=_histogram(scores),
         token_f1=histograms[0],
         levenshtein=histograms[1],
         containment=histograms[2],
@@ -181,28 +181,24 @@ def _family(field: FieldMatch) -> str:
     return _FAMILIES.get(label, label)
 
 
-def _hundredth(score: float) -> int:
-    # 0.29 * 100 is 28.999999999999996.
-    return int(score * 100 + 1e-9)
+def _histogram(values: Sequence[float]) -> dict[int, int]:
+    """How many values there are in each hundredth, rounded down."""
+    # Most scores are 1, and there are few others in one sample. 0.29 * 100 is 28.999999999999996.
+    found = Counter(values)
+    histogram: dict[int, int] = {}
+    for value, count in found.items():
+        hundredth = int(value * 100 + 1e-9)
+        histogram[hundredth] = histogram.get(hundredth, 0) + count
+    return histogram
 
 
-def _histograms(
-    found: list[Similarity],
-) -> tuple[list[dict[int, int]], Similarity]:
+def _histograms(found: list[Similarity]) -> tuple[list[dict[int, int]], Similarity]:
     """Histograms in hundredths of the three similarities, and their sums."""
-    histograms: list[dict[int, int]] = [{}, {}, {}]
     if not found:
-        return histograms, (0.0, 0.0, 0.0)
-    same = found.count((1.0, 1.0, 1.0))
-    if same == len(found):
-        return [{100: same}, {100: same}, {100: same}], (float(same), float(same), float(same))
+        return [{}, {}, {}], (0.0, 0.0, 0.0)
     columns = list(zip(*found, strict=True))
-    for histogram, values in zip(histograms, columns, strict=True):
-        for value in values:
-            hundredth = _hundredth(value)
-            histogram[hundredth] = histogram.get(hundredth, 0) + 1
     first, second, third = map(math.fsum, columns)
-    return histograms, (first, second, third)
+    return [_histogram(column) for column in columns], (first, second, third)
 
 
 # The tally of a field is one whole number with 32 bits for each count, so that adding it to the

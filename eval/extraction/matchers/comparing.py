@@ -89,6 +89,8 @@ def _compare_arrays(place: Place, expected: Any, predicted: Any, matching: Match
         isinstance(one, dict | list) for side in (expected, predicted) for one in side
     ):
         return EQUAL if same(expected, predicted) else UNEQUAL
+    if expected == predicted and list(map(type, expected)) == list(map(type, predicted)):
+        return EQUAL
     text = place.element().text
     first, second = (
         [canonical(value, text, matching) for value in side] for side in (expected, predicted)

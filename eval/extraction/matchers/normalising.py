@@ -44,7 +44,7 @@ def folded(text: str) -> str:
     """``text`` without the difference of capitals and small letters, in composed form."""
     if text.isascii():
         return text.lower()
-    # Folding can take a composed letter apart, so the form is restored after it.
+    # Once after it is enough: folding can take a composed letter apart.
     return unicodedata.normalize("NFC", text.casefold())
 
 
