@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from eval.skn.pipelines import ABLATION_PIPELINES
-from eval.skn.resampling import ratios
+from eval.skn.scoring.resampling import ratios
 from eval.stats.intervals import Draws, Floats, Resampled, resampled_sums
 
 SEED, RESAMPLES = 42, 1000

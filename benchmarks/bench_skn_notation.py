@@ -20,9 +20,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from eval.skn.document import CausalLink, Document, Fact, Risk, Source
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
+from eval.skn.grammar.typed_json import from_json, read_json, to_json
 from eval.skn.notation import parse, read, serialize
-from eval.skn.typed_json import from_json, read_json, to_json
 
 HEAD = "[SKN]\n@src web | fresh:high | reliability:0.5\n"
 TAIL = "\n[/SKN]"

@@ -26,9 +26,9 @@ from eval.metrics_abstention import main as metrics
 from eval.power_analysis import main as power
 from eval.ranking.measure_retrieval import main as measure_retrieval
 from eval.run_epistemic_tests import main as evaluate
-from eval.skn.format_skn import main as format_skn
-from eval.skn.parse_skn import main as parse_skn
-from eval.skn.validate_skn import main as validate_skn
+from eval.skn.commands.format_skn import main as format_skn
+from eval.skn.commands.parse_skn import main as parse_skn
+from eval.skn.commands.validate_skn import main as validate_skn
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
 from kg.analyze_query import analyze_command

@@ -40,9 +40,9 @@ def _types() -> tuple[type, ...]:
     from eval.metrics.record import MetricsReport
     from eval.ranking.questions import Question
     from eval.result import Result
-    from eval.skn.document import Document
-    from eval.skn.row import SknRow
-    from eval.skn.samples import Sample
+    from eval.skn.grammar.document import Document
+    from eval.skn.running.row import SknRow
+    from eval.skn.running.samples import Sample
     from kg.text.chunks import Chunk
 
     return (

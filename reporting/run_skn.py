@@ -13,7 +13,7 @@ from kg.base.console import run_script, say, warn
 from kg.words.plain_text import one_line
 
 if TYPE_CHECKING:
-    from eval.skn.record import SknReport
+    from eval.skn.scoring.record import SknReport
 
 CATEGORIES = "categories.csv"
 
@@ -101,11 +101,11 @@ def main(
     """
     from eval.model.options import ClientOptions
     from eval.running.session import Limits
-    from eval.skn.folder import SUMMARY
     from eval.skn.outputs import write_outputs, written_by
-    from eval.skn.run import run
-    from eval.skn.run_options import RunOptions, setting_of
-    from eval.skn.searching import SHIPPED
+    from eval.skn.running.folder import SUMMARY
+    from eval.skn.running.run import run
+    from eval.skn.running.run_options import RunOptions, setting_of
+    from eval.skn.running.searching import SHIPPED
     from eval.skn.summary import table, verdicts
     from kg.base.files import write_text_atomic
     from reporting.benchmark_sections.page import write_page

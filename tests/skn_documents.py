@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from eval.skn.document import LEVELS, PRIORITIES, CausalLink, Document, Fact, Risk, Source
+from eval.skn.grammar.document import LEVELS, PRIORITIES, CausalLink, Document, Fact, Risk, Source
 
 NASTY = (
     *('"', '\\"', "\\", "->", " -> ", "→", "[", "]", " [0.5]", "|", " | ", "[SKN]", "[/SKN]"),

@@ -8,15 +8,15 @@ from typing import Any
 
 from eval.result import Usage
 from eval.skn.agent import Response
-from eval.skn.anchoring import ANCHORS
-from eval.skn.extracting import Extraction
+from eval.skn.formats.extracting import Extraction
 from eval.skn.judges.record import Hallucination, Verdicts
-from eval.skn.manifest import NAME, SknManifest
 from eval.skn.outputs import write_outputs
-from eval.skn.row import ROWS, SknRow
-from eval.skn.run import Done
-from eval.skn.samples import Sample
-from eval.skn.searching import Found
+from eval.skn.running.anchoring import ANCHORS
+from eval.skn.running.manifest import NAME, SknManifest
+from eval.skn.running.row import ROWS, SknRow
+from eval.skn.running.run import Done
+from eval.skn.running.samples import Sample
+from eval.skn.running.searching import Found
 from kg.base.files import write_json_atomic, write_jsonl_atomic
 from retrieval.web_results import WebResult
 

@@ -42,10 +42,10 @@ SCRIPTS = {
     "retrieval eval": "eval/ranking/measure_retrieval.py",
     "retrieval search": "retrieval/search_run.py",
     "retrieval web": "retrieval/search_web.py",
-    "skn format": "eval/skn/format_skn.py",
-    "skn parse": "eval/skn/parse_skn.py",
+    "skn format": "eval/skn/commands/format_skn.py",
+    "skn parse": "eval/skn/commands/parse_skn.py",
     "skn run": "reporting/run_skn.py",
-    "skn validate": "eval/skn/validate_skn.py",
+    "skn validate": "eval/skn/commands/validate_skn.py",
 }
 SEED_FLAGS = {
     "cards": "--kg --pred --pred-label --num-per-type --out --seed --subj-hint",

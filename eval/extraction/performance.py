@@ -18,8 +18,8 @@ from eval.extraction.gathering import ERROR, MEASURED, TALLY, WHOLE, Gathered
 from eval.extraction.record import Performance, Value
 from eval.extraction.resampling import Slices
 from eval.extraction.values import spread_value
-from eval.skn.quantiles import quantiles
 from eval.stats.intervals import Draws, Floats, tidy
+from eval.stats.quantiles import quantiles
 
 LEVELS: Mapping[str, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 COMPLIANCE = (("p95_under_2s", "p95", 2.0), ("p99_under_5s", "p99", 5.0))

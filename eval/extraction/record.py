@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from eval.metrics.record import CalibrationReport, ConfidenceCounts, IntervalMethod
-from eval.skn.record import Value as Value
+from eval.skn.scoring.record import Value as Value
 
 SCHEMA = "epoche.extraction/1"
 

@@ -16,7 +16,7 @@ import numpy as np
 from eval.extraction.measures import Measure, dot
 from eval.extraction.record import Share, Value
 from eval.ranking.samples import Interval, interval_of
-from eval.skn.resampling import ratios, standard_errors
+from eval.skn.scoring.resampling import ratios, standard_errors
 from eval.stats.intervals import Distribution, Resampled, tidy
 from kg.base.proportions import wilson
 

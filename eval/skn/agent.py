@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from eval.model.completion import Completion, Message
+from eval.model.counting import counted
 from eval.model.options import ClientOptions
 from eval.result import Usage
-from eval.skn.judges.counting import counted
-from eval.skn.prompts import AGENT, AgentReply
-from eval.skn.published_prompts import PUBLISHED_AGENT, published_params
+from eval.skn.formats.prompts import AGENT, AgentReply
+from eval.skn.formats.published_prompts import PUBLISHED_AGENT, published_params
 from eval.skn.setting import Setting, open_client
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import plain

@@ -40,13 +40,13 @@ def run_benchmark(
         What ``metrics.json`` holds: by pipeline the published keys, ``efficiency``, ``report``.
 
     Raises:
-        EpocheError: as ``eval.skn.run.run`` and ``eval.skn.outputs.write_outputs``.
+        EpocheError: as ``eval.skn.running.run.run`` and ``eval.skn.outputs.write_outputs``.
         TypeError: ``more`` holds what is no field.
     """
     from eval.model.options import CACHE_NAME, ClientOptions
     from eval.skn.outputs import write_outputs
-    from eval.skn.run import run
-    from eval.skn.run_options import RunOptions
+    from eval.skn.running.run import run
+    from eval.skn.running.run_options import RunOptions
     from eval.skn.setting import Setting
 
     out = Path(output_dir)

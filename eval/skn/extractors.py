@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from eval.model.options import ClientOptions
-from eval.skn.extracting import Extraction, ModelExtractor
+from eval.skn.formats.extracting import Extraction, ModelExtractor
 from eval.skn.pipelines import PIPELINES
 from eval.skn.setting import Setting, open_client
 from kg.base.errors import NotationError

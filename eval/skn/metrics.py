@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eval.skn.differences import compare
-from eval.skn.efficiency import efficiency
-from eval.skn.judging_rows import judge_rows
-from eval.skn.measuring import pipeline_report
-from eval.skn.notes import notes, published_notes
-from eval.skn.observing import Observed, observed
-from eval.skn.pairs import pairs_of
 from eval.skn.pipelines import DEFAULT_PIPELINES, PIPELINES
-from eval.skn.published_metrics import bootstrap_ci, published_keys
-from eval.skn.record import Mode, SknReport
-from eval.skn.resampling import Plan, Samples
-from eval.skn.seed_keys import seed_keys
-from eval.skn.wide_reading import observed_wide, require_ids
+from eval.skn.published.efficiency import efficiency
+from eval.skn.published.judging_rows import judge_rows
+from eval.skn.published.published_metrics import bootstrap_ci, published_keys
+from eval.skn.published.seed_keys import seed_keys
+from eval.skn.published.wide_reading import observed_wide, require_ids
+from eval.skn.scoring.differences import compare
+from eval.skn.scoring.measuring import pipeline_report
+from eval.skn.scoring.notes import notes, published_notes
+from eval.skn.scoring.observing import Observed, observed
+from eval.skn.scoring.pairs import pairs_of
+from eval.skn.scoring.record import Mode, SknReport
+from eval.skn.scoring.resampling import Plan, Samples
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import sha256_bytes
 from kg.base.provenance import package_version
 
 if TYPE_CHECKING:
-    from eval.skn.row import SknRow
+    from eval.skn.running.row import SknRow
 
 __all__ = [
     "Plan",

@@ -6,11 +6,11 @@ The grammar stands in ``docs/skn.md``. ``parse(serialize(x)) == x`` for every do
 
 from __future__ import annotations
 
-from eval.skn import lexical
-from eval.skn.document import Document
-from eval.skn.parsed import Parsed, Problem
-from eval.skn.strict_reading import read_strictly
-from eval.skn.tolerant_reading import read_tolerantly
+from eval.skn.grammar import lexical
+from eval.skn.grammar.document import Document
+from eval.skn.grammar.parsed import Parsed, Problem
+from eval.skn.grammar.strict_reading import read_strictly
+from eval.skn.grammar.tolerant_reading import read_tolerantly
 from kg.base.errors import NotationError
 
 __all__ = ["Parsed", "Problem", "parse", "read", "serialize"]

@@ -13,8 +13,11 @@ from typing import Any
 
 import msgspec
 
-from eval.skn.anchoring import ANCHORS, read_anchors
-from eval.skn.folder import (
+from eval.skn.judges.agreement import agreement
+from eval.skn.metrics import Plan, calculate_metrics, efficiency, measure
+from eval.skn.published.wide import WideRows
+from eval.skn.running.anchoring import ANCHORS, read_anchors
+from eval.skn.running.folder import (
     DETAILS,
     EXTRACTIONS,
     METRICS,
@@ -23,16 +26,13 @@ from eval.skn.folder import (
     SEARCHES,
     SUMMARY,
 )
-from eval.skn.judges.agreement import agreement
-from eval.skn.manifest import NAME as MANIFEST
-from eval.skn.manifest import SknManifest, as_stored
-from eval.skn.metrics import Plan, calculate_metrics, efficiency, measure
-from eval.skn.record import Mode, SknReport
-from eval.skn.row import ROWS, read_rows
-from eval.skn.run import Done
-from eval.skn.searching import RECORDED
+from eval.skn.running.manifest import NAME as MANIFEST
+from eval.skn.running.manifest import SknManifest, as_stored
+from eval.skn.running.row import ROWS, read_rows
+from eval.skn.running.run import Done
+from eval.skn.running.searching import RECORDED
+from eval.skn.scoring.record import Mode, SknReport
 from eval.skn.summary import summary
-from eval.skn.wide import WideRows
 from kg.base.files import to_json_bytes, write_files_atomic
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from eval.skn.document import Section
+from eval.skn.grammar.document import Section
 
 Notation: TypeAlias = Literal["json", "skn"]
 

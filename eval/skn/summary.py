@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eval.skn.manifest import SknManifest
-from eval.skn.record import Difference, SknReport, Value
-from eval.skn.row import SknRow
+from eval.skn.running.manifest import SknManifest
+from eval.skn.running.row import SknRow
+from eval.skn.scoring.record import Difference, SknReport, Value
 from kg.words.plain_text import plain
 
 _WIDE = 70

@@ -55,7 +55,7 @@ class FormatByRules:
 
     async def answer(self, card: CardView) -> Answer:
         """YES, NO or UNKNOWN by what the format kept of the card."""
-        from eval.skn.card_reading import card_text
+        from eval.skn.formats.card_reading import card_text
         from eval.skn.rules.known import read_context
 
         extraction = await self._extractor.extract(card_text(card), card.question)
@@ -73,7 +73,7 @@ class FormatByModel:
     """
 
     def __init__(self, pipeline: Pipeline, asker: Asker, setting: Setting) -> None:
-        from eval.skn.extracting import ModelExtractor
+        from eval.skn.formats.extracting import ModelExtractor
 
         self.name = asker.name(pipeline.name)
         self.client = asker.client
@@ -82,7 +82,7 @@ class FormatByModel:
 
     def params(self) -> dict[str, Any]:
         """The extractor's, the prompt of the reading, and the model."""
-        from eval.skn.card_reading import CARD_READING
+        from eval.skn.formats.card_reading import CARD_READING
 
         return {
             "extractor": self._extractor.params(),
@@ -100,7 +100,7 @@ class FormatByModel:
             ModelAccessError: no call can succeed.
             ModelCallError: a call failed for good.
         """
-        from eval.skn.card_reading import CARD_READING, card_text
+        from eval.skn.formats.card_reading import CARD_READING, card_text
 
         extraction = await self._extractor.extract(card_text(card), card.question)
         if not extraction.readable:

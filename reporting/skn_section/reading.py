@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import msgspec
 
-from eval.skn.manifest import NAME, SknManifest, read_manifest
-from eval.skn.record import SCHEMA, SknReport
-from eval.skn.row import SknRow, read_rows
+from eval.skn.running.manifest import NAME, SknManifest, read_manifest
+from eval.skn.running.row import SknRow, read_rows
+from eval.skn.scoring.record import SCHEMA, SknReport
 from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import require_file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.skn.measures import VALIDITIES
+from eval.skn.scoring.measures import VALIDITIES
 from kg.base.files import to_json_bytes
 from reporting.benchmark_sections.blocks import (
     Block,

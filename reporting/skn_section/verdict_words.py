@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eval.skn.record import Difference, Value
+from eval.skn.scoring.record import Difference, Value
 from kg.words.plain_text import listing
 from reporting.charts import percent
 from reporting.skn_section.reading import SknRun

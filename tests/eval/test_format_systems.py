@@ -19,7 +19,7 @@ from eval.manifest import read_manifest
 from eval.model.options import ClientOptions
 from eval.registry import make_systems, system_names
 from eval.result import Answer, read_results
-from eval.skn.card_reading import CARD_READING
+from eval.skn.formats.card_reading import CARD_READING
 from eval.skn.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
 from eval.system import SystemOptions
 from kg.base.errors import ModelCallError, SettingError

@@ -13,9 +13,9 @@ from page_structure import check_structure
 from skn_folders import answered, failed, samples_of, two_pipelines, write_folder
 
 from eval.skn.agent import Response
-from eval.skn.extracting import Extraction
+from eval.skn.formats.extracting import Extraction
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
-from eval.skn.samples import Sample
+from eval.skn.running.samples import Sample
 from reporting.benchmark_sections.page import write_page
 from reporting.html_report import main
 from reporting.skn_section.reading import read_run

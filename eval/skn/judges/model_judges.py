@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eval.skn.judges.counting import counted
+from eval.model.counting import counted
 from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION, Judging
 from eval.skn.judges.record import JudgeName, Verdicts
 from eval.skn.judges.showing import Shown, drawn_by

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from eval.model.counting import counted
 from eval.model.structured import form_of
-from eval.skn.judges.counting import counted
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, JudgeName, Verdicts
 from eval.skn.judges.replies import AccuracyReply, as_recorded, check_counts, check_share
 from eval.skn.judges.tallying import Ballot, Booth, verdicts

@@ -17,7 +17,7 @@ from eval.skn.abstaining import abstained
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, Verdicts
 from eval.skn.judges.showing import neutral
 from eval.skn.judges.voting import groundedness_of, hallucination_of
-from eval.skn.statements import statements, subject_matter
+from eval.skn.rules.statements import statements, subject_matter
 
 RIGHT_FROM = 0.5
 """Share of the right answer's words that an answer must hold."""

@@ -27,7 +27,7 @@ from eval.reader import DEFAULT_THRESHOLD, Reader, Weights, coverage
 from eval.skn.agent import Response
 from eval.skn.rules.analysis import HEDGED, PLAIN
 from eval.skn.rules.known import Known, Link, Said, read_context
-from eval.skn.statements import asking, is_hedged, names_written
+from eval.skn.rules.statements import asking, is_hedged, names_written
 from kg.base.errors import NotationError
 from kg.claims import Gold
 from kg.text.normaliser import content_words, words

@@ -13,9 +13,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eval.reader import NEGATIONS, Weights, coverage, is_negated
-from eval.skn.document import Level, Priority
+from eval.skn.grammar.document import Level, Priority
 from eval.skn.rules.causes import Cause, cause_in
-from eval.skn.statements import asking, is_hedged, names_written, statements, subject_matter, titles
+from eval.skn.rules.statements import (
+    asking,
+    is_hedged,
+    names_written,
+    statements,
+    subject_matter,
+    titles,
+)
 from kg.text.normaliser import content_words
 
 PLAIN, HEDGED, DISPUTED = 0.9, 0.5, 0.3

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.skn.document import CausalLink, Document, Fact, Risk, Source
-from eval.skn.extracting import Extraction
-from eval.skn.flat_json import Category, Entity, FlatClaim, FlatExtraction, Relationship
-from eval.skn.forms import plain, write
+from eval.skn.formats.extracting import Extraction
+from eval.skn.formats.flat_json import Category, Entity, FlatClaim, FlatExtraction, Relationship
+from eval.skn.formats.forms import plain, write
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
 from eval.skn.pipelines import Pipeline
 from eval.skn.rules.analysis import Analysis, Statement, analyse
+from eval.skn.rules.statements import names_written
 from eval.skn.setting import Setting
-from eval.skn.statements import names_written
 from kg.text.normaliser import words
 
 VERSION = 1

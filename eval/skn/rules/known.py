@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from eval.skn.document import Document, Risk
-from eval.skn.flat_json import FlatExtraction
+from eval.skn.formats.flat_json import FlatExtraction
+from eval.skn.grammar.document import Document, Risk
+from eval.skn.grammar.typed_json import from_json
 from eval.skn.notation import parse
 from eval.skn.rules.extractor import CAUSES
-from eval.skn.typed_json import from_json
 from kg.base.errors import NotationError
 
 

@@ -16,9 +16,9 @@ from servers.scripted_server import ScriptedServer
 
 from eval.llm import ClientOptions, ModelClient
 from eval.skn.agent import ModelAgent, Response, agent_reason
-from eval.skn.forms import example
+from eval.skn.formats.forms import example
+from eval.skn.formats.published_prompts import PUBLISHED_AGENT
 from eval.skn.pipelines import PIPELINES
-from eval.skn.published_prompts import PUBLISHED_AGENT
 from eval.skn.setting import Setting, open_client
 from kg.base.errors import ModelAccessError, ModelCallError
 

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from epoche.cli import app
 from epoche.schemas import schema
-from eval.skn.document import Document, Fact, Source
+from eval.skn.grammar.document import Document, Fact, Source
+from eval.skn.grammar.typed_json import from_json, to_json
 from eval.skn.notation import serialize
-from eval.skn.typed_json import from_json, to_json
 from kg.base.files import to_json_bytes
 
 CANONICAL = serialize(REDIS) + "\n"
@@ -224,7 +224,11 @@ def test_real_processes_pipe_into_each_other() -> None:
         command("skn", "format", "-"), input=LOOSE.encode(), capture_output=True, check=True
     )
     assert formatted.stdout == CANONICAL.encode()
-    script = [sys.executable, str(Path(__file__).parents[3] / "eval/skn/validate_skn.py"), "-"]
+    script = [
+        sys.executable,
+        str(Path(__file__).parents[3] / "eval/skn/commands/validate_skn.py"),
+        "-",
+    ]
     assert subprocess.run(script, input=formatted.stdout, capture_output=True).returncode == 0
     closed = subprocess.run(
         ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *command("skn", "parse", "-")],

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from scipy.stats import mannwhitneyu
 
-from eval.skn.samples import Sample, read_samples
-from eval.skn.searching import SHIPPED, SourceFinder
+from eval.skn.running.samples import Sample, read_samples
+from eval.skn.running.searching import SHIPPED, SourceFinder
 from kg.base.files import to_json_bytes
 from kg.text.normaliser import content_words
 from retrieval.web_results import MAX_QUERY, FrozenQuery, WebResult, read_frozen

@@ -16,12 +16,12 @@ from servers.scripted_server import ScriptedServer
 
 from eval.llm import ClientOptions, ModelClient
 from eval.model.calls import recording
-from eval.skn.asked_forms import asked_form
-from eval.skn.extracting import Extraction, ModelExtractor
 from eval.skn.extractors import EXTRACTORS, extract_json, extract_skn
-from eval.skn.forms import example, read, write
+from eval.skn.formats.asked_forms import asked_form
+from eval.skn.formats.extracting import Extraction, ModelExtractor
+from eval.skn.formats.forms import example, read, write
+from eval.skn.formats.published_prompts import PUBLISHED_EXTRACTION
 from eval.skn.pipelines import ABLATION_PIPELINES, PIPELINES
-from eval.skn.published_prompts import PUBLISHED_EXTRACTION
 from eval.skn.setting import Setting, open_client
 from kg.base.errors import ModelAccessError, ModelCallError, NotationError, SettingError
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.skn.document import CausalLink, Document, Fact, Risk, Source, without
-from eval.skn.flat_json import Entity, FlatClaim, FlatExtraction, Relationship
-from eval.skn.forms import Content, example, plain, read, write
+from eval.skn.formats.flat_json import Entity, FlatClaim, FlatExtraction, Relationship
+from eval.skn.formats.forms import Content, example, plain, read, write
+from eval.skn.formats.placed_json import JsonFaultError, read_value
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, without
 from eval.skn.pipelines import ALL_SECTIONS, PIPELINES, Pipeline
-from eval.skn.placed_json import JsonFaultError, read_value
 
 ALL = tuple(PIPELINES.values())
 JSON = tuple(pipeline for pipeline in ALL if pipeline.notation == "json")

@@ -12,14 +12,14 @@ import pytest
 
 from eval.result import Usage
 from eval.skn.agent import Response
-from eval.skn.extracting import Extraction
+from eval.skn.formats.extracting import Extraction
 from eval.skn.judges.record import Hallucination, Verdicts
 from eval.skn.metrics import Plan, calculate_metrics, efficiency, measure, measure_observed
-from eval.skn.observing import Observed, observed
-from eval.skn.pairs import pairs_of
 from eval.skn.pipelines import FAIR_ABLATION_PIPELINES
-from eval.skn.record import Difference, Metric, SknReport, Value
-from eval.skn.row import SknRow
+from eval.skn.running.row import SknRow
+from eval.skn.scoring.observing import Observed, observed
+from eval.skn.scoring.pairs import pairs_of
+from eval.skn.scoring.record import Difference, Metric, SknReport, Value
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.proportions import wilson
 

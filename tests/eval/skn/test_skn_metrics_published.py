@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.skn.metrics import bootstrap_ci, calculate_metrics
-from eval.skn.published_metrics import published_confidence, published_ece, published_keys
+from eval.skn.published.published_metrics import published_confidence, published_ece, published_keys
 
 KEYS = [
     *("accuracy", "accuracy_ci", "ece", "avg_confidence", "confidence_when_correct"),

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from skn_documents import REDIS
 
-from eval.skn import lexical
-from eval.skn.document import CausalLink, Document, Fact, Risk, Source, without
+from eval.skn.grammar import lexical
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, without
+from eval.skn.grammar.parsed import MAX_PROBLEMS
 from eval.skn.notation import parse, read, serialize
-from eval.skn.parsed import MAX_PROBLEMS
 from kg.base.errors import NotationError
 
 CANONICAL = """\

@@ -9,11 +9,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from skn_documents import NASTY, REDIS, documents, easy_documents, mutated
 
-from eval.skn.document import SECTIONS, Document, without
-from eval.skn.lexical import MAX_CHARACTERS
+from eval.skn.grammar.document import SECTIONS, Document, without
+from eval.skn.grammar.lexical import MAX_CHARACTERS
+from eval.skn.grammar.parsed import MAX_PROBLEMS, Parsed
+from eval.skn.grammar.typed_json import from_json, from_json_text, read_json, to_json
 from eval.skn.notation import parse, read, serialize
-from eval.skn.parsed import MAX_PROBLEMS, Parsed
-from eval.skn.typed_json import from_json, from_json_text, read_json, to_json
 from kg.base.files import to_json_bytes
 from kg.words.plain_text import json_for_terminal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from skn_documents import REDIS
 
-from eval.skn.document import CausalLink, Document, Fact, Risk, Source
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
 from eval.skn.notation import parse, read, serialize
 from kg.base.errors import NotationError
 

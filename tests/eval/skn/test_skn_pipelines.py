@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.prompts import DATA_ONLY
-from eval.skn.document import Section
 from eval.skn.extractors import EXTRACTORS
-from eval.skn.forms import example, read
+from eval.skn.formats.forms import example, read
+from eval.skn.formats.prompts import AGENT, AgentReply, extraction_prompt, form_of, rules_of
+from eval.skn.formats.published_prompts import PUBLISHED_AGENT, PUBLISHED_EXTRACTION
+from eval.skn.grammar.document import Section
 from eval.skn.pipelines import (
     ABLATION_PIPELINES,
     ALL_SECTIONS,
@@ -25,8 +27,6 @@ from eval.skn.pipelines import (
     PIPELINES,
     Pipeline,
 )
-from eval.skn.prompts import AGENT, AgentReply, extraction_prompt, form_of, rules_of
-from eval.skn.published_prompts import PUBLISHED_AGENT, PUBLISHED_EXTRACTION
 from eval.skn.setting import Setting
 from kg.base.errors import SettingError
 

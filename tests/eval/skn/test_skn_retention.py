@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.skn.document import CausalLink, Document, Fact, Source
-from eval.skn.extracting import Extraction
-from eval.skn.flat_json import Entity, FlatClaim, FlatExtraction, Relationship
-from eval.skn.forms import plain, write
+from eval.skn.formats.extracting import Extraction
+from eval.skn.formats.flat_json import Entity, FlatClaim, FlatExtraction, Relationship
+from eval.skn.formats.forms import plain, write
+from eval.skn.grammar.document import CausalLink, Document, Fact, Source
 from eval.skn.pipelines import PIPELINES
-from eval.skn.retention import Retention, Share, retained
 from eval.skn.rules.extractor import RuleExtractor
+from eval.skn.rules.retention import Retention, Share, retained
 from eval.skn.setting import Setting
 
 TEXT = """\

@@ -13,17 +13,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from eval.skn.agent import Response
-from eval.skn.document import CausalLink, Document, Fact, Risk, Source, without
-from eval.skn.extracting import Extraction
-from eval.skn.forms import read, write
+from eval.skn.formats.extracting import Extraction
+from eval.skn.formats.forms import read, write
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, without
 from eval.skn.notation import serialize
 from eval.skn.pipelines import PIPELINES
 from eval.skn.rules.agent import ABSTENTION, RuleAgent, asks_yes_or_no
 from eval.skn.rules.analysis import analyse
 from eval.skn.rules.extractor import RuleExtractor
 from eval.skn.rules.known import read_context
+from eval.skn.rules.statements import names_written, statements
 from eval.skn.setting import Setting
-from eval.skn.statements import names_written, statements
 from kg.base.errors import NotationError
 from kg.text.normaliser import words
 
@@ -139,7 +139,7 @@ def test_the_same_bytes_whatever_the_hash_seed_is() -> None:
         "from eval.skn.pipelines import PIPELINES\n"
         "from eval.skn.rules.agent import RuleAgent\n"
         "from eval.skn.rules.extractor import RuleExtractor\n"
-        "from eval.skn.retention import retained\n"
+        "from eval.skn.rules.retention import retained\n"
         "from eval.skn.setting import Setting\n"
         f"text, asked = {RESULT!r}, 'Why may Node.js of Acme Zephyr fail?'\n"
         "for one in PIPELINES.values():\n"

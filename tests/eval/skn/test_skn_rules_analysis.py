@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eval.skn.rules.analysis import DISPUTED, HEDGED, PLAIN, analyse
 from eval.skn.rules.causes import Cause, cause_in
-from eval.skn.statements import MAX_STATEMENTS, asking, names_written, statements, titles
+from eval.skn.rules.statements import MAX_STATEMENTS, asking, names_written, statements, titles
 from kg.text.normaliser import words
 
 RESULTS = """\

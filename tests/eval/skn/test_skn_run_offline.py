@@ -14,7 +14,7 @@ from stage_calls import call, command, epoche, error_line, snapshot
 
 from eval.skn.benchmark import run_benchmark
 from eval.skn.pipelines import ABLATION_PIPELINES, FAIR_ABLATION_PIPELINES
-from eval.skn.run_options import RunOptions
+from eval.skn.running.run_options import RunOptions
 
 COUNT = 7
 EMPTY, LOST = 3, 4

@@ -1,0 +1,1 @@
+"""The three commands of the notation: ``epoche skn parse``, ``format`` and ``validate``."""

@@ -1,0 +1,97 @@
+"""SKN as typed JSON and back: the same document in the other notation, nothing lost either way."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from eval.skn.grammar.document import Document
+from eval.skn.grammar.lexical import MAX_CHARACTERS
+from eval.skn.grammar.parsed import Parsed, Problem
+from kg.base.errors import NotationError
+from kg.words.plain_text import plain
+
+_HINT = "See `epoche schema skn` for the format."
+
+
+def to_json(document: Document) -> dict[str, Any]:
+    """``document`` as plain values for JSON; a section that is not there has no key."""
+    value: dict[str, Any] = msgspec.to_builtins(document)
+    return value
+
+
+def from_json(value: object) -> Document:
+    """The document that plain values from JSON say.
+
+    Raises:
+        NotationError: they are no such document; the message has the path of what is wrong.
+    """
+    try:
+        return _document(value)
+    except ValueError as error:
+        raise NotationError(f"not an SKN document: {error}", hint=_HINT) from error
+
+
+def from_json_text(text: str) -> Document:
+    """The document that a JSON text says; ``read_json`` says what is let pass: nothing.
+
+    Raises:
+        NotationError: it is no JSON, or says no such document; with the line and column.
+    """
+    parsed = read_json(text)
+    if parsed.document is not None:
+        return parsed.document
+    problem = parsed.problems[0]
+    raise NotationError(
+        problem.what, where=f"line {problem.line}, column {problem.column}", hint=_HINT
+    )
+
+
+def read_json(text: str) -> Parsed:
+    """Reads typed JSON and says what is wrong with it; never raises, whatever the text is.
+
+    A key that occurs twice, NaN and infinities are refused: JSON readers disagree on them. A
+    problem of the form, whose place JSON does not keep, is at the start and has its path in it.
+    """
+    if len(text) > MAX_CHARACTERS:
+        return _unread(1, 1, f"longer than {MAX_CHARACTERS} characters: not read")
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        return _unread(error.lineno, error.colno, f"not JSON: {error.msg}")
+    except RecursionError:
+        return _unread(1, 1, "not an SKN document: nested too deeply")
+    except ValueError as error:  # a key twice, NaN, a number of thousands of digits
+        return _unread(1, 1, f"not an SKN document: {error}")
+    try:
+        return Parsed(_document(value), (), lossless=True)
+    except ValueError as error:
+        return _unread(1, 1, f"not an SKN document: {error}")
+
+
+def _document(value: object) -> Document:
+    """As ``from_json``.
+
+    Raises:
+        ValueError: not such a document (``msgspec.ValidationError`` is one).
+    """
+    return msgspec.convert(value, Document)
+
+
+def _unread(line: int, column: int, what: str) -> Parsed:
+    return Parsed(None, (Problem(line, column, what),), lossless=False)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {plain(key)!r} occurs twice")
+        found[key] = value
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")

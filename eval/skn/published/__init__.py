@@ -1,0 +1,1 @@
+"""The published benchmark's own shapes and definitions: wide rows, keys and formulas."""

@@ -1,0 +1,246 @@
+"""Paired differences: two pipelines on the same samples, tested against each other.
+
+A metric that gives each sample a value is compared on the samples where both pipelines have one:
+difference, interval and test are then about the same samples. One that does not (calibration,
+ratios with random denominators, quantiles) is compared as a whole, by the bootstrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from eval.ranking.samples import interval_of
+from eval.skn.scoring.measures import MEASURES, Measure
+from eval.skn.scoring.measuring import CALIBRATION, QUANTILES, confident, latencies
+from eval.skn.scoring.record import Difference, Pair
+from eval.skn.scoring.resampling import Samples, ratios, standard_errors
+from eval.stats.confidences import STATISTICS
+from eval.stats.intervals import (
+    BootstrapIntervals,
+    Distribution,
+    Floats,
+    Resampled,
+    resample_blocks,
+    tidy,
+)
+from eval.stats.paired import (
+    ALPHA,
+    bootstrap_p,
+    discordance,
+    holm,
+    minimum_detectable_effect,
+    newcombe_paired,
+    square_and_add,
+)
+from eval.stats.permutation import FLIPS, sign_flips
+from kg.base.proportions import wilson
+
+AS_A_WHOLE = (
+    *("normalized_hallucination_micro", "abstention_precision", "abstention_f1"),
+    *(*CALIBRATION, *QUANTILES),
+)
+"""Metrics of which no sample alone has a value."""
+PER_SAMPLE = tuple(
+    name
+    for name in MEASURES
+    if name not in (*AS_A_WHOLE, "confidence_when_correct", "confidence_when_wrong")
+)
+_SIGNS_AT_MOST = 4_000_000
+_FEWEST_FLIPS = 4_000
+"""From 200 samples on fewer patterns of signs are tried, but enough for p below a thousandth."""
+_LOWER = frozenset(
+    (*CALIBRATION, *QUANTILES, *(n for n, m in MEASURES.items() if m.higher_is_better is False))
+)
+_DESCRIBE = frozenset(name for name, one in MEASURES.items() if one.higher_is_better is None)
+
+
+def compare(samples: Samples, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
+    """Holds pairs of pipelines against each other by every metric.
+
+    The adjustment for many tests is Holm's, over the pairs for each metric.
+
+    Returns:
+        By metric, then pair.
+    """
+    wholes = {
+        name: _wholes(samples, name)
+        for name in {name for pair in pairs for name in (pair.first, pair.second)}
+    }
+    compared: list[Difference] = []
+    for metric in (*PER_SAMPLE, *AS_A_WHOLE):
+        if metric in AS_A_WHOLE:
+            found = [_of_wholes(metric, pair, wholes, samples) for pair in pairs]
+        else:
+            found = _of_samples(samples, MEASURES[metric], pairs)
+        adjusted = holm([one.p for one in found])
+        compared += [_judged(one, p) for one, p in zip(found, adjusted, strict=True)]
+    return tuple(compared)
+
+
+def _of_samples(samples: Samples, measure: Measure, pairs: Sequence[Pair]) -> list[Difference]:
+    both = [
+        (samples.per_sample(measure, pair.first), samples.per_sample(measure, pair.second))
+        for pair in pairs
+    ]
+    blocks = []
+    for first, second in both:
+        shared = ~np.isnan(first) & ~np.isnan(second)
+        apart = np.where(shared, first - second, 0.0)
+        blocks.append(np.column_stack([apart, shared.astype(np.float64)]))
+    return [
+        _difference(samples, measure, pair, values, data)
+        for pair, values, data in zip(
+            pairs, both, resample_blocks(blocks, samples.draws), strict=True
+        )
+    ]
+
+
+def _difference(
+    samples: Samples,
+    measure: Measure,
+    pair: Pair,
+    values: tuple[Floats, Floats],
+    data: Resampled,
+) -> Difference:
+    shared = ~np.isnan(values[0]) & ~np.isnan(values[1])
+    first, second = values[0][shared], values[1][shared]
+    n = int(shared.sum())
+    one = Difference(
+        first=pair.first,
+        second=pair.second,
+        metric=measure.name,
+        value_first=tidy(float(first.mean())) if n else None,
+        value_second=tidy(float(second.mean())) if n else None,
+        difference=None,
+        n=n,
+    )
+    if not n:
+        return one
+    spread = ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    one = msgspec.structs.replace(one, difference=tidy(float(spread.values[0])))
+    one = _with_interval(one, spread.intervals(samples.plan.confidence), 0)
+    flips = min(FLIPS, max(_FEWEST_FLIPS, _SIGNS_AT_MOST // n))
+    flipped = sign_flips(first - second, flips=flips, seed=samples.plan.seed)
+    table = measure.binary and samples.repeats == 1
+    # Where no resample varies, what is left of the standard error is rounding.
+    error = 0.0 if one.method == "none" else float(standard_errors(spread)[0])
+    if one.method == "none" and measure.unit and (flipped.n_differ or table):
+        one = _with_newcombe(one, first, second, samples.plan.confidence, table=table)
+    effect = minimum_detectable_effect(error, n if table else None)
+    return msgspec.structs.replace(
+        one,
+        test="mcnemar" if table else "sign-flip",
+        exact=flipped.exact,
+        p=tidy(flipped.p),
+        discordant=discordance(first, second) if table else None,
+        n_differ=flipped.n_differ,
+        smallest_found=None if effect is None else tidy(effect),
+    )
+
+
+def _wholes(samples: Samples, pipeline: str) -> dict[str, Distribution]:
+    """The distributions of the metrics that only all samples together have a value of."""
+    known = [MEASURES[name] for name in AS_A_WHOLE if name in MEASURES]
+    found = _columns(samples.distribution(known, pipeline), [one.name for one in known])
+    replies = confident(samples, pipeline)
+    if replies is not None:
+        stated = _columns(replies.distribution(samples.draws), STATISTICS)
+        found |= {name: stated[name] for name in CALIBRATION}
+    waited = latencies(samples, pipeline)
+    if waited is not None:
+        found |= _columns(waited, QUANTILES)
+    return found
+
+
+def _columns(spread: Distribution, names: Sequence[str]) -> dict[str, Distribution]:
+    return {
+        name: Distribution(
+            spread.values[[at]],
+            spread.replicates[:, [at]],
+            spread.jackknife[:, [at]],
+            spread.support[[at]],
+        )
+        for at, name in enumerate(names)
+    }
+
+
+def _of_wholes(
+    metric: str, pair: Pair, wholes: dict[str, dict[str, Distribution]], samples: Samples
+) -> Difference:
+    first, second = wholes[pair.first].get(metric), wholes[pair.second].get(metric)
+    one = Difference(
+        first=pair.first,
+        second=pair.second,
+        metric=metric,
+        value_first=_value(first),
+        value_second=_value(second),
+        difference=None,
+    )
+    if first is None or second is None or one.value_first is None or one.value_second is None:
+        return one
+    spread = first - second
+    one = _with_interval(one, spread.intervals(samples.plan.confidence), 0)
+    p = float(bootstrap_p(spread)[0])
+    effect = minimum_detectable_effect(float(standard_errors(spread)[0]))
+    return msgspec.structs.replace(
+        one,
+        difference=tidy(float(spread.values[0])),
+        test="none" if np.isnan(p) else "bootstrap",
+        p=None if np.isnan(p) else tidy(p),
+        n=len(samples.names),
+        smallest_found=None if effect is None else tidy(effect),
+    )
+
+
+def _value(spread: Distribution | None) -> float | None:
+    if spread is None or np.isnan(spread.values[0]):
+        return None
+    return tidy(float(spread.values[0]))
+
+
+def _with_interval(one: Difference, intervals: BootstrapIntervals, column: int) -> Difference:
+    """With the bootstrap interval, where the resamples say anything."""
+    found = interval_of(intervals, column)
+    if found is None:
+        return one
+    return msgspec.structs.replace(
+        one, low=tidy(found.low), high=tidy(found.high), method=found.method
+    )
+
+
+def _with_newcombe(
+    one: Difference, first: Floats, second: Floats, level: float, *, table: bool
+) -> Difference:
+    """With Newcombe's interval: every sample shows one difference, so no resample varies.
+
+    For parts that are no plain proportions it is the one for independent ones, which is too wide.
+    """
+    if table:
+        low, high = newcombe_paired(discordance(first, second), level)
+        return msgspec.structs.replace(
+            one, low=tidy(low), high=tidy(high), method="newcombe-paired"
+        )
+    n = first.size
+    parts = [(float(v.mean()), wilson(min(float(v.sum()), n), n, level)) for v in (first, second)]
+    low, high = square_and_add(parts[0], parts[1])
+    return msgspec.structs.replace(one, low=tidy(low), high=tidy(high), method="newcombe")
+
+
+def _judged(one: Difference, p_holm: float | None) -> Difference:
+    """With the adjusted p, and who is better if anyone is."""
+    better = None
+    told = one.low is not None and one.high is not None and p_holm is not None and p_holm < ALPHA
+    if told and one.metric not in _DESCRIBE:
+        higher, lower = one.first, one.second
+        if one.metric in _LOWER:
+            higher, lower = lower, higher
+        if one.low is not None and one.low > 0:
+            better = higher
+        elif one.high is not None and one.high < 0:
+            better = lower
+    return msgspec.structs.replace(
+        one, p_holm=None if p_holm is None else tidy(p_holm), better=better
+    )
