@@ -25,13 +25,15 @@ from eval.model.environment import read_variables
 from eval.model.failures import Kind
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price
-from eval.model.providers import Endpoint, find_endpoint
-from eval.model.structured import Form, Read, form_of
+from eval.model.providers import find_endpoint
+from eval.model.request_body import request_body, request_head
+from eval.model.schema_form import SchemaForm
+from eval.model.structured import Asked, Read, form_of
 from eval.model.wire import Received, read_usage
 from eval.result import Usage
 from kg.base.errors import ModelAccessError, ModelCallError
 
-__all__ = ["ClientOptions", "Completion", "Message", "ModelClient", "Reply"]
+__all__ = ["ClientOptions", "Completion", "Message", "ModelClient", "Reply", "SchemaForm"]
 
 T = TypeVar("T")
 
@@ -80,7 +82,7 @@ class ModelClient:
             "structured": structured,
             "logprobs": logprobs,
         }
-        self._head = _request_head(caller.endpoint, temperature, top_p, max_tokens)
+        self._head = request_head(caller.endpoint, temperature, top_p, max_tokens)
 
     @classmethod
     def open(
@@ -93,6 +95,7 @@ class ModelClient:
         seed: int | None = None,
         structured: Literal["auto"] | Mode = "auto",
         logprobs: bool = True,
+        price: Price | None = None,
     ) -> ModelClient:
         """Makes a client; nothing is sent yet.
 
@@ -106,6 +109,7 @@ class ModelClient:
             structured: how ``ask`` wants its replies; ``auto`` takes the strictest way that the
                 server accepts.
             logprobs: whether log-probabilities are asked for.
+            price: of its tokens; null means that of the price tables.
 
         Raises:
             ModelAccessError: model, address or key are missing or malformed.
@@ -113,11 +117,10 @@ class ModelClient:
             WriteError: the cache cannot be made.
         """
         variables = read_variables()
-        endpoint = find_endpoint(options.model, variables)
-        price = find_price(endpoint.name, options.prices)
+        endpoint = find_endpoint(options.model, variables, options.base_url)
         return cls(
             shared_caller(endpoint, options, variables),
-            price=price,
+            price=price or find_price(endpoint.name, options.prices),
             temperature=temperature,
             max_tokens=max_tokens,
             top_p=top_p,
@@ -157,21 +160,8 @@ class ModelClient:
             ModelAccessError: every call would fail: no such model, a refused key, no quota left.
             ModelCallError: this call failed for good.
         """
-        form: Form[Any] | None = None if schema is None else form_of(schema)
-        log = current_calls()
-        turns = msgspec.json.encode(messages)
-        while True:
-            mode = None if form is None else self._mode()
-            logprobs = self._wants_logprobs()
-            body = self._body(turns, form, mode, logprobs, log.repeat, sample)
-            try:
-                received, cached = await self._caller.fetch(
-                    body, log=log, sample=sample, max_tokens=self._max_tokens
-                )
-            except FeatureRefusedError as error:
-                self._do_without(error, mode, logprobs)
-                continue
-            return self._entered(received, cached, mode, log)
+        form: Asked[Any] | None = None if schema is None else form_of(schema)
+        return await self._completed(messages, form, sample)
 
     async def ask(
         self, messages: Sequence[Message], reply: type[T], *, sample: int = 0
@@ -190,20 +180,37 @@ class ModelClient:
             ModelAccessError, ModelCallError: as ``complete``.
         """
         form = form_of(reply)
-        prompt = form.instruct(messages)
-        completion = await self.complete(prompt, schema=reply, sample=sample)
-        read = self._read(form, completion)
-        if read.value is not None or completion.refused:
-            return _reply(read, completion, repaired=False)
-        current_calls().repairs += 1
-        wrong = f"Your reply could not be read: {read.problem}."
-        again: list[Message] = [
-            *prompt,
-            {"role": "assistant", "content": completion.text[:_QUOTED] or "(nothing)"},
-            {"role": "user", "content": f"{wrong} Reply again, with the JSON object only."},
-        ]
-        completion = await self.complete(again, schema=reply, sample=sample)
-        return _reply(self._read(form, completion), completion, repaired=True)
+        return await self._asked(form.instruct(messages), form, sample, repair=True)
+
+    async def fill(
+        self,
+        messages: Sequence[Message],
+        form: SchemaForm,
+        *,
+        sample: int = 0,
+        repair: bool = False,
+        streamed: bool = False,
+    ) -> Reply[Any]:
+        """A reply under a JSON Schema: any JSON value, not yet checked against the schema.
+
+        Nothing is added to the messages. A server that refuses this schema is asked in the next
+        looser way, of this schema alone.
+
+        Args:
+            messages: the conversation so far.
+            form: made of the schema.
+            sample: as for ``complete``.
+            repair: whether one more turn asks for a reply that could not be read.
+            streamed: whether the reply is streamed, so that the time to its first token is known.
+
+        Returns:
+            A value of null may be what the model said: only ``problem`` tells.
+
+        Raises:
+            ModelAccessError: as ``complete``.
+            ModelCallError: as ``complete``; or the one way that was demanded is refused.
+        """
+        return await self._asked(messages, form, sample, repair=repair, streamed=streamed)
 
     async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
         """The reply piece by piece, as the model writes it; never cached.
@@ -213,8 +220,7 @@ class ModelClient:
             ModelCallError: the call failed, or the stream broke off after it had begun.
         """
         log = current_calls()
-        head = self._head + b',"stream":true,"stream_options":{"include_usage":true}'
-        body = head + b',"messages":' + msgspec.json.encode(messages) + b"}"
+        body = request_body(self._head, msgspec.json.encode(messages), streamed=True)
         start, length, finished, usage = time.perf_counter(), 0, False, None
         chunks = self._caller.stream(body, log=log, max_tokens=self._max_tokens)
         try:
@@ -261,54 +267,96 @@ class ModelClient:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _body(
+    async def _asked(
         self,
-        turns: bytes,
-        form: Form[Any] | None,
-        mode: Mode | None,
-        logprobs: bool,
-        repeat: int,
+        prompt: Sequence[Message],
+        form: Asked[T],
         sample: int,
-    ) -> bytes:
-        parts = [self._head]
-        if self._seed is not None:
-            # Far apart, so that no sample of one repeat is a sample of another.
-            parts.append(b',"seed":%d' % (self._seed + 100_003 * repeat + sample))
-        if logprobs:
-            # The chosen token only; llama.cpp gives twenty unless told.
-            parts.append(b',"logprobs":true,"top_logprobs":1')
-        if form is not None and mode is not None and (wish := form.response_format(mode)):
-            parts += (b',"response_format":', wish)
-        parts += (b',"messages":', turns, b"}")
-        return b"".join(parts)
+        *,
+        repair: bool,
+        streamed: bool = False,
+    ) -> Reply[T]:
+        completion = await self._completed(prompt, form, sample, streamed)
+        read = self._read(form, completion)
+        if read.problem is None or completion.refused or not repair:
+            return Reply(read.value, completion.text, completion, read.problem)
+        current_calls().repairs += 1
+        wrong = f"Your reply could not be read: {read.problem}."
+        again: list[Message] = [
+            *prompt,
+            {"role": "assistant", "content": completion.text[:_QUOTED] or "(nothing)"},
+            {"role": "user", "content": f"{wrong} Reply again, with the JSON object only."},
+        ]
+        second = await self._completed(again, form, sample, streamed)
+        read = self._read(form, second)
+        return Reply(read.value, second.text, second, read.problem, True, completion)
 
-    def _mode(self) -> Mode:
+    async def _completed(
+        self,
+        messages: Sequence[Message],
+        form: Asked[Any] | None,
+        sample: int,
+        streamed: bool = False,
+    ) -> Completion:
+        log = current_calls()
+        turns = msgspec.json.encode(messages)
+        # Far apart, so that no sample of one repeat is a sample of another.
+        seed = None if self._seed is None else self._seed + 100_003 * log.repeat + sample
+        while True:
+            mode = None if form is None else self._mode(form)
+            logprobs = self._wants_logprobs()
+            body = request_body(
+                self._head,
+                turns,
+                seed=seed,
+                logprobs=logprobs,
+                form=form,
+                mode=mode,
+                streamed=streamed,
+            )
+            try:
+                received, cached = await self._caller.fetch(
+                    body, log=log, sample=sample, max_tokens=self._max_tokens, streamed=streamed
+                )
+            except FeatureRefusedError as error:
+                self._do_without(error, form, mode, logprobs)
+                continue
+            return self._entered(received, cached, mode, log)
+
+    def _mode(self, form: Asked[Any] | None = None) -> Mode:
         """The strictest way to ask for a structured reply that the server has not refused."""
         if self._structured != "auto":
             return self._structured
-        return next(mode for mode in MODES if mode not in self._caller.refused)
+        refused = self._caller.refused
+        own = refused if form is None else {m for m in MODES if form.feature(m) in refused}
+        return next(mode for mode in MODES if mode not in own and mode not in refused)
 
     def _wants_logprobs(self) -> bool:
         return self._logprobs and "logprobs" not in self._caller.refused
 
-    def _do_without(self, error: FeatureRefusedError, mode: Mode | None, logprobs: bool) -> None:
+    def _do_without(
+        self, error: FeatureRefusedError, form: Asked[Any] | None, mode: Mode | None, logprobs: bool
+    ) -> None:
         """Notes what the server does not do, so that it is asked without from here on.
 
         Raises:
             ModelAccessError: it refuses the one mode that was demanded.
-            ModelCallError: what it refuses was not asked for.
+            ModelCallError: what it refuses was not asked for, or is one schema in that mode.
         """
         failure = error.failure
         if failure.kind is Kind.logprobs and logprobs:
             self._caller.note_refused("logprobs")
-        elif failure.kind is Kind.format and mode in MODES[:2]:
-            if self._structured != "auto":
-                raise ModelAccessError(
-                    f"the server refuses structured={mode}: {failure.what}",
-                    where=self.model,
-                    hint="Use --set structured=auto, or text.",
-                ) from error
-            self._caller.note_refused(mode)
+        elif failure.kind is Kind.format and form is not None and mode and mode != "text":
+            feature = form.feature(mode)
+            if self._structured == "auto":
+                self._caller.note_refused(feature)
+                return
+            kind = ModelAccessError if feature == mode else ModelCallError
+            raise kind(
+                f"the server refuses structured={mode}: {failure.what}",
+                where=self.model,
+                hint="Use --set structured=auto, or text.",
+            ) from error
         else:
             raise ModelCallError(
                 f"a model call failed: {failure.what}", where=self.model
@@ -335,6 +383,10 @@ class ModelClient:
             latency_s=received.latency_s,
             logprobs=received.logprobs,
             cached=cached,
+            ttft_s=received.ttft_s,
+            at_s=received.at_s,
+            retries=received.retries,
+            timeouts=received.timeouts,
         )
 
     def _note(self, log: CallLog, fallback: str) -> None:
@@ -342,16 +394,16 @@ class ModelClient:
         if fallback not in log.fallbacks:
             log.fallbacks.append(fallback)
 
-    def _read(self, form: Form[T], completion: Completion) -> Read[T]:
+    def _read(self, form: Asked[T], completion: Completion) -> Read[T]:
         if completion.refused:
             return Read(None, "refused")
         if completion.finish_reason == UNREADABLE:
             return Read(None, "the server could not read what its model wrote")
         read = form.read(completion.text)
         whole = completion.finish_reason in {"stop", None}  # Some servers give no reason.
-        if not read.exact and completion.mode == MODES[0] and whole:
+        if not read.exact and completion.mode in {"json_schema", "guided_json"} and whole:
             # A server that follows schemas could not have said this: it ignores them silently.
-            self._note(current_calls(), f"{MODES[0]} not followed")
+            self._note(current_calls(), f"{completion.mode} not followed")
         return read
 
     def _usage(
@@ -364,21 +416,3 @@ class ModelClient:
         if cost is None and self._price is not None:
             cost = self._price.cost(prompt, completion or 0)
         return Usage(prompt, completion or 0, cost)
-
-
-def _request_head(
-    endpoint: Endpoint, temperature: float | None, top_p: float, max_tokens: int
-) -> bytes:
-    """The part of every request that never changes, as JSON without its closing brace."""
-    # OpenAI's newer models refuse the older name, most other servers know only that one.
-    length = "max_completion_tokens" if endpoint.provider == "openai" else "max_tokens"
-    head: dict[str, Any] = {"model": endpoint.model, length: max_tokens}
-    if temperature is not None:
-        head["temperature"] = temperature
-    if top_p != 1.0:
-        head["top_p"] = top_p
-    return msgspec.json.encode(head)[:-1]
-
-
-def _reply(read: Read[T], completion: Completion, *, repaired: bool) -> Reply[T]:
-    return Reply(read.value, completion.text, completion, read.problem, repaired)

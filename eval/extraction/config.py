@@ -66,7 +66,7 @@ class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A part of the file."""
 
 
-class ModelSection(_Section):
+class ModelSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which model is asked, and how."""
 
     base_url: Annotated[
@@ -130,7 +130,7 @@ class ModelSection(_Section):
             raise ValueError("input_price_per_1k and output_price_per_1k belong together")
 
 
-class DatasetSection(_Section):
+class DatasetSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is extracted from."""
 
     name: Annotated[
@@ -147,7 +147,7 @@ class DatasetSection(_Section):
     random_seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="Of that draw.")] = 42
 
 
-class PromptSection(_Section):
+class PromptSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is said to the model."""
 
     system: Annotated[
@@ -157,7 +157,7 @@ class PromptSection(_Section):
     user: Annotated[Text, Meta(description="Must hold {text}.")] = USER
 
 
-class AggregationSection(_Section):
+class AggregationSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How samples are put together."""
 
     f1_type: Annotated[
@@ -166,7 +166,7 @@ class AggregationSection(_Section):
     ] = "micro"
 
 
-class MetricSection(_Section):
+class MetricSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How extractions are measured."""
 
     enabled: Annotated[
@@ -188,7 +188,7 @@ class MetricSection(_Section):
     ] = 0.95
 
 
-class OutputSection(_Section):
+class OutputSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is written."""
 
     results_dir: Annotated[
@@ -203,7 +203,7 @@ class OutputSection(_Section):
     ] = "html"
 
 
-class PerformanceSection(_Section):
+class PerformanceSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How fast, and how patiently."""
 
     batch_size: Annotated[
@@ -229,7 +229,7 @@ class PerformanceSection(_Section):
         return self.batch_size * self.num_workers
 
 
-class Config(_Section):
+class Config(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole configuration."""
 
     model: ModelSection = ModelSection()

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import NoReturn
+
+import msgspec
 
 from eval.model.cache import ReplyCache, reply_key
 from eval.model.calls import CallLog
@@ -20,7 +23,7 @@ from eval.model.failures import Failure, Kind, ReplyTooLargeError, judge
 from eval.model.options import ClientOptions
 from eval.model.providers import Endpoint
 from eval.model.retrying import Attempts
-from eval.model.wire import Received, ReportedError, UnreadableBodyError, read_body
+from eval.model.wire import Received, ReportedError, UnreadableBodyError, read_body, read_chunks
 from kg.base.errors import ModelAccessError, ModelCallError
 
 UNREADABLE = "unreadable"
@@ -58,7 +61,7 @@ class Caller:
             self._cache.note_refused(self._server, feature)
 
     async def fetch(
-        self, body: bytes, *, log: CallLog, sample: int, max_tokens: int
+        self, body: bytes, *, log: CallLog, sample: int, max_tokens: int, streamed: bool = False
     ) -> tuple[Received, bool]:
         """The reply to one request, and whether it came from the cache.
 
@@ -67,6 +70,7 @@ class Caller:
             log: where retries are counted, and which says which repeat this is.
             sample: which of several samples of one answer.
             max_tokens: most tokens the reply may have.
+            streamed: whether the body asks for a stream, which is read to its end.
 
         Raises:
             FeatureRefusedError: the server does not take the response format, or gives no
@@ -75,7 +79,7 @@ class Caller:
             ModelCallError: this one failed for good.
         """
         if self._cache is None:
-            return await self._send(body, log, max_tokens), False
+            return await self._send(body, log, max_tokens, streamed), False
         key = reply_key(self.endpoint.base_url, body, log.repeat, sample)
         # The same request may be under way already, from another system: one reply serves both,
         # or the rows would depend on which of two replies came first.
@@ -86,7 +90,7 @@ class Caller:
             return known, True
         done = self._under_way[key] = asyncio.get_running_loop().create_future()
         try:
-            received = await self._send(body, log, max_tokens)
+            received = await self._send(body, log, max_tokens, streamed)
             if _is_answer(received):
                 received = self._cache.put(key, received)
         finally:
@@ -141,13 +145,11 @@ class Caller:
         if self._cache is not None:
             self._cache.close()
 
-    async def _send(self, body: bytes, log: CallLog, max_tokens: int) -> Received:
+    async def _send(self, body: bytes, log: CallLog, max_tokens: int, streamed: bool) -> Received:
         attempts = self._attempts()
         while True:
             try:
-                raw, latency_s, reserved = await self._connection.chat(body, max_tokens)
-                self._answered = True
-                received = read_body(raw, latency_s)
+                received, reserved = await self._attempt(body, max_tokens, streamed)
             except _failures() as error:
                 failure = judge(error)
                 if failure.kind is Kind.refused:
@@ -159,7 +161,23 @@ class Caller:
             if received.prompt_tokens is not None:
                 used = received.prompt_tokens + (received.completion_tokens or 0)
                 self._connection.count(reserved, used)
+            received = msgspec.structs.replace(
+                received,
+                at_s=round(time.time(), 3),
+                retries=attempts.retries,
+                timeouts=attempts.timeouts,
+            )
             return self._without_key(received)
+
+    async def _attempt(self, body: bytes, max_tokens: int, streamed: bool) -> tuple[Received, int]:
+        """One attempt: what came, and the tokens reserved for it."""
+        if streamed:
+            chunks, whole, first, reserved = await self._connection.chat_streamed(body, max_tokens)
+            self._answered = True
+            return read_chunks(chunks, whole, first), reserved
+        raw, latency_s, reserved = await self._connection.chat(body, max_tokens)
+        self._answered = True
+        return read_body(raw, latency_s), reserved
 
     def _without_key(self, received: Received) -> Received:
         """Keeps a key out of results and cache that a hostile or broken server says back."""
@@ -172,8 +190,6 @@ class Caller:
         tokens = "".join(token for token, _ in received.logprobs or ())
         if not any(self._holds_key(text) for text in (*texts.values(), tokens)):
             return received
-        import msgspec
-
         # Without log-probabilities: their tokens spell the text that is hidden.
         hidden = {name: text and self._variables.hide(text) for name, text in texts.items()}
         return msgspec.structs.replace(received, logprobs=None, **hidden)
@@ -193,6 +209,8 @@ class Caller:
         Raises:
             FeatureRefusedError, ModelAccessError, ModelCallError: there is none.
         """
+        log.timeouts += failure.timed_out
+        attempts.timeouts += failure.timed_out
         wait = attempts.next_wait(failure, reached=self._answered)
         if wait is None:
             self._give_up(failure, error, attempts.retries)

@@ -26,6 +26,7 @@ class CallLog:
         calls: replies received, from the server or the cache.
         cached: those of them that came from the cache.
         retries: attempts that failed and were made again.
+        timeouts: those of them that were not complete in time, and the last one if it was not.
         repairs: second turns that asked for a readable reply.
         fallbacks: structured-output modes that had to be left, in the order it happened.
         latency_s: seconds spent waiting for servers, without back-off and rate limiting. Parallel
@@ -39,6 +40,7 @@ class CallLog:
     calls: int = 0
     cached: int = 0
     retries: int = 0
+    timeouts: int = 0
     repairs: int = 0
     fallbacks: list[str] = field(default_factory=list)
     latency_s: float = 0.0

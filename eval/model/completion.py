@@ -9,10 +9,12 @@ from eval.result import Usage
 
 T = TypeVar("T")
 
-Mode: TypeAlias = Literal["json_schema", "json_object", "text"]
-"""How a structured reply is asked for, from the strictest to the loosest."""
+Mode: TypeAlias = Literal["json_schema", "json_object", "text", "guided_json"]
+"""How a structured reply is asked for, from the strictest to the loosest. ``guided_json``, the
+parameter of older vLLM servers, is used only where it is demanded: others ignore it."""
 
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
+"""What is tried in turn."""
 
 
 class Message(TypedDict):
@@ -37,6 +39,11 @@ class Completion:
             limits, a free connection or a retry; a cached reply has that of its first call.
         logprobs: tokens and their natural-log probabilities; null when the server gives none.
         cached: whether it came from the cache.
+        ttft_s: seconds from sending the request to the first token; null unless it was streamed or
+            the server tells how long it wrote.
+        at_s: when it was complete, in Unix time; null where an old cache does not know.
+        retries: attempts before it that failed.
+        timeouts: those of them that were not complete in time.
     """
 
     text: str
@@ -47,6 +54,10 @@ class Completion:
     latency_s: float = 0.0
     logprobs: tuple[tuple[str, float], ...] | None = None
     cached: bool = False
+    ttft_s: float | None = None
+    at_s: float | None = None
+    retries: int = 0
+    timeouts: int = 0
 
     @property
     def refused(self) -> bool:
@@ -64,6 +75,7 @@ class Reply(Generic[T]):
         completion: the call that gave them: the repair turn's, if there was one.
         problem: why it is unreadable; null when it was read.
         repaired: whether a repair turn was needed.
+        earlier: the call whose reply could not be read, if there was one.
     """
 
     value: T | None
@@ -71,3 +83,4 @@ class Reply(Generic[T]):
     completion: Completion
     problem: str | None = None
     repaired: bool = False
+    earlier: Completion | None = None

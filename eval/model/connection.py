@@ -18,7 +18,8 @@ from eval.model.options import ClientOptions
 from eval.model.providers import Endpoint
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, AsyncStream
+    from openai.types.chat import ChatCompletionChunk
 
 
 @dataclass
@@ -66,22 +67,41 @@ class Connection:
                 )
             return response.content, time.perf_counter() - start, reserved
 
+    async def chat_streamed(
+        self, body: bytes, max_tokens: int
+    ) -> tuple[list[Any], float, float | None, int]:
+        """One attempt at a chat completion that is streamed, read to its end.
+
+        Args:
+            body: the request as JSON, which asks for a stream.
+            max_tokens: as for ``chat``.
+
+        Returns:
+            The chunks; seconds to the last of them; seconds to the first that held text, null if
+            none did; the tokens reserved.
+        """
+        chunks: list[Any] = []
+        first: float | None = None
+        live = self._opened()
+        async with live.slots:
+            reserved = await live.limits.wait(len(body), max_tokens)
+            start = time.perf_counter()
+            async with asyncio.timeout(self._options.timeout_s):
+                stream = await self._stream(live, body)
+                async with stream:
+                    async for chunk in stream:
+                        chunks.append(chunk)
+                        if first is None and _has_text(chunk):
+                            first = time.perf_counter() - start
+            return chunks, time.perf_counter() - start, first, reserved
+
     async def chat_stream(self, body: bytes, max_tokens: int) -> AsyncGenerator[Any, None]:
         """One attempt at a streamed chat completion: its chunks, as the client reads them."""
-        from openai import AsyncStream
-        from openai.types.chat import ChatCompletionChunk
-
         live = self._opened()
         async with live.slots:
             await live.limits.wait(len(body), max_tokens)
             async with asyncio.timeout(self._options.timeout_s):
-                stream = await live.client.post(
-                    "/chat/completions",
-                    cast_to=ChatCompletionChunk,
-                    content=body,
-                    stream=True,
-                    stream_cls=AsyncStream[ChatCompletionChunk],
-                )
+                stream = await self._stream(live, body)
             async with stream:
                 while True:
                     # Each piece has the time of a whole reply: a guard may read slowly.
@@ -112,6 +132,19 @@ class Connection:
         live, self._live = self._live, None
         if live is not None and live.loop is asyncio.get_running_loop():
             await live.client.close()
+
+    @staticmethod
+    async def _stream(live: _Live, body: bytes) -> AsyncStream[ChatCompletionChunk]:
+        from openai import AsyncStream
+        from openai.types.chat import ChatCompletionChunk
+
+        return await live.client.post(
+            "/chat/completions",
+            cast_to=ChatCompletionChunk,
+            content=body,
+            stream=True,
+            stream_cls=AsyncStream[ChatCompletionChunk],
+        )
 
     def _opened(self) -> _Live:
         loop = asyncio.get_running_loop()
@@ -152,3 +185,7 @@ class Connection:
             default_headers={**unwanted, "Accept-Encoding": "identity"},
             http_client=http_client,
         )
+
+
+def _has_text(chunk: Any) -> bool:
+    return any(choice.delta and choice.delta.content for choice in chunk.choices or ())

@@ -34,11 +34,13 @@ class Failure(NamedTuple):
         kind: what to do about it.
         what: what happened, in words; may quote the server, so secrets must still be hidden.
         retry_after: the server's ``Retry-After`` as it stands in the header.
+        timed_out: whether there was no complete reply in time, by our clock or the server's.
     """
 
     kind: Kind
     what: str
     retry_after: str | None = None
+    timed_out: bool = False
 
 
 class ReplyTooLargeError(Exception):
@@ -58,7 +60,7 @@ _NO_QUOTA = re.compile(
     r"insufficient_quota|insufficient credits|billing|exceeded your current quota", re.I
 )
 _FILTERED = re.compile(r"content_filter|content management policy|flagged|moderation", re.I)
-_UNREAD = re.compile(r"model produced output that does not match|failed to parse", re.I)
+_UNREAD = re.compile(r"model produced output that does not match|failed to parse(?! grammar)", re.I)
 """llama.cpp says so, with status 500, of a reply that breaks off before its JSON is complete."""
 _PASSING = frozenset({0, 408, 409, 425, 429})
 
@@ -93,7 +95,7 @@ def judge(error: Exception) -> Failure:
         if type(cause).__name__ in {"InvalidURL", "InvalidUrlClientError", "UnsupportedProtocol"}:
             return Failure(Kind.access, f"the address cannot be used: {cause}")
     if any(isinstance(cause, TimeoutError) for cause in causes):
-        return Failure(Kind.again, "no complete reply in time")
+        return Failure(Kind.again, "no complete reply in time", timed_out=True)
     if isinstance(error, APIConnectionError):
         detail = next((text for cause in causes[1:] if (text := str(cause))), "")
         return Failure(Kind.again, f"the connection broke: {detail}"[:_QUOTED])
@@ -119,7 +121,7 @@ def _judge_status(status: int, body: str, retry_after: str | None) -> Failure:
     if status in {400, 422} and _NO_MODEL.search(body):
         return Failure(Kind.access, said)
     if status in _PASSING or status >= 500:
-        return Failure(Kind.again, said, retry_after)
+        return Failure(Kind.again, said, retry_after, timed_out=status in {408, 504})
     return Failure(Kind.call, said)
 
 

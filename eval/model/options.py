@@ -22,6 +22,8 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     options share one connection pool, one rate limit and one cache.
 
     Attributes:
+        base_url: address of the server, named in a configuration file; null means the provider's,
+            from the environment or ``.env``.
         model: ``provider/model``; null means ``EPOCHE_MODEL`` from the environment or ``.env``.
         concurrency: most requests in flight at once, and connections kept open.
         requests_per_minute: most requests started a minute; null means no limit.
@@ -37,6 +39,7 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     model: str | None = None
+    base_url: str | None = None
     concurrency: int = 16
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None

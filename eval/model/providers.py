@@ -73,8 +73,13 @@ class Endpoint:
         return _is_loopback(urlsplit(self.base_url).hostname or "")
 
 
-def find_endpoint(name: str | None, variables: Variables) -> Endpoint:
+def find_endpoint(name: str | None, variables: Variables, address: str | None = None) -> Endpoint:
     """Where the model ``name`` (by default ``EPOCHE_MODEL``) is reached.
+
+    Args:
+        name: ``provider/model``.
+        variables: the environment and ``.env``.
+        address: where, by a configuration file; it goes before what ``variables`` say.
 
     Raises:
         ModelAccessError: no model is named, the provider is unknown, its address or key is not
@@ -118,6 +123,8 @@ def find_endpoint(name: str | None, variables: Variables) -> Endpoint:
             where=server.key_variable,
             hint=f"Set {server.key_variable} in the environment or in .env; never as a flag.",
         )
+    if address is not None:
+        return _at_address(name, provider, model, address, variables)
     written = variables.get(server.url_variable) or server.default_url
     if not written:
         raise ModelAccessError(
@@ -137,6 +144,36 @@ def find_endpoint(name: str | None, variables: Variables) -> Endpoint:
             f".env names the server {parts.hostname!r}, but the key comes from the environment",
             where=server.url_variable,
             hint=f"Set {server.url_variable} in the environment too, if it is to get that key.",
+        )
+    return Endpoint(name, provider, model, urlunsplit(parts), key)
+
+
+def _at_address(
+    name: str, provider: str, model: str, address: str, variables: Variables
+) -> Endpoint:
+    """The endpoint at an address that a configuration file names.
+
+    Such a file may come from anywhere: a key goes to its address on this machine only, or where
+    the environment names the same address.
+
+    Raises:
+        ModelAccessError: it is no address, or is elsewhere and would get a key.
+    """
+    server = PROVIDERS[provider]
+    parts = _checked_address(address, "base_url")
+    key = variables.get(server.key_variable) or ""
+    told = variables.get(server.url_variable) or server.default_url
+    # An address in .env vouches for a key that stands there too, and for no other.
+    trusted = variables.is_from_file(server.key_variable) or not variables.is_from_file(
+        server.url_variable
+    )
+    same = trusted and bool(told) and _checked_address(told, server.url_variable) == parts
+    if key and not same and not _is_loopback(parts.hostname or ""):
+        raise ModelAccessError(
+            f"the configuration names the server {parts.hostname!r}, "
+            "but the key comes from the environment",
+            where="base_url",
+            hint=f"Set {server.url_variable} to it in the environment, if it is to get that key.",
         )
     return Endpoint(name, provider, model, urlunsplit(parts), key)
 

@@ -35,6 +35,7 @@ class Attempts:
 
     Attributes:
         retries: attempts after the first that were granted so far.
+        timeouts: attempts so far that were not complete in time; the caller counts them.
     """
 
     def __init__(self, options: ClientOptions, jitter: Random) -> None:
@@ -42,6 +43,7 @@ class Attempts:
         self._jitter = jitter
         self._start = time.monotonic()
         self.retries = 0
+        self.timeouts = 0
 
     def next_wait(self, failure: Failure, *, reached: bool) -> Wait | None:
         """How long to wait after ``failure``; null when there is no further attempt.

@@ -8,21 +8,35 @@ server, and every reply is validated here whatever the server promised.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from eval.model.completion import Message, Mode
+from eval.model.strict_reply import candidates, parse_reply
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 MAX_REPLY_CHARS = 100_000
 """A longer reply is not searched for JSON."""
 
-_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
+
+class Asked(Protocol[T_co]):
+    """How a structured reply is asked for and read: by a type (``Form``) or by a schema."""
+
+    def body_part(self, mode: Mode) -> bytes:
+        """What the request says of it, as members of a JSON object with a comma before each."""
+        ...
+
+    def feature(self, mode: Mode) -> str:
+        """What a server does not do that refuses it, as a name to remember that by."""
+        ...
+
+    def read(self, text: str) -> Read[T_co]:
+        """What the reply came to."""
+        ...
 
 
 class Form(Generic[T]):
@@ -40,11 +54,23 @@ class Form(Generic[T]):
             "json_schema": msgspec.json.encode({"type": "json_schema", "json_schema": wish}),
             "json_object": b'{"type":"json_object"}',
             "text": b"",
+            "guided_json": b"",
         }
+        self._schema = msgspec.json.encode(schema)
 
     def response_format(self, mode: Mode) -> bytes:
-        """The request's ``response_format`` as JSON; empty for plain text."""
+        """The request's ``response_format`` as JSON; empty where there is none."""
         return self._formats[mode]
+
+    def body_part(self, mode: Mode) -> bytes:
+        """The part of a request's body that asks for it."""
+        if mode == "guided_json":
+            return b',"guided_json":' + self._schema
+        return part_of_format(self._formats[mode])
+
+    def feature(self, mode: Mode) -> str:
+        """The mode: a server takes it for every type or for none."""
+        return mode
 
     def instruct(self, messages: Sequence[Message]) -> list[Message]:
         """``messages`` with the reply's form at the end of the system message."""
@@ -62,7 +88,7 @@ class Form(Generic[T]):
             problem = str(error)
         if len(text) > MAX_REPLY_CHARS:
             return Read(None, f"longer than {MAX_REPLY_CHARS} characters")
-        for candidate in _candidates(text):
+        for candidate in candidates(text):
             try:
                 return Read(self._convert(candidate))
             except ValueError as error:
@@ -75,31 +101,16 @@ class Form(Generic[T]):
         Raises:
             ValueError: with the reason in words.
         """
-        if not text.strip():
-            raise ValueError("empty")
-        if len(text) > MAX_REPLY_CHARS:
-            raise ValueError(f"longer than {MAX_REPLY_CHARS} characters")
-        try:
-            value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"not JSON: {error.msg}") from error
-        except RecursionError as error:
-            raise ValueError("JSON nested too deeply") from error
+        value = parse_reply(text, MAX_REPLY_CHARS)
         if not isinstance(value, dict):
             raise ValueError("JSON, but not an object")  # noqa: TRY004 - a fault of the text
-        if "\\ud" in text.lower():
-            # Half of a surrogate pair is valid JSON, and no text that could be written anywhere.
-            try:
-                json.dumps(value, ensure_ascii=False).encode()
-            except UnicodeEncodeError as error:
-                raise ValueError("text that is not Unicode") from error
         try:
             return msgspec.convert(value, self._reply)
         except msgspec.ValidationError as error:
             raise ValueError(f"not as asked: {error}") from error
 
 
-class Read(NamedTuple, Generic[T]):
+class Read(NamedTuple, Generic[T_co]):
     """What reading a reply came to.
 
     Attributes:
@@ -109,7 +120,7 @@ class Read(NamedTuple, Generic[T]):
             gives it.
     """
 
-    value: T | None
+    value: T_co | None
     problem: str | None = None
     exact: bool = False
 
@@ -154,26 +165,6 @@ def _tighten(node: Any) -> None:
             _tighten(child)
 
 
-def _candidates(text: str) -> list[str]:
-    """Parts of a reply that may be the JSON asked for: after a thought, in a fence, amid prose."""
-    said = _THOUGHT.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
-    found = [said] if said != text else []
-    fences = _FENCE.findall(said)
-    if len(fences) == 1:
-        found.append(fences[0])
-    start, end = said.find("{"), said.rfind("}")
-    if not fences and 0 <= start < end:
-        # If there are two objects, what lies between them is no JSON, and neither is taken.
-        found.append(said[start : end + 1])
-    return found
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+def part_of_format(wish: bytes) -> bytes:
+    """A ``response_format`` as the part of a request's body; empty where there is none."""
+    return b',"response_format":' + wish if wish else b""

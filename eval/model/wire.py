@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -33,6 +34,10 @@ class Received(msgspec.Struct, frozen=True):
         cost_usd: what the server says the call cost; null when it does not say.
         latency_s: seconds of the call.
         served: the name of the model that answered, as the server gives it.
+        ttft_s: seconds to the first token; null unless streamed, or told by the server.
+        at_s: Unix time at which the reply was complete; null in caches made before it was kept.
+        retries: attempts before it that failed.
+        timeouts: those of them that were not complete in time.
     """
 
     text: str
@@ -44,6 +49,10 @@ class Received(msgspec.Struct, frozen=True):
     cost_usd: float | None = None
     latency_s: float = 0.0
     served: str | None = None
+    ttft_s: float | None = None
+    at_s: float | None = None
+    retries: int = 0
+    timeouts: int = 0
 
 
 class _Message(msgspec.Struct):
@@ -61,6 +70,7 @@ class _Body(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: msgspec.Raw = msgspec.Raw(b"null")
     model: str | None = None
+    timings: msgspec.Raw = msgspec.Raw(b"null")
     error: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -68,6 +78,10 @@ class _Usage(msgspec.Struct):
     prompt_tokens: int
     completion_tokens: int = 0
     cost: float | None = None
+
+
+class _Timings(msgspec.Struct):
+    predicted_ms: float
 
 
 class _Token(msgspec.Struct):
@@ -81,6 +95,7 @@ class _Logprobs(msgspec.Struct):
 
 _read_body = msgspec.json.Decoder(_Body).decode
 _read_usage = msgspec.json.Decoder(_Usage).decode
+_read_timings = msgspec.json.Decoder(_Timings).decode
 _read_logprobs = msgspec.json.Decoder(_Logprobs).decode
 _NULL = b"null"
 
@@ -116,6 +131,54 @@ def read_body(body: bytes, latency_s: float) -> Received:
         cost_usd=cost,
         latency_s=round(latency_s, 6),
         served=read.model,
+        ttft_s=_first_token(read.timings, latency_s),
+    )
+
+
+def read_chunks(chunks: Sequence[Any], latency_s: float, ttft_s: float | None) -> Received:
+    """Puts a streamed chat completion together.
+
+    Args:
+        chunks: as the client library reads them, to the last.
+        latency_s: seconds to the last of them.
+        ttft_s: seconds to the first that held text.
+
+    Raises:
+        UnreadableBodyError: the stream broke off before the model had finished.
+    """
+    texts: list[str] = []
+    refusals: list[str] = []
+    tokens: list[Any] = []
+    finish: str | None = None
+    usage: tuple[int | None, int | None, float | None] = (None, None, None)
+    served: str | None = None
+    for chunk in chunks:
+        served = served or (chunk.model if isinstance(chunk.model, str) else None)
+        if chunk.usage is not None:
+            usage = read_usage(msgspec.json.encode(chunk.usage.model_dump()))
+        for choice in (chunk.choices or ())[:1]:
+            finish = choice.finish_reason or finish
+            if choice.delta is not None:
+                texts.append(choice.delta.content or "")
+                refusals.append(getattr(choice.delta, "refusal", None) or "")
+            if choice.logprobs is not None:
+                tokens += choice.logprobs.model_dump().get("content") or ()
+    if finish is None:
+        raise UnreadableBodyError("the streamed reply was cut off")
+    if finish == "error":
+        raise UnreadableBodyError("the server broke the reply off")
+    prompt, completion, cost = usage
+    return Received(
+        text="".join(texts),
+        finish_reason=finish,
+        refusal="".join(refusals) or None,
+        logprobs=_logprobs(msgspec.Raw(msgspec.json.encode({"content": tokens}))),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost_usd=cost,
+        latency_s=round(latency_s, 6),
+        served=served,
+        ttft_s=None if ttft_s is None else round(ttft_s, 6),
     )
 
 
@@ -132,6 +195,17 @@ def read_usage(raw: msgspec.Raw | bytes) -> tuple[int | None, int | None, float 
     cost = usage.cost
     sensible = cost is not None and math.isfinite(cost) and cost >= 0
     return usage.prompt_tokens, usage.completion_tokens, cost if sensible else None
+
+
+def _first_token(raw: msgspec.Raw, latency_s: float) -> float | None:
+    """Seconds to the first token, by a server that says for how long it wrote (llama.cpp)."""
+    if bytes(raw) == _NULL:
+        return None
+    try:
+        wrote = _read_timings(raw).predicted_ms / 1000
+    except msgspec.DecodeError:
+        return None
+    return round(latency_s - wrote, 6) if 0 <= wrote <= latency_s else None
 
 
 def _text(content: str | list[Any] | None) -> str:
