@@ -31,35 +31,41 @@ class Part:
     places: NDArray[np.int64] | None
     table: Floats
 
-    def sums(self, times: Weights, *, exact: bool) -> Floats:
-        """Sums over the samples drawn, shape (resamples, columns).
 
-        Args:
-            times: how often each sample of the run comes up, shape (resamples, samples).
-            exact: whether single precision, twice as fast, loses nothing.
-        """
+class _Sums:
+    """A part's sums, filled piece by piece."""
+
+    def __init__(self, part: Part, draws: Draws) -> None:
+        table = part.table
+        # A part that all samples are in needs no choosing, which would copy every weight.
+        every = part.places is None or len(part.places) == draws.clusters
+        self.places = None if every else part.places
+        self.found = np.zeros((draws.resamples, table.shape[1]))
+        used = table.any(axis=0)
+        # Single precision is twice as fast, and exact while no sum can reach 2**24.
+        largest = np.abs(table).max(axis=0, initial=0.0)
+        small = largest * draws.clusters < _EXACT_IN_FLOAT32
+        whole = used & small & (table == np.floor(table)).all(axis=0)
+        self.single = np.flatnonzero(whole)
+        self.double = np.flatnonzero(used & ~whole)
+        self.in_single = table[:, self.single].astype(np.float32)
+        self.in_double = table[:, self.double]
+
+    def fill(self, rows: slice, times: Weights) -> None:
         chosen = times if self.places is None else times[:, self.places]
-        if exact:
-            return (chosen @ self.table.astype(np.float32)).astype(np.float64)
-        found: Floats = chosen.astype(np.float64) @ self.table
-        return found
-
-    def exact_in_single(self, samples: int) -> bool:
-        """Whether all counts are whole and no sum over ``samples`` draws can reach 2**24."""
-        largest = float(np.abs(self.table).max(initial=0.0))
-        whole = bool((self.table == np.floor(self.table)).all())
-        return whole and largest * samples < _EXACT_IN_FLOAT32
+        if self.single.size:
+            self.found[rows, self.single] = chosen @ self.in_single
+        if self.double.size:
+            self.found[rows, self.double] = chosen.astype(np.float64) @ self.in_double
 
 
 def resampled(parts: Sequence[Part], draws: Draws) -> list[Resampled]:
     """Every part's sums over the samples drawn, in the order of the parts."""
-    sums = [np.zeros((draws.resamples, part.table.shape[1])) for part in parts]
-    exact = [part.exact_in_single(draws.clusters) for part in parts]
+    sums = [_Sums(part, draws) for part in parts]
     for rows, times in Slices(draws).pieces():
-        for part, total, single in zip(parts, sums, exact, strict=True):
-            if len(part.table):
-                total[rows] = part.sums(times, exact=single)
-    return [Resampled(part.table, total) for part, total in zip(parts, sums, strict=True)]
+        for one in sums:
+            one.fill(rows, times)
+    return [Resampled(part.table, one.found) for part, one in zip(parts, sums, strict=True)]
 
 
 class Slices(Draws):
