@@ -2,8 +2,8 @@
 
 ``$schema`` names the draft; without it a schema is read as 2020-12. Schemas and values are other
 people's, so everything is bounded before the validator sees it: sizes, depths, ways through the
-schema (``schema_graph``), and regular expressions, which match in linear time or, with lookaround
-and backreferences, give up after a number of steps. No reference is ever fetched.
+schema (``schema_graph``), and regular expressions, which match in linear time or, where they need
+backtracking, on short texts only and in a bounded number of steps. No reference is ever fetched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 import threading
 from collections import OrderedDict
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,7 @@ from kg.base.errors import SchemaError
 from kg.words.plain_text import plain
 
 if TYPE_CHECKING:
-    from jsonschema_rs import ValidationError, Validator
+    from jsonschema_rs import FancyRegexOptions, RegexOptions, ValidationError, Validator
 
 DEFAULT_DRAFT = "2020-12"
 DRAFTS = {
@@ -40,8 +40,15 @@ MAX_VALUE_DEPTH = 256
 """Deepest nesting of a value; far above it the validator's stack would overflow."""
 MAX_PATTERN = 1_000
 """Characters of a regular expression."""
-BACKTRACK_LIMIT = 100_000
-"""Steps a regular expression with lookaround or backreferences may take on one text."""
+MAX_PATTERNS = 200
+"""Distinct regular expressions of a schema; each may take ``_REGEX_BYTES``."""
+MAX_BACKTRACKING_PATTERNS = 20
+"""Of those, how many may need backtracking, as lookaround and backreferences do."""
+BACKTRACK_LIMIT = 20_000
+"""Steps such an expression may take on one text before it counts as not matching."""
+MAX_BACKTRACKED = 10_000
+"""Characters all texts of a value may have together where a schema has such an expression: each
+step may look through the whole text again."""
 
 MAX_ERRORS_COST = 1_000_000.0
 """Bound on checks up to which the errors of a value are listed; beyond it only their being is."""
@@ -82,9 +89,8 @@ class SchemaCheck:
                 f"the schema cannot be used: {found.message}", where=found.path, hint=_HINT
             )
         self.graph: Final = SchemaGraph(schema)
-        for path, at in self.graph.subschemas.items():
-            _check_patterns(at.node, pointer_of(path))
-        self._validator: Final = _compiled(schema, self.draft, formats)
+        self._backtracks: Final = _backtracking(self.graph)
+        self._validator: Final = _compiled(schema, self.draft, formats, self._backtracks)
 
     @classmethod
     def of(cls, schema: dict[str, Any], *, formats: bool = True) -> SchemaCheck:
@@ -118,7 +124,7 @@ class SchemaCheck:
         What is not JSON (NaN, a key that is no text) or nested deeper than ``MAX_VALUE_DEPTH`` is
         none.
         """
-        return _unfit(value, MAX_VALUE_DEPTH)[1] is None and self._validator.is_valid(value)
+        return self._unfit(value)[1] is None and self._validator.is_valid(value)
 
     def errors(self, value: Any, most: int = 20) -> tuple[Violation, ...]:
         """Why ``value`` is not valid, in the validator's order; nothing if it is.
@@ -127,7 +133,7 @@ class SchemaCheck:
             value: any value as a JSON parser gives it.
             most: at most so many, at least 1.
         """
-        size, unfit = _unfit(value, MAX_VALUE_DEPTH)
+        size, unfit = self._unfit(value)
         if unfit is not None:
             return (unfit,)
         if self._validator.is_valid(value):
@@ -136,25 +142,41 @@ class SchemaCheck:
             return (Violation("", "not valid, in too many ways to list them", "schema"),)
         return tuple(map(_violation, islice(self._validator.iter_errors(value), most)))
 
+    def _unfit(self, value: Any) -> tuple[_Size, Violation | None]:
+        size, unfit = _unfit(value, MAX_VALUE_DEPTH)
+        if unfit is None and self._backtracks and size.characters > MAX_BACKTRACKED:
+            problem = (
+                f"more than {MAX_BACKTRACKED:,} characters, too many for a regular expression with "
+                "lookaround or backreferences"
+            )
+            unfit = Violation("", problem, "pattern")
+        return size, unfit
+
 
 _HINT = "See docs/extraction.md for what a schema may be."
+
+
+_Trail: TypeAlias = "tuple[_Trail, str] | None"
+"""Where a value stands: the way to what holds it, and the last step; shared by all it holds."""
 
 
 class _Size(msgspec.Struct):
     spots: int = 0
     depth: int = 0
+    characters: int = 0
 
 
 def _unfit(value: Any, deepest: int) -> tuple[_Size, Violation | None]:
     """A value's size, and why it cannot be checked at all; the walk needs no stack of calls."""
     size = _Size()
-    level: list[tuple[tuple[str, ...], Any]] = [((), value)]
+    level: list[tuple[_Trail, Any]] = [(None, value)]
     while level:
-        below: list[tuple[tuple[str, ...], Any]] = []
+        below: list[tuple[_Trail, Any]] = []
         size.spots += len(level)
-        for path, at in level:
+        for trail, at in level:
             problem = ""
             if isinstance(at, str):
+                size.characters += len(at)
                 if not at.isascii() and not _encodes(at):
                     problem = "a text with half a character (a lone surrogate)"
             elif at is None or isinstance(at, bool | int):
@@ -167,13 +189,14 @@ def _unfit(value: Any, deepest: int) -> tuple[_Size, Violation | None]:
                     if not isinstance(key, str) or not (key.isascii() or _encodes(key)):
                         problem = "a key that is no text"
                         break
-                    below.append(((*path, key), child))
+                    size.characters += len(key)
+                    below.append(((trail, key), child))
             elif isinstance(at, list):
-                below += [((*path, str(index)), child) for index, child in enumerate(at)]
+                below += [((trail, str(index)), child) for index, child in enumerate(at)]
             else:
                 problem = f"{type(at).__name__} is no type of JSON"
             if problem:
-                return size, Violation(pointer_of(path), problem, "json")
+                return size, Violation(pointer_of(_path_of(trail)), problem, "json")
         if below:
             size.depth += 1
             if size.depth > deepest:
@@ -181,6 +204,14 @@ def _unfit(value: Any, deepest: int) -> tuple[_Size, Violation | None]:
                 return size, Violation("", message, "depth")
         level = below
     return size, None
+
+
+def _path_of(trail: _Trail) -> tuple[str, ...]:
+    steps: list[str] = []
+    while trail is not None:
+        trail, step = trail
+        steps.append(step)
+    return tuple(reversed(steps))
 
 
 def _encodes(text: str) -> bool:
@@ -205,16 +236,46 @@ def _draft_of(schema: dict[str, Any]) -> str:
     )
 
 
-def _check_patterns(node: dict[str, Any], where: str) -> None:
-    named = node.get("patternProperties")
-    patterns = [node.get("pattern"), *(named if isinstance(named, dict) else ())]
-    if any(isinstance(pattern, str) and len(pattern) > MAX_PATTERN for pattern in patterns):
+def _backtracking(graph: SchemaGraph) -> bool:
+    """Whether a regular expression of the schema needs backtracking.
+
+    Raises:
+        SchemaError: there are too many, or one is too long.
+    """
+    import jsonschema_rs
+
+    patterns: dict[str, str] = {}
+    for path, at in graph.subschemas.items():
+        named = at.node.get("patternProperties")
+        for pattern in (at.node.get("pattern"), *(named if isinstance(named, dict) else ())):
+            if isinstance(pattern, str):
+                patterns.setdefault(pattern, pointer_of(path))
+    backtracking = 0
+    for pattern, where in patterns.items():
+        if len(pattern) > MAX_PATTERN:
+            raise SchemaError(
+                f"a regular expression is longer than {MAX_PATTERN:,} characters", where=where
+            )
+        try:
+            jsonschema_rs.Draft7Validator({"pattern": pattern}, pattern_options=_linear())
+        except (jsonschema_rs.ValidationError, ValueError):
+            backtracking += 1  # or none at all, which compiling the schema will say
+    if len(patterns) > MAX_PATTERNS or backtracking > MAX_BACKTRACKING_PATTERNS:
         raise SchemaError(
-            f"a regular expression is longer than {MAX_PATTERN:,} characters", where=where
+            f"{len(patterns):,} regular expressions, {backtracking:,} of them with lookaround or "
+            f"backreferences; at most {MAX_PATTERNS} and {MAX_BACKTRACKING_PATTERNS} are checked",
+            hint=_HINT,
         )
+    return backtracking > 0
 
 
-def _compiled(schema: dict[str, Any], draft: str, formats: bool) -> Validator:
+def _linear() -> RegexOptions:
+    import jsonschema_rs
+
+    return jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES)
+
+
+def _compiled(schema: dict[str, Any], draft: str, formats: bool, backtracks: bool) -> Validator:
     import jsonschema_rs
 
     made = {
@@ -222,9 +283,11 @@ def _compiled(schema: dict[str, Any], draft: str, formats: bool) -> Validator:
         "2019-09": jsonschema_rs.Draft201909Validator,
         "2020-12": jsonschema_rs.Draft202012Validator,
     }
-    options = jsonschema_rs.FancyRegexOptions(
-        backtrack_limit=BACKTRACK_LIMIT, size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES
-    )
+    options: FancyRegexOptions | RegexOptions = _linear()
+    if backtracks:
+        options = jsonschema_rs.FancyRegexOptions(
+            backtrack_limit=BACKTRACK_LIMIT, size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES
+        )
     try:
         return made[draft](schema, validate_formats=formats, pattern_options=options, offline=True)
     except jsonschema_rs.ValidationError as error:
@@ -238,7 +301,10 @@ def _compiled(schema: dict[str, Any], draft: str, formats: bool) -> Validator:
 
 def _violation(error: ValidationError) -> Violation:
     path = pointer_of(tuple(map(str, error.instance_path)))
-    return Violation(path, plain(error.message, _LONGEST_MESSAGE), error.kind.name)
+    message = error.message
+    if len(message) > _LONGEST_MESSAGE:  # the value stands first, the reason after it
+        message = f"{message[:80]} … {message[83 - _LONGEST_MESSAGE :]}"
+    return Violation(path, plain(message, _LONGEST_MESSAGE), error.kind.name)
 
 
 class _Cache:

@@ -1,0 +1,507 @@
+"""Schemas are checked for what they say, in bounded time, and never lead out of themselves."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.extraction.schema_check import (
+    MAX_BACKTRACKED,
+    MAX_PATTERN,
+    MAX_SCHEMA_DEPTH,
+    MAX_VALUE_DEPTH,
+    SchemaCheck,
+)
+from eval.extraction.schema_graph import MAX_WAYS
+from kg.base.errors import SchemaError
+
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
+DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
+
+INVOICE = {
+    "type": "object",
+    "properties": {
+        "number": {"type": "string", "pattern": "^INV-[0-9]+$"},
+        "due": {"type": "string", "format": "date"},
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"what": {"type": "string"}, "price": {"type": "number"}},
+                "required": ["what"],
+            },
+        },
+    },
+    "required": ["number"],
+    "additionalProperties": False,
+}
+
+
+def nested(levels: int, leaf: Any = 1) -> Any:
+    for _ in range(levels):
+        leaf = {"c": leaf}
+    return leaf
+
+
+# What is wrong, where, and by which keyword.
+
+
+def test_a_valid_value_has_no_errors():
+    check = SchemaCheck.of(INVOICE)
+    value = {"number": "INV-7", "due": "2026-02-28", "lines": [{"what": "nails", "price": 3}]}
+    assert check.valid(value)
+    assert check.errors(value) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "keyword", "said"),
+    [
+        ({}, "", "required", '"number" is a required property'),
+        ({"number": 7}, "/number", "type", 'is not of type "string"'),
+        ({"number": "7"}, "/number", "pattern", "does not match"),
+        ({"number": "INV-1", "due": "2026-02-30"}, "/due", "format", 'is not a "date"'),
+        ({"number": "INV-1", "lines": [{"what": "a"}, {}]}, "/lines/1", "required", '"what"'),
+        ({"number": "INV-1", "a/b~c": 1}, "", "additionalProperties", "a/b~c"),
+        ([], "", "type", 'is not of type "object"'),
+    ],
+)
+def test_an_error_has_its_path_keyword_and_message(value, path, keyword, said):
+    (found,) = SchemaCheck.of(INVOICE).errors(value)
+    assert (found.path, found.keyword) == (path, keyword)
+    assert said in found.message
+    assert not SchemaCheck.of(INVOICE).valid(value)
+
+
+def test_paths_are_json_pointers():
+    schema = {"properties": {"a/b~c": {"items": {"type": "null"}}}}
+    (found,) = SchemaCheck.of(schema).errors({"a/b~c": [None, 1]})
+    assert found.path == "/a~1b~0c/1"
+
+
+def test_no_more_errors_than_asked_for():
+    value = {"number": "INV-1", "lines": [{}] * 50}
+    assert len(SchemaCheck.of(INVOICE).errors(value)) == 20
+    assert len(SchemaCheck.of(INVOICE).errors(value, most=3)) == 3
+
+
+def test_messages_are_short_one_line_and_keep_their_reason():
+    hostile = "x\x1b[31m\n" * 5000
+    (found,) = SchemaCheck.of({"type": "integer"}).errors(hostile)
+    assert len(found.message) <= 300
+    assert found.message.isprintable()
+    assert found.message.endswith('is not of type "integer"')
+
+
+def test_formats_are_asserted_unless_set_otherwise():
+    schema = {"type": "string", "format": "email"}
+    assert not SchemaCheck.of(schema).valid("nobody")
+    assert SchemaCheck.of(schema, formats=False).valid("nobody")
+
+
+# Drafts.
+
+
+@pytest.mark.parametrize(
+    ("named", "draft"),
+    [
+        (DRAFT_07, "07"),
+        (DRAFT_07.replace("http:", "https:").rstrip("#"), "07"),
+        (DRAFT_2019, "2019-09"),
+        (DRAFT_2020 + "#", "2020-12"),
+        (None, "2020-12"),
+    ],
+)
+def test_the_draft_is_the_one_named_or_2020_12(named, draft):
+    schema = {"type": "object"} if named is None else {"$schema": named, "type": "object"}
+    assert SchemaCheck.of(schema).draft == draft
+
+
+def test_keywords_mean_what_they_mean_in_the_draft():
+    # A list of items is a tuple up to 2019-09; 2020-12 has prefixItems instead.
+    in_07 = {"$schema": DRAFT_07, "items": [{"type": "integer"}, {"type": "string"}]}
+    assert SchemaCheck.of(in_07).valid([1, "a"])
+    assert not SchemaCheck.of(in_07).valid(["a", 1])
+    in_2020 = {"$schema": DRAFT_2020, "prefixItems": [{"type": "integer"}], "items": False}
+    assert SchemaCheck.of(in_2020).valid([1])
+    assert not SchemaCheck.of(in_2020).valid([1, 2])
+    # Draft-07 reads nothing beside a $ref.
+    beside = {"definitions": {"a": {}}, "properties": {"p": {"$ref": "#/definitions/a"}}}
+    beside["properties"]["p"]["type"] = "string"
+    assert SchemaCheck.of({"$schema": DRAFT_07, **beside}).valid({"p": 1})
+    assert not SchemaCheck.of({"$schema": DRAFT_2019, **beside}).valid({"p": 1})
+    # 2019-09 brought unevaluatedProperties.
+    closed = {"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": False}
+    assert not SchemaCheck.of({"$schema": DRAFT_2019, **closed}).valid({"b": 1})
+    assert SchemaCheck.of({"$schema": DRAFT_07, **closed}).valid({"b": 1})
+
+
+@pytest.mark.parametrize(
+    "named", ["http://json-schema.org/draft-04/schema#", "draft-07", "", 7, "http://127.0.0.1/s"]
+)
+def test_other_drafts_are_refused(named):
+    with pytest.raises(SchemaError, match="names no draft that is known"):
+        SchemaCheck.of({"$schema": named})
+
+
+# Schemas that cannot be used.
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ([], "must be a JSON object"),
+        (True, "must be a JSON object"),
+        ({"type": "strin"}, r"ill-formed.*\(/type\)"),
+        ({"properties": {"a": {"minimum": "x"}}}, r"ill-formed.*\(/properties/a/minimum\)"),
+        ({"properties": []}, "ill-formed"),
+        ({"pattern": "["}, r"ill-formed.*regex"),
+        ({"patternProperties": {"(": {}}}, "ill-formed"),
+        ({"const": float("nan")}, "no JSON"),
+        ({"const": float("inf")}, "no JSON"),
+        ({"const": {1, 2}}, "no JSON"),
+        ({"const": "\ud800"}, "lone surrogate"),
+        ({"pattern": "a" * (MAX_PATTERN + 1)}, "longer than 1,000 characters"),
+        ({"enum": ["a" * 1_000_001]}, "longer than 1,000,000 characters"),
+        ({"$ref": "#/$defs/nope"}, "leads nowhere"),
+        ({"$ref": "#nope"}, "leads nowhere"),
+        ({"$ref": "#/enum/7", "enum": [1]}, "leads nowhere"),
+        ({"$ref": "#/enum/0", "enum": [1]}, "leads nowhere"),
+        ({"$ref": "other.json"}, "leads out of the schema"),
+        ({"$ref": "file:///etc/passwd"}, "leads out of the schema"),
+        ({"properties": {"a": {"$ref": "http://["}}}, "URI|leads out"),
+        ({"$ref": "#"}, "back to itself"),
+        ({"anyOf": [{"type": "integer"}, {"not": {"$ref": "#"}}]}, "back to itself"),
+        ({"$dynamicRef": "#x", "$dynamicAnchor": "x"}, "back to itself"),
+        ({"$schema": DRAFT_2019, "$recursiveRef": "#"}, "back to itself"),
+        (
+            {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+            "back to itself",
+        ),
+    ],
+)
+def test_a_schema_that_cannot_be_used_is_refused(schema, said):
+    with pytest.raises(SchemaError, match=said) as raised:
+        SchemaCheck.of(schema)
+    assert raised.value.exit_code == 37
+
+
+def test_depth_of_schemas_is_bounded():
+    def deep(levels: int) -> dict[str, Any]:
+        schema: dict[str, Any] = {"type": "string"}
+        for _ in range(levels):
+            schema = {"not": schema}
+        return schema
+
+    assert SchemaCheck.of(deep(MAX_SCHEMA_DEPTH - 1)).valid(1)
+    for levels in (MAX_SCHEMA_DEPTH + 1, 900, 100_000):
+        with pytest.raises(SchemaError, match="nested"):
+            SchemaCheck.of(deep(levels))
+
+
+# References.
+
+
+def test_references_lead_through_pointers_anchors_and_ids():
+    schema = {
+        "$id": "https://example.org/order",
+        "properties": {
+            "by_pointer": {"$ref": "#/$defs/a~1b"},
+            "by_anchor": {"$ref": "#whole"},
+            "by_id": {"$ref": "parts/price"},
+            "in_id": {"$ref": "parts/price#/$defs/cents"},
+            "by_address": {"$ref": "https://example.org/order#whole"},
+        },
+        "$defs": {
+            "a/b": {"type": "boolean"},
+            "whole": {"$anchor": "whole", "type": "integer"},
+            "price": {
+                "$id": "parts/price",
+                "type": "number",
+                "$defs": {"cents": {"type": "null"}},
+            },
+        },
+    }
+    check = SchemaCheck.of(schema)
+    right = {"by_pointer": True, "by_anchor": 1, "by_id": 0.5, "in_id": None, "by_address": 2}
+    assert check.valid(right)
+    for name in right:
+        assert [found.path for found in check.errors({**right, name: "wrong"})] == [f"/{name}"]
+
+
+def test_names_of_draft_07_are_read():
+    schema = {
+        "$schema": DRAFT_07,
+        "definitions": {"a": {"$id": "#money", "type": "number"}},
+        "properties": {"price": {"$ref": "#money"}},
+    }
+    assert SchemaCheck.of(schema).valid({"price": 1})
+    assert not SchemaCheck.of(schema).valid({"price": "1"})
+
+
+class _Server(ThreadingHTTPServer):
+    """Serves a schema that accepts everything, and writes down who asks for it."""
+
+    def __init__(self) -> None:
+        asked: list[str] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *_: object) -> None:
+                """Says nothing."""
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked = asked
+
+
+@pytest.fixture
+def server():
+    served = _Server()
+    thread = threading.Thread(target=served.serve_forever, daemon=True)
+    thread.start()
+    yield served
+    served.shutdown()
+    served.server_close()
+    thread.join()
+
+
+def test_no_reference_is_ever_fetched(server):
+    address = f"http://127.0.0.1:{server.server_port}"
+    import urllib.request
+
+    with urllib.request.urlopen(f"{address}/alive") as reply:
+        assert reply.read() == b"{}"  # so that a request would have been seen
+    server.asked.clear()
+    hostile: list[dict[str, Any]] = [
+        {"$ref": f"{address}/a"},
+        {"$id": f"{address}/base", "$ref": "relative"},
+        {"$id": f"{address}/base", "properties": {"a": {"$ref": "../up#/x"}}},
+        {"$dynamicRef": f"{address}/a#x"},
+        {"$schema": DRAFT_2019, "$recursiveRef": f"{address}/a"},
+        {"$schema": f"{address}/meta"},
+        {"$defs": {"unused": {"$ref": f"{address}/b"}}},
+        {"unknown": {"$ref": f"{address}/c"}},
+        {"properties": {"$ref": {"type": "string"}, "a": {"$schema": f"{address}/meta"}}},
+        {"contentSchema": {"$ref": f"{address}/d"}, "contentMediaType": "application/json"},
+        {"x": f"{address}/e", "$vocabulary": {f"{address}/v": True}},
+    ]
+    refused = 0
+    for schema in hostile:
+        for value in ({"a": 1, "$ref": f"{address}/value"}, "{}"):
+            try:
+                check = SchemaCheck.of(schema)
+            except SchemaError:
+                refused += 1
+            else:
+                check.valid(value)
+                check.errors(value)
+    assert refused >= 2 * 7
+    assert server.asked == []
+
+
+def test_recursion_goes_as_deep_as_the_value():
+    tree = {"type": "object", "properties": {"c": {"$ref": "#"}}, "additionalProperties": False}
+    check = SchemaCheck.of(tree)
+    assert check.valid(nested(200, {}))
+    (found,) = check.errors(nested(200, {"d": 1}))
+    assert found.path == "/c" * 200
+    assert found.keyword == "additionalProperties"
+
+
+@pytest.mark.parametrize("levels", [MAX_VALUE_DEPTH + 1, 100_000])
+def test_values_too_deep_are_not_valid_and_harm_nobody(levels):
+    for schema in ({}, {"properties": {"c": {"$ref": "#"}}}):
+        check = SchemaCheck.of(schema)
+        value = nested(levels)
+        assert not check.valid(value)
+        (found,) = check.errors(value)
+        assert found.keyword == "depth"
+
+
+def test_a_long_chain_of_references_on_a_deep_value_fits_the_stack():
+    # 5,000 references on each of 256 levels, the worst the bounds let through.
+    links: dict[str, Any] = {f"a{n}": {"$ref": f"#/$defs/a{n + 1}"} for n in range(5000)}
+    links["a5000"] = {"properties": {"c": {"$ref": "#/$defs/a0"}}}
+    check = SchemaCheck.of({"$defs": links, "$ref": "#/$defs/a0"})
+    results = []
+    thread = threading.Thread(target=lambda: results.append(check.valid(nested(250))))
+    thread.start()
+    thread.join()
+    assert results == [True]
+
+
+def test_ways_that_multiply_are_refused():
+    def doubling(times: int) -> dict[str, Any]:
+        parts: dict[str, Any] = {"a0": {"type": "integer"}}
+        for n in range(1, times + 1):
+            link = {"$ref": f"#/$defs/a{n - 1}"}
+            parts[f"a{n}"] = {"oneOf": [link, {"title": "again", "allOf": [link]}]}
+        return {"$defs": parts, "$ref": f"#/$defs/a{times}"}
+
+    assert not SchemaCheck.of(doubling(8)).valid(1)  # both alternatives hold, so not exactly one
+    with pytest.raises(SchemaError, match=f"more than {MAX_WAYS:,} ways"):
+        SchemaCheck.of(doubling(40))
+
+
+def test_errors_that_would_be_too_many_to_list_are_told_as_one():
+    child = {"properties": {"c": {"title": "again", "allOf": [{"$ref": "#"}]}}}
+    check = SchemaCheck.of(
+        {"type": ["object", "integer"], "allOf": [child, {**child, "title": ""}]}
+    )
+    assert len(check.errors(nested(3, "x"), most=100)) == 8
+    started = time.perf_counter()
+    (found,) = check.errors(nested(200, "x"))
+    assert found.keyword == "schema"
+    assert time.perf_counter() - started < 30  # listing them would outlive the sun
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["^(a+)+$", "(a|a)*b", "(a|aa)+$", "([a-zA-Z]+)*[0-9]$", "^(([a-z])+.)+[A-Z]([a-z])+$"],
+)
+def test_regular_expressions_match_in_linear_time(pattern):
+    check = SchemaCheck.of({"type": "string", "pattern": pattern})
+    started = time.perf_counter()
+    assert not check.valid("a" * 1_000_000 + "!")
+    assert time.perf_counter() - started < 30  # exponential ones never end
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+\1b", r"(?=a*b)c", r"(?<=a)(?:a+)+$(?!x)"])
+def test_regular_expressions_that_backtrack_give_up(pattern):
+    check = SchemaCheck.of({"type": "string", "pattern": pattern})
+    started = time.perf_counter()
+    for length in (30, 3000, MAX_BACKTRACKED - 1, 1_000_000):
+        (found,) = check.errors("a" * length + "!")
+        assert found.keyword == "pattern"
+    assert time.perf_counter() - started < 30
+
+
+def test_lookaround_works_where_it_is_cheap():
+    check = SchemaCheck.of({"pattern": r"^(?=.*\d)(?=.*[A-Z]).{8,}$"})
+    assert check.valid("Secret-77")
+    assert not check.valid("secret-77")
+
+
+def test_many_regular_expressions_are_refused():
+    def many(count: int, pattern: str) -> dict[str, Any]:
+        return {"properties": {f"p{n}": {"pattern": f"{pattern}{n}"} for n in range(count)}}
+
+    SchemaCheck.of(many(200, "a"))
+    with pytest.raises(SchemaError, match="201 regular expressions"):
+        SchemaCheck.of(many(201, "a"))
+    with pytest.raises(SchemaError, match="21 of them with lookaround"):
+        SchemaCheck.of(many(21, "(?=a)"))
+
+
+# Values that no JSON text can hold.
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        (float("nan"), ""),
+        ({"a": [1, float("-inf")]}, "/a/1"),
+        ({1: 2}, ""),
+        ({"a": {"b\ud800": 1}}, "/a"),
+        (["\udfff"], "/0"),
+        ({"a": (1, 2)}, "/a"),
+        ({"a": {1, 2}}, "/a"),
+        (object(), ""),
+    ],
+)
+def test_what_is_no_json_is_not_valid(value, path):
+    check = SchemaCheck.of({})
+    assert not check.valid(value)
+    (found,) = check.errors(value)
+    assert (found.path, found.keyword) == (path, "json")
+
+
+def test_huge_numbers_are_compared_as_they_are():
+    check = SchemaCheck.of({"type": "integer", "maximum": 10**30})
+    assert check.valid(10**30)
+    assert not check.valid(10**30 + 1)
+    assert not check.valid(10**300)
+
+
+def test_a_wide_value_is_checked():
+    check = SchemaCheck.of({"additionalProperties": {"type": "integer"}})
+    wide: dict[str, Any] = {f"k{n}": n for n in range(100_000)}
+    assert check.valid(wide)
+    wide["k7"] = "x"
+    (found,) = check.errors(wide)
+    assert found.path == "/k7"
+
+
+# The cache, and anything at all.
+
+KEYWORDS = (
+    *("type", "properties", "items", "$ref", "$id", "$anchor", "$defs", "anyOf", "not", "required"),
+    *("pattern", "format", "enum", "const", "patternProperties", "additionalProperties"),
+    *("$dynamicRef", "$recursiveRef", "dependencies", "minLength", "a"),
+)
+
+
+def test_equal_schemas_share_one_check():
+    assert SchemaCheck.of({"type": "string"}) is SchemaCheck.of({"type": "string"})
+    assert SchemaCheck.of({"type": "string"}) is not SchemaCheck.of({"type": "integer"})
+    assert SchemaCheck.of({"format": "date"}) is not SchemaCheck.of(
+        {"format": "date"}, formats=False
+    )
+
+
+def test_a_schema_changed_by_its_owner_does_not_change_its_check():
+    schema: dict[str, Any] = {"type": "string", "title": "to be changed"}
+    check = SchemaCheck.of(schema)
+    schema["type"] = "integer"
+    assert check.valid("a")
+    assert SchemaCheck.of(schema).valid(1)
+    assert not SchemaCheck.of(schema).valid("a")
+
+
+def test_one_check_serves_many_threads():
+    schema = {"title": "threads", **INVOICE}
+    found: list[SchemaCheck] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(SchemaCheck.of(dict(schema))))
+        for _ in range(16)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
+
+
+@given(
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.text(max_size=4)),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.dictionaries(
+                st.sampled_from(KEYWORDS) | st.text(max_size=3),
+                inner,
+                max_size=4,
+            ),
+        ),
+        max_leaves=20,
+    )
+)
+def test_whatever_is_given_as_a_schema_is_used_or_refused(schema):
+    try:
+        check = SchemaCheck.of(schema)
+    except SchemaError:
+        return
+    for value in (schema, None, {"a": [1]}, json.dumps(schema)):
+        assert check.valid(value) == (check.errors(value) == ())
