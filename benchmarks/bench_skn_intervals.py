@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 
 from eval.skn.pipelines import ABLATION_PIPELINES
-from eval.skn.scoring.resampling import ratios
 from eval.stats.intervals import Draws, Floats, Resampled, resampled_sums
+from eval.stats.shown import ratios
 
 SEED, RESAMPLES = 42, 1000
 STATISTICS = ("accuracy", "normalized_hallucination", "groundedness")

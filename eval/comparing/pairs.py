@@ -10,7 +10,7 @@ from itertools import combinations
 from msgspec.structs import astuple, replace
 
 from eval.metrics.abstention import BESIDE, HEADLINE, Metric, metrics
-from eval.metrics.record import Discordant, IntervalMethod, PairedComparison, TestName
+from eval.metrics.record import Discordant, PairedComparison, TestName
 from eval.metrics.samples import Samples
 from eval.metrics.signature import Signature
 from eval.stats.effects import cohens_d_paired, wilcoxon
@@ -26,6 +26,7 @@ from eval.stats.paired import (
     right_cards,
     square_and_add,
 )
+from eval.stats.shown import IntervalMethod
 from kg.base.proportions import wilson
 
 Interval = tuple[float, float]

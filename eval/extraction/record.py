@@ -10,8 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from eval.metrics.record import CalibrationReport, ConfidenceCounts, IntervalMethod
+from eval.metrics.record import CalibrationReport, ConfidenceCounts
 from eval.skn.scoring.record import Value as Value
+from eval.stats.shown import IntervalMethod
 
 SCHEMA = "epoche.extraction/1"
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from eval.extraction.measures import Measure, dot
 from eval.extraction.record import Share, Value
-from eval.ranking.samples import Interval, interval_of
-from eval.skn.scoring.resampling import ratios, standard_errors
 from eval.stats.intervals import Distribution, Resampled, tidy
+from eval.stats.shown import Interval, edge, interval_of, ratios
 from kg.base.proportions import wilson
 
 
@@ -42,7 +41,7 @@ def values(
     spread = ratios(data, *(np.array(side) for side in zip(*sides, strict=True)))
     totals = dict(zip(columns, data.totals.tolist(), strict=True))
     intervals = spread.intervals(confidence)
-    errors = standard_errors(spread)
+    errors = spread.standard_errors()
     found: dict[str, Value] = {}
     for column, measure in enumerate(measures):
         shown = _counted(measure, totals)
@@ -93,13 +92,6 @@ def with_interval(
     )
 
 
-def edge(value: float, support: float, confidence: float) -> Interval:
-    """Wilson's interval over the samples that take part, where the resamples say nothing."""
-    share = min(max(value, 0.0), 1.0)
-    low, high = wilson(share * support, support, confidence)
-    return Interval(low, high, "wilson-edge")
-
-
 def spread_value(
     spread: Distribution, column: int, shown: Value, confidence: float, *, unit: bool = True
 ) -> Value:
@@ -118,7 +110,7 @@ def spread_value(
     interval = interval_of(spread.intervals(confidence), column)
     if interval is None and unit:
         interval = edge(value, float(spread.support[column]), confidence)
-    return with_interval(shown, value, interval, float(standard_errors(spread)[column]))
+    return with_interval(shown, value, interval, float(spread.standard_errors()[column]))
 
 
 def as_share(one: Value) -> Share:

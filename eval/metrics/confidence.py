@@ -20,7 +20,6 @@ from eval.metrics.record import (
     CalibrationReport,
     ConfidenceCounts,
     ExpectedError,
-    IntervalMethod,
     MetricValue,
     PolicyName,
     ReliabilityBin,
@@ -38,6 +37,7 @@ from eval.stats.calibration import (
 from eval.stats.confidences import STATISTICS, ConfidentReplies
 from eval.stats.intervals import Distribution, tidy
 from eval.stats.selective import reference_areas, risk_coverage
+from eval.stats.shown import IntervalMethod
 from kg.base.proportions import wilson
 
 _POINTS = 200

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from eval.stats.shown import IntervalMethod
 from kg.base.errors import RecordError
 from kg.base.files import require_file
 
@@ -21,25 +22,6 @@ SCHEMA = "epoche.metrics/1"
 PolicyName = Literal["licensed", "published"]
 
 Number = int | float
-
-IntervalMethod = Literal[
-    "wilson",
-    "bootstrap-bca",
-    "bootstrap-percentile",
-    "bootstrap-union",
-    "bootstrap-basic",
-    "wilson-edge",
-    "newcombe-paired",
-    "newcombe",
-    "none",
-]
-"""How ``low`` and ``high`` came about.
-
-``bootstrap-union`` is the calibration error's (percentile and basic together). ``wilson-edge``
-and, for differences, the two ``newcombe`` ones stand in where the resamples
-say nothing (all give the same value, so that the bootstrap would claim certainty, or more than one
-in twenty gives none); ``none`` means that there is no interval (null value, or a control, which is
-not a sample)."""
 
 Table = dict[str, dict[str, Number]]
 """Label (E, C, U) → prediction (YES, NO, UNKNOWN, INVALID, ERROR) → number of replies: one a card,

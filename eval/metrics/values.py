@@ -8,9 +8,10 @@ import numpy as np
 
 from eval.metrics.abstention import Metric
 from eval.metrics.outcomes import Floats, as_number
-from eval.metrics.record import IntervalMethod, MetricValue
+from eval.metrics.record import MetricValue
 from eval.metrics.signature import Signature
 from eval.stats.intervals import BootstrapIntervals, tidy
+from eval.stats.shown import IntervalMethod, edge
 from kg.base.proportions import wilson
 
 
@@ -44,7 +45,7 @@ def metric_value(
     if value is not None and interval:
         proportion = metric.is_proportion(counts)
         if repeated_in and resampled is None:
-            found = {"wilson-edge": _edge(top / bottom, repeated_in, signature.confidence)}
+            found = {"wilson-edge": _pair(edge(top / bottom, repeated_in, signature.confidence))}
             chosen = "wilson-edge"
         else:
             proportion = proportion and not repeated_in
@@ -85,16 +86,12 @@ def _intervals(
             found["bootstrap-bca"] = _pair(resampled.bca[:, column])
     elif resampled is not None and not proportion:
         # The resamples say nothing: the clusters that take part are all the evidence there is.
-        found["wilson-edge"] = _edge(top / bottom, float(resampled.support[column]), confidence)
+        support = float(resampled.support[column])
+        found["wilson-edge"] = _pair(edge(top / bottom, support, confidence))
     order: tuple[IntervalMethod, ...] = (
         *("wilson", "wilson-edge", "bootstrap-bca", "bootstrap-percentile"),
     )
     return found, next(method for method in order if method in found)
-
-
-def _edge(value: float, clusters: float, confidence: float) -> tuple[float, float]:
-    """Wilson's interval as if each cluster were one observation."""
-    return _pair(wilson(value * clusters, clusters, confidence))
 
 
 def _pair(interval: Sequence[float] | Floats) -> tuple[float, float]:

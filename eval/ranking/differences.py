@@ -10,7 +10,7 @@ import numpy as np
 from eval.ranking.answerability import FALSE_POSITIVES, STATISTICS
 from eval.ranking.measures import ALL_GOLD, MEASURES
 from eval.ranking.record import ALL, Difference
-from eval.ranking.samples import Samples, interval_of
+from eval.ranking.samples import Samples
 from eval.stats.intervals import BootstrapIntervals, Distribution, Floats, tidy
 from eval.stats.paired import (
     ALPHA,
@@ -22,6 +22,7 @@ from eval.stats.paired import (
     square_and_add,
 )
 from eval.stats.permutation import sign_flips
+from eval.stats.shown import interval_of
 from kg.base.proportions import wilson
 
 Pair = tuple[str, str]

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from eval.metrics.record import IntervalMethod
 from eval.stats.paired import ALPHA
+from eval.stats.shown import IntervalMethod
 
 SCHEMA = "epoche.retrieval/1"
 ALL = "all"

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.metrics.record import IntervalMethod
 from eval.ranking.answerability import COMPARABLE, STATISTICS, answerability
 from eval.ranking.measures import ALL_GOLD, MEASURES, per_question
 from eval.ranking.questions import KINDS, UNANSWERABLE, Question
 from eval.ranking.rankings import Rankings
 from eval.ranking.record import ALL, Measured, Value
 from eval.stats.intervals import (
-    BootstrapIntervals,
     Distribution,
     Draws,
     Floats,
@@ -25,26 +22,8 @@ from eval.stats.intervals import (
     resampled_sums,
     tidy,
 )
+from eval.stats.shown import Interval, edge, interval_of
 from kg.base.proportions import wilson
-
-
-class Interval(NamedTuple):
-    """An interval and how it came about."""
-
-    low: float
-    high: float
-    method: IntervalMethod
-
-
-def interval_of(intervals: BootstrapIntervals, column: int) -> Interval | None:
-    """The bootstrap interval to show, BCa where it can be had; None where resamples say nothing."""
-    if intervals.degenerate[column]:
-        return None
-    if np.isnan(intervals.bca[:, column]).any():
-        low, high = intervals.percentile[:, column].tolist()
-        return Interval(low, high, "bootstrap-percentile")
-    low, high = intervals.bca[:, column].tolist()
-    return Interval(low, high, "bootstrap-bca")
 
 
 class Samples:
@@ -156,7 +135,9 @@ class Samples:
                 low, high = wilson(value * n, n, self.confidence)
                 found = Interval(low, high, "wilson")
             else:
-                found = interval_of(intervals, column) or self._edge(intervals, column, value)
+                found = interval_of(intervals, column) or edge(
+                    value, float(intervals.support[column]), self.confidence
+                )
             shown.append(
                 Value(
                     value=tidy(value),
@@ -167,12 +148,6 @@ class Samples:
                 )
             )
         return shown
-
-    def _edge(self, intervals: BootstrapIntervals, column: int, value: float) -> Interval:
-        """Wilson's interval, where the resamples say nothing."""
-        support = float(intervals.support[column])
-        low, high = wilson(min(value, 1.0) * support, support, self.confidence)
-        return Interval(low, high, "wilson-edge")
 
     @staticmethod
     def _why(name: str, measure: str, n: int, inside: int) -> str:

@@ -261,9 +261,12 @@ class Distribution:
         return np.asarray(still | (self.undefined_share > _OFTEN_UNDEFINED), dtype=np.bool_)
 
     def standard_errors(self) -> Floats:
-        """Standard deviation of the replicates, shape (m,); nan where there are none."""
-        deviations: Floats = np.nanstd(_never_all_nan(self.replicates), axis=0, ddof=1)
-        return np.where(self._known == 0, np.nan, deviations)
+        """Standard deviation of the replicates, shape (m,); nan where fewer than two have one."""
+        enough = self._known > 1
+        errors = np.full(enough.shape, np.nan)
+        if enough.any():
+            errors[enough] = np.nanstd(self.replicates[:, enough], axis=0, ddof=1)
+        return errors
 
     def quantiles(self, levels: Sequence[float]) -> Floats:
         """Quantiles of the replicates that have a value, shape (levels, m)."""

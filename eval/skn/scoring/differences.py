@@ -12,11 +12,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from eval.ranking.samples import interval_of
 from eval.skn.scoring.measures import MEASURES, Measure
 from eval.skn.scoring.measuring import CALIBRATION, QUANTILES, confident, latencies
 from eval.skn.scoring.record import Difference, Pair
-from eval.skn.scoring.resampling import Samples, ratios, standard_errors
+from eval.skn.scoring.resampling import Samples
 from eval.stats.confidences import STATISTICS
 from eval.stats.intervals import (
     BootstrapIntervals,
@@ -36,6 +35,7 @@ from eval.stats.paired import (
     square_and_add,
 )
 from eval.stats.permutation import FLIPS, sign_flips
+from eval.stats.shown import interval_of, ratios
 from kg.base.proportions import wilson
 
 AS_A_WHOLE = (
@@ -126,7 +126,7 @@ def _difference(
     flipped = sign_flips(first - second, flips=flips, seed=samples.plan.seed)
     table = measure.binary and samples.repeats == 1
     # Where no resample varies, what is left of the standard error is rounding.
-    error = 0.0 if one.method == "none" else float(standard_errors(spread)[0])
+    error = 0.0 if one.method == "none" else float(spread.standard_errors()[0])
     if one.method == "none" and measure.unit and (flipped.n_differ or table):
         one = _with_newcombe(one, first, second, samples.plan.confidence, table=table)
     effect = minimum_detectable_effect(error, n if table else None)
@@ -184,7 +184,7 @@ def _of_wholes(
     spread = first - second
     one = _with_interval(one, spread.intervals(samples.plan.confidence), 0)
     p = float(bootstrap_p(spread)[0])
-    effect = minimum_detectable_effect(float(standard_errors(spread)[0]))
+    effect = minimum_detectable_effect(float(spread.standard_errors()[0]))
     return msgspec.structs.replace(
         one,
         difference=tidy(float(spread.values[0])),

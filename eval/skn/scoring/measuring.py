@@ -10,11 +10,10 @@ import numpy as np
 
 from eval.metrics.confidence import calibration_report
 from eval.metrics.record import CalibrationReport, ConfidenceCounts, MetricValue
-from eval.ranking.samples import Interval, interval_of
 from eval.skn.scoring.measures import BY_CATEGORY, MEASURES, VALIDITY, Measure
 from eval.skn.scoring.observing import Observed
 from eval.skn.scoring.record import Outcomes, PipelineReport, Value
-from eval.skn.scoring.resampling import Samples, ratios, standard_errors
+from eval.skn.scoring.resampling import Samples
 from eval.stats.confidences import ConfidentReplies
 from eval.stats.intervals import (
     BootstrapIntervals,
@@ -25,6 +24,7 @@ from eval.stats.intervals import (
     tidy,
 )
 from eval.stats.quantiles import quantiles
+from eval.stats.shown import Interval, edge, interval_of, ratios
 from kg.base.proportions import wilson
 
 _NO_BOUNDS = "ece_equal_mass"
@@ -90,7 +90,7 @@ def _ratios(
 ) -> dict[str, Value]:
     spread = samples.distribution(measures, pipeline, category)
     intervals = spread.intervals(samples.plan.confidence)
-    errors = standard_errors(spread)
+    errors = spread.standard_errors()
     totals = samples.totals(pipeline, category)
     return {
         one.name: _ratio(samples, one, totals, intervals, errors, column)
@@ -132,9 +132,7 @@ def _ratio(
         return _with(shown, value, Interval(low, high, "wilson"))
     found = interval_of(intervals, column)
     if found is None and measure.unit:
-        support = float(intervals.support[column])
-        low, high = wilson(min(value, 1.0) * support, support, level)
-        found = Interval(low, high, "wilson-edge")
+        found = edge(value, float(intervals.support[column]), level)
     return _with(shown, value, found)
 
 
@@ -302,10 +300,10 @@ def _retention(samples: Samples, rows: Sequence[Observed]) -> dict[str, Value]:
             found[kind] = _with(shown, why="no text holds any")
             continue
         value = float(spread.values[column])
-        interval = interval_of(intervals, column)
-        if interval is None:
-            support = float(intervals.support[column])
-            low, high = wilson(min(value, 1.0) * support, support, samples.plan.confidence)
-            interval = Interval(low, high, "wilson-edge")
-        found[kind] = _with(shown, value, interval)
+        found[kind] = _with(
+            shown,
+            value,
+            interval_of(intervals, column)
+            or edge(value, float(intervals.support[column]), samples.plan.confidence),
+        )
     return found

@@ -41,7 +41,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         context_chars: characters handed to the agent.
         extraction_tokens, agent_prompt_tokens, agent_completion_tokens, tokens: the server's
             counts: written by the extractor, read and written by the agent, and all of both.
-        latency_s, extraction_latency_s, reasoning_latency_s: seconds waited for servers.
+        latency_s, extraction_latency_s, reasoning_latency_s: seconds waited for servers; the
+            first, which is of both, is null where the agent never replied.
         validity: how the extraction could be read; empty where none came.
         failures: judgements that could not be had, by judge.
         kept: sort of thing → (kept, of how many).
@@ -117,7 +118,8 @@ def observed(row: SknRow) -> Observed:
         agent_prompt_tokens=None if said is None else said.prompt_tokens,
         agent_completion_tokens=None if said is None else said.completion_tokens,
         tokens=_all_tokens(row.usage, wrote, said),
-        latency_s=row.latency_s,
+        # A row that ended before the agent replied waited for less; its like would seem fast.
+        latency_s=None if response is None else row.latency_s,
         extraction_latency_s=None if extraction is None else extraction.latency_s,
         reasoning_latency_s=None if response is None else response.latency_s,
         validity="" if extraction is None else extraction.validity,

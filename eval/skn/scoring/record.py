@@ -14,9 +14,9 @@ from eval.metrics.record import (
     CalibrationReport,
     ConfidenceCounts,
     Discordant,
-    IntervalMethod,
 )
 from eval.stats.paired import ALPHA
+from eval.stats.shown import IntervalMethod
 
 SCHEMA = "epoche.skn/1"
 

@@ -23,12 +23,11 @@ from eval.stats.intervals import (
     Floats,
     Resampled,
     Weights,
-    ratio_distribution,
     resample_blocks,
 )
+from eval.stats.shown import ratios
 
 CONFIDENCE = 0.95
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -153,32 +152,3 @@ class Samples:
         top, bottom = table @ measure.numerator, table @ measure.denominator
         values: Floats = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
         return values
-
-
-def ratios(data: Resampled, numerators: Floats, denominators: Floats) -> Distribution:
-    """``ratio_distribution`` without the rounding errors of sums.
-
-    The mean of a hundred values of .8 is .8 in every resample, but not to the last bit, and what
-    does not vary must be seen not to: an interval of no width claims certainty.
-    """
-    found = ratio_distribution(data, numerators, denominators)
-    return Distribution(
-        found.values,
-        _settled(found.replicates, found.values),
-        _settled(found.jackknife, found.values),
-        found.support,
-    )
-
-
-def _settled(near: Floats, values: Floats) -> Floats:
-    same = np.abs(near - values) <= _ROUNDING * np.maximum(1.0, np.abs(values))
-    return np.where(same, values, near)
-
-
-def standard_errors(spread: Distribution) -> Floats:
-    """Standard deviation of the replicates, shape (m,); nan where fewer than two have a value."""
-    known: NDArray[np.bool_] = (~np.isnan(spread.replicates)).sum(axis=0) > 1
-    errors = np.full(known.shape, np.nan)
-    if known.any():
-        errors[known] = np.nanstd(spread.replicates[:, known], axis=0, ddof=1)
-    return errors
