@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from eval.extraction.fields import check_matchers
 from eval.extraction.schema_check import SchemaCheck
 from eval.extraction.strict_json import NotJsonError, parse_json
 from kg.base.errors import SchemaError
@@ -86,9 +87,11 @@ def _check_of(schema: Any, formats: bool) -> SchemaCheck:
     if schema is None:
         raise RowError("its schema is missing")
     try:
-        return SchemaCheck.of(schema, formats=formats)
+        check = SchemaCheck.of(schema, formats=formats)
+        check_matchers(check.schema)
     except SchemaError as error:
         raise RowError(f"its schema cannot be used: {error.one_line()}") from error
+    return check
 
 
 def _expected_of(row: Mapping[str, Any], key: str, check: SchemaCheck) -> Any:
