@@ -45,7 +45,9 @@ def metric_value(
     if value is not None and interval:
         proportion = metric.is_proportion(counts)
         if repeated_in and resampled is None:
-            found = {"wilson-edge": _pair(edge(top / bottom, repeated_in, signature.confidence))}
+            found = {
+                "wilson-edge": _pair(edge(top / bottom, repeated_in, signature.confidence)[:2])
+            }
             chosen = "wilson-edge"
         else:
             proportion = proportion and not repeated_in
@@ -87,7 +89,7 @@ def _intervals(
     elif resampled is not None and not proportion:
         # The resamples say nothing: the clusters that take part are all the evidence there is.
         support = float(resampled.support[column])
-        found["wilson-edge"] = _pair(edge(top / bottom, support, confidence))
+        found["wilson-edge"] = _pair(edge(top / bottom, support, confidence)[:2])
     order: tuple[IntervalMethod, ...] = (
         *("wilson", "wilson-edge", "bootstrap-bca", "bootstrap-percentile"),
     )
