@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from eval.manifest import RunManifest, read_manifest
+from eval.running.taking_up import differing as differing
 from kg.base.console import warn
 from kg.base.errors import CardSetMismatchError, RecordError, WriteError
 from kg.base.files import write_errors_named
@@ -54,22 +55,6 @@ def continued(new: RunManifest, beside: Path, out: Path) -> RunManifest:
         calls=old.calls,
         observed=old.observed,
     )
-
-
-def differing(field: str, one: object, other: object, *, apart: str = "now") -> str:
-    """What of a field of two manifests differs, in words: of a table, its differing keys alone.
-
-    Args:
-        field: its name.
-        one: what the first manifest says.
-        other: what the second says.
-        apart: what tells the second from the first: it is that of ``now``, or of ``there``.
-    """
-    if isinstance(one, dict) and isinstance(other, dict):
-        keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
-        pairs = (f"{key} {one.get(key)!r}, {apart} {other.get(key)!r}" for key in keys)
-        return f"{field}: {'; '.join(pairs)}"
-    return f"{field}: {one!r}, {apart} {other!r}"
 
 
 def set_stale_aside(new: RunManifest, beside: Path, out: Path) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from eval.model.completion import Mode
 from eval.model.strict_reply import candidates, parse_reply
 from eval.model.structured import Read, part_of_format
+from kg.words.plain_text import words_of
 
 MAX_REPLY_CHARS: Final = 2_000_000
 """As many as a server's reply may have bytes."""
@@ -27,11 +28,13 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 _DATA = ("enum", "const", "default", "examples")
 """Keywords whose value is data, whatever it looks like."""
 _IN_STRICT = frozenset(
-    """
+    words_of(
+        """
     type properties required additionalProperties items enum const anyOf $ref $defs definitions
     title description $schema pattern format minimum maximum exclusiveMinimum exclusiveMaximum
     multipleOf minItems maxItems
-    """.split()
+    """
+    )
 )
 _LEVELS_IN_STRICT = 10
 _PROPERTIES_IN_STRICT = 5000

@@ -14,11 +14,11 @@ import msgspec
 
 from eval.model.calls import current_calls
 from eval.result import Usage
+from eval.running.grid import Awaited
 from eval.running.journal import Journal
 from eval.running.workers import Answered
 from eval.skn.judges.anchors import AnchorRow, anchors, other_truths
 from eval.skn.judges.record import Judges
-from eval.skn.running.plan import SknQuestion
 from eval.skn.running.row import rounded
 from eval.skn.running.samples import Sample
 from kg.base.errors import RecordError
@@ -127,10 +127,10 @@ class AnchorPlan:
         """The places of those that are not there yet."""
         return [self._first_place + item for item in self._asked if not self._has(item)]
 
-    def question(self, place: int, ready: Callable[[], Awaitable[None]]) -> SknQuestion:
+    def question(self, place: int, ready: Callable[[], Awaitable[None]]) -> Awaited:
         """What is asked for a place, once ``ready`` returns."""
         sample = self._samples[place - self._first_place]
-        return SknQuestion(place, 0, self._work(sample, ready))
+        return Awaited(place, 0, self._work(sample, ready))
 
     def _work(
         self, sample: Sample, ready: Callable[[], Awaitable[None]]

@@ -12,16 +12,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from eval.resuming import differing
 from eval.running.places import Places
 from eval.running.session import RunStatus
+from eval.running.taking_up import as_stored as as_stored
+from eval.running.taking_up import continued_from, read_as, refuse_without_manifest
 from eval.running.totals import CallTotals
-from kg.base.errors import CardSetMismatchError, RecordError
-from kg.base.files import require_file
 
 NAME = "manifest.json"
-
-_HINT = "Choose another --out, or use --overwrite to replace it."
 
 
 class SknManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,20 +101,7 @@ def read_manifest(path: Path | str) -> SknManifest:
         MissingFileError: no such file.
         RecordError: it is none of such a run.
     """
-    path = require_file(path, "run manifest")
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=SknManifest)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordError(
-            f"not the manifest of such a run: {error}",
-            where=str(path),
-            hint="`epoche skn run` writes it beside its rows; run again with --overwrite.",
-        ) from error
-
-
-def as_stored(value: Any) -> Any:
-    """A value there and back through JSON, so that it compares equal to what a manifest gives."""
-    return msgspec.json.decode(msgspec.json.encode(value))
+    return read_as(path, SknManifest, "epoche skn run")
 
 
 def continued(new: SknManifest, folder: Path) -> SknManifest:
@@ -127,32 +111,5 @@ def continued(new: SknManifest, folder: Path) -> SknManifest:
         RecordError: there is no manifest, so nobody knows what the rows are.
         CardSetMismatchError: they were made from other samples or otherwise.
     """
-    if not (folder / NAME).is_file():
-        raise RecordError(
-            f"cannot be resumed: {NAME} is not beside it, so nobody knows what it holds",
-            where=str(folder / new.rows),
-            hint=_HINT,
-        )
-    old = read_manifest(folder / NAME)
-    if old.dataset_sha256 != new.dataset_sha256:
-        raise CardSetMismatchError(
-            f"the rows are about other samples ({old.dataset}, {old.dataset_sha256[:12]}; "
-            f"asked now: {new.dataset}, {new.dataset_sha256[:12]})",
-            where=str(folder / new.rows),
-            hint=_HINT,
-        )
-    for field in SAME_IN_A_RUN:
-        was, is_now = getattr(old, field), getattr(new, field)
-        if was != is_now:
-            raise CardSetMismatchError(
-                f"the rows were made with another {differing(field, was, is_now)}",
-                where=str(folder / new.rows),
-                hint=_HINT,
-            )
-    return msgspec.structs.replace(
-        new,
-        started=old.started,
-        resumed=old.resumed + 1,
-        calls=old.calls,
-        observed=old.observed,
-    )
+    refuse_without_manifest(folder, NAME, new.rows)
+    return continued_from(read_manifest(folder / NAME), new, folder, SAME_IN_A_RUN)

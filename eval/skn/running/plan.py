@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-import msgspec
-
 from eval.result import Usage
+from eval.running.grid import Awaited, Grid, Told
 from eval.running.places import Places
 from eval.running.workers import Answered
 from eval.skn.running.row import OUTCOMES, SknRow
 from eval.skn.running.samples import Sample
-from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import to_json_bytes
 
 UNJUDGED = len(OUTCOMES)
@@ -35,39 +31,11 @@ def counts_of(outcomes: bytearray) -> dict[str, int]:
     return {**counts, "unjudged": outcomes.count(UNJUDGED)}
 
 
-@dataclass(frozen=True, slots=True)
-class SknQuestion:
-    """One sample for one pipeline, once."""
-
-    place: int
-    repeat: int
-    work: Callable[[], Coroutine[Any, Any, Answered]]
-    waits: bool = True
-
-    def ask(self) -> Answered:
-        """Never called: every stage may wait."""
-        raise RuntimeError("it waits")
-
-    async def ask_async(self) -> Answered:
-        """Asks it."""
-        return await self.work()
-
-
-def shuffled(places: Iterable[int], seed: int) -> list[int]:
-    """Places in the order they are asked, the same for every session of a run.
-
-    So no pipeline is always asked first, while the server is cold, or last.
-    """
-    order = sorted(places)
-    random.Random(f"skn/{seed}").shuffle(order)  # noqa: S311 - an order, no secret
-    return order
-
-
 Asking = Callable[[Sample, str, int], Coroutine[Any, Any, SknRow]]
 """Takes a sample through a pipeline, for the n-th time."""
 
 
-class SknPlan:
+class SknPlan(Grid[SknRow]):
     """Every sample × every repeat × every pipeline.
 
     Args:
@@ -85,28 +53,26 @@ class SknPlan:
         *,
         seen: Callable[[int, Usage | None], None],
     ) -> None:
-        self.places = places
+        super().__init__(
+            [sample.id for sample in samples],
+            pipelines,
+            places,
+            kind=SknRow,
+            told=_told,
+            words=("sample", "pipeline"),
+            seen=seen,
+        )
         self._samples = samples
         self._pipelines = pipelines
-        self._numbers = {sample.id: number for number, sample in enumerate(samples)}
-        self._columns = {name: column for column, name in enumerate(pipelines)}
-        self._seen = seen
-        self._decode = msgspec.json.Decoder(SknRow).decode
 
-    @property
-    def asked(self) -> list[int]:
-        """All places that are asked, in the order of the finished file."""
-        return [place for item in self.places.asked for place, _, _ in self.places.of_item(item)]
-
-    def question(self, place: int, asking: Asking) -> SknQuestion:
-        """What is asked for a place."""
+    def question(self, place: int, asking: Asking) -> Awaited:
+        """What is asked for a place; every stage may wait."""
         sample, pipeline, repeat = self.at(place)
-        return SknQuestion(place, repeat, self._work(asking, sample, pipeline, repeat))
+        return Awaited(place, repeat, self._work(asking, sample, pipeline, repeat))
 
     def at(self, place: int) -> tuple[Sample, str, int]:
         """What a place answers: sample, pipeline and repeat."""
-        item, rest = divmod(place, self.places.per_item)
-        repeat, column = divmod(rest, self.places.systems)
+        item, repeat, column = self.numbers_at(place)
         return self._samples[item], self._pipelines[column], repeat
 
     @staticmethod
@@ -119,45 +85,6 @@ class SknPlan:
 
         return work
 
-    def read(self, line: bytes, where: str) -> tuple[int, int]:
-        """Place and outcome code of a row of this run.
 
-        Raises:
-            RecordError: it is no row, or answers none of these questions.
-            CardSetMismatchError: it answers more than is asked now.
-        """
-        hint = "Nothing was changed. Repair the line, name another --out, or use --overwrite."
-        try:
-            row = self._decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RecordError(f"not a row: {error}", where=where, hint=hint) from error
-        item, column = self._numbers.get(row.id), self._columns.get(row.pipeline)
-        if item is None or column is None or row.repeat < 0:
-            raise RecordError(
-                f"sample {row.id!r}, pipeline {row.pipeline!r} is not of this run",
-                where=where,
-                hint=hint,
-            )
-        self._refuse_more(item, row.repeat, where)
-        outcome = outcome_code(row)
-        self._seen(outcome, row.spent)
-        return self.places.place(item, row.repeat, column), outcome
-
-    def describe(self, place: int) -> str:
-        """Which sample, by which pipeline, and which time: what a place answers."""
-        sample, pipeline, repeat = self.at(place)
-        again = f", repeat {repeat}," if self.places.repeats > 1 else ""
-        return f"sample {sample.id!r} of {pipeline}{again}"
-
-    def _refuse_more(self, item: int, repeat: int, where: str) -> None:
-        beyond = ""
-        if repeat >= self.places.repeats:
-            beyond = f"repeat {repeat + 1}, beyond --repeat {self.places.repeats}"
-        elif item not in self.places.asked:
-            beyond = f"sample {item + 1}, beyond --limit {self.places.limit}"
-        if beyond:
-            raise CardSetMismatchError(
-                f"the rows already hold answers to {beyond}",
-                where=where,
-                hint="Give the flags it was made with, choose another --out, or use --overwrite.",
-            )
+def _told(row: SknRow) -> Told:
+    return Told(row.id, row.pipeline, row.repeat, outcome_code(row), row.spent)

@@ -16,6 +16,8 @@ import msgspec
 
 from eval.described import combined
 from eval.manifest import library_versions, now
+from eval.model.warm_up import WarmUp
+from eval.running.grid import shuffled
 from eval.running.journal import Journal
 from eval.running.session import RunStatus, Session
 from eval.running.totals import Meter
@@ -23,13 +25,12 @@ from eval.running.workers import Question
 from eval.skn.running.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
 from eval.skn.running.folder import forget_outputs
 from eval.skn.running.manifest import NAME, SknManifest, as_stored, continued, read_manifest
-from eval.skn.running.plan import ERROR, UNJUDGED, SknPlan, counts_of, shuffled
+from eval.skn.running.plan import ERROR, UNJUDGED, SknPlan, counts_of
 from eval.skn.running.row import ROWS, SknRow, read_rows
 from eval.skn.running.run_options import RunOptions
 from eval.skn.running.samples import Sample, read_samples
 from eval.skn.running.searching import RECORDED, SHIPPED, Found, SourceFinder
 from eval.skn.running.team import Team, model_team, rule_team
-from eval.skn.running.warm_up import WarmUp
 from kg.base.console import progress
 from kg.base.errors import WriteError
 from kg.base.files import check_output, require_file, sha256_file, write_errors_named
@@ -151,7 +152,7 @@ class _Sitting:
         found = self._found(asked, missing)
         by_id = {one.id: one for one in found}
         # Anchors among the rows: a server that changes while it is asked changes for both.
-        every = shuffled([*self._plan.asked, *self._anchors.asked], self._options.seed)
+        every = shuffled([*self._plan.asked, *self._anchors.asked], self._options.seed, "skn")
         still = {*missing, *self._anchors.missing}
         order = [place for place in every if place in still]
         if order:

@@ -1,0 +1,156 @@
+"""Taking a run up again: whether its folder holds what is asked for now, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from eval.running.totals import CallTotals
+from kg.base.errors import CardSetMismatchError, RecordError
+from kg.base.files import require_file
+
+HINT = "Choose another --out, or use --overwrite to replace it."
+
+
+class FolderManifest(Protocol):
+    """What manifests of runs that fill a folder share."""
+
+    @property
+    def rows(self) -> str:
+        """Name of the file of rows."""
+        ...
+
+    @property
+    def dataset(self) -> str:
+        """Where the samples came from."""
+        ...
+
+    @property
+    def dataset_sha256(self) -> str:
+        """What they were."""
+        ...
+
+    @property
+    def started(self) -> str:
+        """When it first started."""
+        ...
+
+    @property
+    def resumed(self) -> int:
+        """How often it was taken up again."""
+        ...
+
+    @property
+    def calls(self) -> CallTotals | None:
+        """The model calls behind it."""
+        ...
+
+    @property
+    def observed(self) -> dict[str, Any]:
+        """What the models turned out to do."""
+        ...
+
+
+AnyManifest = TypeVar("AnyManifest", bound=FolderManifest)
+Kind = TypeVar("Kind", bound=msgspec.Struct)
+
+
+def read_as(path: Path | str, kind: type[Kind], written_by: str) -> Kind:
+    """Reads a manifest.
+
+    Args:
+        path: the file.
+        kind: its type.
+        written_by: the command that writes such, for the hint.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: it is none of such a run.
+    """
+    path = require_file(path, "run manifest")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordError(
+            f"not the manifest of such a run: {error}",
+            where=str(path),
+            hint=f"`{written_by}` writes it beside its rows; run again with --overwrite.",
+        ) from error
+
+
+def as_stored(value: Any) -> Any:
+    """A value there and back through JSON, so that it compares equal to what a manifest gives."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def refuse_without_manifest(folder: Path, name: str, rows: str) -> None:
+    """Refuses rows that nobody knows the making of.
+
+    Raises:
+        RecordError: the manifest is not there.
+    """
+    if not (folder / name).is_file():
+        raise RecordError(
+            f"cannot be resumed: {name} is not beside it, so nobody knows what it holds",
+            where=str(folder / rows),
+            hint=HINT,
+        )
+
+
+def continued_from(
+    old: AnyManifest, new: AnyManifest, folder: Path, same: Sequence[str]
+) -> AnyManifest:
+    """The manifest of a run that is being taken up again.
+
+    Args:
+        old: as it stands in the folder.
+        new: as it would be, were the run new.
+        folder: of the run.
+        same: names of what may not differ.
+
+    Raises:
+        CardSetMismatchError: the rows were made from other samples or otherwise.
+    """
+    if old.dataset_sha256 != new.dataset_sha256:
+        raise CardSetMismatchError(
+            f"the rows are about other samples ({old.dataset}, {old.dataset_sha256[:12]}; "
+            f"asked now: {new.dataset}, {new.dataset_sha256[:12]})",
+            where=str(folder / new.rows),
+            hint=HINT,
+        )
+    for field in same:
+        was, is_now = getattr(old, field), getattr(new, field)
+        if was != is_now:
+            raise CardSetMismatchError(
+                f"the rows were made with another {differing(field, was, is_now)}",
+                where=str(folder / new.rows),
+                hint=HINT,
+            )
+    told: Any = new
+    replaced: AnyManifest = msgspec.structs.replace(
+        told,
+        started=old.started,
+        resumed=old.resumed + 1,
+        calls=old.calls,
+        observed=old.observed,
+    )
+    return replaced
+
+
+def differing(field: str, one: object, other: object, *, apart: str = "now") -> str:
+    """What of a field of two manifests differs, in words: of a table, its differing keys alone.
+
+    Args:
+        field: its name.
+        one: what the first manifest says.
+        other: what the second says.
+        apart: what tells the second from the first: it is that of ``now``, or of ``there``.
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+        pairs = (f"{key} {one.get(key)!r}, {apart} {other.get(key)!r}" for key in keys)
+        return f"{field}: {'; '.join(pairs)}"
+    return f"{field}: {one!r}, {apart} {other!r}"
