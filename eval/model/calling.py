@@ -153,9 +153,10 @@ class Caller:
             except _failures() as error:
                 failure = judge(error)
                 if failure.kind is Kind.refused:
-                    return Received("", "content_filter", self._variables.hide(failure.what))
+                    told = self._variables.hide(failure.what)
+                    return Received("", "content_filter", told, latency_s=_seconds(error))
                 if failure.kind is Kind.unreadable:
-                    return Received("", UNREADABLE)
+                    return Received("", UNREADABLE, latency_s=_seconds(error))
                 await self._wait(attempts, failure, error, log)
                 continue
             if received.prompt_tokens is not None:
@@ -233,6 +234,19 @@ class Caller:
             ) from error
         tried = f" after {retries} retries" if retries else ""
         raise ModelCallError(f"a model call failed{tried}: {what}", where=where) from error
+
+
+def _seconds(error: Exception) -> float:
+    """How long the server took to say an error that counts as its reply.
+
+    Else whatever breaks off most often would seem the fastest. 0 where nobody measured it: an
+    error that comes in the body of a reply.
+    """
+    from openai import APIStatusError
+
+    if not isinstance(error, APIStatusError):
+        return 0.0
+    return round(error.response.elapsed.total_seconds(), 6)
 
 
 def _is_answer(received: Received) -> bool:

@@ -31,6 +31,7 @@ class CallLog:
         fallbacks: structured-output modes that had to be left, in the order it happened.
         latency_s: seconds spent waiting for servers, without back-off and rate limiting. Parallel
             calls add up; a cached call counts the seconds it took when it was first made.
+        uncounted: replies whose tokens the server did not count, so that sums are no totals.
         prompt_tokens, completion_tokens: as the servers counted them.
         cost_usd: by the price table; null as soon as one call has no known price.
         paid_usd: the part of it that was paid now, that is, not answered by the cache.
@@ -44,6 +45,7 @@ class CallLog:
     repairs: int = 0
     fallbacks: list[str] = field(default_factory=list)
     latency_s: float = 0.0
+    uncounted: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
@@ -58,6 +60,7 @@ class CallLog:
             price = None if usage is None else usage.cost_usd
             self.paid_usd = None if price is None else self.paid_usd + price
         if usage is None:
+            self.uncounted += 1
             self.cost_usd = None
             return
         self.prompt_tokens += usage.prompt_tokens

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from eval.model.completion import Completion, Message
-from eval.model.counting import counted
+from eval.model.counting import counted, usage_of
 from eval.model.options import ClientOptions
 from eval.result import Usage
 from eval.skn.formats.prompts import AGENT, AgentReply
@@ -114,11 +114,10 @@ class ModelAgent:
                 if self._setting.published
                 else self._fair(context, question)
             )
-        usage = log.usage()
         return msgspec.structs.replace(
             response,
             latency_s=round(log.latency_s, 4),
-            usage=usage if usage is not None and usage.prompt_tokens else None,
+            usage=usage_of(log),
         )
 
     async def _fair(self, context: str, question: str) -> Response:

@@ -14,7 +14,7 @@ import msgspec
 
 from eval.model.calls import current_calls
 from eval.model.completion import Completion, Message
-from eval.model.counting import counted
+from eval.model.counting import counted, usage_of
 from eval.result import Usage
 from eval.skn.formats.asked_forms import asked_form
 from eval.skn.formats.flat_json import FlatExtraction
@@ -155,11 +155,10 @@ class ModelExtractor:
             extracted = await (
                 self._published(text) if self._setting.published else self._fair(text, question)
             )
-        usage = log.usage()
         return msgspec.structs.replace(
             extracted,
             latency_s=round(log.latency_s, 4),
-            usage=usage if usage is not None and usage.prompt_tokens else None,
+            usage=usage_of(log),
         )
 
     async def _fair(self, text: str, question: str) -> Extraction:

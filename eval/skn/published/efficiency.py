@@ -60,7 +60,11 @@ def _averages(rows: Sequence[SknRow]) -> dict[str, float | None]:
         "avg_extraction_time_s": _mean(one.latency_s for one in extractions),
         "avg_reasoning_time_s": _mean(one.latency_s for one in responses),
         "avg_total_latency_s": _mean(
-            None if row.latency_s is None else row.latency_s + (row.search_s or 0.0) for row in rows
+            # Where the agent never replied a row waited for less, which makes no format fast.
+            None
+            if row.latency_s is None or row.response is None
+            else row.latency_s + (row.search_s or 0.0)
+            for row in rows
         ),
         "avg_context_tokens": None,
         "avg_context_tokens_est": _mean(tokens_estimate(context) for context in contexts),
