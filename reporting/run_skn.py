@@ -62,8 +62,9 @@ def main(
         ),
     ] = None,
     judge_repeats: Annotated[
-        int, typer.Option(min=1, help="Votes of each judge on every matter.")
-    ] = 2,
+        int | None,
+        typer.Option(min=1, help="Votes of each judge on every matter.", show_default="2"),
+    ] = None,
     search: Annotated[
         Path | None, typer.Option(help="Replay these searches; by default those shipped.")
     ] = None,

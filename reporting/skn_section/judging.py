@@ -75,6 +75,8 @@ def _who(run: SknRun) -> list[str]:
     if manifest.offline:
         return ["Rules judged, by words alone; no model was asked. Their verdicts are rough."]
     said = "The judges see question, answer and truth or search results, never the format."
+    if manifest.mode == "as-published":
+        said = "As published, the judges see answer and truth or search results, not the question."
     if manifest.same_judge:
         return [f"{manifest.judge_model or 'The same model'} judged its own answers. {said}"]
     return [f"{manifest.judge_model or 'A model'} judged the answers of {manifest.model}. {said}"]

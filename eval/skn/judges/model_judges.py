@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MAX_TOKENS = 900
 """Of a verdict: room for a list of claims."""
 MAX_REPEATS = 25
+USUAL_REPEATS = 2
+"""Votes of each model on every matter, unless told otherwise: the fewest that can disagree."""
 
 
 class ModelJudges:
@@ -42,7 +44,9 @@ class ModelJudges:
         SettingError: there are no models, or the number of repeats makes no sense.
     """
 
-    def __init__(self, clients: Sequence[ModelClient], *, repeats: int = 2, seed: int = 0) -> None:
+    def __init__(
+        self, clients: Sequence[ModelClient], *, repeats: int = USUAL_REPEATS, seed: int = 0
+    ) -> None:
         if not clients:
             raise SettingError("no judge is named", where="--judge-model")
         if not 1 <= repeats <= MAX_REPEATS:
@@ -60,7 +64,7 @@ class ModelJudges:
         options: ClientOptions,
         models: Sequence[str],
         *,
-        repeats: int = 2,
+        repeats: int = USUAL_REPEATS,
         seed: int = 0,
         temperature: float | None = 0.0,
     ) -> ModelJudges:

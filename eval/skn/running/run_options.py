@@ -27,7 +27,7 @@ class RunOptions:
         offline: rules instead of models.
         setting: what is the same for all pipelines.
         judge_models: who judges; ``same`` for the model that answers.
-        judge_repeats: how often each answer is judged.
+        judge_repeats: how often each answer is judged by each model; null for the usual number.
         search: replays these searches; by default those shipped.
         live: searches the web instead, and records it in the folder.
         backends: the search engines asked in turn; none named means the usual ones.
@@ -47,7 +47,7 @@ class RunOptions:
     offline: bool = False
     setting: Setting = field(default_factory=Setting)
     judge_models: tuple[str, ...] = ()
-    judge_repeats: int = 2
+    judge_repeats: int | None = None
     search: Path | None = None
     live: bool = False
     backends: tuple[str, ...] = ()
@@ -66,6 +66,12 @@ class RunOptions:
                 where="--search, --live",
                 hint="Leave one of them out.",
             )
+        if self.backends and not self.live:
+            raise SettingError(
+                "engines are asked in a live search only",
+                where="--backend",
+                hint="Add --live, or leave it out.",
+            )
         if self.offline and self.setting.published:
             raise SettingError(
                 "the published setting is prompts, and rules read none",
@@ -77,6 +83,23 @@ class RunOptions:
                 "offline no model is asked",
                 where="--offline, --model, --judge-model",
                 hint="Leave --offline out, or the models.",
+            )
+        usual = Setting()
+        if self.offline and (
+            self.judge_repeats is not None
+            or self.setting.constrained
+            or self.setting.max_tokens != usual.max_tokens
+        ):
+            raise SettingError(
+                "rules are neither constrained nor counted in tokens, and vote once",
+                where="--offline, --constrained, --max-tokens, --judge-repeats",
+                hint="Leave --offline out, or what is for models.",
+            )
+        if self.setting.published and (self.judge_models or self.judge_repeats is not None):
+            raise SettingError(
+                "as published the model that answers judges, once",
+                where="--as-published, --judge-model, --judge-repeats",
+                hint="Leave out --as-published, or the judges' flags.",
             )
 
     def model_options(self) -> ClientOptions:

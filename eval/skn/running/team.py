@@ -69,7 +69,7 @@ def model_team(
     options: ClientOptions,
     *,
     judge_models: Sequence[str],
-    judge_repeats: int,
+    judge_repeats: int | None,
     seed: int,
 ) -> Team:
     """A model for extraction and answers, and another for judging.
@@ -79,7 +79,7 @@ def model_team(
         setting: what is the same for all of them.
         options: the model that answers, and how models are called.
         judge_models: as given; ``same`` lets the answerer judge.
-        judge_repeats: how often each answer is judged.
+        judge_repeats: how often each answer is judged; null for the usual number.
         seed: of the order in which judges are shown things.
 
     Raises:
@@ -89,7 +89,7 @@ def model_team(
     from eval.skn.agent import ModelAgent
     from eval.skn.formats.extracting import ModelExtractor
     from eval.skn.judges.choosing import Chosen, choose_judges
-    from eval.skn.judges.model_judges import ModelJudges
+    from eval.skn.judges.model_judges import USUAL_REPEATS, ModelJudges
     from eval.skn.judges.published_judges import PublishedJudges
 
     client = open_client(options, setting)
@@ -98,7 +98,8 @@ def model_team(
         chosen = Chosen((client.model,), same=True)
     else:
         chosen = choose_judges(judge_models, client.model)
-        judges = ModelJudges.open(options, chosen.models, repeats=judge_repeats, seed=seed)
+        repeats = USUAL_REPEATS if judge_repeats is None else judge_repeats
+        judges = ModelJudges.open(options, chosen.models, repeats=repeats, seed=seed)
     extractors = {name: ModelExtractor(PIPELINES[name], client, setting) for name in pipelines}
     named = dict.fromkeys((client.model, *chosen.models))
     return Team(

@@ -226,6 +226,13 @@ def test_the_headline_of_nine_and_twelve_of_twelve_is_no_evidence() -> None:
     assert any("every answerable sample right" in note for note in report.notes)
 
 
+def test_samples_are_not_too_hard_where_nothing_could_be_read() -> None:
+    none_right = [seen(place, correct=False) for place in range(4)]
+    assert any("too hard" in note for note in measure_observed(none_right).notes)
+    unread = [failed(place) for place in range(4)]
+    assert not any("too hard" in note for note in measure_observed(unread).notes)
+
+
 def test_all_of_42_right_is_not_certainty() -> None:
     report = measure_observed([seen(n) for n in range(42)], PLAN, mode="published")
     accuracy = report.pipelines["skn"].metrics["accuracy"]

@@ -128,6 +128,22 @@ def test_as_published(
     assert "judges its own answers" in (shop / "out" / "summary.txt").read_text()
 
 
+@pytest.mark.parametrize("more", [("--judge-model", "custom/other"), ("--judge-repeats", 3)])
+def test_as_published_nobody_else_judges(
+    scripted_server: ScriptedServer,
+    shop: Path,
+    asking: Callable[..., list[object]],
+    more: tuple[object, ...],
+) -> None:
+    arguments = asking("--as-published")
+    judge = arguments.index("--judge-model")
+    plain = [*arguments[:judge], *arguments[judge + 2 :]]
+    line = error_line(epoche(*plain, *more), 19)
+    assert "--as-published" in line
+    assert not scripted_server.requests
+    assert not (shop / "out").exists()
+
+
 def as_the_published_prompts_ask(asked: Asked) -> str:
     """One reply for whatever is asked, in the forms of the published prompts."""
     system = str(asked.body["messages"][0]["content"])
