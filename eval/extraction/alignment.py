@@ -217,7 +217,8 @@ class _Aligner:
                 self.left -= len(fields)
                 row.append((fields, self.in_order))
             cells.append(row)
-            if self.left <= 0:
+            # Told after the first row already, since the others cost about as much.
+            if sum(len(cell[0]) for cell in row) * (len(first) - len(cells)) > self.left:
                 break
         self.in_order = before
         return cells if len(cells) == len(first) else None
@@ -227,9 +228,9 @@ class _Aligner:
 
         The score of a field is that of both directions on average, so that the assignment is the
         same when expected and predicted change roles. Ties go to the more strictly equal, exact,
-        partial and lenient fields, to wholly equal elements, then to the nearer positions; what
-        the first of these are worth is in no simple proportion, so that equal sums mean equal
-        counts.
+        partial and lenient fields, to wholly equal elements, to fields equal to the letter, then to
+        the nearer positions; what all but the last are worth is in no simple proportion, so that
+        equal sums mean equal counts.
         """
         matching = self.matching
         total = ties = 0.0
@@ -241,7 +242,7 @@ class _Aligner:
             equal, score, alike = compared
             if equal:
                 total += 1.0
-                ties += 2.0
+                ties += 2.0 + 0.057281 * (expected == predicted)
                 continue
             whole = False
             if alike is None or alike[2]:

@@ -85,7 +85,7 @@ class Place:
         self.depth: Final = max(self.objects - 1, 0)
         self.required: Final = bool(around.get("required", True))
         self.declared: Final = bool(starts)
-        self.types: Final = merged.said_types
+        self.types: Final = merged.said_types if starts else ()
         self.nullable: Final = "null" in merged.types
         self.formats: Final = tuple(sorted(merged.formats))
         self.allowed: Final = _allowed(nodes)

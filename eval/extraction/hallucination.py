@@ -139,7 +139,7 @@ def _readings(text: str) -> Iterator[float]:
         yield float(text)
         return
     yield from map(float, _DIGITS.findall(text))
-    for reading in (text, text.replace(",", ""), text.replace(".", "")):
+    for reading in (text, text.replace(",", ""), text.replace(".", ""), text.replace(",", ".")):
         number = plain_number(reading)
         if number is not None:
             yield number

@@ -20,6 +20,7 @@ _QUANTITY = re.compile(
     r"(?P<after>.*)",
     re.DOTALL,
 )
+_THREE_DIGITS = re.compile(r"\d{3}")
 _SEPARATORS = re.compile(r"[.,]")
 
 
@@ -117,11 +118,14 @@ def plain_number(text: str) -> float | None:
     if marks:
         last = marks[-1]
         head, _, tail = text.rpartition(last)
-        thousands = (
-            marks.count(last) > 1
-            if len(set(marks)) == 1 and len(marks) > 1
-            else len(marks) == 1 and last == "," and re.fullmatch(r"\d{3}", tail) is not None
-        )
+        if len(set(marks)) == 2:
+            if marks.count(last) > 1:
+                return None
+            thousands = False
+        else:
+            thousands = len(marks) > 1 or (
+                last == "," and _THREE_DIGITS.fullmatch(tail) is not None
+            )
         head = _SEPARATORS.sub("", head)
         text = head + tail if thousands else f"{head}.{tail}"
     try:

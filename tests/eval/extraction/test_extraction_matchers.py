@@ -1,0 +1,427 @@
+"""Matchers against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from eval.extraction.fields import check_matchers, plan_of
+from eval.extraction.matchers.comparing import coerced, compare, same
+from eval.extraction.matchers.dates import moment
+from eval.extraction.matchers.quantities import plain_number, quantity
+from eval.extraction.matchers.strings import LONGEST, distance
+from eval.extraction.settings import DEFAULT, Matching
+from kg.base.errors import SchemaError
+
+
+def compared(
+    expected: Any, predicted: Any, matching: Matching = DEFAULT, **schema: Any
+) -> tuple[bool, float]:
+    """Whether two values are equal, and their score, under the schema of a field."""
+    field = {"type": "object", "properties": {"field": {key.replace("_", "-"): value
+             for key, value in schema.items()}}}  # fmt: skip
+    place = plan_of(field).root.child("field")
+    equal, score, _ = compare(place, expected, predicted, matching)
+    return equal, score
+
+
+# -- texts: .5 token F1 + .3 Levenshtein + .2 containment -------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted", "score"),
+    [
+        # Tokens {san, francisco,, ca} and {san, francisco}: one shared of 3 and 2, F1 = 2/5.
+        # Distance 5 of 17; contained: 13 of 17 characters... "san francisco" is 13 long.
+        ("San Francisco, CA", "San Francisco", 0.5 * 2 / 5 + 0.3 * (1 - 4 / 17) + 0.2 * 13 / 17),
+        # The other way round what came holds all that was expected: containment 1.
+        ("San Francisco", "San Francisco, CA", 0.5 * 2 / 5 + 0.3 * (1 - 4 / 17) + 0.2),
+        # {software, engineer} and {engineer}: F1 = 2/3; distance 9 of 17; 8 of 17 characters.
+        ("software engineer", "engineer", 0.5 * 2 / 3 + 0.3 * 8 / 17 + 0.2 * 8 / 17),
+        # {dr., sarah, johnson} and {sarah, johnson}: F1 = 4/5; distance 4 of 17.
+        ("Sarah Johnson", "Dr. Sarah Johnson", 0.5 * 4 / 5 + 0.3 * 13 / 17 + 0.2),
+        # Nothing shared but single letters: kitten to sitting is the textbook's distance 3 of 7.
+        ("kitten", "sitting", 0.3 * 4 / 7),
+        ("", "x", 0.0),
+        ("x", "", 0.0),
+    ],
+)
+def test_the_composite_of_texts(expected: str, predicted: str, score: float) -> None:
+    assert compared(expected, predicted, type="string") == (False, pytest.approx(score, abs=1e-12))
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted"),
+    [
+        ("TechCorp", "techcorp"),
+        ("a  b\n", "a b"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("STRASSE", "stra\u00dfe"),
+        ("\u0130zmir", "i\u0307zmir"),
+        ("", ""),
+        ("\ud800", "\ud800"),
+    ],
+)
+def test_texts_that_are_equal_after_normalisation(expected: str, predicted: str) -> None:
+    assert compared(expected, predicted, type="string") == (True, 1.0)
+    assert compared(expected, predicted, x_match="exact") == (True, 1.0)
+
+
+def test_settings_decide_what_normalisation_is() -> None:
+    minding = Matching(case_sensitive=True)
+    assert compared("TechCorp", "techcorp", minding, type="string") == (False, 1.0)
+    assert compared("TechCorp", "techcorp", minding, x_match="exact") == (False, 0.0)
+    spaced = Matching(normalize_whitespace=False)
+    equal, score = compared("a  b", "a b", spaced, type="string")
+    # Tokens agree; one deletion in four characters; not contained.
+    assert (equal, score) == (False, pytest.approx(0.5 + 0.3 * 3 / 4))
+
+
+def test_weights_of_the_composite_are_divided_by_their_sum() -> None:
+    tokens = Matching(token_weight=2.0, levenshtein_weight=0.0, containment_weight=0.0)
+    assert compared("a b", "a c", tokens, type="string")[1] == pytest.approx(0.5)
+    both = Matching(token_weight=1.0, levenshtein_weight=3.0, containment_weight=0.0)
+    assert compared("a b", "a c", both, type="string")[1] == pytest.approx(0.25 / 2 + 0.75 * 2 / 3)
+
+
+def test_fuzzy_texts_are_as_good_as_equal_from_the_threshold_on() -> None:
+    assert compared("colour chart", "color chart", x_match="fuzzy") == (False, 1.0)  # 11 of 12
+    assert compared("colour", "collar", x_match="fuzzy") == (False, pytest.approx(4 / 6))
+    assert compared("Colour", "colour", x_match="fuzzy") == (True, 1.0)
+    looser = Matching(string_fuzzy_threshold=0.6)
+    assert compared("colour", "collar", looser, x_match="fuzzy") == (False, 1.0)
+
+
+def test_edits_of_long_texts_are_bounded_from_above() -> None:
+    head = "ab" * (LONGEST // 2)
+    assert distance(head + "tail", head + "tail") == 0
+    assert distance(head + "tail", head + "nail") == 4  # one in truth; never less
+    assert distance("x" + head, head) <= 3
+    assert distance(head, head[:-1]) == 1
+
+
+# -- numbers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted", "result"),
+    [
+        (100, 80, (False, 0.8)),
+        (100, 120, (False, 0.8)),
+        (-100, -150, (False, 0.5)),
+        (100, 250, (False, 0.0)),
+        (100.0, 100, (True, 1.0)),
+        (100, 100.05, (False, 1.0)),  # within a thousandth
+        (100, 104, (False, 0.9499)),  # .96, but no exact match: the numbers differ
+        (1.0, 1.0000005, (True, 1.0)),  # within epsilon
+        (0, 0.0, (True, 1.0)),
+        (0, 1e-9, (True, 1.0)),
+        (0, 1, (False, 0.0)),
+        (5, -5, (False, 0.0)),
+        (math.inf, math.inf, (True, 1.0)),
+        (math.inf, 1.0, (False, 0.0)),
+        (1.0, math.inf, (False, 0.0)),
+        (math.nan, math.nan, (True, 1.0)),
+        (math.nan, 1.0, (False, 0.0)),
+        (10**400, 10**400, (True, 1.0)),
+        (10**400, 1.5, (False, 0.0)),
+        (10**400, 9 * 10**399, (False, 0.9)),
+        (1.5, 10**400, (False, 0.0)),
+    ],
+)
+def test_numbers_lose_what_they_are_off_by(
+    expected: float, predicted: float, result: tuple[bool, float]
+) -> None:
+    equal, score = compared(expected, predicted, type="number")
+    assert (equal, score) == (result[0], pytest.approx(result[1]))
+
+
+def test_whole_numbers_are_exact() -> None:
+    assert compared(35, 35, type="integer") == (True, 1.0)
+    assert compared(35, 36, type="integer") == (False, 0.0)
+    assert compared(10**30, 10**30 + 1, type="integer") == (False, 0.0)
+    assert compared(35, 35.0, type="integer") == (True, 1.0)
+    assert compared(35, 36, type="integer", x_match="numeric") == (False, 0.9499)
+
+
+def test_a_field_has_its_own_tolerance() -> None:
+    assert compared(200, 210, type="number") == (False, 0.9499)
+    assert compared(200, 210, type="number", x_tolerance=0.05) == (False, 1.0)
+    assert compared(200, 210.1, type="number", x_tolerance=0.05) == (False, 0.9495)
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted", "score"),
+    [
+        ("12 kg", "12.0 KG", 1.0),
+        ("$1,234.50", "$ 1234.5", 1.0),
+        ("1.234,50 \u20ac", "1234.5 \u20ac", 1.0),
+        ("12 kg", "12 g", 0.0),
+        ("12 kg", "12", 0.5),
+        ("10 kg", "8 kg", 0.8),
+        ("about a dozen", "About a  dozen", 1.0),
+        ("about a dozen", "12", 0.0),
+    ],
+)
+def test_quantities_in_texts(expected: str, predicted: str, score: float) -> None:
+    assert compared(expected, predicted, type="string", x_match="numeric")[1] == score
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1,234", 1234.0),
+        ("1.234", 1.234),
+        ("12,5", 12.5),
+        ("1,234,567", 1234567.0),
+        ("1.234.567", 1234567.0),
+        ("1.234,5", 1234.5),
+        ("1,234.5", 1234.5),
+        ("1'234", 1234.0),
+        ("-3", -3.0),
+        ("1.2.3,4,5", None),
+        ("", None),
+    ],
+)
+def test_numbers_as_people_write_them(text: str, number: float | None) -> None:
+    assert plain_number(text) == number
+
+
+def test_texts_that_are_no_single_quantity() -> None:
+    assert quantity("2 by 4") is None
+    assert quantity("none") is None
+    assert quantity("9" * 5_000) is None
+    assert quantity("5 %") == (5.0, "%")
+
+
+# -- dates -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted"),
+    [
+        ("2024-01-05", "January 5, 2024"),
+        ("2024-01-05", "5th of January 2024"),
+        ("2024-01-05", "5.1.2024"),
+        ("2024-01-05", "05. Januar 2024"),
+        ("2024-01-05", "5 janvier 2024"),
+        ("2024-01-05", "5 de enero de 2024"),
+        ("2024-01-15", "15/01/2024"),
+        ("2024-01-15", "01/15/2024"),
+        ("2024-01-05", "20240105"),
+        ("2024-03", "March 2024"),
+        ("2024-01-05T10:00:00Z", "2024-01-05 11:00:00+01:00"),
+        ("2024-01-05T22:30", "5 Jan 2024, 10:30 pm"),
+    ],
+)
+def test_dates_are_what_they_say(expected: str, predicted: str) -> None:
+    assert compared(expected, predicted, format="date") == (True, 1.0)
+    assert compared(predicted, expected, format="date") == (True, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted", "score"),
+    [
+        ("2024-01-05", "2024-01-06", 2 / 3),
+        ("2024-01-05", "2024-02-06", 1 / 3),
+        ("2024-01-05", "1999-12-31", 0.0),
+        ("2024-01-05", "2024-01", 2 / 3),
+        ("2024-01-05T10:00:00Z", "2024-01-05", 3 / 4),
+        ("2024-01-05T10:00:00Z", "2024-01-05T11:00:00Z", 3 / 4),
+    ],
+)
+def test_dates_agree_in_parts(expected: str, predicted: str, score: float) -> None:
+    assert compared(expected, predicted, format="date") == (False, pytest.approx(score))
+
+
+def test_dates_within_their_tolerance_of_days() -> None:
+    within = {"format": "date", "x_tolerance": 2}
+    assert compared("2024-02-28", "2024-03-01", **within) == (False, 1.0)
+    assert compared("2024-02-28", "2024-03-02", **within)[1] < 0.95
+    assert compared("2024-02", "2024-03", **within) == (False, 0.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["05/06/2024", "2024-02-30", "2024-13-01", "32 January 2024", "soon", "", "5 May 6 June 2024",
+     "25:00", "2024-01-05T10:00:00+24:00", "1" * 10_000, "13:00 pm"],
+)  # fmt: skip
+def test_texts_that_are_no_one_date(text: str) -> None:
+    assert moment(text) is None
+
+
+def test_what_is_no_date_is_compared_as_text() -> None:
+    assert compared("next Tuesday", "Next  tuesday", format="date") == (True, 1.0)
+    assert 0 < compared("next Tuesday", "on Tuesday", format="date")[1] < 0.95
+
+
+def test_times_of_day() -> None:
+    assert compared("14:30:00", "2:30 PM", format="time") == (True, 1.0)
+    assert compared("14:30:00", "14:31:00", format="time") == (False, 0.0)
+
+
+# -- addresses and numbers that name something --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected", "predicted", "score"),
+    [
+        ({"format": "email"}, "sarah.j@hospital.org", "mailto:Sarah.J@Hospital.org", 1.0),
+        ({"format": "email"}, "sarah.j@hospital.org", "sarah@hospital.org", 0.0),
+        ({"format": "uri"}, "https://example.org", "HTTPS://Example.org:443/", 1.0),
+        ({"format": "uri"}, "https://example.org/a", "https://example.org/A", 0.0),
+        ({"format": "uri"}, "example.org", "example.org/", 1.0),
+        ({"format": "uuid"}, "123e4567-e89b-12d3-a456-426614174000",
+         "{123E4567-E89B-12D3-A456-426614174000}", 1.0),
+        ({"x_match": "phone"}, "+1-555-0123", "+1 (555) 0123", 1.0),
+        ({"x_match": "phone"}, "+49 30 1234567", "0049 (0)30 1234567", 1.0),
+        ({"x_match": "phone"}, "+49 30 1234567", "030 1234567", 0.75),
+        ({"x_match": "phone"}, "+49 30 1234567", "30 1234568", 0.0),
+        ({"x_match": "phone"}, "+1 555 0123 ext. 4", "+1 555 0123 x4", 1.0),
+        ({"x_match": "phone"}, "+1 555 0123 ext. 4", "+1 555 0123", 0.0),
+        ({"x_match": "phone"}, "reception", "reception", 1.0),
+        ({"x_match": "enum"}, "Open", "open", 1.0),
+        ({"enum": ["open", "shut"]}, "open", "shut", 0.0),
+        ({"format": "ipv4"}, "10.0.0.1", "10.0.0.2", 0.0),
+    ],
+)  # fmt: skip
+def test_names_in_one_spelling(
+    schema: dict[str, Any], expected: str, predicted: str, score: float
+) -> None:
+    assert compared(expected, predicted, **schema)[1] == score
+
+
+# -- arrays of scalars ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected", "predicted", "result"),
+    [
+        # One of three is missing: 2 shared of 3.
+        ({}, ["a", "b", "c"], ["a", "b"], (False, 2 / 3)),
+        ({}, ["a", "b"], ["a", "b", "c"], (False, 2 / 3)),
+        # Turned round, only one stands in order: 1 shared of 3 + 3 - 1.
+        ({}, ["a", "b", "c"], ["c", "b", "a"], (False, 1 / 5)),
+        ({"x_match": "set"}, ["a", "b", "c"], ["c", "b", "a"], (True, 1.0)),
+        ({"x_match": "set"}, ["a", "b"], ["a", "a", "b"], (True, 1.0)),
+        ({"x_match": "set"}, ["a", "b"], ["b", "c"], (False, 1 / 3)),
+        ({"x_match": "bag"}, ["a", "b"], ["b", "a"], (True, 1.0)),
+        ({"x_match": "bag"}, ["a", "b"], ["a", "a", "b"], (False, 2 / 3)),
+        ({"uniqueItems": True}, ["a", "b"], ["b", "a"], (True, 1.0)),
+        ({}, ["San  Francisco"], ["san francisco"], (True, 1.0)),
+        ({}, [1, 2], [1.0, 2.0], (True, 1.0)),
+        ({}, [1, 0], [True, False], (False, 0.0)),
+        ({}, [1], ["1"], (False, 0.0)),
+        ({}, [0.1 + 0.2], [0.3], (True, 1.0)),
+        ({}, [None, "a"], ["a"], (False, 1 / 2)),
+        ({"items": {"format": "date"}}, ["2024-01-05"], ["5 January 2024"], (True, 1.0)),
+    ],
+)  # fmt: skip
+def test_arrays_of_scalars(
+    schema: dict[str, Any], expected: list[Any], predicted: list[Any], result: tuple[bool, float]
+) -> None:
+    equal, score = compared(expected, predicted, type="array", **schema)
+    assert (equal, score) == (result[0], pytest.approx(result[1]))
+
+
+def test_arrays_are_bags_where_order_does_not_matter_by_default() -> None:
+    unordered = Matching(ordered_arrays=False)
+    assert compared(["a", "b"], ["b", "a"], unordered, type="array") == (True, 1.0)
+    assert compared(["a", "b"], ["b", "a"], unordered, type="array", x_match="list")[0] is False
+
+
+def test_long_arrays_are_compared_in_bounded_time() -> None:
+    expected = [f"{number}" for number in range(30_000)]
+    predicted = [*expected[:10_000], "new", *expected[10_000:]]
+    assert compared(expected, predicted, type="array")[1] == pytest.approx(30_000 / 30_001)
+
+
+# -- types ---------------------------------------------------------------------------------------
+
+
+def test_values_of_different_types_have_nothing_in_common() -> None:
+    for expected, predicted in ((35, "35"), ("35", 35), (True, 1), (1, True), (True, "true")):
+        assert compared(expected, predicted) == (False, 0.0)
+    assert compared(["a"], "a") == (False, 0.0)
+    assert compared(True, False) == (False, 0.0)
+
+
+def test_lenient_coercion_reads_one_type_as_another() -> None:
+    lenient = Matching(coercion="lenient")
+    for expected, predicted in ((35, "35"), (1.5, " 1.5 "), (True, "True"), ("35", 35)):
+        assert compared(expected, predicted, lenient) == (True, 1.0)
+    assert compared(35, "thirty-five", lenient) == (False, 0.0)
+    assert compared(35, "9" * 5_000, lenient) == (False, 0.0)
+    assert compared(True, 1, lenient) == (False, 0.0)
+    assert coerced("1e3", float) == 1000.0
+    assert coerced(None, str) is None
+
+
+def test_the_same_json_at_any_depth() -> None:
+    deep: Any = 1
+    other: Any = 1.0
+    for _ in range(50_000):
+        deep, other = [deep], [other]
+    assert same(deep, other)
+    assert not same([deep], other)
+    assert not same({"a": 1}, {"a": True})
+    assert not same({"a": 1}, {"b": 1})
+    assert not same([1, 2], [1, 3])
+    assert same([math.nan], [math.nan])
+
+
+# -- what a schema may say -----------------------------------------------------------------------
+
+
+def test_a_matcher_that_does_not_exist_is_named_with_the_nearest() -> None:
+    schema = {"type": "object", "properties": {"a": {"x-match": "numerc"}}}
+    with pytest.raises(SchemaError, match="numerc") as caught:
+        check_matchers(schema)
+    assert caught.value.where == "/properties/a"
+    assert "numeric" in caught.value.hint
+    with pytest.raises(SchemaError):
+        plan_of(schema)
+
+
+@pytest.mark.parametrize("tolerance", [-1, "a", True, math.inf, None])
+def test_a_tolerance_is_a_number(tolerance: Any) -> None:
+    with pytest.raises(SchemaError):
+        check_matchers({"properties": {"a": {"x-tolerance": tolerance}}})
+
+
+def test_a_property_may_be_called_like_the_keyword() -> None:
+    check_matchers({"type": "object", "properties": {"x-match": {"type": "string"}}})
+
+
+def test_references_lead_to_what_is_said_of_a_field() -> None:
+    schema = {
+        "$defs": {"day": {"type": "string", "format": "date"}},
+        "type": "object",
+        "properties": {
+            "at": {"$ref": "#/$defs/day"},
+            "or": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/day"}]},
+        },
+    }
+    root = plan_of(schema).root
+    assert (root.child("at").text, root.child("or").text) == ("date", "date")
+    assert root.child("or").nullable
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"exact": 0.4},
+        {"lenient": 0.0},
+        {"exact": 1.5},
+        {"token_weight": -1.0},
+        {"token_weight": 0.0, "levenshtein_weight": 0.0, "containment_weight": 0.0},
+        {"epsilon": -1.0},
+        {"numeric_tolerance": math.nan},
+        {"string_fuzzy_threshold": 0.0},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        Matching(**wrong)  # type: ignore[arg-type]
