@@ -150,7 +150,7 @@ def _read_published(text: str) -> Response:
 
     A confidence may be missing or a text, and is cut to 0…1, as there. What ended the published
     run (an answer that is a list) or passed silently for an answer (none at all, or the raw text
-    of a reply that is no JSON) is a fault here: ``raw`` keeps it for the published metrics.
+    of a reply that is no JSON) is a fault here: ``raw`` keeps it, and no judge sees it.
 
     Raises:
         ValueError: it is no JSON object with an answer.

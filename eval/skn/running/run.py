@@ -29,7 +29,7 @@ from eval.skn.running.plan import ERROR, UNJUDGED, SknPlan, counts_of
 from eval.skn.running.row import ROWS, SknRow, read_rows
 from eval.skn.running.run_options import RunOptions
 from eval.skn.running.samples import Sample, read_samples
-from eval.skn.running.searching import RECORDED, SHIPPED, Found, SourceFinder
+from eval.skn.running.searching import RECORDED, SHIPPED, Found, SourceFinder, require_recorded
 from eval.skn.running.team import Team, model_team, rule_team
 from kg.base.console import progress
 from kg.base.errors import WriteError
@@ -68,6 +68,7 @@ def run(options: RunOptions) -> Done:
         WriteError: disk full, no permission, another run is writing the folder, it would take the
             place of what is read, or it holds rows and ``resume`` is false.
         SettingError: no judge is named, or settings contradict each other.
+        SearchError: the searches to be replayed are of other questions.
         MissingExtraError: a live search is asked for, and ``ddgs`` is not installed.
         ModelAccessError: a model cannot be used at all.
         CostLimitError, TooManyErrorsError: a limit was reached before everything was asked. Rows
@@ -80,6 +81,8 @@ def run(options: RunOptions) -> Done:
         # A file of this folder may be replayed, but not by a run that writes it.
         if options.live or name != RECORDED:
             check_output(options.out / name, read)
+    if replayed is not None:
+        require_recorded(replayed, samples[: options.limit])
     team = _team(options)
     with contextlib.ExitStack() as stack:
         anchors = stack.enter_context(Journal(options.out / ANCHORS, len(samples)))

@@ -18,7 +18,7 @@ from eval.answers import describe_error
 from eval.skn.running.samples import Sample
 from kg.base.errors import SearchError
 from retrieval.web import BACKENDS, FrozenSearch, Recording, WebSearch
-from retrieval.web_results import WebResult
+from retrieval.web_results import WebResult, query_sha256, read_frozen
 
 MOST_RESULTS = 5
 """Results of a search that are read, as published."""
@@ -51,6 +51,24 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         return "\n\n".join(
             f"[Result {rank}]\nTitle: {one.title}\nURL: {one.href}\nContent: {one.body}"
             for rank, one in enumerate(self.results, start=1)
+        )
+
+
+def require_recorded(path: Path, samples: Sequence[Sample]) -> None:
+    """Refuses to replay a file that has nothing to do with the samples.
+
+    One that lacks some of them is no mistake: those rows are errors, and say so.
+
+    Raises:
+        SearchError: no search for any of the questions was recorded there.
+        EpocheError: as ``read_frozen``.
+    """
+    recorded = read_frozen(path)
+    if not any(query_sha256(sample.question) in recorded for sample in samples):
+        raise SearchError(
+            f"no search for any of the {len(samples):,} questions was recorded",
+            where=str(path),
+            hint="Name the file that holds them with --search, or search the web with --live.",
         )
 
 

@@ -251,6 +251,18 @@ def test_flags_that_cannot_be(shop: Path, more: tuple[Any, ...], code: int, said
     assert snapshot(shop) == before
 
 
+def test_searches_for_other_questions_are_refused_before_anything_is_asked(shop: Path) -> None:
+    others = shop / "others.jsonl"
+    others.write_bytes(b"")
+    line = error_line(epoche(*offline(shop, "--search", others, out="new")), 34)
+    assert "--live" in line
+    assert not (shop / "new").exists()
+    # Those shipped are for the samples shipped.
+    own = ("skn", "run", "--offline", "--dataset", shop / "samples.json", "--out", shop / "new")
+    assert "any of the 7 questions" in error_line(epoche(*own), 34)
+    assert not (shop / "new").exists()
+
+
 def test_no_file_of_the_run_takes_the_place_of_what_it_reads(shop: Path) -> None:
     (shop / "rows.jsonl").write_bytes((shop / "samples.json").read_bytes())
     before = (shop / "rows.jsonl").read_bytes()
