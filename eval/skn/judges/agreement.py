@@ -130,7 +130,8 @@ def _kappa(rows: Sequence[Sequence[bool | None]]) -> Kappa:
 
 
 def _detected(verdict: Verdicts) -> list[bool | None]:
-    return [None if vote is None else vote.detected for vote in verdict.hallucination.votes]
+    planned = verdict.hallucination.votes[: verdict.planned_votes]
+    return [None if vote is None else vote.detected for vote in planned]
 
 
 def _gap(verdicts: Iterable[Verdicts]) -> float | None:

@@ -1,8 +1,8 @@
 """Language models as judges: several votes a verdict, each shown in another order.
 
-Every named model votes ``repeats`` times on every matter. Where the votes on accuracy are evenly
-split, one more decides; numbers are medians. A vote that cannot be had is counted and never scored
-either way.
+Every named model votes ``repeats`` times on every matter. Where the votes on whether the answer is
+right, or on whether anything in it is made up, are evenly split, one more decides; numbers are
+medians of all votes. A vote that cannot be had is counted and never scored either way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 from eval.model.counting import counted
 from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION, Judging
-from eval.skn.judges.record import JudgeName, Verdicts
+from eval.skn.judges.record import HallucinationVote, JudgeName, Verdicts
 from eval.skn.judges.showing import Shown, drawn_by
 from eval.skn.judges.tallying import Ballot, Booth, of_nothing, too_long, verdicts
 from eval.skn.judges.voting import tied
@@ -162,7 +162,7 @@ class ModelJudges:
     async def _ballots(
         self, shown: Shown, kinds: Sequence[Judging[Any]], seed_key: str
     ) -> dict[JudgeName, list[Ballot]]:
-        """All votes, the deciding one of accuracy last."""
+        """All votes of each judge, the deciding one last."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = {
@@ -176,9 +176,10 @@ class ModelJudges:
             # One is as good as another: each concerns every call.
             raise errors.exceptions[0] from None
         ballots = {name: [task.result() for task in asked] for name, asked in tasks.items()}
-        if tied([ballot.vote for ballot in ballots.get("accuracy", [])]):
-            further = await self._vote(shown, ACCURACY, seed_key, self.planned_votes)
-            ballots["accuracy"].append(further)
+        for kind in kinds:
+            if tied([_yes_or_no(ballot.vote) for ballot in ballots[kind.name]]):
+                further = await self._vote(shown, kind, seed_key, self.planned_votes)
+                ballots[kind.name].append(further)
         return ballots
 
     async def _vote(self, shown: Shown, kind: Judging[Any], seed_key: str, vote: int) -> Ballot:
@@ -197,3 +198,10 @@ class ModelJudges:
         except ModelCallError as error:
             return booth.spoilt(error)
         return booth.cast(reply.completion, reply.value, reply.problem, kind.vote)
+
+
+def _yes_or_no(vote: object) -> bool | None:
+    """What a vote says yes or no to; null for one that was lost, and one that is numbers alone."""
+    if isinstance(vote, HallucinationVote):
+        return vote.detected
+    return vote if isinstance(vote, bool) else None

@@ -70,8 +70,9 @@ class Hallucination(msgspec.Struct, frozen=True):
             half-way between two counts. ``fabricated`` is never more than ``total_claims``.
         fabricated_claims: of the first vote whose count is the nearest to ``fabricated``.
         severity: 0 to 1.
-        detected: whether anything is made up, by majority; null also where the votes are tied.
-        votes: in the order they were asked for.
+        detected: whether anything is made up, by majority; null also where the votes are tied
+            and the deciding one was lost.
+        votes: the planned votes, then the deciding one if the planned were tied on ``detected``.
     """
 
     total_claims: float | None = None

@@ -19,6 +19,7 @@ from servers.scripted_server import ScriptedServer, first
 
 from eval.llm import ClientOptions
 from eval.model.calls import CallLog, recording
+from eval.skn.judges.agreement import agreement
 from eval.skn.judges.model_judges import MAX_REPEATS, ModelJudges
 from eval.skn.judges.record import JUDGES, Judges, Verdicts
 from eval.skn.judges.showing import MAX_SOURCES
@@ -217,9 +218,36 @@ def test_numbers_are_medians(options: ClientOptions, scripted_server: ScriptedSe
     three = judged(options, repeats=3)[0].hallucination
     assert (three.total_claims, three.fabricated, three.severity) == (4, 1, 0.25)
     assert (three.fabricated_claims, three.detected) == (("a",), True)
+    both = {0: counts(3, "a", severity=0.25), 1: counts(6, "a", "b", "c", severity=0.75)}
+    scripted_server.behave(say({"hallucination": with_seeds(both)}))
     two = judged(options, repeats=2)[0].hallucination
-    assert (two.total_claims, two.fabricated, two.severity) == (4.5, 1, 0.25)
-    assert two.detected is None  # one says so, one does not
+    assert (two.total_claims, two.fabricated, two.severity) == (4.5, 2, 0.5)
+    assert (two.detected, len(two.votes)) == (True, 2)
+
+
+def test_where_two_disagree_on_what_is_made_up_a_third_decides(
+    options: ClientOptions, scripted_server: ScriptedServer
+) -> None:
+    nothing = {"total_claims": 3, "fabricated_claims": [], "severity": 0}
+    something = {"total_claims": 5, "fabricated_claims": ["a", "b"], "severity": 0.5}
+    for third, fabricated in ((nothing, 0), (something, 2)):
+        scripted_server.forget()
+        votes = with_seeds({0: something, 1: nothing, 2: third})
+        scripted_server.behave(say({"hallucination": votes}))
+        found, _ = judged(options)
+        assert found.hallucination.detected is (third is something)
+        assert found.hallucination.fabricated == fabricated
+        assert len(found.hallucination.votes) == 3
+        assert len(scripted_server.requests) == 7
+        # The deciding vote exists only where the others differ: agreement is of those two.
+        said = agreement([found]).hallucination
+        assert (said.n, said.agreed) == (1, 0.0)
+    scripted_server.behave(
+        say({"hallucination": with_seeds({0: something, 1: nothing, 2: "neither"})})
+    )
+    found, _ = judged(options)
+    assert (found.hallucination.detected, found.hallucination.fabricated) == (None, 1)
+    assert found.failures == {"hallucination": 1}
 
 
 UNREADABLE = {
