@@ -51,6 +51,39 @@ class Detail:
 
 
 @dataclass(frozen=True)
+class ComparedLine:
+    """One line of a comparison.
+
+    Attributes:
+        verdict: what the comparison came to, a sign before its words.
+        look: its colour.
+        cells: one for each head.
+    """
+
+    verdict: str
+    look: Look
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two sides next to each other, line by line, each line with a verdict.
+
+    Attributes:
+        title: what it is.
+        heads: of the verdict, of the lines' names, and of each side.
+        lines: in order.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    lines: tuple[ComparedLine, ...]
+
+
+AnyDetail: TypeAlias = Detail | Compared
+
+
+@dataclass(frozen=True)
 class Answer:
     """One system's answer to one sample.
 
@@ -62,7 +95,7 @@ class Answer:
 
     mark: str
     line: str
-    details: tuple[Detail, ...] = ()
+    details: tuple[AnyDetail, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +115,7 @@ class SampleRow:
     facets: tuple[str, ...]
     question: str
     truth: str
-    details: tuple[Detail, ...]
+    details: tuple[AnyDetail, ...]
     answers: tuple[Answer | None, ...]
 
 
@@ -134,7 +167,16 @@ def _shown(text: str) -> str:
     return cut(visible(text), TEXT_LIMIT)
 
 
-def _shown_detail(detail: Detail) -> Detail:
+def _shown_detail(detail: AnyDetail) -> AnyDetail:
+    if isinstance(detail, Compared):
+        return Compared(
+            _shown(detail.title),
+            tuple(map(_shown, detail.heads)),
+            tuple(
+                ComparedLine(_shown(one.verdict), one.look, tuple(map(_shown, one.cells)))
+                for one in detail.lines
+            ),
+        )
     return Detail(_shown(detail.title), tuple(map(_shown, detail.items)), detail.form, detail.tones)
 
 
@@ -157,13 +199,21 @@ def sample_data(samples: Samples) -> dict[str, Any]:
     """The structure that ``templates/samples.js`` reads.
 
     A row is ``[id, [facet values], question, truth, [details], [answers]]``; a detail is ``[title,
-    form, [items], [tones]]``; an answer is ``[mark, line, [details]]`` or 0. All texts but ids are
+    form, [items], [tones]]``, or of two sides ``[title, "compared", [heads], [[look, verdict,
+    cells…]]]``; an answer is ``[mark, line, [details]]`` or 0. All texts but ids are
     positions in ``strings``, marks positions in ``marks``.
     """
     strings = StringTable()
     marks = {mark.key: number for number, mark in enumerate(samples.marks)}
 
-    def detail(one: Detail) -> list[Any]:
+    def detail(one: AnyDetail) -> list[Any]:
+        if isinstance(one, Compared):
+            lines = [
+                [line.look, *map(strings.number, (line.verdict, *line.cells))]
+                for line in one.lines
+            ]
+            heads = [*map(strings.number, one.heads)]
+            return [strings.number(one.title), "compared", heads, lines]
         return [strings.number(one.title), one.form, [*map(strings.number, one.items)], one.tones]
 
     def answer(one: Answer | None) -> list[Any] | int:

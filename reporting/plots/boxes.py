@@ -28,8 +28,9 @@ class Spread:
 
 
 def boxes(spreads: Sequence[Spread | str], words: str) -> Picture:
-    """One box each: from the first to the third quartile, a line at the median, a diamond at the
-    mean, whiskers to the least and the greatest value.
+    """One box each, with whiskers to the least and the greatest value.
+
+    A box goes from the first to the third quartile; its line is the median, its diamond the mean.
 
     Args:
         spreads: in order; only a name where there are no values.

@@ -35,7 +35,8 @@ def cloud(
 
     Args:
         points: x and y of each.
-        x, y: the axes.
+        x: the axis across.
+        y: the axis upwards.
         noun: what a point is, several of them.
         iso_f1: whether x is recall and y precision, and curves of equal F1 are drawn.
     """

@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporting.charts import Estimate, number
-from reporting.plots.picture import Group, Picture, Shape, circle, fixed, group, line, path, text
+from reporting.plots.picture import (
+    Anchor,
+    Group,
+    Picture,
+    Shape,
+    circle,
+    fixed,
+    group,
+    line,
+    path,
+    text,
+)
 
 WIDTH, HEIGHT = 240.0, 158.0
 _X, _Y = 120.0, 122.0
@@ -48,7 +59,7 @@ def gauge(score: Estimate, zones: Sequence[Zone]) -> Picture:
     said: list[Shape] = []
     for mark in marks:
         x, y = _at(mark, _NUMBERS)
-        anchor = "end" if x < _X - 20 else "start" if x > _X + 20 else "middle"
+        anchor: Anchor = "end" if x < _X - 20 else "start" if x > _X + 20 else "middle"
         shown = f"{mark:g}"
         said.append(text(x, y + (4 if 0 < mark < 1 else 14), shown, "", anchor))
     groups.append(group(*said, look="grid"))

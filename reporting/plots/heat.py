@@ -42,7 +42,8 @@ def heat_map(
     Args:
         heads: of the columns; each is broken at blanks into ``head_lines`` lines.
         rows: name, and a cell for each head.
-        name_width, cell_width: in units of the drawing.
+        name_width: room for the rows' names, in units of the drawing.
+        cell_width: likewise for a cell.
         head_lines: lines that a head may take.
     """
     short = short_names((name for name, _ in rows), _NAME_LETTERS)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reporting.plots.axes import Plane, amount_axis
-from reporting.plots.picture import Group, Picture, circle, group, line, path, rect, text, track
+from reporting.plots.picture import (
+    Anchor,
+    Group,
+    Picture,
+    circle,
+    group,
+    line,
+    path,
+    rect,
+    text,
+    track,
+)
 
 WIDTH, HEIGHT = 400.0, 236.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 388.0, 62.0, 196.0
@@ -54,7 +65,7 @@ def histogram(
         row = next((n for n, taken in enumerate(free) if at - taken >= _LABEL), len(free))
         free[row : row + 1] = [at]
         y_text = _TOP - 26 + 12 * (row % 3) - 10
-        anchor = "end" if at > _RIGHT - _LABEL else "start"
+        anchor: Anchor = "end" if at > _RIGHT - _LABEL else "start"
         said = f"{name} {value:.3g} {unit}"
         groups.append(
             group(
@@ -71,7 +82,8 @@ def over_time(points: Sequence[tuple[float, float]], *, x_words: str, y_words: s
 
     Args:
         points: seconds since the start, and the value, by rising time.
-        x_words, y_words: what the axes show.
+        x_words: what the axis of time shows.
+        y_words: what the values are.
     """
     x = amount_axis(max((at for at, _ in points), default=0.0), x_words)
     y = amount_axis(max((value for _, value in points), default=0.0), y_words)

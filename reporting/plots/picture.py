@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from markupsafe import Markup
 
@@ -64,8 +64,8 @@ def drawing(picture: Picture, id_: str, title: str, described: str) -> Markup:
         title: its name.
         described: what can be seen, and where the numbers stand.
     """
-    macro = getattr(environment().get_template("_plots.svg.j2").module, "picture")
-    drawn: Markup = macro(picture, id_, title, described)
+    module: Any = environment().get_template("_plots.svg.j2").module
+    drawn: Markup = module.picture(picture, id_, title, described)
     return drawn
 
 
@@ -107,7 +107,9 @@ def text(
 ) -> Shape:
     """A line of text; ``turned`` reads upwards."""
     shape = _shape("text", look, (("x", x), ("y", y)))
-    more = (("text-anchor", anchor),) if anchor != "start" else ()
+    more: tuple[tuple[str, str], ...] = ()
+    if anchor != "start":
+        more = (("text-anchor", anchor),)
     if turned:
         more += (("transform", f"rotate(-90 {fixed(x)} {fixed(y)})"),)
     return Shape("text", (*shape.attributes, *more), words)

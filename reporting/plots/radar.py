@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from reporting.charts import number
-from reporting.plots.picture import Picture, Shape, circle, group, line, path, text, track
+from reporting.plots.picture import Anchor, Picture, Shape, circle, group, line, path, text, track
 
 WIDTH, HEIGHT = 340.0, 206.0
 _X, _Y, _RADIUS = 170.0, 102.0, 66.0
@@ -43,7 +43,7 @@ def radar(axes: Sequence[tuple[str, float | None]]) -> Picture:
     for n, (name, share) in enumerate(axes):
         x, y = at(n, 1.0)
         side = x - _X
-        anchor = "start" if side > 10 else "end" if side < -10 else "middle"
+        anchor: Anchor = "start" if side > 10 else "end" if side < -10 else "middle"
         above = y < _Y - 10
         dx = 8 if anchor == "start" else -8 if anchor == "end" else 0
         first = y - 20 if above else y + 16 if anchor == "middle" else y - 2

@@ -47,9 +47,22 @@
       const [symbol, name, words, look] = data.marks[answer[0]];
       return mark(look, symbol, name, words);
     }
+    function compared(title, heads, lines) {
+      const row = (look, verdict, name, ...sides) => element("tr", { class: `t-${look}` },
+        element("td", { class: "verdict" }, string(verdict)),
+        element("th", { scope: "row", dir: "auto" }, string(name)),
+        ...sides.map((side) => element("td", { dir: "auto" }, string(side))));
+      return element("div", { class: "compared", role: "region", tabindex: "0", "aria-label": title },
+        element("table", {}, element("caption", { class: "sr" }, title),
+          element("thead", {}, element("tr", {},
+            ...heads.map((head) => element("th", { scope: "col" }, string(head))))),
+          element("tbody", {}, ...lines.map((line) => row(...line)))));
+    }
     function detail([title, form, items, tones]) {
       const nodes = [element(level, {}, string(title))];
-      if (form === "code") {
+      if (form === "compared") {
+        nodes.push(compared(string(title), items, tones));
+      } else if (form === "code") {
         nodes.push(element("pre", { dir: "auto" }, items.map(string).join("\n")));
       } else if (form === "text") {
         for (const item of items) nodes.push(text("p", "alone", string(item)));
