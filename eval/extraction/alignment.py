@@ -158,8 +158,11 @@ class _Aligner:
         element = place.element()
         first = [value for value in expected if _states(value)]
         second = [value for value in predicted if _states(value)]
-        pairs = self._assigned(element, first, second)
         ordered = place.array == "list" or (not place.array and self.matching.ordered_arrays)
+        if not ordered:
+            # So that their order does not even decide what is tied in every respect but types.
+            first, second = _sorted(first), _sorted(second)
+        pairs = self._assigned(element, first, second)
         last = -1
         for i, j, cell in pairs:
             if ordered and j < last:
@@ -302,14 +305,29 @@ def _states(value: Any) -> bool:
 
 def _equal_elements(first: list[Any], second: list[Any]) -> list[tuple[int, int]]:
     """Pairs of elements that are the same, the first of one with the first of the other."""
-    try:
-        texts = [[_encode(value) for value in side] for side in (first, second)]
-    except RecursionError:  # too deep for that: found equal or not field by field
+    texts = _texts(first), _texts(second)
+    if texts[0] is None or texts[1] is None:
         return []
     places: dict[str, deque[int]] = defaultdict(deque)
     for j, text in enumerate(texts[1]):
         places[text].append(j)
     return [(i, places[text].popleft()) for i, text in enumerate(texts[0]) if places.get(text)]
+
+
+def _texts(values: list[Any]) -> list[str] | None:
+    """Values as texts that are equal if they are; null if they are nested too deep for that."""
+    try:
+        return [_encode(value) for value in values]
+    except RecursionError:
+        return None
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    """Values in an order that does not depend on theirs, unless they are nested too deep."""
+    texts = _texts(values)
+    if texts is None:
+        return values
+    return [values[at] for at in sorted(range(len(values)), key=texts.__getitem__)]
 
 
 def _best(gains: list[list[float]]) -> list[tuple[int, int]]:

@@ -80,7 +80,7 @@ def score(
     valid = parsed and not broken
     aligned = align(plan.root, sample.expected, predicted, matching)
     fields = Judge(sample.text, matching, valid=valid).fields(aligned.entries)
-    errors = tuple(map(str, broken))
+    errors = tuple(sorted(map(str, broken)))
     counted = _counted(sample, plan, aligned, fields, matching, (parsed, valid), errors)
     return Scored(counted, fields)
 
