@@ -18,7 +18,7 @@ from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ExtractionRow
 from eval.extraction.system_report import system_report
 from eval.stats.intervals import Draws, tidy
-from kg.base.errors import RecordError
+from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import sha256_bytes
 from kg.base.provenance import package_version
 
@@ -31,7 +31,9 @@ def aggregate(rows: Iterable[ExtractionRow], plan: Plan | None = None) -> Extrac
         plan: how to measure.
 
     Raises:
-        RecordError: no rows, or two that contradict each other about a sample.
+        RecordError: no rows, two that contradict each other about a sample, or more repeats than
+            planned.
+        DuplicateIdError: two rows of one sample, system and repeat.
     """
     plan = plan or Plan()
     return report_of(gather(rows, repeated=plan.repeats > 1), plan)
@@ -41,21 +43,21 @@ def report_of(gathered: Mapping[str, Gathered], plan: Plan) -> ExtractionReport:
     """The report of what was gathered, by system.
 
     Raises:
-        RecordError: as ``aggregate``.
+        RecordError, DuplicateIdError: as ``aggregate``.
     """
+    for system, one in gathered.items():
+        _refuse_repeated(system, one, plan.repeats)
     expected = _expected(gathered)
     if not expected:
         raise RecordError("no rows to measure", hint="Run `epoche extract run` first.")
     names = sorted(expected)
     place = {name: number for number, name in enumerate(names)}
     draws = Draws(len(names), plan.resamples, plan.seed)
-    systems = {
-        name: system_report(
-            one, np.array([place[sample] for sample in one.ids], dtype=np.int64), draws, plan
-        )
-        for name, one in sorted(gathered.items())
-        if len(one)
-    }
+    systems = {}
+    for name, one in sorted(gathered.items()):
+        places = np.array([place[sample] for sample in one.ids], dtype=np.int64)
+        one.sort(places)
+        systems[name] = system_report(one, places, draws, plan)
     digest = sha256_bytes(msgspec.json.encode([[name, expected[name]] for name in names]))[:12]
     version = package_version()
     weights = msgspec.structs.asdict(plan.weights)
@@ -77,6 +79,33 @@ def report_of(gathered: Mapping[str, Gathered], plan: Plan) -> ExtractionReport:
         seed=plan.seed,
         notes=tuple(run_notes(len(names), plan)),
     )
+
+
+def _refuse_repeated(system: str, gathered: Gathered, repeats: int) -> None:
+    """Refuses rows that would count twice.
+
+    Raises:
+        RecordError: more repeats than planned, which would be taken for independent samples.
+        DuplicateIdError: two rows of one sample and repeat.
+    """
+    whole = gathered.whole
+    found = whole[:, [WHOLE.index("sample"), WHOLE.index("repeat")]]
+    names = list(gathered.ids)
+    most = int(found[:, 1].max(initial=0)) + 1
+    if most > repeats:
+        raise RecordError(
+            f"rows of {most} repeats, where {repeats} were planned",
+            where=system,
+            hint="Measure them by a plan of as many repeats as the run made.",
+        )
+    distinct, times = np.unique(found, axis=0, return_counts=True)
+    if (times > 1).any():
+        sample, repeat = distinct[times > 1][0].tolist()
+        raise DuplicateIdError(
+            f"two rows of sample {names[sample]!r}, repeat {repeat}",
+            where=system,
+            hint="Were two runs joined? Keep one of them.",
+        )
 
 
 def _expected(gathered: Mapping[str, Gathered]) -> dict[str, int]:

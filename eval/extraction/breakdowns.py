@@ -21,7 +21,7 @@ from eval.extraction.measures import OF_FIELDS, OF_SAMPLES, Measure
 from eval.extraction.record import Breakdown, Dimension, Group
 from eval.extraction.resampling import Part
 from eval.extraction.values import values
-from eval.stats.intervals import Floats, Resampled
+from eval.stats.intervals import Floats
 
 SAMPLE_DIMENSIONS: tuple[Dimension, ...] = ("complexity", "domain", "language")
 
@@ -87,12 +87,13 @@ def _part(fields: NDArray[np.int32], columns: Columns) -> Part:
     lost = np.where(scored, 0.0, tallies[:, TALLY.index("expected")])
     tallies[~scored] = 0.0
     is_scored = scored.astype(np.float64)
-    table = np.column_stack([tallies, lost, is_scored, 1 - is_scored])
+    # Exact in single precision: no reply is so long that it holds 2**24 fields.
+    table = np.column_stack([tallies, lost, is_scored, 1 - is_scored]).astype(np.float32)
     places, owner = np.unique(columns.sample[row], return_inverse=True)
     if len(places) == len(row):
         # Mostly each sample was put once: then it is only a matter of order.
         return Part(places, table[np.argsort(owner)])
-    summed = np.zeros((len(places), table.shape[1]))
+    summed = np.zeros((len(places), table.shape[1]), dtype=np.float32)
     np.add.at(summed, owner, table)
     return Part(places, summed)
 
@@ -139,7 +140,7 @@ def _in_order(item: tuple[str, NDArray[np.bool_]]) -> tuple[int, str]:
 
 def breakdowns(
     found: Mapping[Key, Part],
-    sums: Mapping[Key, Resampled],
+    sums: Sequence[Floats],
     scores: Floats,
     *,
     confidence: float,
@@ -150,7 +151,7 @@ def breakdowns(
 
     Args:
         found: the parts.
-        sums: their resampled sums.
+        sums: their resampled sums, in the same order.
         scores: each sample's partial F1, nan where it has none; shape (samples,).
         confidence: coverage that intervals aim at.
         repeated: whether samples were put more than once.
@@ -159,12 +160,13 @@ def breakdowns(
     every: dict[Dimension, dict[str, Group]] = {
         one: {} for one in (*map(_dimension, FIELD_DIMENSIONS), *SAMPLE_DIMENSIONS)
     }
-    for (dimension, key), data in sums.items():
+    for ((dimension, key), part), resampled in zip(found.items(), sums, strict=True):
+        data = part.with_sums(resampled)
         by_sample = dimension in SAMPLE_DIMENSIONS
         names = SAMPLE_COLUMNS if by_sample else _FIELD_COLUMNS
         measures: tuple[Measure, ...] = _SAMPLE_MEASURES if by_sample else OF_FIELDS["micro"]
         totals = dict(zip(names, data.totals.tolist(), strict=True))
-        places = found[dimension, key].places
+        places = part.places
         every[dimension][key] = Group(
             samples=len(data.per_cluster),
             expected=round(totals["expected"]),

@@ -204,6 +204,9 @@ def outcome_columns(gathered: Gathered, prices: tuple[float, float] | None) -> d
     for name in MEASURED:
         values = measured[:, MEASURED.index(name)]
         known = ~np.isnan(values)
+        if name == "latency_s":
+            # That of a call that failed says when one stopped waiting.
+            known &= scored > 0
         found[name] = np.where(known, values, 0.0)
         found[f"{name}:n"] = known.astype(np.float64)
     counted = found["output_tokens:n"] * scored

@@ -152,20 +152,37 @@ class Gathered:
         if self.prints is not None and other.prints is not None:
             self.prints.merge(other.prints, samples)
 
+    def sort(self, places: NDArray[np.int64]) -> None:
+        """Brings the rows into the order of their samples and repeats, however they came.
+
+        Args:
+            places: place in the run of each sample, in the order of ``ids``.
+        """
+        whole = self.whole
+        by = (whole[:, WHOLE.index("repeat")], places[whole[:, WHOLE.index("sample")]])
+        order = np.lexsort(by)
+        now = np.empty_like(order)
+        now[order] = np.arange(len(order))
+        whole[:] = whole[order]
+        self.measured[:] = self.measured[order]
+        fields = self.fields
+        fields[:, 0] = now[fields[:, 0]]
+
+    # The arrays are seen as they are, not copied: adding rows while one is held raises BufferError.
+
     @property
     def whole(self) -> NDArray[np.int32]:
         """Shape (rows, len(WHOLE))."""
-        return np.frombuffer(self._whole.tobytes(), dtype=np.int32).reshape(-1, len(WHOLE))
+        return np.frombuffer(self._whole, dtype=np.int32).reshape(-1, len(WHOLE))
 
     @property
     def measured(self) -> Floats:
         """Shape (rows, len(MEASURED))."""
-        return np.frombuffer(self._measured.tobytes()).reshape(-1, len(MEASURED))
+        return np.frombuffer(self._measured).reshape(-1, len(MEASURED))
 
     @property
     def fields(self) -> NDArray[np.int32]:
         """Row, place in ``keys``, then counts: shape (any, 2 + len(TALLY))."""
-        # Not copied: this is by far the largest. Nothing is added any more once it is read.
         return np.frombuffer(self._fields, dtype=np.int32).reshape(-1, 2 + len(TALLY))
 
     @property

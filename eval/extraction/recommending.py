@@ -109,34 +109,26 @@ def _reasons(branches: Sequence[Branch]) -> Iterator[str]:
     """Why this branch and not the one before: its limits, and what the better one lacks."""
     taken = next((place for place, branch in enumerate(branches) if branch.taken), None)
     if taken is not None:
-        for one in branches[taken].checks:
-            yield f"{_limit(one)} is met"
+        yield from (_against(one) for one in branches[taken].checks)
     better = len(branches) - 1 if taken is None else taken - 1
     if better >= 0:
         for one in branches[better].checks:
-            if one.passed is None:
-                yield f"the {_NAMES[one.metric]} is not known"
-            elif not one.passed:
-                yield f"“{branches[better].verdict}” would need {_needed(one)}: {_limit(one)}"
-    unsure = [one for branch in branches for one in branch.checks if one.value is not None]
-    for one in unsure:
-        if not one.sure:
-            limit = _number(one.metric, one.limit)
+            if not one.passed:
+                yield f"“{branches[better].verdict}” asks for more: {_against(one)}"
+    for one in (one for branch in branches for one in branch.checks):
+        if one.value is not None and not one.sure:
             yield (
-                f"the interval of the {_NAMES[one.metric]} includes {limit}, so more samples may "
-                "move the verdict"
+                f"the interval of the {_NAMES[one.metric]} includes "
+                f"{_number(one.metric, one.limit)}, so more samples may move the verdict"
             )
 
 
-def _needed(one: Check) -> str:
-    side = "at least" if one.higher_is_better else "less than"
-    return f"a {_NAMES[one.metric]} of {side} {_number(one.metric, one.limit)}"
-
-
-def _limit(one: Check) -> str:
+def _against(one: Check) -> str:
     side = "at least" if one.higher_is_better else "below"
-    value = _number(one.metric, one.value or 0.0)
-    return f"{_NAMES[one.metric]} {value} against {side} {_number(one.metric, one.limit)}"
+    limit = f"{side} {_number(one.metric, one.limit)} is asked"
+    if one.value is None:
+        return f"the {_NAMES[one.metric]} is not known, {limit}"
+    return f"the {_NAMES[one.metric]} is {_number(one.metric, one.value)}, {limit}"
 
 
 def _strengths(metrics: Mapping[str, Value], grades: Sequence[Grade]) -> Iterator[str]:

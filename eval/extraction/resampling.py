@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,16 @@ class Part:
 
     Attributes:
         places: which samples, ascending, shape (n,); ``None``: all of them.
-        table: counts of each, shape (n, columns).
+        table: counts of each, shape (n, columns); in single precision where that is exact, since
+            all parts are held at once.
     """
 
     places: NDArray[np.int64] | None
-    table: Floats
+    table: NDArray[np.floating[Any]]
+
+    def with_sums(self, sums: Floats) -> Resampled:
+        """The counts beside their resampled sums, in double precision."""
+        return Resampled(self.table.astype(np.float64, copy=False), sums)
 
 
 class _Sums:
@@ -48,8 +54,10 @@ class _Sums:
         whole = used & small & (table == np.floor(table)).all(axis=0)
         self.single = np.flatnonzero(whole)
         self.double = np.flatnonzero(used & ~whole)
-        self.in_single = table[:, self.single].astype(np.float32)
-        self.in_double = table[:, self.double]
+        alone = len(self.single) == table.shape[1]
+        chosen = table if alone else table[:, self.single]
+        self.in_single = chosen.astype(np.float32, copy=False)
+        self.in_double = table[:, self.double].astype(np.float64, copy=False)
 
     def fill(self, rows: slice, times: Weights) -> None:
         chosen = times if self.places is None else times[:, self.places]
@@ -59,13 +67,13 @@ class _Sums:
             self.found[rows, self.double] = chosen.astype(np.float64) @ self.in_double
 
 
-def resampled(parts: Sequence[Part], draws: Draws) -> list[Resampled]:
-    """Every part's sums over the samples drawn, in the order of the parts."""
+def resampled(parts: Sequence[Part], draws: Draws) -> list[Floats]:
+    """Every part's sums over the samples drawn, shape (resamples, columns), in order."""
     sums = [_Sums(part, draws) for part in parts]
     for rows, times in Slices(draws).pieces():
         for one in sums:
             one.fill(rows, times)
-    return [Resampled(part.table, one.found) for part, one in zip(parts, sums, strict=True)]
+    return [one.found for one in sums]
 
 
 class Slices(Draws):

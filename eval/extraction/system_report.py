@@ -91,8 +91,8 @@ def system_report(
     found = resampled([sheet.part, other.part, repeats, *groups.values()], draws)
 
     whole, others = (
-        Sums(one, data, plan.confidence, repeated=plan.repeats > 1)
-        for one, data in zip((sheet, other), found, strict=False)
+        Sums(one, one.part.with_sums(sums), plan.confidence, repeated=plan.repeats > 1)
+        for one, sums in zip((sheet, other), found, strict=False)
     )
     averages = {average: whole.values(OF_FIELDS[average]) for average in AVERAGES}
     metrics = {
@@ -105,11 +105,15 @@ def system_report(
     )
     took = performance(gathered, columns.sample, draws, plan.confidence, metrics)
     sure = confidences(gathered, columns.sample, draws, plan.confidence)
-    agreeing = consistency(found[2], plan.confidence) if gathered.prints is not None else None
+    agreeing = (
+        consistency(repeats.with_sums(found[2]), plan.confidence)
+        if gathered.prints is not None
+        else None
+    )
     metrics |= _of_parts(scores.micro, took, sure.error, agreeing)
     parts = breakdowns(
         groups,
-        dict(zip(groups, found[3:], strict=True)),
+        found[3:],
         columns.means(samples)["field_f1_partial"],
         confidence=plan.confidence,
         repeated=plan.repeats > 1,

@@ -1,0 +1,196 @@
+"""Grades, service levels and the decision tree, at their limits and beside them."""
+
+from __future__ import annotations
+
+from math import nextafter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.extraction.grades import GRADES, REQUIREMENTS, grade, grades, service_levels
+from eval.extraction.quality_score import interpretation
+from eval.extraction.recommending import OTHERWISE, TREE, UNKNOWN, recommendation
+from eval.extraction.record import Breakdown, Dimension, Errors, Group, Value
+
+EXAMPLE = {
+    "extraction_quality_score": 0.823,
+    "schema_validity": 0.987,
+    "field_f1_partial": 0.856,
+    "exact_match": 0.673,
+    "hallucination_rate": 0.032,
+    "latency_p95_s": 1.2,
+    "type_accuracy": 0.97,
+    "success_rate": 0.996,
+}
+"""The specification's (4.5.8); type accuracy and success rate are ours."""
+NO_ERRORS = Errors(groups={}, total=0)
+
+
+def metrics(width: float = 0.0, **changed: float | None) -> dict[str, Value]:
+    found = {**EXAMPLE, **changed}
+    return {
+        name: Value(
+            value=value,
+            low=None if value is None else value - width,
+            high=None if value is None else value + width,
+        )
+        for name, value in found.items()
+    }
+
+
+def breakdowns(**bins: dict[str, Value]) -> dict[Dimension, Breakdown]:
+    dimensions: tuple[Dimension, ...] = (
+        *("type", "depth", "name", "required", "complexity", "domain", "language"),
+    )
+    groups = {
+        name: Group(samples=10, expected=50, predicted=50, metrics=found)
+        for name, found in bins.items()
+    }
+    return {one: Breakdown(groups=groups if one == "complexity" else {}) for one in dimensions}
+
+
+def decided(**changed: float | None) -> str:
+    given = metrics(**changed)
+    return recommendation(given, breakdowns(), grades(given), NO_ERRORS).verdict
+
+
+def test_the_example_of_the_specification_has_its_grades() -> None:
+    found = {one.metric: one.grade for one in grades(metrics())}
+    assert found["schema_validity"] == "A+"
+    assert found["field_f1_partial"] == "A"
+    assert found["exact_match"] == "B+"
+    assert found["hallucination_rate"] == "A+"
+    assert found["latency_p95_s"] == "A"
+
+
+def test_a_limit_earns_its_grade_and_less_does_not() -> None:
+    for one in grades(metrics()):
+        worse = -1.0 if one.higher_is_better else 1e9
+        for number, (name, limit) in enumerate(one.limits.items()):
+            assert grade(one.metric, limit) == name
+            assert grade(one.metric, nextafter(limit, worse)) == GRADES[number + 1]
+    assert grade("exact_match", None) == ""
+    with pytest.raises(KeyError):
+        grade("coverage", 0.5)
+
+
+@given(st.sampled_from(sorted(EXAMPLE)), st.floats(0, 20), st.floats(0, 20))
+@settings(deadline=None)
+def test_a_better_value_never_has_a_worse_grade(metric: str, one: float, two: float) -> None:
+    low, high = sorted((one, two))
+    if metric in ("hallucination_rate", "latency_p95_s"):
+        low, high = high, low
+    assert GRADES.index(grade(metric, high)) <= GRADES.index(grade(metric, low))
+
+
+def test_a_grade_tells_what_its_interval_leaves_open() -> None:
+    by = {one.metric: one for one in grades(metrics(0.06))}
+    f1 = by["field_f1_partial"]
+    assert (f1.grade_at_worst, f1.grade, f1.grade_at_best) == ("B", "A", "A+")
+    rate = by["hallucination_rate"]
+    assert (rate.grade_at_worst, rate.grade, rate.grade_at_best) == ("B+", "A+", "A+")
+
+
+def test_a_score_in_words() -> None:
+    for score, word in ((0.9, "Excellent"), (0.75, "Good"), (0.6, "Moderate"), (0.0, "Poor")):
+        assert interpretation(score)[0] == word
+    assert interpretation(0.8999)[0] == "Good"
+    assert interpretation(0.7499)[0] == "Moderate"
+    assert interpretation(0.5999)[0] == "Poor"
+    assert interpretation(None) == ("", "")
+
+
+def test_service_levels_are_the_specifications() -> None:
+    levels = {
+        "minimum": (0.75, 0.95, 0.70, 0.10, 5000, 0.99),
+        "target": (0.85, 0.98, 0.80, 0.05, 2000, 0.995),
+        "excellence": (0.90, 0.99, 0.90, 0.02, 1000, 0.999),
+    }
+    for level, limits in levels.items():
+        wanted = REQUIREMENTS[level]
+        assert limits == (
+            *(wanted.eqs, wanted.schema_validity, wanted.field_f1_partial),
+            *(wanted.hallucination_rate_max, wanted.p95_latency_max, wanted.success_rate),
+        )
+        at_limit = metrics(
+            extraction_quality_score=limits[0],
+            schema_validity=limits[1],
+            field_f1_partial=limits[2],
+            hallucination_rate=limits[3],
+            latency_p95_s=limits[4] / 1000,
+            success_rate=limits[5],
+        )
+        assert service_levels(at_limit)[level].passed is True
+        for metric, worse in (
+            ("extraction_quality_score", limits[0] - 1e-9),
+            ("schema_validity", limits[1] - 1e-9),
+            ("field_f1_partial", limits[2] - 1e-9),
+            ("hallucination_rate", limits[3] + 1e-9),
+            ("latency_p95_s", limits[4] / 1000 + 1e-9),
+            ("success_rate", limits[5] - 1e-9),
+        ):
+            found = service_levels(at_limit | {metric: Value(value=worse)})[level]
+            assert found.passed is False
+            assert [one.metric for one in found.checks if not one.passed] == [metric]
+
+
+def test_a_level_is_open_while_a_number_is_lacking_and_none_fails() -> None:
+    good = metrics(
+        extraction_quality_score=0.95,
+        schema_validity=1.0,
+        field_f1_partial=0.95,
+        hallucination_rate=0.0,
+        success_rate=1.0,
+        latency_p95_s=None,
+    )
+    assert service_levels(good)["excellence"].passed is None
+    bad = good | {"schema_validity": Value(value=0.5)}
+    assert service_levels(bad)["minimum"].passed is False
+
+
+def test_the_decision_tree_by_its_branches() -> None:
+    assert decided(extraction_quality_score=0.90, hallucination_rate=0.0199) == TREE[0][0]
+    # The rate must be below its limit, the score at least at its own.
+    assert decided(extraction_quality_score=0.90, hallucination_rate=0.02) == TREE[1][0]
+    assert decided(extraction_quality_score=0.8999, hallucination_rate=0.0) == TREE[1][0]
+    assert decided(extraction_quality_score=0.80, hallucination_rate=0.0499) == TREE[1][0]
+    assert decided(extraction_quality_score=0.95, hallucination_rate=0.05) == TREE[2][0]
+    assert decided(extraction_quality_score=0.70, hallucination_rate=0.0999) == TREE[2][0]
+    assert decided(extraction_quality_score=0.70, hallucination_rate=0.10) == OTHERWISE
+    assert decided(extraction_quality_score=0.6999, hallucination_rate=0.0) == OTHERWISE
+    assert decided(extraction_quality_score=None) == UNKNOWN
+    # What is known suffices to refuse.
+    assert decided(extraction_quality_score=None, hallucination_rate=0.5) == OTHERWISE
+
+
+def test_reasons_name_what_is_met_and_what_lacks() -> None:
+    given = metrics(0.01)
+    one = recommendation(given, breakdowns(), grades(given), NO_ERRORS)
+    assert one.verdict == TREE[1][0]
+    told = " | ".join(one.reasons)
+    assert "extraction quality score is 0.823, at least 0.800 is asked" in told
+    assert "hallucination rate is 3.2 %, below 5.0 % is asked" in told
+    assert f"“{TREE[0][0]}” asks for more" in told
+    assert [branch.taken for branch in one.branches] == [False, True, False]
+
+
+def test_an_interval_that_crosses_a_limit_is_told() -> None:
+    wide = metrics(0.03)
+    told = recommendation(wide, breakdowns(), grades(wide), NO_ERRORS).reasons
+    assert any("interval of the extraction quality score includes 0.800" in one for one in told)
+    narrow = metrics(0.001)
+    told = recommendation(narrow, breakdowns(), grades(narrow), NO_ERRORS).reasons
+    assert not any("interval" in one for one in told)
+
+
+def test_a_verdict_by_complexity_and_weak_parts() -> None:
+    given = metrics(0.01)
+    simple = metrics(0.01, extraction_quality_score=0.93, hallucination_rate=0.01)
+    hard = metrics(0.01, extraction_quality_score=0.5, field_f1_partial=0.4)
+    parts = breakdowns(simple=simple, complex=hard)
+    one = recommendation(given, parts, grades(given), NO_ERRORS)
+    assert one.by_complexity == {"simple": TREE[0][0], "complex": OTHERWISE}
+    assert any("complex schemas: partial F1 0.400 against 0.856" in w for w in one.weaknesses)
+    assert not any("simple" in w for w in one.weaknesses)
+    assert any("schema validity 98.7 % (A+)" in s for s in one.strengths)
