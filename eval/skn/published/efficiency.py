@@ -8,7 +8,7 @@ beside the exact number of characters and the estimate, which is called one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -28,27 +28,27 @@ def efficiency(rows: Sequence[SknRow], *, mode: Mode = "corrected") -> dict[str,
         mode: ``published`` rounds as published and counts a context's tokens by its characters.
 
     Returns:
-        ``pipelines``: name → averages; ``efficiency``: ratios of ``skn`` to ``json``, where both
-        were run. Null is what nobody counted or measured.
+        ``pipelines``: name → averages; ``efficiency``: ratios of ``skn`` to ``json`` over the
+        samples that both have a number of (as published: of the averages), where both were run.
+        Null is what nobody counted or measured.
     """
     names = list(dict.fromkeys(row.pipeline for row in rows))
-    found = {name: _averages([row for row in rows if row.pipeline == name]) for name in names}
-    ratios: dict[str, Any] = {}
-    if "json" in found and "skn" in found:
-        ratios = {
-            "token_ratio_skn_vs_json": _ratio(found, "avg_context_tokens_est"),
-            "char_ratio_skn_vs_json": _ratio(found, "avg_context_chars"),
-            "agent_prompt_token_ratio_skn_vs_json": _ratio(found, "avg_agent_prompt_tokens"),
-        }
+    by_name = {name: [row for row in rows if row.pipeline == name] for name in names}
+    found = {name: _averages(of) for name, of in by_name.items()}
+    both = "json" in found and "skn" in found
     if mode == "published":
         return {
             "pipelines": {name: _as_published(one) for name, one in found.items()},
-            "efficiency": _published_ratio(found) if ratios else {},
+            "efficiency": _published_ratio(found) if both else {},
         }
-    if ratios:
-        ratios["token_ratio_est_skn_vs_json"] = ratios.pop("token_ratio_skn_vs_json")
-        ratios = {"token_ratio_skn_vs_json": None, **ratios}
-    return {"pipelines": found, "efficiency": ratios}
+    ratios = {
+        f"{name}_skn_vs_json": _ratio(by_name["skn"], by_name["json"], of)
+        for name, of in (_RATIOS.items() if both else ())
+    }
+    return {
+        "pipelines": found,
+        "efficiency": {"token_ratio_skn_vs_json": None, **ratios} if both else {},
+    }
 
 
 def _averages(rows: Sequence[SknRow]) -> dict[str, float | None]:
@@ -99,9 +99,43 @@ def _published_ratio(found: dict[str, dict[str, float | None]]) -> dict[str, flo
     return {"token_ratio_skn_vs_json": round(skn / json, 2) if json > 0 else 0.0}
 
 
-def _ratio(found: dict[str, dict[str, float | None]], key: str) -> float | None:
-    skn, json = found["skn"][key], found["json"][key]
-    return None if skn is None or not json else tidy(skn / json)
+def _ratio(
+    skn: Sequence[SknRow], json: Sequence[SknRow], of: Callable[[SknRow], float | None]
+) -> float | None:
+    """Of the sums over the samples on which both have a number.
+
+    Over those each format has, the one that fails on long texts would seem the shorter.
+    """
+    first, second = ({(row.id, row.repeat): of(row) for row in rows} for rows in (skn, json))
+    pairs = [
+        (one, other)
+        for key, one in first.items()
+        if one is not None and (other := second.get(key)) is not None
+    ]
+    below = sum(other for _, other in pairs)
+    return tidy(sum(one for one, _ in pairs) / below) if below else None
+
+
+def _context_chars(row: SknRow) -> float | None:
+    return len(row.extraction.context) if row.extraction and row.extraction.context else None
+
+
+def _context_tokens_est(row: SknRow) -> float | None:
+    context = row.extraction.context if row.extraction else ""
+    return tokens_estimate(context) if context else None
+
+
+def _agent_prompt_tokens(row: SknRow) -> float | None:
+    said = row.response
+    return None if said is None or said.usage is None else said.usage.prompt_tokens
+
+
+_RATIOS: dict[str, Callable[[SknRow], float | None]] = {
+    "char_ratio": _context_chars,
+    "agent_prompt_token_ratio": _agent_prompt_tokens,
+    "token_ratio_est": _context_tokens_est,
+}
+"""Of SKN to JSON, beside the published one."""
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

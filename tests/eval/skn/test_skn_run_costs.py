@@ -108,3 +108,17 @@ def test_a_row_that_broke_off_makes_no_format_fast() -> None:
     assert observed(unreadable).latency_s == 3.0  # the agent replied, whatever it said
     averages = efficiency([whole, torn])["pipelines"]["json"]
     assert averages["avg_total_latency_s"] == pytest.approx(3.0)
+
+
+def test_a_format_that_fails_on_long_texts_does_not_seem_the_shorter() -> None:
+    def extracted(name: str, sample: str, context: str) -> SknRow:
+        one = Extraction(pipeline=name, context=context, validity="strict")
+        whole = row("ANSWERED", 1.0, replied=True, extraction=one)
+        return msgspec.structs.replace(whole, id=sample, pipeline=name)
+
+    rows = [
+        *(extracted("json", "short", "x" * 10), extracted("json", "long", "")),
+        *(extracted("skn", "short", "x" * 8), extracted("skn", "long", "x" * 80)),
+    ]
+    assert efficiency(rows)["efficiency"]["char_ratio_skn_vs_json"] == pytest.approx(0.8)
+    assert efficiency(rows[:1])["efficiency"] == {}
