@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,7 @@ class HubRows:
     Attributes:
         split: the split that is read.
         count: its rows.
+        from_cache: whether the hub did not answer and what was fetched earlier is read.
 
     Raises:
         MissingExtraError: ``datasets`` is not installed; or the hub has no such set or cannot be
@@ -46,7 +48,7 @@ class HubRows:
     """
 
     def __init__(self, name: str, split: str, cache: Path | None) -> None:
-        found = _splits(name, cache)
+        found, self.from_cache = _splits(name, cache)
         self.split = split
         if split not in found:
             if len(found) != 1:
@@ -64,7 +66,8 @@ class HubRows:
             yield arrow_row(number, values)
 
 
-def _splits(name: str, cache: Path | None) -> dict[str, Any]:
+def _splits(name: str, cache: Path | None) -> tuple[dict[str, Any], bool]:
+    """The tables of all splits, and whether they are what was fetched earlier."""
     try:
         # By name rather than by statement: type checkers run without the extra installed.
         datasets = importlib.import_module("datasets")
@@ -75,12 +78,14 @@ def _splits(name: str, cache: Path | None) -> dict[str, Any]:
             where=name,
             hint="Install it with `pip install 'epoche[hub]'`, or name a local file.",
         ) from error
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
     where = None if cache is None else str(cache)
     try:
         if _answers(hub, name):
-            return dict(datasets.load_dataset(name, cache_dir=where))
+            return dict(datasets.load_dataset(name, cache_dir=where)), False
         with _offline(hub):  # what the cache holds, without half a minute of retries
-            return dict(datasets.load_dataset(name, cache_dir=where))
+            return dict(datasets.load_dataset(name, cache_dir=where)), True
     except Exception as error:  # the library raises what it pleases, by version
         raise MissingExtraError(
             f"the data set cannot be had from the hub: {type(error).__name__}: {error}",

@@ -182,7 +182,11 @@ def _sources(
 ) -> Iterator[tuple[str, Iterator[Row]]]:
     """The files of a source, each with its rows; a name only where there may be several."""
     path = shipped() if source == SHIPPED else Path(source)
-    if path.is_dir():
+    try:
+        there, is_folder = path.exists(), path.is_dir()
+    except OSError:  # a name too long, a folder that may not be entered; said when it is opened
+        there, is_folder = True, False
+    if is_folder:
         files = sorted(file for file in path.iterdir() if file.name.lower().endswith(ENDINGS))
         if not files:
             raise MissingFileError(
@@ -192,10 +196,12 @@ def _sources(
             )
         for file in progress(files, what="files of samples", total=len(files)):
             yield file.name, rows_of(file)
-    elif isinstance(source, str) and not path.exists() and is_hub_name(source):
+    elif isinstance(source, str) and not there and is_hub_name(source):
         if source.lower().endswith(ENDINGS):
             raise MissingFileError("data file does not exist", where=source, hint="Check the path.")
         rows = HubRows(source, split, cache)
+        if rows.from_cache:
+            notes.append("the hub did not answer; what was fetched from it earlier is read")
         if rows.split != split:
             notes.append(
                 f"the data set has no split {split!r}; its only one, {rows.split!r}, is read"

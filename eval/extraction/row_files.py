@@ -103,7 +103,7 @@ def _of_lines(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
 
 def _row(number: int, line: bytes, *, torn: bool) -> Row:
     try:
-        values = parse_json(line)
+        values = parse_json(line.rstrip())
     except NotJsonError as error:
         why = "the last line is torn" if torn else f"no JSON: {error}"
         return Row(number, None, why)
@@ -117,7 +117,7 @@ def _row_of(number: int, values: Any) -> Row:
 
 
 def _of_array(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
-    data = head + file.read(MAX_WHOLE_BYTES - len(head) + 1)
+    data = head + file.read(max(MAX_WHOLE_BYTES - len(head), 0) + 1)
     _refuse_if(len(data) > MAX_WHOLE_BYTES, MAX_WHOLE_BYTES, path)
     try:
         rows = parse_json(data.removeprefix(_BYTE_ORDER_MARK))

@@ -62,7 +62,7 @@ def sample_from_row(row: Mapping[str, Any], default_id: str, *, formats: bool = 
     """
     text = row.get("text")
     if not isinstance(text, str) or not text.strip():
-        raise RowError("its text is missing or empty" if text in _EMPTY_NAMES else "no text")
+        raise RowError("its text is missing, empty or no text")
     if len(text) > MAX_TEXT:
         raise RowError(f"its text is longer than {MAX_TEXT:,} characters")
     check = _check_of(row.get("schema"), formats)
