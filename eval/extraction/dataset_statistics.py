@@ -207,8 +207,8 @@ def describe(found: DatasetStatistics) -> Iterator[Table]:
 def _spread_table(found: DatasetStatistics) -> Table:
     from rich.table import Table as RichTable
 
-    left_out = f", {found.rejected:,} rows left out" if found.rejected else ""
-    title = f"{found.samples:,} samples of {found.schemas:,} schemas{left_out}"
+    left_out = f", {_counted(found.rejected, 'row')} left out" if found.rejected else ""
+    title = f"{_counted(found.samples, 'sample')} of {_counted(found.schemas, 'schema')}{left_out}"
     table = RichTable(title=title, title_justify="left")
     table.add_column("per sample")
     for name in ("least", "quartile", "median", "mean", "quartile", "most"):
@@ -224,6 +224,10 @@ def _spread_table(found: DatasetStatistics) -> Table:
         numbers = (getattr(spread, field) for field in Spread.__struct_fields__)
         table.add_row(name, *map(_short, numbers))
     return table
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _short(number: float) -> str:
