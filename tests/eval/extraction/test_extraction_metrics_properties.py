@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nervaluate.entities import EvaluationResult
 from scipy import stats
 
 from eval.extraction.aggregate import Plan, aggregate, report_of
@@ -127,7 +128,7 @@ def as_bytes(report: ExtractionReport) -> bytes:
 
 
 @given(RUNS, st.randoms(use_true_random=False), st.sampled_from([1, 2]))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 def test_the_order_of_rows_changes_nothing(drawn: Any, random: Any, repeats: int) -> None:
     plan = replace(FAST, repeats=repeats)
     rows = rows_of(drawn, repeats)
@@ -137,7 +138,7 @@ def test_the_order_of_rows_changes_nothing(drawn: Any, random: Any, repeats: int
 
 
 @given(RUNS, st.integers(0, 14), st.sampled_from([1, 2]))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 def test_two_halves_merged_equal_the_whole(drawn: Any, cut: int, repeats: int) -> None:
     plan = replace(FAST, repeats=repeats)
     rows = rows_of(drawn, repeats)
@@ -149,7 +150,7 @@ def test_two_halves_merged_equal_the_whole(drawn: Any, cut: int, repeats: int) -
 
 
 @given(RUNS, st.sampled_from(["zero", "as_is"]))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 def test_numbers_keep_to_their_ranges(drawn: Any, invalid: Any) -> None:
     one = measured(rows_of(drawn), replace(FAST, invalid=invalid))
     unbounded = ("latency", "throughput", "token", "cost", "value_variance")
@@ -171,7 +172,7 @@ def test_numbers_keep_to_their_ranges(drawn: Any, invalid: Any) -> None:
 
 
 @given(RUNS)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 def test_strict_is_at_most_partial_is_at_most_lenient(drawn: Any) -> None:
     one = measured(rows_of(drawn))
     for kind in ("precision", "recall", "f1"):
@@ -184,8 +185,27 @@ def test_strict_is_at_most_partial_is_at_most_lenient(drawn: Any) -> None:
                 assert found == sorted(found, key=lambda value: value or 0)
 
 
+@given(RUNS, st.sampled_from(["zero", "as_is"]))
+@settings(deadline=None, max_examples=12)
+def test_precision_recall_and_f1_are_nervaluates_of_the_categories(
+    drawn: Any, invalid: Any
+) -> None:
+    one = measured(rows_of(drawn), replace(FAST, invalid=invalid))
+    for mode in ("strict", "partial"):
+        counts = {name: share.count for name, share in one.categories[mode].items()}
+        theirs = EvaluationResult(
+            correct=counts["exact"],
+            **{name: counts[name] for name in ("incorrect", "partial", "missed", "spurious")},
+        )
+        theirs.compute_metrics(partial_or_type=mode == "partial")
+        for kind in ("precision", "recall", "f1"):
+            ours = one.metrics[f"field_{kind}_{mode}"].value
+            # Where we say null, they say 0.
+            assert (ours or 0.0) == pytest.approx(getattr(theirs, kind))
+
+
 @given(st.lists(st.integers(0, len(TRUTHS) - 1), min_size=1, max_size=10))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 def test_the_truth_itself_is_perfect(truths: list[int]) -> None:
     rows = []
     for place, truth in enumerate(truths):
@@ -209,7 +229,7 @@ def test_the_truth_itself_is_perfect(truths: list[int]) -> None:
 
 
 @given(RUNS, st.sampled_from(["zero", "as_is"]))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 def test_a_sample_alone_is_measured_as_per_sample_says(drawn: Any, invalid: Any) -> None:
     rows = [row for row in rows_of(drawn[:3]) if row.outcome != "ERROR"]
     short = {f"field_{k}_{m}": f"{k}_{m}" for k in ("precision", "recall", "f1") for m in MODES}
@@ -227,7 +247,7 @@ MODES = ("strict", "partial", "lenient")
 
 
 @given(RUNS)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 def test_bounds_hold_whatever_a_failed_call_could_have_brought(drawn: Any) -> None:
     rows = rows_of(drawn)
     one = measured(rows)
@@ -256,7 +276,7 @@ def _instead(row: ExtractionRow, *, better: bool) -> ExtractionRow:
 
 
 @given(RUNS)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 def test_one_more_failure_never_narrows_the_bounds(drawn: Any) -> None:
     rows = rows_of(drawn)
     failed = rows_of([*drawn, (0, len(REPLIES) - 1)])

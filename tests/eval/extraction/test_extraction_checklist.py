@@ -1,0 +1,114 @@
+"""Every thing the specification names has its row in the checklist, and every row its tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "extraction-checklist.md"
+HERE = "tests/eval/extraction/"
+
+FIGURES = (
+    *("1a", "1b", "1c", "2a", "2b", "2c", "3a", "3b", "3c", "4a", "4b", "4c"),
+    *("5a", "5b", "5c", "6a", "6b", "6c", "6d"),
+)
+"""The bullets of 4.5.7, numbered by group."""
+COMMANDS = ("run", "report", "compare", "validate-config", "test-connection")
+CLASSES = (
+    *("DatasetLoader", "VLLMInterface", "PromptBuilder", "MetricsCalculator", "SchemaValidator"),
+    *("FieldMatcher", "PerformanceTracker", "ResultStore", "ResultFormatter", "ReportGenerator"),
+    *("Visualizer", "ConfigManager"),
+)
+KEYS = {
+    "model": "base_url api_key model_name temperature max_tokens timeout max_retries",
+    "dataset": "name split cache_dir sample_size random_seed",
+    "prompts": "system user",
+    "metrics": "enabled",
+    "metrics.field_matching": (
+        "string_fuzzy_threshold numeric_tolerance case_sensitive normalize_whitespace"
+    ),
+    "metrics.aggregation": "f1_type",
+    "output": "results_dir save_predictions save_per_sample generate_report report_format",
+    "performance": "batch_size num_workers enable_caching cache_dir",
+}
+SECTIONS = (
+    *("Executive summary", "Methodology", "Primary metrics", "Accuracy deep dive"),
+    *("Performance analysis", "Error pattern analysis", "Schema complexity analysis"),
+    *("Sample-level results", "Recommendations and next steps", "Metric correlations"),
+)
+
+
+@cache
+def rows() -> dict[str, list[list[str]]]:
+    """The tables' rows by heading, header and rule left out."""
+    found: dict[str, list[list[str]]] = {}
+    heading = ""
+    for line in PAGE.read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            heading = line[3:]
+        elif line.startswith("|") and not line.startswith("|---"):
+            found.setdefault(heading, []).append(
+                [cell.strip() for cell in line.strip("|").split("|")]
+            )
+    return {heading: table[1:] for heading, table in found.items()}
+
+
+def table(start: str) -> list[list[str]]:
+    return next(found for heading, found in rows().items() if heading.startswith(start))
+
+
+def named() -> list[str]:
+    """Every test that some row names."""
+    cells = [row[-1] for found in rows().values() for row in found]
+    return sorted(
+        {name for cell in cells for name in re.findall(r"`([^`]*)`", cell)} - {"make test"}
+    )
+
+
+@cache
+def functions_of(path: Path) -> frozenset[str]:
+    tree = ast.parse(path.read_text("utf-8"))
+    return frozenset(
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
+    )
+
+
+@pytest.mark.parametrize("name", named())
+def test_every_test_that_is_named_exists(name: str) -> None:
+    file, _, test = name.partition("::")
+    path = ROOT / (file if file.startswith(("tests/", "benchmarks/")) else HERE + file)
+    assert path.is_file(), f"{name}: no such file"
+    if test:
+        assert test in functions_of(path), f"{name}: no such test"
+
+
+def test_every_metric_of_the_specification_has_its_row() -> None:
+    metrics = table("Metrics")
+    assert [int(row[0]) for row in metrics] == list(range(1, 31))
+
+
+def test_every_figure_section_command_class_and_key_has_its_row() -> None:
+    assert tuple(row[0] for row in table("Figures")) == FIGURES
+    sections = " ".join(row[0] for row in table("Report"))
+    assert all(section in sections for section in SECTIONS)
+    commands = [row[0].strip("`").split()[0] for row in table("Commands")]
+    assert sorted(set(commands)) == sorted(COMMANDS)
+    assert tuple(row[0].strip("`") for row in table("Classes")) == CLASSES
+    keys = {key for row in table("Configuration") for key in re.findall(r"`([\w.]+)`", row[0])}
+    assert keys == {f"{part}.{key}" for part, names in KEYS.items() for key in names.split()}
+
+
+def test_metrics_of_the_page_are_documented() -> None:
+    text = (ROOT / "docs" / "metrics.md").read_text("utf-8")
+    start = text.index("## Structured extraction")
+    section = text[start : text.find("\n## ", start)]
+    for number in range(1, 31):
+        assert re.search(rf"^\| {number} \|", section, re.MULTILINE), f"metric {number}"
