@@ -18,6 +18,8 @@ from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, schema
 from eval.check_connection import main as test_connection
+from eval.extraction.check_server import main as check_server
+from eval.extraction.validate_config import main as validate_config
 from eval.gate_runs import main as gate
 from eval.guard_text import main as guard
 from eval.list_systems import main as systems
@@ -35,9 +37,12 @@ from kg.analyze_query import analyze_command
 from kg.base.console import guarded, say_json
 from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
+from reporting.compare_extraction import main as compare_extraction
 from reporting.compare_runs import main as compare
 from reporting.html_report import main as report
 from reporting.plot_graph import main as plot_graph
+from reporting.report_extraction import main as report_extraction
+from reporting.run_extraction import main as run_extraction
 from reporting.run_skn import main as run_skn
 from retrieval.search_run import main as search_run
 from retrieval.search_web import main as search_web
@@ -59,6 +64,11 @@ skn_app = typer.Typer(
     help="Structured Knowledge Notation: read it, write it, compare it.", no_args_is_help=True
 )
 app.add_typer(skn_app, name="skn")
+extract_app = typer.Typer(
+    help="Structured extraction: fill JSON Schemas from texts, score, compare.",
+    no_args_is_help=True,
+)
+app.add_typer(extract_app, name="extract")
 
 
 def _version(wanted: bool) -> None:
@@ -121,6 +131,16 @@ _SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
 )
 for _name, _main, _short_help in _SKN_STAGES:
     skn_app.command(_name, short_help=_short_help)(guarded(_main))
+
+_EXTRACTION_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("run", run_extraction, "Extract with models or rules, score, report."),
+    ("report", report_extraction, "Measure and report the rows of a run."),
+    ("compare", compare_extraction, "Runs on the same samples: who extracts better by what?"),
+    ("validate-config", validate_config, "What is wrong with a configuration, and where."),
+    ("test-connection", check_server, "Reach the server of a run; what does it support?"),
+)
+for _name, _main, _short_help in _EXTRACTION_STAGES:
+    extract_app.command(_name, short_help=_short_help)(guarded(_main))
 
 
 @app.command("schema", short_help="Print the JSON Schema of a record.")

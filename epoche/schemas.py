@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-RECORDS = ("card", "result", "manifest", "metrics", "question", "chunk", "skn", "skn-row", "sample")
+RECORDS = (
+    *("card", "result", "manifest", "metrics", "question", "chunk"),
+    *("skn", "skn-row", "sample"),
+    *("extract-config", "extraction-row", "extraction-sample"),
+)
 
 
 def schema(record: str) -> str:
@@ -36,6 +40,9 @@ def schema(record: str) -> str:
 
 def _types() -> tuple[type, ...]:
     from cards.card import Card
+    from eval.extraction.config import Config
+    from eval.extraction.row import ExtractionRow
+    from eval.extraction.sample import Sample as ExtractionSample
     from eval.manifest import RunManifest
     from eval.metrics.record import MetricsReport
     from eval.ranking.questions import Question
@@ -48,4 +55,5 @@ def _types() -> tuple[type, ...]:
     return (
         *(Card, Result, RunManifest, MetricsReport, Question, Chunk),
         *(Document, SknRow, Sample),
+        *(Config, ExtractionRow, ExtractionSample),
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from eval.model.completion import Message, Mode
     from eval.model.options import ClientOptions
 
-_RETRIES = 2
+RETRIES = 2
 """Fewer than in a run: whoever tests a connection waits for it."""
 _MAX_TOKENS = 256
 _SHOWN_MODELS = 20
@@ -38,11 +38,19 @@ def main(
 
     from eval.model.options import ClientOptions
 
-    options = ClientOptions(model=model, timeout_s=timeout, max_retries=_RETRIES)
-    asyncio.run(_check(options))
+    options = ClientOptions(model=model, timeout_s=timeout, max_retries=RETRIES)
+    asyncio.run(check(options))
 
 
-async def _check(options: ClientOptions) -> None:
+async def check(options: ClientOptions) -> None:
+    """Asks a server, and prints what it can do.
+
+    Args:
+        options: which model, and how patiently.
+
+    Raises:
+        ModelAccessError, ModelCallError: the model does not answer.
+    """
     from eval.llm import ModelClient
     from kg.base.errors import ModelAccessError, ModelCallError
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from eval.extraction.config import Config
+from eval.extraction.folder import METRICS, written_by
 from eval.extraction.grades import REQUIREMENTS, Requirements
 from eval.extraction.manifest import Measuring
 from eval.extraction.record import Level
-from eval.model.options import ClientOptions
+from eval.model.options import CACHE_NAME, ClientOptions
 from eval.running.session import Limits
 from kg.base.errors import SettingError
 
@@ -143,3 +144,43 @@ def folder_name(models: tuple[str, ...]) -> str:
     if len(name) <= 100:
         return name
     return f"{name[:80]}-{sha256_bytes(name.encode())[:12]}"
+
+
+def client_of(
+    config: Config,
+    out: Path,
+    *,
+    cache: Path | None = None,
+    no_cache: bool = False,
+    prices: Path | None = None,
+) -> ClientOptions:
+    """How models are called.
+
+    Args:
+        config: with limits, patience and the folder of the cache.
+        out: folder of the run, where the cache is if nothing else is said.
+        cache: ``--cache``.
+        no_cache: ``--no-cache``.
+        prices: ``--prices``.
+
+    Raises:
+        WriteError: the cache would take the place of what is written.
+        SettingError: a limit is no finite number.
+    """
+    how = config.performance
+    place = cache
+    if place is None and how.cache_dir is not None:
+        place = Path(how.cache_dir) / CACHE_NAME
+    return ClientOptions.of_flags(
+        model=None,
+        concurrency=how.concurrency,
+        rpm=how.requests_per_minute,
+        tpm=how.tokens_per_minute,
+        timeout=config.model.timeout,
+        retries=config.model.max_retries,
+        cache=place,
+        no_cache=no_cache or (cache is None and not how.enable_caching),
+        prices=prices,
+        out=out / METRICS,
+        written=written_by(out),
+    )
