@@ -71,7 +71,7 @@ _SHORT = 3
 _SOURCE = (
     r"(?:context|contexts|source|sources|text|texts|results|documents|fact|facts|information|info"
     r"|material|materials|article|articles|passage|passages|excerpt|excerpts|snippet|snippets"
-    r"|documentation|extraction|gap|gaps|summary|details"
+    r"|documentation|extraction|notes|gap|gaps|summary|details"
     r"|(?:provided|given|available|supplied|retrieved) (?:data|page|pages|evidence|document))"
 )
 _NEWS = r"(?:information|info|data|details|detail|evidence|context|documentation|knowledge|facts)"

@@ -29,10 +29,25 @@ _NEUTRAL = (
     (re.compile(r'(?<!\S)[!.~] "([^"\n]{1,2000})" \[[01](?:\.\d{1,6})?\]'), r"\1"),
     (re.compile(r"(?<![\w@./])@(?:src|facts|causal|gaps|risk)\b(?!\.\w|-\w)"), "notes"),
     (re.compile(r"\bstructured knowledge notation\b(?: \(SKN\))?", re.IGNORECASE), "notes"),
-    (re.compile(r"\bSKN\b"), "notes"),
+    (re.compile(r"\bSKN\b(?:[- ](?:formatted|format|notes|block|document|text)\b)*"), "notes"),
     # JSON may be what the question is about, so only where it plainly is the form of the notes.
     (re.compile(r"\b(provided|given|extracted|supplied) JSON\b", re.IGNORECASE), r"\1 notes"),
     (re.compile(r"\bJSON (?:context|extraction|notes)\b", re.IGNORECASE), "notes"),
+    (
+        re.compile(
+            r"\b(according to|based on|as per|per) the JSON\b(?: (?:data|object|input)\b)?",
+            re.IGNORECASE,
+        ),
+        r"\1 the notes",
+    ),
+    (
+        re.compile(
+            r"\bthe JSON(?: (?:data|object|input))? (says|states|mentions|indicates|notes|lists"
+            r"|does not (?:say|state|mention|contain|include|specify))\b",
+            re.IGNORECASE,
+        ),
+        r"the notes \1",
+    ),
     (re.compile(r"\bmissing_context\b"), "missing context"),
 )
 _RANK = re.compile(r"\[Result \d+\]\n")

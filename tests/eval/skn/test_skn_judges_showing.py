@@ -67,6 +67,12 @@ def test_no_text_can_leave_its_block(answer: str, question: str, truth: str, vot
         ("Structured Knowledge Notation (SKN) lists it.", "notes lists it."),
         ("The provided JSON lists it.", "The provided notes lists it."),
         ("The JSON context is silent.", "The notes is silent."),
+        ("The SKN notes say so.", "The notes say so."),
+        ("By the SKN-formatted text, no.", "By the notes, no."),
+        ("According to the JSON, it leaks.", "According to the notes, it leaks."),
+        ("Based on the JSON data, it leaks.", "Based on the notes, it leaks."),
+        ("Yes, the JSON object states it.", "Yes, the notes states it."),
+        ("No: the JSON does not mention it.", "No: the notes does not mention it."),
     ],
 )
 def test_an_answer_does_not_give_its_format_away(written: str, plain: str) -> None:
@@ -83,6 +89,7 @@ def test_an_answer_does_not_give_its_format_away(written: str, plain: str) -> No
     "text",
     [
         "Parse the JSON body before you log it; a JSON document may be nested.",
+        "A comma is missing in the JSON; the JSON file says nothing of it, per JSON's grammar.",
         "Mail ops@risk.example or ask @risky; use @Risk, foo@facts.org.",
         "Call `x!` . Then ~ 3 s later it ends [0.9].",
     ],

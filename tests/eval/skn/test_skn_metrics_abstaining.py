@@ -108,3 +108,8 @@ def test_time_does_not_run_away_on_hostile_text(piece: str) -> None:
     small = max(min(seconds(MAX_READ // 4) for _ in range(3)), 2e-3)
     assert min(seconds(MAX_READ) for _ in range(3)) < 10 * small
     assert seconds(50 * MAX_READ) < 60 * small
+
+
+@pytest.mark.parametrize("text", ["The notes do not say.", "The notes lack any mention of it."])
+def test_the_agent_knows_its_source_as_notes(text: str) -> None:
+    assert abstained(text)
