@@ -28,7 +28,14 @@ def _skn(folder: Path, id_: str) -> Section:
     return section_of_run(read_run(folder), id_)
 
 
-KINDS: dict[str, Callable[[Path, str], Section]] = {"skn": _skn}
+def _extraction(folder: Path, id_: str) -> Section:
+    from reporting.extraction_section.reading import read_run
+    from reporting.extraction_section.section_of_run import section_of_run
+
+    return section_of_run(read_run(folder), id_)
+
+
+KINDS: dict[str, Callable[[Path, str], Section]] = {"skn": _skn, "extraction": _extraction}
 """Kind → what makes the section of such a folder, with the id it is to bear. Another benchmark
 has its section in every report and a page of its own once it stands here."""
 

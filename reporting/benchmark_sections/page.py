@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
+from typing import Literal
 
 from markupsafe import Markup
 
-from kg.base.files import to_json_bytes, write_files_atomic
+from kg.base.errors import SettingError
+from kg.base.files import check_output, to_json_bytes, write_files_atomic
 from kg.words.plain_text import listing
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.section import PAGE_LEVEL, Section
 from reporting.templating import content_hash, environment, script, style
 from reporting.visible import visible
+
+PageFormat = Literal["html", "md", "json", "csv", "parquet"]
+PAGE_FORMATS: tuple[PageFormat, ...] = ("html", "md", "json", "csv", "parquet")
 
 JSON_SCHEMA = "epoche.section/1"
 STEM = "report"
@@ -44,30 +50,72 @@ def render_page(section: Section, *, beside: list[str]) -> str:
     return environment().get_template("section.html.j2").render(context) + "\n"
 
 
-def page_files(section: Section, stem: str = STEM) -> dict[str, bytes]:
+def page_files(
+    section: Section, stem: str = STEM, formats: Collection[PageFormat] = PAGE_FORMATS
+) -> dict[str, bytes]:
     """The files of a section's page: name → bytes, the page first.
 
     ``report.html`` has ``report.md``, ``report.json`` and one ``report.<table>.csv`` a table
-    beside it. The same section gives the same bytes.
+    beside it, and ``report.<table>.parquet`` where the section has them. The same section gives
+    the same bytes.
     """
-    document = {"schema": JSON_SCHEMA, "version": section.version, **section.document()}
-    beside = {
-        f"{stem}.md": section.markdown_at(PAGE_LEVEL).encode(),
-        f"{stem}.json": to_json_bytes(document, indent=2) + b"\n",
-        **{f"{stem}.{name}.csv": table.encode() for name, table in section.tables.items()},
-    }
+    beside: dict[str, bytes] = {}
+    if "md" in formats:
+        beside[f"{stem}.md"] = section.markdown_at(PAGE_LEVEL).encode()
+    if "json" in formats:
+        document = {"schema": JSON_SCHEMA, "version": section.version, **section.document()}
+        beside[f"{stem}.json"] = to_json_bytes(document, indent=2) + b"\n"
+    if "csv" in formats:
+        beside |= {f"{stem}.{name}.csv": one.encode() for name, one in section.tables.items()}
+    if "parquet" in formats:
+        beside |= {f"{stem}.{name}.parquet": one for name, one in section.parquet.items()}
+    if "html" not in formats:
+        return beside
     page = render_page(section, beside=list(beside))
     return {f"{stem}.html": page.encode(), **beside}
 
 
-def write_page(folder: Path | str) -> list[Path]:
-    """Writes the page of a finished run into its folder; returns what was written.
+def write_page(
+    folder: Path | str, out: Path | None = None, formats: Collection[PageFormat] = PAGE_FORMATS
+) -> list[Path]:
+    """Writes the page of a finished run; returns what was written.
+
+    Args:
+        folder: of the run.
+        out: the page; exports get the same stem. By default ``report.html`` in the folder.
+        formats: which of them; all by default.
 
     Raises:
         MissingFileError, RecordError: the folder holds no finished run of a known kind.
+        SettingError: a file would take the place of one that is read.
         WriteError: a file cannot be written; then none is.
     """
     folder = Path(folder)
-    files = {folder / name: data for name, data in page_files(section_of(folder)).items()}
+    return write_section(section_of(folder), out or folder / f"{STEM}.html", formats)
+
+
+def write_section(
+    section: Section, out: Path, formats: Collection[PageFormat] = PAGE_FORMATS
+) -> list[Path]:
+    """Writes a section as a page, with its exports beside it.
+
+    Raises:
+        SettingError, WriteError: as ``write_page``.
+    """
+    check_output(out)
+    made = page_files(section, out.stem, formats)
+    # The page itself is called what it was asked to be called, ``.htm`` too.
+    files = {
+        out if name == f"{out.stem}.html" else out.parent / name: data
+        for name, data in made.items()
+    }
+    sources = {path.resolve() for path in section.made_from}
+    for path in files:
+        if path.resolve() in sources:
+            raise SettingError(
+                "the page would overwrite a file it is made from",
+                where=str(path),
+                hint="Choose another name for the page.",
+            )
     write_files_atomic(files)
     return list(files)

@@ -209,8 +209,7 @@ def sample_data(samples: Samples) -> dict[str, Any]:
     def detail(one: AnyDetail) -> list[Any]:
         if isinstance(one, Compared):
             lines = [
-                [line.look, *map(strings.number, (line.verdict, *line.cells))]
-                for line in one.lines
+                [line.look, *map(strings.number, (line.verdict, *line.cells))] for line in one.lines
             ]
             heads = [*map(strings.number, one.heads)]
             return [strings.number(one.title), "compared", heads, lines]

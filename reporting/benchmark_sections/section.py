@@ -36,6 +36,8 @@ class Section:
         parts: in order.
         overview: the drawing beside the verdict.
         tables: name → CSV; the files are called ``<stem>.<name>.csv``.
+        parquet: the same tables as Parquet, for the section's own page; none where the
+            benchmark has none or they cannot be written.
         made_from: files that it was made from, which no report may overwrite.
         data: everything for programs, as JSON can hold it.
         version: of Epoché, that made the run.
@@ -53,6 +55,7 @@ class Section:
     notices: tuple[str, ...] = ()
     stats: tuple[tuple[str, str], ...] = ()
     tables: dict[str, str] = field(default_factory=dict)
+    parquet: dict[str, bytes] = field(default_factory=dict)
     made_from: tuple[Path, ...] = ()
     data: dict[str, Any] = field(default_factory=dict)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporting.plots.picture import Group, Picture, group, rect, text
-from reporting.visible import short_names
+from reporting.visible import short_names, shorten
 
 _ROW = 24.0
 _HEAD_LETTERS, _NAME_LETTERS = 13, 26
@@ -76,11 +77,11 @@ def heat_map(
 
 
 def _broken(words: str, lines: int) -> list[str]:
-    """Words on at most so many lines, the last of which may be cut."""
+    """Words on at most so many lines, broken at blanks and within names; a long line is cut."""
     found: list[str] = []
-    for word in words.split():
-        if found and (len(found[-1]) + len(word) < _HEAD_LETTERS or len(found) == lines):
-            found[-1] += f" {word}"
+    for part in re.findall(r"[^ /_-]*[ /_-]?", words):
+        if found and (len(found[-1]) + len(part) <= _HEAD_LETTERS or len(found) == lines):
+            found[-1] += part
         else:
-            found.append(word)
-    return [one if len(one) <= _HEAD_LETTERS else f"{one[: _HEAD_LETTERS - 1]}…" for one in found]
+            found.append(part)
+    return [shorten(one.strip(), _HEAD_LETTERS) for one in found]

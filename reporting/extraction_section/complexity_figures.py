@@ -1,0 +1,115 @@
+"""Figures of how numbers vary with schemas: scatter, box plots, correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eval.extraction.complexity import FEATURES
+from eval.extraction.record import Correlation, SystemReport
+from reporting.benchmark_sections.blocks import Figure
+from reporting.charts import number
+from reporting.extraction_section.metric_words import words
+from reporting.extraction_section.points import Point
+from reporting.extraction_section.quality_figures import crowd
+from reporting.plots.axes import share_axis
+from reporting.plots.boxes import Spread, boxes
+from reporting.plots.clouds import cloud
+from reporting.plots.heat import HeatCell, heat_map
+from reporting.plots.picture import drawing
+from reporting.visible import shown_name
+
+BINS = ("simple", "medium", "complex")
+
+
+def complexity_cloud(name: str, points: Sequence[Point], id_: str) -> Figure | None:
+    """F1 of every sample against the complexity of its schema."""
+    known = [
+        (one.complexity, one.values.f1_partial)
+        for one in points
+        if one.values is not None and one.values.f1_partial is not None
+    ]
+    places = [(a, b) for a, b in known if b is not None]
+    if not places:
+        return None
+    return Figure(
+        shown_name(name),
+        f"Every sample by its schema's complexity and its F1. {crowd(len(places))}",
+        drawing(
+            cloud(places, share_axis("complexity of the schema"), share_axis("partial F1")),
+            id_,
+            f"{shown_name(name)}: F1 against complexity",
+            f"{len(places):,} samples, complexity across and partial F1 up.",
+        ),
+    )
+
+
+def bin_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
+    """F1 of the samples by bin of complexity."""
+    groups = one.breakdowns["complexity"].groups
+    spreads: list[Spread | str] = []
+    for key in BINS:
+        box = groups[key].box if key in groups else None
+        spreads.append(
+            key
+            if box is None
+            else Spread(key, box.n, box.low, box.q1, box.median, box.q3, box.high, box.mean)
+        )
+    if all(isinstance(spread, str) for spread in spreads):
+        return None
+    return Figure(
+        shown_name(name),
+        "Half of the samples lie in the box; line: median, diamond: mean, ends: all samples.",
+        drawing(
+            boxes(spreads, "partial F1"),
+            id_,
+            f"{shown_name(name)}: F1 by complexity",
+            "Box plots of simple, medium and complex schemas. The numbers stand in a table below.",
+        ),
+    )
+
+
+def correlation_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
+    """Pearson's r of metrics and features of schemas."""
+    found = {(c.metric, c.feature): c for c in one.correlations}
+    metrics = list(dict.fromkeys(c.metric for c in one.correlations))
+    features = [key for key in FEATURES if any(c.feature == key for c in one.correlations)]
+    features += [
+        key for key in dict.fromkeys(c.feature for c in one.correlations) if key not in features
+    ]
+    if not any(c.pearson is not None for c in one.correlations):
+        return None
+    rows = [
+        (feature.replace("_", " "), [_cell(found.get((metric, feature))) for metric in metrics])
+        for feature in features
+    ]
+    return Figure(
+        shown_name(name),
+        "Pearson’s r over samples: + they rise together, − one falls as the other rises.",
+        drawing(
+            heat_map(
+                [words(metric).short for metric in metrics],
+                rows,
+                name_width=180,
+                cell_width=70,
+                head_lines=2,
+            ),
+            id_,
+            f"{shown_name(name)}: metrics against features of schemas",
+            "One row a feature, one column a metric; r is written in every cell.",
+        ),
+    )
+
+
+def _cell(one: Correlation | None) -> HeatCell:
+    if one is None or one.pearson is None:
+        return HeatCell("–", told=one.why if one is not None else "")
+    span = ""
+    if one.pearson_low is not None and one.pearson_high is not None:
+        span = f" ({number(one.pearson_low, 2)} to {number(one.pearson_high, 2)})"
+    feature = one.feature.replace("_", " ")
+    told = (
+        f"{words(one.metric).name} and {feature}: r = {number(one.pearson, 2)}{span}, n = {one.n:,}"
+    )
+    sign = "+" if one.pearson > 0.005 else ""
+    look = "up" if one.pearson > 0 else "down"
+    return HeatCell(f"{sign}{number(one.pearson, 2)}", abs(one.pearson), look, told)

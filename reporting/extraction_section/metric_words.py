@@ -1,0 +1,245 @@
+"""What the numbers of structured extraction are called, mean, and how they are written."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from eval.extraction.record import Grade, Value
+from reporting.benchmark_sections.blocks import Cell, Tone
+from reporting.charts import UNDEFINED, number
+from reporting.glossary import MetricWords
+
+Unit = Literal["score", "percent", "seconds", "rate", "dollars"]
+
+_PERCENT = (
+    *("schema_validity", "exact_match", "exact_match_of_valid", "type_accuracy"),
+    *("hallucination_rate", "fabricated_value_rate", "omission_rate", "success_rate"),
+    *("parse_failure_rate", "schema_failure_rate", "timeout_rate", "retry_rate"),
+    "exact_match_consistency",
+)
+
+TIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "1 · Summary",
+        ("extraction_quality_score", "schema_validity", "field_f1_partial", "exact_match"),
+    ),
+    (
+        "2 · Core accuracy",
+        (
+            *("field_precision_partial", "field_recall_partial", "field_f1_strict"),
+            *("field_f1_lenient", "type_accuracy"),
+        ),
+    ),
+    ("3 · Diagnosis", ("hallucination_rate", "fabricated_value_rate", "omission_rate")),
+    (
+        "4 · Performance",
+        (
+            *("latency_mean_s", "latency_p50_s", "latency_p95_s", "latency_p99_s"),
+            *("latency_min_s", "latency_max_s", "throughput_rps", "token_efficiency"),
+            *("success_rate", "parse_failure_rate", "schema_failure_rate", "timeout_rate"),
+            *("retry_rate", "reliability_score"),
+        ),
+    ),
+    (
+        "5 · Where it applies",
+        (
+            *("expected_calibration_error", "exact_match_consistency"),
+            *("field_level_consistency", "value_variance", "cost_usd_per_sample"),
+        ),
+    ),
+    (
+        "Further readings",
+        (
+            *("extraction_quality_score_micro", "exact_match_of_valid"),
+            *("field_precision_strict", "field_recall_strict"),
+            *("field_precision_lenient", "field_recall_lenient"),
+        ),
+    ),
+)
+"""The specification's tiers, and what stands beside them: every scalar metric once."""
+
+METRICS: dict[str, MetricWords] = {
+    "extraction_quality_score": MetricWords(
+        "EQS",
+        "Extraction quality score",
+        "Schema validity, partial F1, type accuracy and freedom from hallucination, weighted; the "
+        "mean over samples.",
+    ),
+    "extraction_quality_score_micro": MetricWords(
+        "EQS, micro", "EQS of the micro parts", "The same formula of rates over all fields."
+    ),
+    "schema_validity": MetricWords(
+        "validity", "Schema validity", "Replies that are JSON and a valid instance of the schema."
+    ),
+    "exact_match": MetricWords(
+        "exact", "Exact match", "Samples of which every field equals what was expected."
+    ),
+    "exact_match_of_valid": MetricWords(
+        "exact of valid", "Exact match of valid replies", "The same share, of valid replies only."
+    ),
+    "field_f1_partial": MetricWords(
+        "F1 partial",
+        "Field F1 (partial)",
+        "Precision and recall over fields; a near match counts half.",
+    ),
+    "field_f1_strict": MetricWords("F1 strict", "Field F1 (strict)", "Only equal fields count."),
+    "field_f1_lenient": MetricWords(
+        "F1 lenient", "Field F1 (lenient)", "A match that is not far off counts whole."
+    ),
+    "type_accuracy": MetricWords(
+        "types", "Type accuracy", "Extracted fields whose JSON type is the schema's."
+    ),
+    "hallucination_rate": MetricWords(
+        "hallucination", "Hallucination rate", "Extracted fields that nobody expected."
+    ),
+    "fabricated_value_rate": MetricWords(
+        "made up",
+        "Made-up values",
+        "Extracted fields of a known name whose value stands nowhere in the text.",
+    ),
+    "omission_rate": MetricWords(
+        "omission", "Omission rate", "Expected fields that were not extracted."
+    ),
+    "latency_mean_s": MetricWords("mean", "Mean latency", "Seconds a call took."),
+    "latency_p50_s": MetricWords("p50", "Median latency", "Half of the calls took no longer."),
+    "latency_p95_s": MetricWords("p95", "p95 latency", "19 of 20 calls took no longer."),
+    "latency_p99_s": MetricWords("p99", "p99 latency", "99 of 100 calls took no longer."),
+    "latency_min_s": MetricWords("least", "Shortest latency", "The fastest call."),
+    "latency_max_s": MetricWords("most", "Longest latency", "The slowest call."),
+    "throughput_rps": MetricWords(
+        "throughput",
+        "Throughput",
+        "Replies a second, over the time in which a call was under way.",
+    ),
+    "token_efficiency": MetricWords(
+        "fields a token", "Token efficiency", "Extracted fields per output token."
+    ),
+    "cost_usd_per_sample": MetricWords("cost", "Cost a sample", "Dollars, by the tokens counted."),
+    "success_rate": MetricWords("success", "Success rate", "Calls that came back with a reply."),
+    "parse_failure_rate": MetricWords("no JSON", "Parse failures", "Replies that are no JSON."),
+    "schema_failure_rate": MetricWords(
+        "invalid", "Schema failures", "JSON that is no valid instance of its schema."
+    ),
+    "timeout_rate": MetricWords("timeouts", "Timeouts", "Calls with an attempt that timed out."),
+    "retry_rate": MetricWords("retries", "Retries", "Calls that needed more than one attempt."),
+    "reliability_score": MetricWords(
+        "reliability", "Reliability", "Success rate in which a retried call counts half."
+    ),
+    "expected_calibration_error": MetricWords(
+        "ECE",
+        "Calibration error",
+        "How far stated confidence lies from the share of exact matches.",
+    ),
+    "exact_match_consistency": MetricWords(
+        "same output", "Same output every time", "Runs that gave a sample's most frequent output."
+    ),
+    "field_level_consistency": MetricWords(
+        "same fields", "Agreement of fields", "Pairs of runs that agree on a field."
+    ),
+    "value_variance": MetricWords(
+        "spread", "Spread of numbers", "Standard deviation of a numeric field over its runs."
+    ),
+    "field_precision_partial": MetricWords(
+        "precision", "Field precision (partial)", "Credit per extracted field."
+    ),
+    "field_recall_partial": MetricWords(
+        "recall", "Field recall (partial)", "Credit per expected field."
+    ),
+    "field_precision_strict": MetricWords(
+        "precision", "Field precision (strict)", "Equal fields per extracted field."
+    ),
+    "field_recall_strict": MetricWords(
+        "recall", "Field recall (strict)", "Equal fields per expected field."
+    ),
+    "field_precision_lenient": MetricWords(
+        "precision", "Field precision (lenient)", "Lenient matches per extracted field."
+    ),
+    "field_recall_lenient": MetricWords(
+        "recall", "Field recall (lenient)", "Lenient matches per expected field."
+    ),
+    "eqs": MetricWords("EQS", "Extraction quality score", "Of each sample."),
+    "f1_partial": MetricWords("F1 partial", "Field F1 (partial)", "Of each sample."),
+    "f1_strict": MetricWords("F1 strict", "Field F1 (strict)", "Of each sample."),
+    "f1_lenient": MetricWords("F1 lenient", "Field F1 (lenient)", "Of each sample."),
+    "valid": MetricWords("validity", "Schema validity", "Of each sample."),
+    "latency_s": MetricWords("latency", "Latency", "Seconds a call took."),
+}
+
+
+def words(key: str) -> MetricWords:
+    """The words for a metric; one we do not know is called by its own name."""
+    return METRICS.get(key) or MetricWords(key.replace("_", " "), key.replace("_", " "), "")
+
+
+def unit(key: str) -> Unit:
+    """In what a metric is written."""
+    if key in _PERCENT:
+        return "percent"
+    if key.startswith("latency"):
+        return "seconds"
+    if key.startswith("cost_usd"):
+        return "dollars"
+    return "rate" if key == "throughput_rps" else "score"
+
+
+def value_text(key: str, value: float | None) -> str:
+    """A value of a metric in its unit."""
+    if value is None:
+        return UNDEFINED
+    kind = unit(key)
+    if kind == "percent":
+        return f"{number(100 * value, 1)} %"
+    if kind == "seconds":
+        return seconds(value)
+    if kind == "dollars":
+        return dollars(value)
+    return f"{number(value, 2)} /s" if kind == "rate" else number(value)
+
+
+def seconds(value: float | None) -> str:
+    """A duration, in milliseconds where it is short."""
+    if value is None:
+        return UNDEFINED
+    return f"{value * 1000:.0f} ms" if abs(value) < 0.1 else f"{number(value, 2)} s"
+
+
+def dollars(value: float | None) -> str:
+    """An amount with three digits that count, never 0 for what is only little."""
+    if value is None:
+        return UNDEFINED
+    return (
+        f"${value:,.2f}"
+        if value >= 1 or not value
+        else f"${float(f'{value:.3g}'):.10f}".rstrip("0")
+    )
+
+
+def span_text(key: str, low: float | None, high: float | None) -> str:
+    """An interval in a metric's unit; nothing where an end is not known."""
+    if low is None or high is None:
+        return ""
+    first, last = value_text(key, low), value_text(key, high)
+    ending = f" {first.rsplit(' ', 1)[-1]}" if " " in first else ""
+    if ending and last.endswith(ending):
+        first = first.removesuffix(ending)
+    return f"{first}–{last}"
+
+
+def value_cell(
+    key: str, value: Value | None, *more: str, tone: Tone = "", bounds: bool = True
+) -> Cell:
+    """A value with its interval and, unless they are told elsewhere, bounds; if none, why."""
+    if value is None or value.value is None:
+        why = value.why if value is not None else ""
+        return Cell(UNDEFINED, (why,) if why else ())
+    below = [span_text(key, value.low, value.high)]
+    ends = [end for end in (value.worst, value.best) if end is not None] if bounds else []
+    if len(ends) == 2 and ends[0] != ends[1]:
+        below.append(f"bounds {span_text(key, min(ends), max(ends))}")
+    return Cell(value_text(key, value.value), (*(one for one in below if one), *more), tone)
+
+
+def grade_span(one: Grade) -> str:
+    """Between which grades a grade's interval lies; empty where that is one grade."""
+    ends = [one.grade_at_worst, one.grade_at_best]
+    return "" if "" in ends or set(ends) == {one.grade} else f"{ends[0]} to {ends[1]}"
