@@ -21,6 +21,7 @@ from eval.extraction.record import (
     Recommendation,
     Value,
 )
+from eval.extraction.sample_score import UNDECLARED
 from kg.words.plain_text import plain
 
 TREE: Final = (
@@ -149,7 +150,9 @@ def _weaknesses(
     if errors.top:
         first = errors.top[0]
         pattern = first.pattern.replace("_", " ")
-        yield f"most frequent error: {pattern} in {plain(first.path, 80)}, {first.count} times"
+        known = first.path != UNDECLARED
+        where = plain(first.path, 80) if known else "fields that the schema does not know"
+        yield f"most frequent error: {pattern} in {where}, {first.count} times"
 
 
 def _weak_groups(
@@ -163,7 +166,8 @@ def _weak_groups(
     for dimension, words in _GROUPS.items():
         for key, group in breakdowns[dimension].groups.items():
             one = group.metrics["field_f1_partial"]
-            if one.value is None or one.high is None:
+            # A key of which nothing is expected is 0 by itself: names that the schema lacks.
+            if not group.expected or one.value is None or one.high is None:
                 continue
             if one.high < overall and overall - one.value >= _APART:
                 found.append((one.value, words.format(plain(key, 60))))

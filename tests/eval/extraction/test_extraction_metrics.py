@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from eval.extraction.aggregate import Plan, aggregate
@@ -400,3 +401,25 @@ def test_a_signature_says_what_decided_the_numbers() -> None:
     assert one.n_expected == 10
     other = aggregate([row("ann", {"name": "Ann Lee"}, ANN)], FAST)
     assert other.samples != one.samples
+
+
+def test_what_a_reader_must_know_is_told() -> None:
+    run = aggregate([*PEOPLE, INVALID, UNPARSABLE, ERROR], FAST)
+    assert any("6 samples are few" in note for note in run.notes)
+    assert any("Only 200 resamples" in note for note in run.notes)
+    told = " ".join(run.systems["m"].notes)
+    assert "1 of 6 calls failed" in told
+    assert "2 replies are no valid instance of their schema (1 no JSON)" in told
+    assert "they are worth nothing" in told
+    as_is = measured([*PEOPLE, INVALID], replace(FAST, invalid="as_is"))
+    assert "they are worth what is right in them" in " ".join(as_is.notes)
+    bounded = msgspec.structs.replace(PEOPLE[0].score, bounded=True)
+    large = measured([msgspec.structs.replace(PEOPLE[0], score=bounded)])
+    assert any("too large for an optimal alignment" in note for note in large.notes)
+
+
+def test_made_up_fields_are_no_weak_part_and_have_words() -> None:
+    rows = [row(f"s{n}", CID, {**CID, "x": "zzz", "y": "zz"}) for n in range(9)]
+    found = measured(rows).recommendation.weaknesses
+    assert not any("the field" in weakness for weakness in found)
+    assert "hallucinated value in fields that the schema does not know, 18 times" in found[-1]
