@@ -19,6 +19,7 @@ from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, schema
 from eval.check_connection import main as test_connection
 from eval.extraction.check_server import main as check_server
+from eval.extraction.inspect_dataset import main as inspect_dataset
 from eval.extraction.validate_config import main as validate_config
 from eval.gate_runs import main as gate
 from eval.guard_text import main as guard
@@ -136,6 +137,7 @@ _EXTRACTION_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_extraction, "Extract with models or rules, score, report."),
     ("report", report_extraction, "Measure and report the rows of a run."),
     ("compare", compare_extraction, "Runs on the same samples: who extracts better by what?"),
+    ("inspect", inspect_dataset, "What samples or a schema ask for; which rows are malformed."),
     ("validate-config", validate_config, "What is wrong with a configuration, and where."),
     ("test-connection", check_server, "Reach the server of a run; what does it support?"),
 )

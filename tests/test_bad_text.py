@@ -93,3 +93,26 @@ def test_texts_that_are_no_skn(shop: Path) -> None:
     fails(shop, 36, "skn", "parse", "torn.skn", said=r"does not end.*\(torn\.skn:4:5\)")
     fails(shop, 36, "skn", "format", "--in-place", "torn.skn", said=r"torn\.skn:4:")
     fails(shop, 36, "skn", "validate", "torn.skn", said="1 of 1 files are not valid")
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        (b"{", r"no JSON.*\(bad\.json\)"),
+        (b'{"type": "strin"}', r"ill-formed.*\(bad\.json: /type\)"),
+        (b'{"$ref": "http://127.0.0.1:1/schema"}', "leads out of the schema.*never fetched"),
+        (b'{"$schema": "http://json-schema.org/draft-04/schema#"}', "no draft that is known"),
+        (b'{"x-match": "nearly"}', "nearly"),
+        (b"[" * 100_000, "nested too deeply"),
+        (GARBAGE, "no JSON"),
+    ],
+)
+def test_a_schema_that_cannot_be_used(shop: Path, schema: bytes, said: str) -> None:
+    write("bad.json", schema)
+    fails(shop, 37, "extract", "inspect", "--schema", "bad.json", said=said)
+
+
+def test_samples_that_are_none(shop: Path) -> None:
+    write("bad.jsonl", b'{"text": "no schema"}\n')
+    fails(shop, 12, "extract", "inspect", "bad.jsonl", said="its schema is missing")
+    fails(shop, 3, "extract", "inspect", "none.jsonl", said="does not exist")
