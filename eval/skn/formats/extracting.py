@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from eval.model.calling import UNREADABLE
 from eval.model.calls import current_calls
 from eval.model.completion import Completion, Message
 from eval.model.counting import counted, usage_of
@@ -192,6 +193,8 @@ class ModelExtractor:
             content, problem = read(completion.text, self.pipeline, strict=strict)
             if content is not None:
                 return content, validity, None
+        if completion.finish_reason == UNREADABLE:
+            problem = Problem(1, 1, "the server could not read what its model wrote")
         if completion.finish_reason == "length" and problem is not None:
             problem = problem._replace(what=f"cut off, because it is too long; {problem.what}")
         return None, "unreadable", problem

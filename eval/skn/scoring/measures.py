@@ -148,6 +148,8 @@ def _micro_bounds(counts: Counts) -> Bounds:
 
 
 _NO_JUDGE = "no answer was judged"
+NO_REPLY = "no model was called, or none replied in the end"
+"""Why there is no latency."""
 _ABSTENTION = {"tp": 1.0, "fp": 1.0}
 
 MEASURES: dict[str, Measure] = {
@@ -283,7 +285,7 @@ MEASURES: dict[str, Measure] = {
                 if name == "context_chars"
                 else "no server said"
                 if name.endswith("tokens")
-                else "no model was called",
+                else NO_REPLY,
             )
             for name in MEANS
         ),

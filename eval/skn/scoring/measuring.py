@@ -10,7 +10,7 @@ import numpy as np
 
 from eval.metrics.confidence import calibration_report
 from eval.metrics.record import CalibrationReport, ConfidenceCounts, MetricValue
-from eval.skn.scoring.measures import BY_CATEGORY, MEASURES, VALIDITY, Measure
+from eval.skn.scoring.measures import BY_CATEGORY, MEASURES, NO_REPLY, VALIDITY, Measure
 from eval.skn.scoring.observing import Observed
 from eval.skn.scoring.record import Outcomes, PipelineReport, Value
 from eval.skn.scoring.resampling import Samples
@@ -218,7 +218,7 @@ def _latencies(samples: Samples, pipeline: str) -> dict[str, Value]:
     spread = latencies(samples, pipeline)
     shown = Value(value=None, n=known, higher_is_better=False, missing=len(rows) - known)
     if spread is None:
-        return {name: _with(shown, why="no model was called") for name in QUANTILES}
+        return {name: _with(shown, why=NO_REPLY) for name in QUANTILES}
     intervals = spread.intervals(samples.plan.confidence)
     return {
         name: _with(shown, float(spread.values[column]), interval_of(intervals, column))

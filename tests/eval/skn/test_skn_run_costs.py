@@ -58,6 +58,7 @@ def test_a_reply_the_server_cannot_read_took_its_time_and_its_tokens_are_not_kno
 
     never, repaired = asyncio.run(extracted())
     assert (never.validity, repaired.validity) == ("unreadable", "repaired")
+    assert "the server could not read" in never.problem
     assert never.usage is None
     assert never.latency_s is not None
     assert never.latency_s >= 2 * SLOW_S
