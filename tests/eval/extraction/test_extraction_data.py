@@ -109,6 +109,8 @@ WORDS = {
         9: "nueve",
         10: "diez",
         12: "doce",
+        14: "catorce",
+        16: "dieciséis",
     },
 }
 
@@ -226,7 +228,7 @@ def stands_in(value: Any, text: str, language: str) -> bool:
 
 
 def date_stands_in(value: str, text: str, language: str) -> bool:
-    """Whether a text names the day and the month of an ISO date together."""
+    """Whether a text has the day and month of an ISO date together, and its year somewhere."""
     year, month, day = map(int, value.split("-"))
     name = MONTHS[language].split()[month - 1]
     ways = [rf"\b0?{day}[/.]0?{month}[/.]{year}"]
@@ -240,7 +242,7 @@ def date_stands_in(value: str, text: str, language: str) -> bool:
         ways += [rf"\b{day}(?:er)?(?: (?:au|et) \d+)? {name}\b"]
     else:
         ways += [rf"\b{day}(?: (?:al|y) \d+)? de {name}\b"]
-    return any(re.search(way, text) for way in ways)
+    return str(year) in text and any(re.search(way, text) for way in ways)
 
 
 def number_is_said(value: float, text: str, language: str) -> bool:
@@ -349,10 +351,12 @@ def test_weekdays_fit_their_dates(row: Row) -> None:
         rf"\b({'|'.join(weekdays)}),?(?: den| dem)? (\d+)(?:\.|er)?(?: de)? ({'|'.join(months)})"
         r"(?: de)? (\d{4})",
         row["text"],
+        re.IGNORECASE,
     )
     for weekday, day, month, year in dates:
-        date = datetime.date(int(year), months.index(month) + 1, int(day))
-        assert weekdays[date.weekday()] == weekday
+        number = [name.lower() for name in months].index(month.lower()) + 1
+        date = datetime.date(int(year), number, int(day))
+        assert weekdays[date.weekday()].lower() == weekday.lower()
 
 
 def test_no_sample_is_like_another() -> None:
@@ -370,14 +374,38 @@ def test_no_sample_is_like_another() -> None:
     assert alike == []
 
 
+def nested_arrays(value: Any, above: bool = False) -> bool:
+    """Whether arrays of objects stand inside the objects of an array."""
+    if isinstance(value, list):
+        objects = any(isinstance(one, dict) for one in value)
+        return (above and objects) or any(nested_arrays(one, objects) for one in value)
+    return isinstance(value, dict) and any(nested_arrays(one, above) for one in value.values())
+
+
 def test_there_is_enough_of_everything() -> None:
-    assert len(ENGLISH) >= 84
-    assert len({row["domain"] for row in ENGLISH}) >= 9
+    assert len(ROWS) >= 140
+    assert len(ENGLISH) >= 100
+    assert len({row["domain"] for row in ROWS}) >= 18
+    assert len({row["domain"] for row in ENGLISH}) >= 18
+    languages = Counter(row["language"] for row in ROWS)
+    assert min(languages[language] for language in ("de", "fr", "es")) >= 13
     for rows in (ROWS, ENGLISH):
         bins = Counter(complexity_of(row["schema"]).bin for row in rows)
         assert min(bins["simple"], bins["medium"], bins["complex"]) >= len(rows) / 5, bins
     depths = {complexity_of(row["schema"]).max_nesting_depth for row in ENGLISH}
     assert depths >= set(range(6))
+    new = [row for row in ROWS if row["language"] != "en"]
+    assert {complexity_of(row["schema"]).max_nesting_depth for row in new} >= set(range(6))
+    assert sum(nested_arrays(row["expected_output"]) for row in new) >= 8
+    for least, feature in (
+        (3, '"oneOf": '),
+        (2, '"anyOf": '),
+        (2, '"allOf": '),
+        (4, '"if": '),
+        (1, '"patternProperties": '),
+        (8, '"const": '),
+    ):
+        assert sum(feature in json.dumps(row["schema"]) for row in ROWS) >= least, feature
     for least, feature in (
         (8, '"x-match": "(?:set|numeric|date|url|phone|ignore)"'),
         (20, '"x-match": "exact"'),
@@ -424,7 +452,7 @@ def altered(value: Any) -> Any:
     return value + 7_654_321
 
 
-@pytest.mark.parametrize("row", ENGLISH[::7], ids=lambda row: row["id"])
+@pytest.mark.parametrize("row", ROWS[::6], ids=lambda row: row["id"])
 def test_the_check_finds_a_changed_value_a_gap_and_a_false_note(row: Row) -> None:
     """The checks above would be worth nothing if they passed whatever the truth says."""
     for path, value in leaves(row["expected_output"]):
@@ -435,7 +463,7 @@ def test_the_check_finds_a_changed_value_a_gap_and_a_false_note(row: Row) -> Non
         ):
             continue  # what is written otherwise in the text is for a reader to judge
         wrong = copy.deepcopy(row)
-        keys = [int(key) if key.isdigit() else key for key in re.findall(r"\w+", path)]
+        keys = [int(key) if key.isdigit() else key for key in re.findall(r"[^.\[\]]+", path)]
         holder = wrong["expected_output"]
         for key in keys[:-1]:
             holder = holder[key]
