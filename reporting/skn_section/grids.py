@@ -354,7 +354,8 @@ def effort(run: SknRun) -> Grid:
     ]
     return Grid(
         "Tokens and time",
-        "Per row. Tokens are the servers' own counts; a row whose server gives none is left out.",
+        "Per row. Tokens are the servers' own counts; a row whose server gives none is left out. "
+        "Seconds in all are of rows whose agent replied: one that broke off waited for less.",
         tuple(heads),
         tuple(lines),
     )

@@ -115,7 +115,9 @@ METRICS: dict[str, MetricWords] = {
         "together", "Tokens in all", "Of extraction and answer, asking and replying; no judging."
     ),
     "latency_mean_s": MetricWords(
-        "mean", "Seconds, mean", "Waiting for extraction and answer, without pauses."
+        "mean",
+        "Seconds, mean",
+        "Waiting for extraction and answer, without pauses, where the agent replied.",
     ),
     "latency_p50_s": MetricWords("median", "Seconds, median", "Half took no longer."),
     "latency_p95_s": MetricWords("95 %", "Seconds, 95 %", "19 of 20 took no longer."),

@@ -35,8 +35,9 @@ Validity: TypeAlias = Literal["strict", "tolerant", "repaired", "unreadable"]
 """How an extraction could be read: as it stands, without what stood around it, after one further
 turn, or not at all."""
 
-QUOTED = 4000
-"""Characters of an unreadable reply that are shown back to the model, as for typed replies."""
+QUOTED_PER_TOKEN = 8
+"""Characters a token of the budget of an unreadable reply that are shown back to the model: more
+than replies have, or of the longer formats less would be shown than of the shorter ones."""
 
 _WAYS: tuple[tuple[bool, Validity], ...] = ((True, "strict"), (False, "tolerant"))
 
@@ -174,9 +175,10 @@ class ModelExtractor:
         if content is not None or problem is None:
             return self._extraction(completion, content, validity)
         current_calls().repairs += 1
+        quoted = completion.text[: QUOTED_PER_TOKEN * self._setting.max_tokens]
         again: list[Message] = [
             *messages,
-            {"role": "assistant", "content": completion.text[:QUOTED] or "(nothing)"},
+            {"role": "assistant", "content": quoted or "(nothing)"},
             {"role": "user", "content": repair_turn(problem)},
         ]
         completion = await self._client.complete(again, schema=self._schema)

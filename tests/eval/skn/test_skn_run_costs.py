@@ -123,3 +123,19 @@ def test_a_format_that_fails_on_long_texts_does_not_seem_the_shorter() -> None:
     ]
     assert efficiency(rows)["efficiency"]["char_ratio_skn_vs_json"] == pytest.approx(0.8)
     assert efficiency(rows[:1])["efficiency"] == {}
+
+
+def test_a_long_reply_is_shown_back_whole(
+    scripted_server: ScriptedServer, open_scripted: Callable[[Setting], ModelClient]
+) -> None:
+    # JSON is longer than SKN that says the same; cut, it would be the harder to mend.
+    long = '{"entities":[],"relationships":[],"claims":[' + "1," * 3_000 + "THE END"
+
+    async def extracted() -> None:
+        setting = Setting(max_tokens=2_000)
+        async with open_scripted(setting) as client:
+            scripted_server.behave(does.reply(lambda _: long))
+            await ModelExtractor(PIPELINES["json"], client, setting).extract("A text.", "Q?")
+
+    asyncio.run(extracted())
+    assert scripted_server.requests[-1].body["messages"][-2]["content"] == long
