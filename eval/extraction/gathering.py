@@ -1,7 +1,7 @@
 """The rows of a run as numbers, gathered one at a time: all that a report is made of.
 
-Kept of a row are some thirty numbers, and twelve for each type, depth, name and requiredness that
-its fields have: for twenty fields about 1.7 kB. Its text, values and fields are not kept. Where
+Kept of a row are 34 numbers, and twelve for each type, depth, name and requiredness that
+its fields have: for twenty fields some 1.6 kB. Its text, values and fields are not kept. Where
 samples are put more than once, two hashes and a number of each predicted value are kept too.
 """
 
