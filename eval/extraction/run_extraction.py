@@ -73,8 +73,12 @@ def run(options: RunOptions) -> Done:
         check_output(path, read)
     team = team_of(options)
     size = len(loaded.samples) * options.repeats * len(team.extractors)
-    with Journal(options.out / ROWS, size) as journal:
-        return _Sitting(options, loaded, team, journal).carried_out()
+    try:
+        with Journal(options.out / ROWS, size) as journal:
+            return _Sitting(options, loaded, team, journal).carried_out()
+    except BaseException:
+        team.give_up()
+        raise
 
 
 def _loaded(options: RunOptions) -> Loaded:
@@ -97,7 +101,7 @@ class _Sitting:
         self._team = team
         self._journal = journal
         self._meter = Meter()
-        self._warm = WarmUp(team.warmed, self._meter.called)
+        self._warm = WarmUp(team.warmed, self._meter.called, options.price)
         if options.overwrite:
             journal.clear()
         new = self._asked_for(loaded)

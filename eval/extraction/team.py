@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,13 @@ class Team:
         """The systems."""
         return tuple(extractor.name for extractor in self.extractors)
 
+    def give_up(self) -> None:
+        """Closes what a run did not come to close; harmless where it did."""
+        if self.closing:
+            import asyncio
+
+            asyncio.run(_close(self.closing))
+
     def params(self) -> dict[str, Any]:
         """What each says of itself, as a manifest gives it back."""
         return {one.name: as_stored(one.params()) for one in self.extractors}
@@ -47,6 +54,11 @@ class Team:
             for one in self.extractors
             if isinstance(one, ModelExtractor)
         }
+
+
+async def _close(closing: Sequence[Callable[[], Awaitable[object]]]) -> None:
+    for close in closing:
+        await close()
 
 
 def team_of(options: RunOptions) -> Team:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eval.llm import ClientOptions
+    from eval.model.prices import Price
 
 _ASKED = "Reply with the word: ready"
 _MAX_TOKENS = 8
@@ -25,10 +26,17 @@ class WarmUp:
     Args:
         models: how each is called; without a cache, which would keep the server asleep.
         called: is given the calls made, for what they cost.
+        price: of their tokens; null means that of the price tables.
     """
 
-    def __init__(self, models: Sequence[ClientOptions], called: Callable[[CallLog], None]) -> None:
+    def __init__(
+        self,
+        models: Sequence[ClientOptions],
+        called: Callable[[CallLog], None],
+        price: Price | None = None,
+    ) -> None:
         self._models = list(models)
+        self._price = price
         self._called = called
         self._lock: Lock | None = None
 
@@ -55,7 +63,7 @@ class WarmUp:
         with recording() as log:
             try:
                 async with ModelClient.open(
-                    options, max_tokens=_MAX_TOKENS, logprobs=False
+                    options, max_tokens=_MAX_TOKENS, logprobs=False, price=self._price
                 ) as client:
                     await client.complete([{"role": "user", "content": _ASKED}])
             except ModelCallError as error:  # the rows will tell, if it goes on like this
