@@ -18,25 +18,15 @@ from eval.skn.scoring.record import Difference, Pair
 from eval.skn.scoring.resampling import Samples
 from eval.stats.confidences import STATISTICS
 from eval.stats.intervals import (
-    BootstrapIntervals,
     Distribution,
     Floats,
     Resampled,
     resample_blocks,
     tidy,
 )
-from eval.stats.paired import (
-    ALPHA,
-    bootstrap_p,
-    discordance,
-    holm,
-    minimum_detectable_effect,
-    newcombe_paired,
-    square_and_add,
-)
-from eval.stats.permutation import FLIPS, sign_flips
-from eval.stats.shown import interval_of, ratios
-from kg.base.proportions import wilson
+from eval.stats.paired import bootstrap_p, holm, minimum_detectable_effect
+from eval.stats.paired_values import better_of, difference_block, paired_values
+from eval.stats.shown import Interval, interval_of
 
 AS_A_WHOLE = (
     *("normalized_hallucination_micro", "abstention_precision", "abstention_f1"),
@@ -48,9 +38,6 @@ PER_SAMPLE = tuple(
     for name in MEASURES
     if name not in (*AS_A_WHOLE, "confidence_when_correct", "confidence_when_wrong")
 )
-_SIGNS_AT_MOST = 4_000_000
-_FEWEST_FLIPS = 4_000
-"""From 200 samples on fewer patterns of signs are tried, but enough for p below a thousandth."""
 _LOWER = frozenset(
     (*CALIBRATION, *QUANTILES, *(n for n, m in MEASURES.items() if m.higher_is_better is False))
 )
@@ -85,11 +72,7 @@ def _of_samples(samples: Samples, measure: Measure, pairs: Sequence[Pair]) -> li
         (samples.per_sample(measure, pair.first), samples.per_sample(measure, pair.second))
         for pair in pairs
     ]
-    blocks = []
-    for first, second in both:
-        shared = ~np.isnan(first) & ~np.isnan(second)
-        apart = np.where(shared, first - second, 0.0)
-        blocks.append(np.column_stack([apart, shared.astype(np.float64)]))
+    blocks = [difference_block(first, second) for first, second in both]
     return [
         _difference(samples, measure, pair, values, data)
         for pair, values, data in zip(
@@ -105,40 +88,15 @@ def _difference(
     values: tuple[Floats, Floats],
     data: Resampled,
 ) -> Difference:
-    shared = ~np.isnan(values[0]) & ~np.isnan(values[1])
-    first, second = values[0][shared], values[1][shared]
-    n = int(shared.sum())
-    one = Difference(
-        first=pair.first,
-        second=pair.second,
-        metric=measure.name,
-        value_first=tidy(float(first.mean())) if n else None,
-        value_second=tidy(float(second.mean())) if n else None,
-        difference=None,
-        n=n,
+    found = paired_values(
+        *values,
+        data,
+        confidence=samples.plan.confidence,
+        seed=samples.plan.seed,
+        yes_or_no=measure.binary and samples.repeats == 1,
+        share=measure.unit,
     )
-    if not n:
-        return one
-    spread = ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-    one = msgspec.structs.replace(one, difference=tidy(float(spread.values[0])))
-    one = _with_interval(one, spread.intervals(samples.plan.confidence), 0)
-    flips = min(FLIPS, max(_FEWEST_FLIPS, _SIGNS_AT_MOST // n))
-    flipped = sign_flips(first - second, flips=flips, seed=samples.plan.seed)
-    table = measure.binary and samples.repeats == 1
-    # Where no resample varies, what is left of the standard error is rounding.
-    error = 0.0 if one.method == "none" else float(spread.standard_errors()[0])
-    if one.method == "none" and measure.unit and (flipped.n_differ or table):
-        one = _with_newcombe(one, first, second, samples.plan.confidence, table=table)
-    effect = minimum_detectable_effect(error, n if table else None)
-    return msgspec.structs.replace(
-        one,
-        test="mcnemar" if table else "sign-flip",
-        exact=flipped.exact,
-        p=tidy(flipped.p),
-        discordant=discordance(first, second) if table else None,
-        n_differ=flipped.n_differ,
-        smallest_found=None if effect is None else tidy(effect),
-    )
+    return Difference(first=pair.first, second=pair.second, metric=measure.name, **found.fields())
 
 
 def _wholes(samples: Samples, pipeline: str) -> dict[str, Distribution]:
@@ -182,7 +140,7 @@ def _of_wholes(
     if first is None or second is None or one.value_first is None or one.value_second is None:
         return one
     spread = first - second
-    one = _with_interval(one, spread.intervals(samples.plan.confidence), 0)
+    one = _with(one, interval_of(spread.intervals(samples.plan.confidence), 0))
     p = float(bootstrap_p(spread)[0])
     effect = minimum_detectable_effect(float(spread.standard_errors()[0]))
     return msgspec.structs.replace(
@@ -201,9 +159,8 @@ def _value(spread: Distribution | None) -> float | None:
     return tidy(float(spread.values[0]))
 
 
-def _with_interval(one: Difference, intervals: BootstrapIntervals, column: int) -> Difference:
-    """With the bootstrap interval, where the resamples say anything."""
-    found = interval_of(intervals, column)
+def _with(one: Difference, found: Interval | None) -> Difference:
+    """With an interval, where there is one."""
     if found is None:
         return one
     return msgspec.structs.replace(
@@ -211,36 +168,16 @@ def _with_interval(one: Difference, intervals: BootstrapIntervals, column: int) 
     )
 
 
-def _with_newcombe(
-    one: Difference, first: Floats, second: Floats, level: float, *, table: bool
-) -> Difference:
-    """With Newcombe's interval: every sample shows one difference, so no resample varies.
-
-    For parts that are no plain proportions it is the one for independent ones, which is too wide.
-    """
-    if table:
-        low, high = newcombe_paired(discordance(first, second), level)
-        return msgspec.structs.replace(
-            one, low=tidy(low), high=tidy(high), method="newcombe-paired"
-        )
-    n = first.size
-    parts = [(float(v.mean()), wilson(min(float(v.sum()), n), n, level)) for v in (first, second)]
-    low, high = square_and_add(parts[0], parts[1])
-    return msgspec.structs.replace(one, low=tidy(low), high=tidy(high), method="newcombe")
-
-
 def _judged(one: Difference, p_holm: float | None) -> Difference:
     """With the adjusted p, and who is better if anyone is."""
     better = None
-    told = one.low is not None and one.high is not None and p_holm is not None and p_holm < ALPHA
-    if told and one.metric not in _DESCRIBE:
-        higher, lower = one.first, one.second
-        if one.metric in _LOWER:
-            higher, lower = lower, higher
-        if one.low is not None and one.low > 0:
-            better = higher
-        elif one.high is not None and one.high < 0:
-            better = lower
+    if one.metric not in _DESCRIBE:
+        better = better_of(
+            (one.first, one.second),
+            (one.low, one.high),
+            p_holm,
+            higher_is_better=one.metric not in _LOWER,
+        )
     return msgspec.structs.replace(
         one, p_holm=None if p_holm is None else tidy(p_holm), better=better
     )
