@@ -146,11 +146,14 @@ class _Reader:
 
     def _separated(self, at: int, bracket: str) -> tuple[int, bool]:
         """The start of the next member or the closing bracket, and whether a comma came before."""
-        at = self._next(at)
+        end, at = at, self._next(at)
         if self._text[at : at + 1] == ",":
             return self._next(at + 1), True
         sign = self._text[at : at + 1]
-        if sign != bracket and not (self._tolerant and (sign in _OPENING or sign in _QUOTES)):
+        opens = sign in _OPENING or sign in _QUOTES
+        # "the "" operator": one text with quotes in it as likely as two without a comma.
+        in_doubt = end == at and self._text[end - 1 : end] == sign == '"'
+        if sign != bracket and not (self._tolerant and opens and not in_doubt):
             raise JsonFaultError(at, self._or_end(at, f"a comma or {bracket} is missing"))
         return at, False
 

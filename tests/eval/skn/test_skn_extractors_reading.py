@@ -323,6 +323,12 @@ def test_no_text_is_too_odd_for_the_tolerant_reader(text: str) -> None:
         assert 0 < placed.end <= len(text)
 
 
+def test_quotes_within_a_text_are_not_taken_for_two_texts() -> None:
+    assert read_value('["a" "b"]', tolerant=True).value == ["a", "b"]
+    with pytest.raises(JsonFaultError, match="comma"):
+        read_value('["the "" operator"]', tolerant=True)
+
+
 def test_a_comma_too_many_says_nothing_and_is_tolerated() -> None:
     text = '{"claims": [{"statement": "a", "category": "fact",},],}'
     assert read(text, PIPELINES["json"], strict=True).content is None
