@@ -11,19 +11,15 @@ from eval.ranking.answerability import FALSE_POSITIVES, STATISTICS
 from eval.ranking.measures import ALL_GOLD, MEASURES
 from eval.ranking.record import ALL, Difference
 from eval.ranking.samples import Samples
-from eval.stats.intervals import BootstrapIntervals, Distribution, Floats, tidy
+from eval.stats.intervals import BootstrapIntervals, Distribution, tidy
 from eval.stats.paired import (
     ALPHA,
     bootstrap_p,
-    discordance,
     holm,
     minimum_detectable_effect,
-    newcombe_paired,
-    square_and_add,
 )
 from eval.stats.permutation import sign_flips
-from eval.stats.shown import interval_of
-from kg.base.proportions import wilson
+from eval.stats.shown import Interval, edge_of_difference, interval_of
 
 Pair = tuple[str, str]
 
@@ -92,11 +88,12 @@ def _difference(
     both = [samples.values(name, group)[:, MEASURES.index(measure)] for name in pair]
     apart = both[0] - both[1]
     flipped = sign_flips(apart, seed=samples.draws.seed)
-    one = _with_interval(one, intervals, column)
+    one = _with(one, interval_of(intervals, column))
     # Where no resample varies, what is left of the standard error is rounding.
     error = 0.0 if one.method == "none" else float(spread.standard_errors()[column])
     if one.method == "none" and (flipped.n_differ or measure == ALL_GOLD):
-        one = _with_newcombe(one, both[0], both[1], samples.confidence)
+        table = measure == ALL_GOLD
+        one = _with(one, edge_of_difference(both[0], both[1], samples.confidence, table=table))
     effect = minimum_detectable_effect(error, len(apart) if measure == ALL_GOLD else None)
     return msgspec.structs.replace(
         one,
@@ -117,7 +114,7 @@ def _tested_by_bootstrap(
     column: int,
 ) -> Difference:
     """Of rates whose threshold is estimated too, no question alone has a difference."""
-    one = _with_interval(one, intervals, column)
+    one = _with(one, interval_of(intervals, column))
     effect = minimum_detectable_effect(float(spread.standard_errors()[column]))
     return msgspec.structs.replace(
         one,
@@ -128,30 +125,13 @@ def _tested_by_bootstrap(
     )
 
 
-def _with_interval(one: Difference, intervals: BootstrapIntervals, column: int) -> Difference:
-    """With the bootstrap interval, where the resamples say anything."""
-    found = interval_of(intervals, column)
+def _with(one: Difference, found: Interval | None) -> Difference:
+    """With an interval, where there is one."""
     if found is None:
         return one
     return msgspec.structs.replace(
         one, low=tidy(found.low), high=tidy(found.high), method=found.method
     )
-
-
-def _with_newcombe(one: Difference, first: Floats, second: Floats, level: float) -> Difference:
-    """With Newcombe's interval: every question shows one difference, so no resample varies.
-
-    For parts that are no plain proportions it is the one for independent ones, which is too wide.
-    """
-    if one.measure == ALL_GOLD:
-        low, high = newcombe_paired(discordance(first, second), level)
-        return msgspec.structs.replace(
-            one, low=tidy(low), high=tidy(high), method="newcombe-paired"
-        )
-    n = first.size
-    parts = [(float(v.mean()), wilson(min(float(v.sum()), n), n, level)) for v in (first, second)]
-    low, high = square_and_add(parts[0], parts[1])
-    return msgspec.structs.replace(one, low=tidy(low), high=tidy(high), method="newcombe")
 
 
 def _judged(one: Difference, p_holm: float | None) -> Difference:

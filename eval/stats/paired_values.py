@@ -18,12 +18,9 @@ from eval.stats.paired import (
     ALPHA,
     discordance,
     minimum_detectable_effect,
-    newcombe_paired,
-    square_and_add,
 )
 from eval.stats.permutation import FLIPS, sign_flips
-from eval.stats.shown import IntervalMethod, interval_of, ratios
-from kg.base.proportions import wilson
+from eval.stats.shown import IntervalMethod, edge_of_difference, interval_of, ratios
 
 _SIGNS_AT_MOST = 4_000_000
 _FEWEST_FLIPS = 4_000
@@ -126,7 +123,8 @@ def paired_values(
     # Where no resample varies, what is left of the standard error is rounding.
     error = 0.0 if interval is None else float(spread.standard_errors()[0])
     if interval is None and share and (flipped.n_differ or yes_or_no):
-        found = _with_newcombe(found, first, second, confidence, table=yes_or_no)
+        edge = edge_of_difference(first, second, confidence, table=yes_or_no)
+        found = replace(found, low=tidy(edge.low), high=tidy(edge.high), method=edge.method)
     effect = minimum_detectable_effect(error, n if yes_or_no else None)
     return replace(
         found,
@@ -166,19 +164,3 @@ def better_of(
 
 def _shared(first: Floats, second: Floats) -> Any:
     return ~np.isnan(first) & ~np.isnan(second)
-
-
-def _with_newcombe(
-    found: PairedValues, first: Floats, second: Floats, level: float, *, table: bool
-) -> PairedValues:
-    """With Newcombe's interval: every sample shows one difference, so no resample varies.
-
-    For parts that are no plain proportions it is the one for independent ones, which is too wide.
-    """
-    if table:
-        low, high = newcombe_paired(discordance(first, second), level)
-        return replace(found, low=tidy(low), high=tidy(high), method="newcombe-paired")
-    n = first.size
-    parts = [(float(v.mean()), wilson(min(float(v.sum()), n), n, level)) for v in (first, second)]
-    low, high = square_and_add(parts[0], parts[1])
-    return replace(found, low=tidy(low), high=tidy(high), method="newcombe")

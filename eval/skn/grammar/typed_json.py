@@ -34,21 +34,6 @@ def from_json(value: object) -> Document:
         raise NotationError(f"not an SKN document: {error}", hint=_HINT) from error
 
 
-def from_json_text(text: str) -> Document:
-    """The document that a JSON text says; ``read_json`` says what is let pass: nothing.
-
-    Raises:
-        NotationError: it is no JSON, or says no such document; with the line and column.
-    """
-    parsed = read_json(text)
-    if parsed.document is not None:
-        return parsed.document
-    problem = parsed.problems[0]
-    raise NotationError(
-        problem.what, where=f"line {problem.line}, column {problem.column}", hint=_HINT
-    )
-
-
 def read_json(text: str) -> Parsed:
     """Reads typed JSON and says what is wrong with it; never raises, whatever the text is.
 

@@ -160,10 +160,12 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     discordant: Discordant | None = None
     """The 2×2 table, where each sample says yes or no once: only_a is the first's."""
     n: int = 0
-    """Samples with a value of both."""
+    """Samples with a value of both; where only all samples together have one, all of them."""
     n_differ: int = 0
+    """Of them, those on which the two differ; 0 where no sample alone has a value."""
     smallest_found: float | None = None
-    """The true difference found four times in five at this number of samples and this spread."""
+    """The true difference that four times in five gives an unadjusted p below ``alpha``, at this
+    number of samples and this spread. Holm's adjustment asks for a greater one."""
     better: str | None = None
     """Which one is better: the interval leaves out 0 *and* the Holm-adjusted p is below alpha.
     Null when the data cannot tell, and for metrics that only describe."""
