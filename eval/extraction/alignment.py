@@ -28,6 +28,8 @@ _encode = json.JSONEncoder(sort_keys=True).encode
 
 _EMPTY, _SCALAR, _LIST, _ROWS, _OBJECT = range(5)
 
+_SCALARS: Final = frozenset({str, int, float, bool})
+
 _TIES: Final = 1e-7
 """Assignments whose totals differ by less are tied, up to the number of fields."""
 
@@ -139,12 +141,20 @@ class _Aligner:
     def _objects(
         self, place: Place, expected: dict[str, Any], predicted: dict[str, Any], out: list[Entry]
     ) -> None:
-        matching = self.matching
         for key, child in place.members:
             first, second = expected.get(key), predicted.get(key)
-            # The common case without another call: two texts.
-            if type(first) is str and type(second) is str and not child.ignored:
-                out.append(Entry(child, first, second, compare(child, first, second, matching)))
+            kind, other = type(first), type(second)
+            # Scalars, which most fields are, are seen to without another call.
+            if kind in _SCALARS and (other in _SCALARS or second is None):
+                if child.ignored:
+                    continue
+                if second is None:
+                    compared = None
+                elif kind is other and first == second:
+                    compared = child.same_text if kind is str else EQUAL
+                else:
+                    compared = compare(child, first, second, self.matching)
+                out.append(Entry(child, first, second, compared))
             elif first is not None or second is not None:
                 self.pair(child, first, second, out)
         names = place.keys.keys()

@@ -24,6 +24,7 @@ from eval.extraction.matchers.choosing import (
 from eval.extraction.schema_check import SchemaCheck
 from eval.extraction.schema_fields import OTHER_NAME, Merged
 from eval.extraction.schema_graph import Path, SchemaGraph, pointer_of
+from eval.extraction.settings import DEFAULT
 from kg.base.errors import SchemaError
 from kg.words.plain_text import plain
 
@@ -67,6 +68,7 @@ class Place:
         ignored: whether the schema leaves it out of all comparison.
         text: name of the matcher of texts here; ``number`` and ``array`` of the others. That of
             arrays is empty if the settings decide.
+        same_text: what comes of comparing a text here with itself.
         tolerance: the field's own, else null.
         keys: keys of an object here that the schema names, in its order; the values mean nothing.
     """
@@ -95,6 +97,7 @@ class Place:
         self.ignored: Final = match == "ignore"
         self.text: Final = self._text_matcher(match)
         self.number: Final = self._number_matcher(match)
+        self.same_text: Final = TEXT_MATCHERS[self.text]("", "", DEFAULT, None)
         unique = any(node.get("uniqueItems") is True for node in nodes)
         self.array: Final = match if match in LIST_MATCHERS else "set" if unique else ""
         self._graph: Final = graph
@@ -144,6 +147,10 @@ class Place:
                 required=self.required,
             )
         return self._element
+
+    def offers(self, value: Any) -> bool:
+        """Whether the schema lists ``value`` among those to choose from."""
+        return self.allowed is not None and json_text(value) in self.allowed
 
     def _text_matcher(self, match: str) -> str:
         if match in TEXT_MATCHERS:

@@ -146,20 +146,13 @@ class Judge:
         if isinstance(expected, list) and isinstance(predicted, list):
             if len(predicted) > len(expected):
                 return 4
-        elif isinstance(predicted, bool):  # nothing that a text could show
-            return 0
+        elif isinstance(predicted, bool) or entry.place.offers(predicted):
+            return 0  # chosen, not taken from the text: a wrong choice made nothing up
         return 2 if category == "incorrect" and not self._stands(entry.place, predicted) else 0
 
     def _stands(self, place: Place, value: Any) -> bool:
         if self._evidence is None:
-            self._evidence = Evidence(
-                self._text,
-                [
-                    (_element_matcher(entry.place, entry.expected), entry.expected)
-                    for entry in self._entries
-                    if entry.expected is not None
-                ],
-            )
+            self._evidence = Evidence(self._text, (entry.expected for entry in self._entries))
         return self._evidence.has(value, _element_matcher(place, value))
 
     def _types(self, entry: Entry) -> tuple[str, str, bool | None]:

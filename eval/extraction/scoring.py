@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -103,6 +102,7 @@ def _counted(
     errors: dict[str, int] = {}
     error_fields: dict[str, int] = {}
     hallucinations = [0, 0, 0, 0, 0]
+    ones = same = 0
     scores: list[float] = []
     similarities: list[Similarity] = []
     all_strict = True
@@ -120,7 +120,13 @@ def _counted(
         if field.type_right is not None:
             pair = field.type_expected, field.type_predicted
             confusion[pair] = confusion.get(pair, 0) + 1
-        if field.score is not None:
+        if field.score == 1.0:
+            ones += 1
+            if field.similarity == _SAME:
+                same += 1
+            elif field.similarity is not None:
+                similarities.append(field.similarity)
+        elif field.score is not None:
             scores.append(field.score)
             if field.similarity is not None:
                 similarities.append(field.similarity)
@@ -133,7 +139,7 @@ def _counted(
     parsed, valid = standing
     needs = {"required": required, "optional": total - required}
     by_required = {need: sums for need, sums in needs.items() if sums}
-    histograms, sums = _histograms(similarities)
+    first, second, third = zip(*similarities, strict=True) if similarities else ((), (), ())
     return SampleScore(
         id=sample.id,
         parsed=parsed,
@@ -159,18 +165,23 @@ def _counted(
         confusion={">".join(pair): count for pair, count in confusion.items()},
         errors=errors,
         error_fields=error_fields,
-        composite=_histogram(scores),
-        token_f1=histograms[0],
-        levenshtein=histograms[1],
-        containment=histograms[2],
-        similarity_sums=sums,
+        composite=_histogram(scores, ones),
+        token_f1=_histogram(first, same),
+        levenshtein=_histogram(second, same),
+        containment=_histogram(third, same),
         # Exactly rounded, so that the order of fields changes nothing.
-        score_sum=math.fsum(scores),
+        similarity_sums=(
+            math.fsum((*first, same)),
+            math.fsum((*second, same)),
+            math.fsum((*third, same)),
+        ),
+        score_sum=math.fsum((*scores, ones)),
         text_characters=len(sample.text),
         bounded=aligned.bounded,
     )
 
 
+_SAME: Final = (1.0, 1.0, 1.0)
 _FAMILIES = {name: name for name in ("string", "number", "boolean", "object", "array", "null")}
 _FAMILIES["integer"] = "number"
 
@@ -181,24 +192,13 @@ def _family(field: FieldMatch) -> str:
     return _FAMILIES.get(label, label)
 
 
-def _histogram(values: Sequence[float]) -> dict[int, int]:
-    """How many values there are in each hundredth, rounded down."""
-    # Most scores are 1, and there are few others in one sample. 0.29 * 100 is 28.999999999999996.
-    found = Counter(values)
-    histogram: dict[int, int] = {}
-    for value, count in found.items():
-        hundredth = int(value * 100 + 1e-9)
-        histogram[hundredth] = histogram.get(hundredth, 0) + count
+def _histogram(values: Sequence[float], ones: int) -> dict[int, int]:
+    """How many values there are in each hundredth, rounded down, and as many more that are 1."""
+    histogram = {100: ones} if ones else {}
+    for value in values:
+        hundredth = int(value * 100 + 1e-9)  # 0.29 * 100 is 28.999999999999996
+        histogram[hundredth] = histogram.get(hundredth, 0) + 1
     return histogram
-
-
-def _histograms(found: list[Similarity]) -> tuple[list[dict[int, int]], Similarity]:
-    """Histograms in hundredths of the three similarities, and their sums."""
-    if not found:
-        return [{}, {}, {}], (0.0, 0.0, 0.0)
-    columns = list(zip(*found, strict=True))
-    first, second, third = map(math.fsum, columns)
-    return [_histogram(column) for column in columns], (first, second, third)
 
 
 # The tally of a field is one whole number with 32 bits for each count, so that adding it to the

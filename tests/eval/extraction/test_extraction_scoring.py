@@ -322,7 +322,10 @@ def test_a_field_the_schema_does_not_know_has_the_type_that_is_expected_of_it() 
 
 # -- hallucinations and errors --------------------------------------------------------------------
 
-TEXT = "The Rhine is 1,233 km long. It was surveyed on 5 January 2024; share 12.5%. \u6771\u4eac"
+TEXT = (
+    "The Rhine is 1,233 km long. It was surveyed on 5 January 2024; 12.5%; 14\u202f000 or 2,4 Mio."
+    " \u6771\u4eac"
+)
 
 
 @pytest.mark.parametrize(
@@ -338,12 +341,14 @@ TEXT = "The Rhine is 1,233 km long. It was surveyed on 5 January 2024; share 12.
         (0.125, "number", 3),
         (True, "boolean", 1),
         ("2024-01-05", "string", 3),
-        ("2024-02-05", "string", 1),
+        ("2024-03-05", "string", 1),
         (["Rhine", 1233], "array", 3),
         (["Rhine", "Danube"], "array", 1),
         ("\u6771", "string", 3),  # no blanks between words
         ("expected elsewhere", "string", 3),
         (77, "number", 3),
+        (14000, "number", 3),
+        (2_400_000, "number", 3),
         (10**400, "number", 1),
         ("", "string", 1),
         (math.nan, "number", 1),
@@ -370,6 +375,14 @@ def test_a_wrong_value_is_made_up_only_if_the_text_has_it_nowhere() -> None:
     assert made_up.score.hallucinations == (0, 1, 0, 0)
     assert made_up.score.errors == {"hallucinated_value": 1}
     assert made_up.score.tally.hallucination_rate == 0
+
+
+def test_a_wrong_choice_from_a_list_makes_nothing_up() -> None:
+    schema = {"properties": {"state": {"enum": ["open", "shut"]}}}
+    given = sample({"state": "open"}, "No word of it.", **schema)
+    assert score(given, {"state": "shut"}).score.hallucinations == (0, 0, 0, 0)
+    assert score(given, {"state": "ajar"}).score.hallucinations == (0, 1, 0, 0)
+    assert score(sample({}, "", **schema), {"state": "shut"}).score.hallucinations == (1, 0, 0, 0)
 
 
 def test_elements_beyond_those_expected() -> None:
