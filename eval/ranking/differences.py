@@ -15,11 +15,12 @@ from eval.stats.intervals import BootstrapIntervals, Distribution, tidy
 from eval.stats.paired import (
     ALPHA,
     bootstrap_p,
+    edge_of_difference,
     holm,
     minimum_detectable_effect,
 )
 from eval.stats.permutation import sign_flips
-from eval.stats.shown import Interval, edge_of_difference, interval_of
+from eval.stats.shown import Interval, interval_of
 
 Pair = tuple[str, str]
 

@@ -20,6 +20,7 @@ from eval.metrics.outcomes import Codes
 from eval.metrics.record import Discordant
 from eval.result import PREDS
 from eval.stats.intervals import Distribution, Floats
+from eval.stats.shown import Interval
 from kg.base.proportions import normal_quantile, wilson
 
 ALPHA = 0.05
@@ -137,6 +138,27 @@ def square_and_add(
         difference - spread(value_1 - low_1, high_2 - value_2),
         difference + spread(high_1 - value_1, value_2 - low_2),
     )
+
+
+def edge_of_difference(
+    first: Floats, second: Floats, confidence: float, *, table: bool
+) -> Interval:
+    """Newcombe's interval, where every sample shows one difference, so that no resample varies.
+
+    Args:
+        first: one value a sample, within 0 and 1, shape (n,), n at least 1.
+        second: of the same samples.
+        confidence: coverage that the interval aims at.
+        table: whether each sample says yes or no. For parts that are no plain proportions the
+            interval is the one for independent ones, which is too wide.
+    """
+    if table:
+        return Interval(*newcombe_paired(discordance(first, second), confidence), "newcombe-paired")
+    n = first.size
+    parts = [
+        (float(v.mean()), wilson(min(float(v.sum()), n), n, confidence)) for v in (first, second)
+    ]
+    return Interval(*square_and_add(parts[0], parts[1]), "newcombe")
 
 
 def bootstrap_p(difference: Distribution) -> Floats:

@@ -17,10 +17,11 @@ from eval.stats.intervals import SEED, Floats, Resampled, tidy
 from eval.stats.paired import (
     ALPHA,
     discordance,
+    edge_of_difference,
     minimum_detectable_effect,
 )
 from eval.stats.permutation import FLIPS, sign_flips
-from eval.stats.shown import IntervalMethod, edge_of_difference, interval_of, ratios
+from eval.stats.shown import IntervalMethod, interval_of, ratios
 
 _SIGNS_AT_MOST = 4_000_000
 _FEWEST_FLIPS = 4_000

@@ -13,7 +13,6 @@ from eval.stats.intervals import (
     Resampled,
     ratio_distribution,
 )
-from eval.stats.paired import discordance, newcombe_paired, square_and_add
 from kg.base.proportions import wilson
 
 IntervalMethod = Literal[
@@ -67,27 +66,6 @@ def edge(value: float, support: float, confidence: float) -> Interval:
     """
     low, high = wilson(min(max(value, 0.0), 1.0) * support, support, confidence)
     return Interval(low, high, "wilson-edge")
-
-
-def edge_of_difference(
-    first: Floats, second: Floats, confidence: float, *, table: bool
-) -> Interval:
-    """Newcombe's interval, where every sample shows one difference, so that no resample varies.
-
-    Args:
-        first: one value a sample, within 0 and 1, shape (n,), n at least 1.
-        second: of the same samples.
-        confidence: coverage that the interval aims at.
-        table: whether each sample says yes or no. For parts that are no plain proportions the
-            interval is the one for independent ones, which is too wide.
-    """
-    if table:
-        return Interval(*newcombe_paired(discordance(first, second), confidence), "newcombe-paired")
-    n = first.size
-    parts = [
-        (float(v.mean()), wilson(min(float(v.sum()), n), n, confidence)) for v in (first, second)
-    ]
-    return Interval(*square_and_add(parts[0], parts[1]), "newcombe")
 
 
 def ratios(data: Resampled, numerators: Floats, denominators: Floats) -> Distribution:
