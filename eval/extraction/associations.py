@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 
 from eval.extraction.columns import Columns, cut, divided
 from eval.extraction.complexity import FEATURES
-from eval.extraction.correlations import correlations
+from eval.extraction.correlations import correlation, correlations
 from eval.extraction.gathering import MEASURED, WHOLE, Gathered
 from eval.extraction.record import Correlation
 from eval.stats.intervals import Floats
@@ -31,8 +32,8 @@ SCORE = "complexity_score"
 
 def associations(
     gathered: Gathered, columns: Columns, samples: int, confidence: float
-) -> tuple[Correlation, ...]:
-    """Every metric with every feature of schemas and every length.
+) -> tuple[tuple[Correlation, ...], tuple[Correlation, ...]]:
+    """Every metric with every feature of schemas and every length; and every pair of metrics.
 
     Args:
         gathered: a system's rows.
@@ -53,10 +54,14 @@ def associations(
         table = columns.by_sample(samples, sums)
         return divided(table[:, 0], table[:, 1])
 
-    return correlations(
-        {name: means[name] if name in means else mean(name) for name in METRICS},
-        {**_of_schemas(gathered, columns, samples), **{name: mean(name) for name in LENGTHS}},
-        confidence,
+    metrics = {name: means[name] if name in means else mean(name) for name in METRICS}
+    features = {**_of_schemas(gathered, columns, samples), **{name: mean(name) for name in LENGTHS}}
+    return (
+        correlations(metrics, features, confidence),
+        tuple(
+            correlation(one, metrics[one], two, metrics[two], confidence)
+            for one, two in combinations(METRICS, 2)
+        ),
     )
 
 

@@ -359,6 +359,9 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """``token_overlap_f1``, ``levenshtein_similarity``, ``containment_score``."""
     breakdowns: dict[Dimension, Breakdown]
     correlations: tuple[Correlation, ...]
+    """Of metrics with the features of schemas and with lengths."""
+    metric_correlations: tuple[Correlation, ...] = ()
+    """Of metrics with one another, each pair once."""
     performance: Performance
     reliability: dict[str, Value]
     confidences: ConfidenceCounts

@@ -119,6 +119,7 @@ def system_report(
         repeated=plan.repeats > 1,
         left_out=left_out,
     )
+    with_features, among_metrics = associations(gathered, columns, samples, plan.confidence)
     outcomes = _outcomes(gathered)
     graded, mistakes = grades(metrics), errors(gathered)
     return SystemReport(
@@ -138,7 +139,8 @@ def system_report(
         errors=mistakes,
         similarities=similarities(gathered),
         breakdowns=parts,
-        correlations=associations(gathered, columns, samples, plan.confidence),
+        correlations=with_features,
+        metric_correlations=among_metrics,
         performance=took,
         reliability={one.name: metrics[one.name] for one in RELIABILITY},
         confidences=sure.counts,

@@ -165,6 +165,19 @@ def test_metrics_are_correlated_with_features_of_schemas() -> None:
     assert metrics >= {"extraction_quality_score", "field_f1_partial", "latency_s"}
 
 
+def test_metrics_are_correlated_with_one_another() -> None:
+    rows = [
+        row(f"s{n}", {"a": "x", "n": 1 if n < 3 else 2}, latency_s=1.0 if n < 3 else 2.0)
+        for n in range(6)
+    ]
+    pairs = {(c.metric, c.feature): c for c in measured(rows).metric_correlations}
+    assert len(pairs) == 9 * 8 / 2
+    # The slow half is the wrong half.
+    assert pairs["exact_match", "latency_s"].pearson == pytest.approx(-1)
+    assert pairs["field_f1_partial", "field_recall_partial"].spearman == pytest.approx(1)
+    assert pairs["type_accuracy", "latency_s"].why == "type_accuracy is the same for all samples"
+
+
 def test_latency_is_correlated_with_lengths() -> None:
     rows = [
         row(
