@@ -34,7 +34,7 @@ scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
+.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -156,6 +156,11 @@ text-cards: setup-dense ## Cards from the graph of the documents, answered from 
 skn: setup ## Eight extraction formats on fifty questions: by rules, or by EPOCHE_MODEL judged by EPOCHE_JUDGE_MODEL
 	@$(EPOCHE) skn run --ablation $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --seed $(SEED) --out '$(OUT)/skn' $(SKN_FLAGS)
 
+# -- structured extraction -----------------------------------------------------------------------
+
+extract: setup ## Texts to data by JSON Schema, thirty metrics: by rules, or by EPOCHE_MODEL   [EXTRACT_FLAGS=]
+	@$(EPOCHE) extract run $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --out '$(OUT)/extract' $(EXTRACT_FLAGS)
+
 # -- for developers ------------------------------------------------------------------------------
 
 lint: setup-dev ## ruff and mypy, strict
@@ -181,4 +186,4 @@ clean-results: ## Delete what runs wrote, when told YES=1
 help: ## This list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls | eval-formats   one system"
-	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= PYTHON="
+	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= EXTRACT_FLAGS= PYTHON="
