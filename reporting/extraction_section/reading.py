@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from eval.extraction.comparison_record import ExtractionComparison
 from eval.extraction.folder import COMPARISON, MANIFEST, METRICS
 from eval.extraction.manifest import ExtractionManifest, read_manifest
 from eval.extraction.record import SCHEMA, ExtractionReport
@@ -51,8 +52,6 @@ def read_run(folder: Path) -> Shown:
     files = [folder / MANIFEST, folder / METRICS, rows, require_file(samples, "sample file")]
     comparison = None
     if len(report.systems) > 1:
-        from eval.extraction.comparing import ExtractionComparison
-
         comparison = _decoded(folder / COMPARISON, "comparison", ExtractionComparison)
         files.append(folder / COMPARISON)
 

@@ -94,6 +94,7 @@ def _stats(shown: Shown) -> Iterator[tuple[str, str]]:
 
 def _parts(shown: Shown, id_: str) -> Iterator[Part]:
     yield Part("summary", "Summary", "Executive summary", tuple(_summary(shown, id_)))
+    yield from comparison_parts(shown, id_)
     yield Part("method", "Method", "Methodology", tuple(_method(shown)))
     yield Part("metrics", "Metrics", "Primary metrics", tuple(_metrics(shown)))
     yield Part("accuracy", "Accuracy", "Accuracy in depth", tuple(_accuracy(shown, id_)))
@@ -103,7 +104,6 @@ def _parts(shown: Shown, id_: str) -> Iterator[Part]:
     sure = tuple(_sure(shown, id_))
     if sure:
         yield Part("confidence", "Confidence", "Confidence and consistency", sure)
-    yield from comparison_parts(shown, id_)
     samples = samples_of_run(shown, f"the file of {SAMPLES} and rows.jsonl")
     yield Part(
         "samples",

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from eval.extraction.comparison_record import ExtractionComparison
 from eval.extraction.record import ExtractionReport, SystemReport
 from eval.extraction.row import ExtractionRow
 from eval.extraction.sample import Sample
 from eval.extraction.settings import Matching
 from reporting.extraction_section.points import Point
 from reporting.visible import shown_name
-
-if TYPE_CHECKING:
-    from eval.extraction.comparing import ExtractionComparison
 
 
 @dataclass(frozen=True)

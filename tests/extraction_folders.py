@@ -1,0 +1,91 @@
+"""Folders of finished extraction runs: replies made of the shipped samples, scored and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from extraction_outputs import Skill, rows_of, shipped_samples
+
+from eval.extraction.folder import MANIFEST, SAMPLES
+from eval.extraction.manifest import ExtractionManifest, Measuring
+from eval.extraction.outputs import write_outputs
+from eval.extraction.row import ROWS, ExtractionRow
+from eval.extraction.sample import Sample
+from eval.extraction.settings import Matching
+from kg.base.files import write_json_atomic, write_jsonl_atomic
+
+SYSTEMS = {
+    "local/llama-3-8b": Skill(slip=0.06),
+    "local/mistral-7b": Skill(
+        slip=0.07, extra=0.01, unparsable=0.04, seconds=0.4, price=4e-7, constrained=False
+    ),
+}
+
+
+def run_folder(
+    folder: Path,
+    systems: Mapping[str, Skill] | None = None,
+    samples: Sequence[Sample] | None = None,
+    *,
+    count: int | None = 24,
+    repeats: int = 1,
+    **more: Any,
+) -> Path:
+    """The folder of a run of these systems on these samples, by default the first shipped ones."""
+    samples = shipped_samples(count) if samples is None else samples
+    systems = SYSTEMS if systems is None else systems
+    rows = [
+        row
+        for name, skill in systems.items()
+        for row in rows_of(samples, name, skill, repeats=repeats)
+    ]
+    return write_folder(folder, samples, rows, repeats=repeats, **more)
+
+
+def write_folder(
+    folder: Path,
+    samples: Sequence[Sample],
+    rows: Sequence[ExtractionRow],
+    *,
+    repeats: int = 1,
+    resamples: int = 100,
+    **more: Any,
+) -> Path:
+    """The folder of a run with these rows; more fields of its manifest as given."""
+    folder.mkdir(parents=True, exist_ok=True)
+    systems = tuple(dict.fromkeys(row.system for row in rows))
+    manifest = msgspec.structs.replace(
+        ExtractionManifest(
+            rows=ROWS,
+            samples=SAMPLES,
+            dataset="shipped",
+            dataset_sha256="0" * 64,
+            sample_count=len(samples),
+            repeats=repeats,
+            systems=systems,
+            offline=False,
+            extractors={name: {"model": name, "temperature": 0.0} for name in systems},
+            prompts={"system": "You are a precise data extraction assistant.", "user": "{text}"},
+            matching=Matching(),
+            seed=42,
+            measuring=Measuring(resamples=resamples),
+            started="2026-01-01T00:00:00+00:00",
+            ended="2026-01-01T00:10:00+00:00",
+            status="complete",
+        ),
+        **more,
+    )
+    write_json_atomic(folder / MANIFEST, manifest)
+    write_jsonl_atomic(folder / SAMPLES, map(_as_row, samples))
+    write_jsonl_atomic(folder / ROWS, rows)
+    write_outputs(folder)
+    return folder
+
+
+def _as_row(sample: Sample) -> dict[str, Any]:
+    row = msgspec.structs.asdict(sample)
+    row["expected_output"] = row.pop("expected")
+    return row

@@ -1,0 +1,177 @@
+"""Replies as extractors of different skill might give them: outputs of the samples, spoiled.
+
+Every reply is scored by the real code. Spoiling is seeded, and of every kind that the benchmark
+tells apart: fields left out, cut, lengthened, moved, mistyped and made up, elements too many,
+replies that are no JSON, calls that fail.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from eval.extraction.loading import load, shipped
+from eval.extraction.row import ExtractionRow, Outcome
+from eval.extraction.sample import Sample
+from eval.extraction.schema_check import SchemaCheck
+from eval.extraction.scoring import score
+from eval.extraction.settings import DEFAULT, Matching
+from eval.result import Usage
+
+START_S = 1_760_000_000.0
+
+
+@dataclass(frozen=True)
+class Skill:
+    """How an extractor fares.
+
+    Attributes:
+        slip: chance that a leaf is spoiled.
+        extra: chance that an object gets a field that nobody asked for.
+        unparsable, error: chances of such a reply.
+        seconds: median time of a call; ``None`` for one that calls nothing.
+        price: dollars per token; ``None`` where nobody knows.
+        sure: whether replies carry a confidence.
+        constrained: whether decoding keeps to the schema, so that few replies are invalid.
+    """
+
+    slip: float = 0.1
+    extra: float = 0.02
+    unparsable: float = 0.02
+    error: float = 0.02
+    seconds: float | None = 0.8
+    price: float | None = 1e-6
+    sure: bool = False
+    constrained: bool = True
+
+
+def shipped_samples(count: int | None = None) -> list[Sample]:
+    """The first of the shipped samples, taken evenly from all files; all without a count."""
+    found = load(shipped()).samples
+    if count is None or count >= len(found):
+        return list(found)
+    return [found[number * len(found) // count] for number in range(count)]
+
+
+def rows_of(
+    samples: Sequence[Sample],
+    system: str,
+    skill: Skill,
+    *,
+    seed: int = 1,
+    repeats: int = 1,
+    matching: Matching = DEFAULT,
+) -> list[ExtractionRow]:
+    """The rows of one system."""
+    rng = random.Random(f"{seed} {system}")
+    rows, clock = [], START_S
+    for repeat in range(repeats):
+        for sample in samples:
+            row = _row(rng, sample, system, skill, repeat, matching)
+            clock += (row.latency_s or 0.0) * 0.6
+            at = None if row.latency_s is None else round(clock, 3)
+            rows.append(msgspec.structs.replace(row, at_s=at))
+    return rows
+
+
+def _row(
+    rng: random.Random,
+    sample: Sample,
+    system: str,
+    skill: Skill,
+    repeat: int,
+    matching: Matching,
+) -> ExtractionRow:
+    fate = rng.random()
+    if fate < skill.error:
+        return ExtractionRow(
+            id=sample.id,
+            system=system,
+            repeat=repeat,
+            outcome="ERROR",
+            problem="no reply within 60 s",
+            timed_out=True,
+            retries=3,
+            score=score(sample, None, matching, parsed=False).score,
+        )
+    predicted = spoiled(rng, sample.expected, skill)
+    check = SchemaCheck.of(sample.schema)
+    for _ in range(24 if skill.constrained else 0):
+        if check.valid(predicted):
+            break
+        predicted = spoiled(rng, sample.expected, skill)
+    raw = msgspec.json.encode(predicted).decode()
+    parsed = fate >= skill.error + skill.unparsable
+    if not parsed:
+        predicted, raw = None, f"Here is what I found: {raw[: len(raw) // 2]}"
+    scored = score(sample, predicted, matching, parsed=parsed).score
+    outcome: Outcome = "OK" if scored.valid else "INVALID" if parsed else "UNPARSABLE"
+    tokens = len(sample.text) // 4 + 60, len(raw) // 4
+    seconds = None
+    if skill.seconds is not None:
+        seconds = round(skill.seconds * rng.lognormvariate(0, 0.35) * (0.6 + tokens[1] / 250), 3)
+    share = scored.tally.strict / max(scored.tally.expected, 1)
+    return ExtractionRow(
+        id=sample.id,
+        system=system,
+        repeat=repeat,
+        outcome=outcome,
+        predicted=predicted,
+        raw="" if outcome == "OK" else raw,
+        problem="" if outcome == "OK" else "; ".join(scored.schema_errors) or "no JSON",
+        confidence=round(min(0.5 + share / 2 + rng.uniform(-0.1, 0.1), 1.0), 3)
+        if skill.sure
+        else None,
+        latency_s=seconds,
+        ttft_s=None if seconds is None else round(seconds * 0.2, 3),
+        usage=None
+        if seconds is None
+        else Usage(*tokens, None if skill.price is None else sum(tokens) * skill.price),
+        retries=int(seconds is not None and rng.random() < 0.05),
+        input_chars=len(sample.text) + 400,
+        output_chars=len(raw),
+        score=scored,
+    )
+
+
+def spoiled(rng: random.Random, value: Any, skill: Skill) -> Any:
+    """A value as an extractor of such a skill would give it."""
+    if isinstance(value, dict):
+        found = {}
+        for key, inner in value.items():
+            if rng.random() < skill.slip / 3:
+                continue
+            moved = rng.random() < skill.slip / 12 and not isinstance(inner, dict | list)
+            found[f"{key}_text" if moved else key] = spoiled(rng, inner, skill)
+        if rng.random() < skill.extra:
+            found["remarks"] = "checked by the night shift"
+        return found
+    if isinstance(value, list):
+        inner = [spoiled(rng, one, skill) for one in value if rng.random() >= skill.slip / 4]
+        if inner and rng.random() < skill.slip / 3:
+            inner.append(inner[-1])
+        return inner
+    return value if rng.random() >= skill.slip else _other(rng, value)
+
+
+def _other(rng: random.Random, value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return rng.choice((value + 1, round(value * 1.3, 2), str(value)))
+    if not isinstance(value, str):
+        return "N/A"
+    words = value.split()
+    return rng.choice(
+        (
+            " ".join(words[: max(1, len(words) // 2)]),
+            f"{value} and others",
+            "Quentin Fabricated",
+            value.swapcase(),
+            "unknown",
+        )
+    )
