@@ -44,6 +44,9 @@ def main(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the draw, the order and the resamples.")
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a data set with malformed rows.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Ask only the first so many of the samples.")
     ] = None,
@@ -101,6 +104,7 @@ def main(
     flags: dict[str, Any] = {
         "dataset.name": dataset,
         "dataset.split": split,
+        "dataset.strict": strict or None,
         "dataset.sample_size": sample,
         "dataset.random_seed": seed,
         "model.structured": structured,

@@ -138,6 +138,9 @@ class DatasetSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=
         Meta(description="`shipped`, a file, a folder, or owner/name of a data set on the hub."),
     ] = "shipped"
     split: Annotated[Name, Meta(description="Of a data set on the hub.")] = "test"
+    strict: Annotated[
+        bool, Meta(description="Refuse a data set with malformed rows instead of skipping those.")
+    ] = False
     cache_dir: Annotated[
         Folder | None, Meta(description="Where what is fetched from a hub is kept.")
     ] = None

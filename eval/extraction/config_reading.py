@@ -160,7 +160,7 @@ def _unknown(lined: Lined, place: Place, known: tuple[str, ...]) -> Problem:
     """A key that nobody knows; of a secret, nothing but its name is said."""
     key = str(place[-1])
     hint = _nearest(key, known)
-    if is_secret_name(key) and (not hint or "api_key" in hint):
+    if "api_key" in hint or (is_secret_name(key) and not hint):
         return Problem(_line(lined, place), _dotted(place), _NO_KEYS, "leave the key out")
     elsewhere = [path for path in _paths(Config) if path[-1] == key]
     if elsewhere:

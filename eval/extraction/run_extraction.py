@@ -88,6 +88,7 @@ def _loaded(options: RunOptions) -> Loaded:
         split=data.split,
         sample=data.sample_size,
         seed=data.random_seed,
+        strict=data.strict,
         cache_dir=None if data.cache_dir is None else Path(data.cache_dir),
     )
 

@@ -131,7 +131,16 @@ class _Reading:
 
         if not isinstance(node, yaml.ScalarNode):
             raise self._wrong(node, "a key must be a text")
-        return str(node.value)
+        return self._whole(node, str(node.value))
+
+    def _whole(self, node: Any, text: str) -> str:
+        """A text with the halves of characters that escapes wrote put together."""
+        if text.isascii():
+            return text
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise self._wrong(node, "half a character (a lone surrogate)") from error
 
     def _scalar(self, node: Any) -> Any:
         tag, text = node.tag, node.value
@@ -146,7 +155,7 @@ class _Reading:
             return self._number(node, "float")
         if kind in {"str", "timestamp", "value"}:
             # A date is the text that stands there: JSON has no other.
-            return text
+            return self._whole(node, text)
         raise self._wrong(node, f"the tag {tag!r} is not plain data")
 
     def _number(self, node: Any, kind: str) -> int | float:
@@ -154,9 +163,10 @@ class _Reading:
         try:
             number: int | float = int(text, 10) if kind == "int" else float(text)
         except ValueError as error:
-            raise self._wrong(node, f"{node.value!r} is no decimal number") from error
+            # Not quoted: it may be a key of digits, in the wrong place.
+            raise self._wrong(node, "a number that is no decimal number") from error
         if abs(number) > 1e15 or number != number:
-            raise self._wrong(node, f"{node.value!r} is out of range")
+            raise self._wrong(node, "a number that is out of range")
         return number
 
     def _plain_tag(self, node: Any, kind: str) -> None:
