@@ -103,7 +103,7 @@ def main(
     from eval.model.options import ClientOptions
     from eval.running.session import Limits
     from eval.skn.outputs import write_outputs, written_by
-    from eval.skn.running.folder import SUMMARY
+    from eval.skn.running.output_files import SUMMARY
     from eval.skn.running.run import run
     from eval.skn.running.run_options import RunOptions, setting_of
     from eval.skn.running.searching import SHIPPED

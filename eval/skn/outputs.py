@@ -15,9 +15,11 @@ import msgspec
 
 from eval.skn.judges.agreement import agreement
 from eval.skn.metrics import Plan, calculate_metrics, efficiency, measure
-from eval.skn.published.wide import WideRows
+from eval.skn.published.wide_rows import WideRows
 from eval.skn.running.anchoring import ANCHORS, read_anchors
-from eval.skn.running.folder import (
+from eval.skn.running.manifest import NAME as MANIFEST
+from eval.skn.running.manifest import SknManifest, as_stored
+from eval.skn.running.output_files import (
     DETAILS,
     EXTRACTIONS,
     METRICS,
@@ -26,8 +28,6 @@ from eval.skn.running.folder import (
     SEARCHES,
     SUMMARY,
 )
-from eval.skn.running.manifest import NAME as MANIFEST
-from eval.skn.running.manifest import SknManifest, as_stored
 from eval.skn.running.row import ROWS, read_rows
 from eval.skn.running.run import Done
 from eval.skn.running.searching import RECORDED

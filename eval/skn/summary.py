@@ -180,7 +180,9 @@ def _verdict(one: Difference) -> str:
         return f"{one.first} less {one.second} is {one.difference:+.3f}, and nothing varies"
     p = "" if one.p_holm is None else f", Holm-adjusted p {one.p_holm:.3g}"
     interval = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
-    found = f"{one.first} less {one.second} is {interval}{p}"
+    # Where one of the two has no value on a sample, both are without it.
+    on = "" if one.test not in ("mcnemar", "sign-flip") else f" on {one.n} samples"
+    found = f"{one.first} less {one.second} is {interval}{on}{p}"
     return (
         f"{plain(one.better)} is better; {found}"
         if one.better

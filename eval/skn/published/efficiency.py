@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from eval.skn.published.wide import tokens_estimate
+from eval.skn.published.wide_rows import tokens_estimate
 from eval.skn.scoring.record import Mode
 from eval.stats.intervals import tidy
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eval.skn.published.wide import claims_of, grounds_of
+from eval.skn.published.wide_rows import claims_of, grounds_of
 from eval.skn.scoring.record import Mode
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from eval.running.session import RunStatus, Session
 from eval.running.totals import Meter
 from eval.running.workers import Question
 from eval.skn.running.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
-from eval.skn.running.folder import forget_outputs
 from eval.skn.running.manifest import NAME, SknManifest, as_stored, continued, read_manifest
+from eval.skn.running.output_files import forget_outputs
 from eval.skn.running.plan import ERROR, UNJUDGED, SknPlan, counts_of
 from eval.skn.running.row import ROWS, SknRow, read_rows
 from eval.skn.running.run_options import RunOptions
