@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from typing import Any, Final
 
 from eval.extraction.alignment import Entry
@@ -31,21 +31,23 @@ def moved(entries: list[Entry], matching: Matching) -> frozenset[int]:
 
     They have the same name and value and another path. Each missed one is found once at most.
     """
-    missed: dict[Any, list[int]] = defaultdict(list)
+    # By identity and then by path, so that no field is held against many of its own path.
+    missed: dict[Any, dict[str, deque[int]]] = defaultdict(lambda: defaultdict(deque))
     for index, entry in enumerate(entries):
         if entry.compared is None and entry.predicted is None and entry.mismatch is None:
-            missed[_identity(entry, entry.expected, matching)].append(index)
+            identity = _identity(entry, entry.expected, matching)
+            missed[identity][entry.place.path].append(index)
     found: set[int] = set()
     if not missed:
         return frozenset()
     for index, entry in enumerate(entries):
         if entry.compared is None and entry.predicted is not None and entry.mismatch is None:
-            there = missed.get(_identity(entry, entry.predicted, matching), [])
-            for at in there:
-                if entries[at].place.path != entry.place.path:
-                    found |= {at, index}
-                    there.remove(at)
-                    break
+            by_path = missed.get(_identity(entry, entry.predicted, matching), {})
+            path = next((path for path in by_path if path != entry.place.path), None)
+            if path is not None:
+                found |= {by_path[path].popleft(), index}
+                if not by_path[path]:
+                    del by_path[path]
     return frozenset(found)
 
 

@@ -35,6 +35,9 @@ two calls of the interpreter's stack."""
 MAX_REMEMBERED: Final = 1_000
 """Children of one place that are kept though the schema does not name them; schemas that are."""
 
+MAX_SUBSCHEMAS: Final = 200_000
+"""Subschemas of all schemas that are kept together."""
+
 MAX_NAME: Final = 200
 """Characters of a key that a path has; of longer ones it has the beginning."""
 
@@ -196,7 +199,8 @@ def plan_of(schema: dict[str, Any]) -> Plan:
     else:
         _check_extensions(check.graph)
         plan = Plan(check, Place(check.graph, ((),), "", ""), complexity_of(check.schema))
-    if len(_by_identity) >= MAX_REMEMBERED:
+    size = sum(len(held.check.graph.subschemas) for _, held in _by_identity.values())
+    if len(_by_identity) >= MAX_REMEMBERED or size > MAX_SUBSCHEMAS:
         _by_identity.clear()
     _by_identity[id(schema)] = (schema, plan)
     _by_identity[id(check.schema)] = (check.schema, plan)

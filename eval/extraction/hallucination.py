@@ -50,6 +50,7 @@ class Evidence:
         """Takes the text, and the values of the expected fields."""
         self._text: Final = " ".join(folded(text[:MAX_TEXT]).split())
         self._expected: Final = expected
+        self._known: dict[tuple[str, str], bool] = {}
         self._expected_texts: str | None = None
         self._expected_numbers: frozenset[float] = frozenset()
         self._digits: str | None = None
@@ -68,11 +69,15 @@ class Evidence:
             wanted = " ".join(folded(value).split())
             if not any(map(str.isalnum, wanted)):
                 return False
-            return (
-                self._has_text(wanted)
-                or self._has_date(wanted, matcher)
-                or f"\n{wanted}\n" in self._values()[0]
-            )
+            # Kept, since a reply may say the same thing a hundred thousand times.
+            known = self._known.get((wanted, matcher))
+            if known is None:
+                known = self._known[wanted, matcher] = (
+                    self._has_text(wanted)
+                    or self._has_date(wanted, matcher)
+                    or f"\n{wanted}\n" in self._values()[0]
+                )
+            return known
         if isinstance(value, list):
             return bool(value) and all(self.has(one, matcher) for one in value)
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -494,6 +494,17 @@ def test_a_hundred_thousand_made_up_fields_have_one_name() -> None:
     assert len(found.error_fields) == 5
 
 
+def test_repetition_costs_no_more_than_its_length() -> None:
+    # Each would take hours, were every occurrence held against every other.
+    rows = [{"a": "x"}] * 40_000
+    found = score(sample({"here": rows}), {"there": rows}).score
+    assert (found.tally.strict, found.tally.missed, found.tally.spurious) == (0, 40_000, 40_000)
+    assert found.errors == {"wrong_nesting": 80_000}
+    letters = sample({"f": "b"}, "a" * 1_000_000)
+    found = score(letters, {f"k{number}": "a" for number in range(5_000)}).score
+    assert found.hallucinations == (5_000, 0, 0, 0)
+
+
 @pytest.mark.parametrize("wrap", ["object", "array", "both"])
 @pytest.mark.parametrize("depth", [200, 600])
 def test_depth(wrap: str, depth: int) -> None:
