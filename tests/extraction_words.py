@@ -1,0 +1,137 @@
+"""How days and numbers are written in the four languages of the extraction samples."""
+
+from __future__ import annotations
+
+import re
+
+SIGN = r"((?<![\w.,)])[-−] ?)?"  # a minus sign, not the hyphen of "12-15" or "A-3"
+ENGLISH_NUMBER = re.compile(SIGN + r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+NUMBER = re.compile(
+    SIGN + r"(\d{1,3}(?:[., '’\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?)"
+)
+CLOCK = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|\d{1,2}:\d\d(?::\d\d)?")
+MONTHS = {
+    "en": "January February March April May June July August September October November December",
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre"
+    " diciembre",
+}
+WEEKDAYS = {
+    "en": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+    "de": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
+    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "es": "lunes martes miércoles jueves viernes sábado domingo",
+}
+WORDS = {
+    "en": {
+        0: "none|no|not|free|nothing|empty|full|all|never",
+        1: "one|a|an|once|first|attempted",
+        2: "two|twice|second|both",
+        3: "three|third",
+        4: "four|fourth",
+        5: "five",
+        6: "six",
+        7: "seven",
+        8: "eight",
+        9: "nine",
+        10: "ten",
+        11: "eleven",
+        12: "twelve",
+        19: "nineteen",
+    },
+    "de": {
+        0: "kein|keine|keinen|keiner|nicht|nichts|kostenlos|alle|ohne",
+        1: "ein|eine|einen|einem|einer|eines|einmal|erste|ersten",
+        2: "zwei|zweimal|zweiten|zweite|beide|beiden",
+        3: "drei|dreimal|dritte|dritten",
+        4: "vier|viermal",
+        5: "fünf|fünfmal",
+        6: "sechs|sechsmal",
+        7: "sieben",
+        8: "acht",
+        9: "neun|neunmal",
+        10: "zehn",
+        11: "elf",
+        12: "zwölf",
+    },
+    "fr": {
+        0: "aucun|aucune|pas|rien|gratuit|gratuite|sans",
+        1: "un|une|première|premier",
+        2: "deux|deuxième|seconde",
+        3: "trois|troisième",
+        4: "quatre|quatrième",
+        5: "cinq",
+        6: "six",
+        7: "sept",
+        8: "huit",
+        9: "neuf",
+        10: "dix",
+        12: "douze",
+    },
+    "es": {
+        0: "ningún|ninguna|ninguno|no|nada|gratuito|gratuita|sin",
+        1: "un|una|uno|primero|primera",
+        2: "dos|segundo|segunda",
+        3: "tres|tercero|tercera",
+        4: "cuatro",
+        5: "cinco",
+        6: "seis",
+        7: "siete",
+        8: "ocho",
+        9: "nueve",
+        10: "diez",
+        12: "doce",
+        14: "catorce",
+        16: "dieciséis",
+    },
+}
+
+
+def numbers_in(text: str, language: str) -> set[float]:
+    """Numbers written in figures, times of day and ISO dates left out.
+
+    English has the comma between thousands. In other languages either sign may stand there, so
+    both readings count.
+    """
+    text = CLOCK.sub(" | ", text)
+    found: set[float] = set()
+    for match in (ENGLISH_NUMBER if language == "en" else NUMBER).finditer(text):
+        written = re.sub("[ '’\u00a0\u202f]", "", match.group(2))
+        readings = [written.replace(",", "")]
+        if language != "en":
+            readings.append(written.replace(".", "").replace(",", "."))
+        sign = -1 if match.group(1) else 1
+        found |= {sign * float(one) for one in readings if one.count(".") <= 1}
+    return found
+
+
+def date_stands_in(value: str, text: str, language: str) -> bool:
+    """Whether a text has the day and month of an ISO date together, and its year somewhere."""
+    year, month, day = map(int, value.split("-"))
+    name = MONTHS[language].split()[month - 1]
+    ways = [rf"\b0?{day}[/.]0?{month}[/.]{year}"]
+    if language == "en":
+        name = rf"(?:{name}|{name[:3]}\b\.?)"
+        nth = rf"\b0?{day}(?:st|nd|rd|th)?"
+        ways += [rf"{nth}(?: of)? {name}", rf"{nth} (?:to|and) \d+ {name}", rf"{name} {nth}\b"]
+    elif language == "de":
+        ways += [rf"\b{day}\.(?: (?:bis|und) \d+\.)? {name}\b", rf"\b0?{day}\.0?{month}\.(?!\d)"]
+    elif language == "fr":
+        ways += [rf"\b{day}(?:er)?(?: (?:au|et) \d+)? {name}\b"]
+    else:
+        ways += [rf"\b{day}(?: (?:al|y) \d+)? de {name}\b"]
+    return str(year) in text and any(re.search(way, text) for way in ways)
+
+
+def number_is_said(value: float, text: str, language: str) -> bool:
+    """Whether a text says a number in words, in millions, in stars or without its sign."""
+    words = WORDS[language].get(int(value)) if value == int(value) else None
+    in_figures = numbers_in(text, language)
+    return bool(
+        (words and re.search(rf"\b(?:{words})\b", text, re.IGNORECASE))
+        or (value >= 1e5 and value / 1e6 in in_figures and re.search(r"[Mm]ill?i?on|\dm\b", text))
+        or (value < 0 and -value in in_figures)
+        or (value in in_figures)
+        or (0 < value <= 5 and "★" * int(value) + "☆" in text)
+    )
