@@ -131,6 +131,16 @@ def test_the_quality_score_is_the_weighted_sum_of_its_four_parts() -> None:
     assert sum(part.weight * (part.value or 0) for part in parts.values()) == pytest.approx(micro)
 
 
+def test_a_failed_call_bounds_the_quality_score() -> None:
+    micro = measured([*PEOPLE, ERROR]).quality.micro
+    # Two fields were expected of fay: at worst two others came, both spurious and of wrong types.
+    worst = 0.15 * 3 / 4 + 0.5 * 13 / 23 + 0.2 * 9 / 11 + 0.15 * (1 - 3 / 11)
+    best = 0.15 * 4 / 4 + 0.5 * 17 / 23 + 0.2 * 11 / 11 + 0.15 * (1 - 1 / 11)
+    assert (micro.worst, micro.best, micro.missing) == pytest.approx((worst, best, 1))
+    macro = measured([*PEOPLE, ERROR]).quality.score
+    assert (macro.worst, macro.best) == pytest.approx((2.375 / 4, 3.375 / 4))
+
+
 def test_weights_of_the_quality_score_are_divided_by_their_sum() -> None:
     only_f1 = Weights(schema_validity=0, field_f1_partial=3, type_accuracy=0, no_hallucination=0)
     one = measured(PEOPLE, replace(FAST, weights=only_f1))

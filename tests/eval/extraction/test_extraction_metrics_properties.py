@@ -255,7 +255,8 @@ def test_bounds_hold_whatever_a_failed_call_could_have_brought(drawn: Any) -> No
     for better in (True, False):
         others = [row if row.outcome != "ERROR" else _instead(row, better=better) for row in rows]
         found = measured(others)
-        for name in (*RATIOS, "extraction_quality_score", "schema_validity", "exact_match"):
+        score_names = ("extraction_quality_score", "extraction_quality_score_micro")
+        for name in (*RATIOS, *score_names, "schema_validity", "exact_match"):
             bounds, value = one.metrics[name], found.metrics[name].value
             if value is None or bounds.worst is None or bounds.best is None:
                 continue
@@ -318,6 +319,43 @@ def test_micro_is_resampled_by_whole_samples() -> None:
     draws = np.random.default_rng(12345).integers(0, 40, (300, 40))
     again = [sums[chosen].sum(axis=0) for chosen in draws]
     assert ours.std == pytest.approx(np.std([top / bottom for top, bottom in again], ddof=1))
+
+
+def test_a_part_is_resampled_by_the_samples_it_has() -> None:
+    drawn = [(place % 4, place * 5 % 7) for place in range(40)]
+    rows = rows_of(drawn)
+    ours = measured(rows, Plan(resamples=300)).breakdowns["domain"].groups["d1"]
+    inside = np.array([row.score.domain == "d1" for row in rows])
+    sums = np.array(
+        [
+            [2 * t.credit("partial"), t.expected + t.predicted]
+            for t in (row.score.merit for row in rows)
+        ]
+    )
+    sums[~inside] = 0
+    again = [
+        sums[chosen].sum(axis=0)
+        for chosen in np.random.default_rng(12345).integers(0, 40, (300, 40))
+    ]
+    value = ours.metrics["field_f1_partial"]
+    assert value.std == pytest.approx(np.std([top / bottom for top, bottom in again], ddof=1))
+
+
+def test_a_failed_call_is_in_no_breakdown_but_for_its_bounds() -> None:
+    whole = measured(rows_of([(0, 0), (1, 1)])).breakdowns
+    more = measured(rows_of([(0, 0), (1, 1), (0, REPLIES.index("failed"))])).breakdowns
+    for dimension in ("type", "depth", "name", "required", "complexity"):
+        for key, group in whole[dimension].groups.items():
+            also = more[dimension].groups[key]
+            assert (also.expected, also.predicted) == (group.expected, group.predicted)
+            for name, value in group.metrics.items():
+                assert also.metrics[name].value == value.value, (dimension, key, name)
+    recall = more["type"].groups["string"].metrics["field_recall_partial"]
+    # red fox, x and y are what the third sample would have had of texts.
+    credit, expected = recall.numerator or 0, recall.denominator or 0
+    assert (recall.worst, recall.best) == pytest.approx(
+        (credit / (expected + 3), (credit + 3) / (expected + 3))
+    )
 
 
 def test_plain_proportions_have_wilsons_interval() -> None:

@@ -209,7 +209,7 @@ def test_confidences_are_held_against_exact_matches() -> None:
         row("c", right, confidence=0.55),
         row("d", wrong, confidence=0.25),
         row("e", right),
-        row("f", right, failed=True),
+        row("f", right, failed=True, confidence=0.95),
     ]
     one = measured(rows)
     # Bins of .9–1: two replies, half right; .5–.6: right; .2–.3: wrong.
