@@ -190,7 +190,7 @@ def test_agreement_on_what_is_made_up_and_on_grounds() -> None:
             failures={"groundedness": 1} if None in grounds else {},
         )
 
-    found = agreement([told(1, 2, 0.5, 0.75), told(0, 0, 1.0, 1.0), told(0, 1, None, 0.5)])
+    found = agreement([told(1, 2, 0.75, 0.5), told(0, 0, 1.0, 1.0), told(0, 1, None, 0.5)])
     assert found.hallucination.agreed == pytest.approx(2 / 3)
     # Yes-yes, no-no, no-yes: observed 2/3, by chance (1·2 + 2·1) / 9, so κ = (6 - 4) / (9 - 4).
     assert found.hallucination.kappa == pytest.approx(0.4)
