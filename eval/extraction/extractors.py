@@ -118,7 +118,7 @@ class ModelExtractor:
             problem="" if read else plain(_problem(reply.problem or "", last), _LONGEST_PROBLEM),
             notes=tuple(current_calls().fallbacks),
             confidence=_probability(last) if read else None,
-            latency_s=round(sum(turn.latency_s for turn in turns), 6),
+            latency_s=_seconds(turns),
             ttft_s=turns[0].ttft_s,
             at_s=last.at_s,
             usage=_usage(turns),
@@ -168,6 +168,13 @@ def _is_bare(text: str, value: Any) -> bool:
         return bool(msgspec.json.decode(text.encode()) == value)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return False
+
+
+def _seconds(turns: Sequence[Completion]) -> float | None:
+    """Seconds of all turns; null where one was not timed."""
+    if any(turn.latency_s <= 0 for turn in turns):
+        return None
+    return round(sum(turn.latency_s for turn in turns), 6)
 
 
 def _usage(turns: Sequence[Completion]) -> Usage | None:

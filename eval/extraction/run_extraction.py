@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from eval.described import combined
-from eval.extraction.folder import MANIFEST, SAMPLES, forget_outputs, written_by
+from eval.extraction.folder import MANIFEST, SAMPLES, forget_all, written_by
 from eval.extraction.loading import SHIPPED, Loaded, load
 from eval.extraction.manifest import ExtractionManifest, continued, read_manifest
 from eval.extraction.plan import ExtractionPlan, counts_of
@@ -124,7 +124,7 @@ class _Sitting:
         order = [place for place in every if not journal.has(place)]
         if order:
             # Whatever comes of the session, nobody shall take them for made of these rows.
-            forget_outputs(out)
+            forget_all(out)
             asked = (self._samples[item] for item in plan.places.asked)
             write_jsonl_atomic(out / SAMPLES, map(_as_row, asked))
 

@@ -24,6 +24,7 @@ def _enter(log: CallLog, outer: CallLog) -> None:
     outer.calls += log.calls
     outer.cached += log.cached
     outer.retries += log.retries
+    outer.timeouts += log.timeouts
     outer.repairs += log.repairs
     outer.fallbacks += [told for told in log.fallbacks if told not in outer.fallbacks]
     outer.latency_s += log.latency_s

@@ -71,11 +71,16 @@ def judge(error: Exception) -> Failure:
     Args:
         error: what the client library raised, or one of ours.
     """
-    from openai import APIConnectionError, APIStatusError
+    from openai import APIConnectionError, APIError, APIStatusError
 
     if isinstance(error, APIStatusError):
         header = error.response.headers.get("retry-after")
         return _judge_status(error.status_code, _body_text(error.response), header)
+    if isinstance(error, APIError) and not isinstance(error, APIConnectionError):
+        # In the middle of a stream, after the status 200.
+        code = error.body.get("code") if isinstance(error.body, dict) else None
+        status = code if isinstance(code, int) and 100 <= code < 600 else 0
+        return _judge_status(status, error.message, None)
     if isinstance(error, ReportedError):
         return _judge_status(error.status, str(error), None)
     if isinstance(error, ReplyTooLargeError):
