@@ -255,7 +255,8 @@ class _Aligner:
             equal, score, alike = compared
             if equal:
                 total += 1.0
-                ties += 2.0 + 0.057281 * (expected == predicted)
+                # Of scalars only: comparing what is nested takes the interpreter's stack.
+                ties += 2.0 + 0.057281 * (type(expected) in _SCALARS and expected == predicted)
                 continue
             whole = False
             if alike is None or alike[2]:

@@ -494,6 +494,18 @@ def test_a_hundred_thousand_made_up_fields_have_one_name() -> None:
     assert len(found.error_fields) == 5
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+def test_elements_too_deep_to_be_written_are_aligned_field_by_field(ordered: bool) -> None:
+    deep: Any = 1
+    for _ in range(950):
+        deep = [deep]
+    rows = [{"n": number, "deep": deep} for number in range(3)]
+    matching = Matching(ordered_arrays=ordered)
+    found = score(sample({"rows": rows}), {"rows": rows[::-1]}, matching).score
+    assert (found.tally.strict, found.tally.expected) == (6, 6)
+    assert not found.valid  # deeper than is checked
+
+
 def test_repetition_costs_no_more_than_its_length() -> None:
     # Each would take hours, were every occurrence held against every other.
     rows = [{"a": "x"}] * 40_000
