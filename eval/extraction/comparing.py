@@ -109,6 +109,24 @@ def effect_word(d: float | None) -> Effect:
     )
 
 
+def specified_d(first: Floats, second: Floats) -> float | None:
+    """Cohen's d as the specification (4.5.5) reckons it, of as many values on either side.
+
+    It takes deviations over n where the usual pooled ones are over n - 1, so that its d is larger
+    by the square root of n / (n - 1).
+
+    Args:
+        first: one value for each sample, shape (n,).
+        second: the same of the other system.
+
+    Returns:
+        Null for fewer than two samples, or where neither system's values vary; the specification
+        says 0 there, which would be no difference.
+    """
+    usual = cohens_d_pooled(first, second)
+    return None if usual is None else usual * math.sqrt(first.size / (first.size - 1))
+
+
 def _ranking(report: ExtractionReport) -> tuple[Standing, ...]:
     found = []
     for name, system in report.systems.items():
@@ -206,7 +224,7 @@ def _pair(
     first, second = both[0][shared], both[1][shared]
     apart = first - second
     ranks, student = wilcoxon(apart), paired_t(apart)
-    paired, pooled = cohens_d_paired(apart), cohens_d_pooled(first, second)
+    paired, pooled = cohens_d_paired(apart), specified_d(first, second)
     return msgspec.structs.replace(
         one,
         wilcoxon_p=tidy(ranks.p),
@@ -275,9 +293,11 @@ def _best(report: ExtractionReport) -> dict[str, str | None]:
         return lambda system: _value(report, system, metric)
 
     def for_its_price(system: str) -> float | None:
-        """Score for each dollar of a sample."""
+        """Score for each dollar of a sample: of one that costs nothing, more than any other's."""
         score, paid = read(_SCORE)(system), read("cost_usd_per_sample")(system)
-        return None if score is None or not paid else score / paid
+        if score is None or paid is None:
+            return None
+        return score / paid if paid else math.inf if score else 0.0
 
     wanted: dict[str, tuple[Callable[[str], float | None], bool]] = {
         "highest_eqs": (read(_SCORE), True),

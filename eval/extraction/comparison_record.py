@@ -71,7 +71,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     cohens_d: float | None = None
     """Of paired differences, d_z; null where they do not vary."""
     cohens_d_pooled: float | None = None
-    """Over the pooled deviation of both, as the benchmark's specification reckons it."""
+    """Over the pooled deviation of both (over n, not n - 1), as the specification reckons it; null
+    where neither varies."""
     effect: Effect = ""
     """The pooled one in a word: negligible below .2, small below .5, medium below .8, large."""
     better: str | None = None
