@@ -60,8 +60,8 @@ def voided(tallies: Floats, void: NDArray[np.bool_]) -> Floats:
         void: shape (rows,).
     """
     found = tallies.copy()
-    right = [TALLY.index(name) for name in _RIGHT]
-    found[np.ix_(void, right)] = 0.0
+    for name in _RIGHT:
+        found[void, TALLY.index(name)] = 0.0
     return found
 
 

@@ -168,9 +168,9 @@ def _modal(sample: NDArray[np.int64], output: NDArray[np.uint64], runs: Floats) 
     """Share of each sample's runs that gave its most frequent output, shape (samples,)."""
     best = np.zeros(len(runs))
     if sample.size:
-        keys = np.rec.fromarrays([sample, output], names=["sample", "output"])
-        said, times = np.unique(keys, return_counts=True)
-        np.maximum.at(best, said["sample"].astype(np.int64), times)
+        keys = np.column_stack([sample.astype(np.uint64), output])
+        said, times = np.unique(keys, axis=0, return_counts=True)
+        np.maximum.at(best, said[:, 0].astype(np.int64), times)
     return best / np.maximum(runs, 1)
 
 
