@@ -130,7 +130,7 @@ class Prints:
         fields, field = np.unique(said[["sample", "path"]], return_inverse=True)
         agreeing = np.bincount(field, weights=_pairs(times.astype(np.float64)))
         stated = np.bincount(field, weights=times)
-        owner = fields["sample"].astype(np.int64)
+        owner = fields[:, 0].astype(np.int64)
         shares = (agreeing + _pairs(able[owner] - stated)) / np.maximum(_pairs(runs[owner]), 1)
         count = np.bincount(owner, minlength=len(runs))
         total = np.bincount(owner, weights=shares, minlength=len(runs))
@@ -147,12 +147,13 @@ class Prints:
             return found
         sample = of_run[np.array(self._leaf_run, dtype=np.int64)[numeric]]
         path = np.array(self._leaf_path, dtype=np.uint64)[numeric]
-        keys = np.rec.fromarrays([sample, path], names=["sample", "path"])
-        fields, field, times = np.unique(keys, return_inverse=True, return_counts=True)
+        keys = np.column_stack([sample.astype(np.uint64), path])
+        fields, field, times = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+        field = field.ravel()  # numpy 2.0 gave it a second axis
         values = number[numeric]
         mean = np.bincount(field, weights=values) / times
         deviation = np.sqrt(np.bincount(field, weights=(values - mean[field]) ** 2) / times)
-        owner = fields["sample"].astype(np.int64)
+        owner = fields[:, 0].astype(np.int64)
         with np.errstate(invalid="ignore", divide="ignore"):
             relative = deviation / np.abs(mean)
         for column, (worth, known) in enumerate(
