@@ -112,6 +112,20 @@ def test_a_schema_that_cannot_be_used(shop: Path, schema: bytes, said: str) -> N
     fails(shop, 37, "extract", "inspect", "--schema", "bad.json", said=said)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"model: {timeout: 5", r"not YAML.*\(bad\.yaml:1\)"),
+        (b"model:\n  timeuot: 5\n", r"unknown key.*\(bad\.yaml:2\)\. did you mean timeout"),
+        (b"model:\n  api_key: sk-4711-4711\n", r"environment.*\(bad\.yaml:2\)"),
+        (GARBAGE, r"\(bad\.yaml"),
+    ],
+)
+def test_configurations_that_cannot_be_used(shop: Path, content: bytes, said: str) -> None:
+    write("bad.yaml", content)
+    fails(shop, 38, "extract", "run", "--offline", "--config", "bad.yaml", said=said)
+
+
 def test_samples_that_are_none(shop: Path) -> None:
     write("bad.jsonl", b'{"text": "no schema"}\n')
     fails(shop, 12, "extract", "inspect", "bad.jsonl", said="its schema is missing")

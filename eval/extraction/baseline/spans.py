@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final, Literal
 
 import msgspec
@@ -14,7 +15,7 @@ from eval.extraction.matchers.dates import MONTHS, moment
 Kind = Literal["number", "date", "time", "email", "url", "uuid", "phone", "name", "quoted", "code"]
 
 MOST: Final = 5_000
-"""Spans of one text that are looked at."""
+"""Spans of one text that are looked at, and so many numbers in words."""
 
 _MONTH = "|".join(sorted(map(re.escape, MONTHS), key=lambda name: (-len(name), name)))
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -119,7 +120,7 @@ def spans_of(text: str) -> list[Span]:
                 taken.insert(bisect_left(taken, (start, end)), (start, end))
             if len(found) >= MOST:
                 break
-    found += _worded(text)
+    found += islice(_worded(text), MOST)
     return sorted(found, key=lambda span: (span.start, span.end, span.kind))
 
 

@@ -1,0 +1,181 @@
+"""The rules of the baseline: what they find, and that nothing makes them fail or dawdle."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.extraction.baseline.extractor import Baseline
+from eval.extraction.baseline.reading import Reading, is_denied
+from eval.extraction.baseline.spans import MOST, number_in, spans_of
+from eval.extraction.loading import load, shipped
+from eval.extraction.prompts import PromptBuilder
+from eval.extraction.schema_check import SchemaCheck
+from eval.extraction.scoring import score
+
+
+def extracted(text: str, **properties: Any) -> Any:
+    schema = {"type": "object", "properties": properties}
+    return Baseline().extract(text, schema)
+
+
+LETTER = (
+    "Invoice 77-40193 of 3 March 2026\n"
+    "Customer: Gwen Ashdown; contact gwen@lamps.example, phone 01632 960544\n"
+    "We charge EUR 1,234.50 for delivery within 12 days. The lamp is not returned.\n"
+    "Status: paid. See https://lamps.example/a?b=1.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "value"),
+    [
+        ("invoice_date", {"type": "string", "format": "date"}, "2026-03-03"),
+        ("email", {"type": "string", "format": "email"}, "gwen@lamps.example"),
+        ("contactPhone", {"type": "string"}, "01632 960544"),
+        ("website", {"type": "string", "format": "uri"}, "https://lamps.example/a?b=1"),
+        ("charge_eur", {"type": "number"}, 1234.5),
+        ("delivery_days", {"type": "integer"}, 12),
+        ("customer", {"type": "string"}, "Gwen Ashdown"),
+        ("lamp_returned", {"type": "boolean"}, False),
+        ("status", {"type": "string", "enum": ["open", "paid"]}, "paid"),
+        ("invoice", {"type": "string", "pattern": "^[0-9]{2}-[0-9]{5}$"}, "77-40193"),
+        ("colour", {"type": "string", "enum": ["red", "blue"]}, None),
+        ("altitude_m", {"type": "integer", "minimum": 5000}, None),
+    ],
+)
+def test_a_field_gets_the_candidate_its_name_points_at(
+    name: str, schema: dict[str, Any], value: Any
+) -> None:
+    assert extracted(LETTER, **{name: schema}).get(name) == value
+
+
+def test_rows_of_a_table_become_objects() -> None:
+    text = "Our stock\n\nItem   Count   Colour\nlamps   3   red\ncables   12   blue\n"
+    item = {
+        "type": "object",
+        "properties": {"item": {"type": "string"}, "count": {"type": "integer"}},
+        "required": ["count"],
+    }
+    found = extracted(text, stock={"type": "array", "items": item})
+    assert [one["count"] for one in found["stock"]] == [3, 12]
+
+
+def test_lists_end_where_they_end() -> None:
+    found = extracted(
+        "Colours: white, graphite and blue", colours={"type": "array", "items": {"type": "string"}}
+    )
+    assert found == {"colours": ["white", "graphite", "blue"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *(("1,234.5", 1234.5), ("1.234,5", 1234.5), ("1,234", 1234), ("0,5", 0.5), ("-7", -7)),
+        *(("\u22123", -3), ("12 000", 12000), ("x", None), ("3.0", 3.0)),
+    ],
+)
+def test_numbers_are_read_as_they_are_written(text: str, number: float | None) -> None:
+    assert number_in(text) == number
+
+
+def test_a_date_without_a_year_is_of_the_year_the_text_speaks_of() -> None:
+    dates = [span.value for span in spans_of("On 3 May we met; by 4 June 2025 it was over.")]
+    assert "2025-05-03" in dates
+    assert "2025-06-04" in dates
+
+
+def test_denials_are_heard_in_more_than_one_language() -> None:
+    assert all(map(is_denied, ("It is not so", "no dogs", "they don't", "kein Hund", "sans sel")))
+    assert not is_denied("a note of notice")
+
+
+def test_it_never_sees_what_is_expected() -> None:
+    assert list(inspect.signature(Baseline.extract).parameters) == ["self", "text", "schema"]
+    for sample in load(shipped(), limit=5).samples:
+        before = json.dumps(sample.schema)
+        first = Baseline().extract(sample.text, sample.schema)
+        assert first == Baseline().extract(sample.text, sample.schema)
+        assert json.dumps(sample.schema) == before
+
+
+def test_it_finds_a_good_part_of_the_shipped_fields() -> None:
+    """A floor, so that a rule that breaks is seen; the figure itself is no claim."""
+    found = [
+        score(sample, Baseline().extract(sample.text, sample.schema)).score.tally
+        for sample in load(shipped(), limit=60).samples
+    ]
+    right = sum(tally.credit("partial") for tally in found)
+    assert right / sum(tally.expected for tally in found) > 0.25
+    assert right / sum(tally.predicted for tally in found) > 0.3
+
+
+SCHEMAS: list[Any] = [
+    {},
+    {"type": "string"},
+    {"type": "array"},
+    {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+    {"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"next": {"$ref": "#/$defs/a"}}}}},
+    {
+        "properties": {
+            "": {},
+            "x" * 1000: {"type": "integer"},
+            "Ünï \u202e": {"enum": [None, 1, []]},
+        }
+    },
+    {"anyOf": [{"properties": {"a": {"const": "b"}}}, {"type": "null"}]},
+    {"properties": {"a": {"type": "string", "pattern": "(a+)+$", "minLength": 3}}},
+]
+
+
+@settings(max_examples=60)
+@given(st.text() | st.text(alphabet='0123456789.,:-/()+@"„“ aZ\n\t|'), st.sampled_from(SCHEMAS))
+def test_no_text_and_no_schema_break_it(text: str, schema: Any) -> None:
+    found = Baseline().extract(text, schema)
+    json.dumps(found, allow_nan=False)
+    SchemaCheck.of(schema).valid(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 1_000_000,
+        "1" * 200_000,
+        "1,111" * 40_000,
+        "A B " * 50_000,
+        "a@a." * 50_000,
+        '"' * 100_000,
+        "no " * 50_000,
+        "x: y; " * 30_000,
+        "+1 " * 60_000,
+    ],
+)
+def test_long_texts_cost_no_more_than_their_length(text: str) -> None:
+    assert len(spans_of(text[:50_000])) <= 2 * MOST
+    # A run-away pattern would never come back.
+    extracted(text, amount={"type": "number"}, name={"type": "string"})
+
+
+def test_of_equal_cues_the_nearer_one_counts() -> None:
+    reading = Reading("weight 5 and height 7")
+    near = reading.nearness(reading.text.index("5"), reading.text.index("5") + 1, {"weight": 1.0})
+    far = reading.nearness(reading.text.index("7"), reading.text.index("7") + 1, {"weight": 1.0})
+    assert near > far > 0
+
+
+def test_prompts_are_filled_once_and_braces_mean_nothing() -> None:
+    builder = PromptBuilder("s {schema}", "{text}|{other}|{text.__class__}|{{text}}|{schema}")
+    schema = {"type": "object", "x-match": "set", "title": "{text}"}
+    system, user = builder.build_messages("T {schema} {text}", schema)
+    shown = json.dumps({"type": "object", "title": "{text}"}, indent=2)
+    assert system == {"role": "system", "content": f"s {shown}"}
+    inner = "T {schema} {text}"
+    assert user["content"] == f"{inner}|{{other}}|{{text.__class__}}|{{{inner}}}|{shown}"
+    assert [turn["role"] for turn in PromptBuilder(" \n", "{text}").build_messages("x", {})] == [
+        "user"
+    ]
