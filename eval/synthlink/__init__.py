@@ -1,0 +1,1 @@
+"""SynthLink: multi-hop questions, and scores of their answers that mean something."""
