@@ -118,16 +118,16 @@ class Prints:
         if not self._leaf_run:
             return nothing
         sample = of_run[np.array(self._leaf_run, dtype=np.int64)]
-        keys = np.rec.fromarrays(
+        keys = np.column_stack(
             [
-                sample,
+                sample.astype(np.uint64),
                 np.array(self._leaf_path, dtype=np.uint64),
                 np.array(self._leaf_value, dtype=np.uint64),
-            ],
-            names=["sample", "path", "value"],
+            ]
         )
-        said, times = np.unique(keys, return_counts=True)
-        fields, field = np.unique(said[["sample", "path"]], return_inverse=True)
+        said, times = np.unique(keys, axis=0, return_counts=True)
+        fields, field = np.unique(said[:, :2], axis=0, return_inverse=True)
+        field = field.ravel()  # numpy 2.0 gave it a second axis
         agreeing = np.bincount(field, weights=_pairs(times.astype(np.float64)))
         stated = np.bincount(field, weights=times)
         owner = fields[:, 0].astype(np.int64)
