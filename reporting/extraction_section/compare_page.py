@@ -15,7 +15,7 @@ import msgspec
 
 from eval.extraction.aggregate import aggregate
 from eval.extraction.comparing import compare
-from eval.extraction.folder import MANIFEST
+from eval.extraction.folder import MANIFEST, written_by
 from eval.extraction.manifest import ExtractionManifest, read_manifest
 from eval.extraction.row import ExtractionRow, read_rows
 from eval.extraction.sample import Sample
@@ -130,11 +130,8 @@ def comparison_of(folders: Sequence[Path]) -> Shown:
         samples_of=samples_of,
         rows_of=rows_of,
         manifests=tuple((run.name, to_json_bytes(run.manifest, indent=2).decode()) for run in runs),
-        files=tuple(
-            path
-            for run in runs
-            for path in (run.folder / MANIFEST, run.rows_file, run.samples_file)
-        ),
+        # Nothing that belongs to a run may be overwritten by a page beside it.
+        files=tuple(path for run in runs for path in written_by(run.folder)),
     )
 
 
@@ -208,7 +205,8 @@ def _notices(runs: Sequence[_Run], shared: int, repeats: int) -> Iterator[str]:
             "Numbers differ from those of the runs' own pages."
         )
     if any(run.manifest.repeats > repeats for run in runs):
-        yield f"Only the first {repeats} of each sample's repeats are compared."
+        first = "first reply" if repeats == 1 else f"first {repeats} replies"
+        yield f"Only the {first} to each sample stand for a system that was asked more often."
     if any(run.manifest.measuring != runs[0].manifest.measuring for run in runs):
         yield f"All are measured as the first run, {runs[0].name}, asks for."
     rules = [run.name for run in runs if run.manifest.offline]

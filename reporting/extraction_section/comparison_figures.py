@@ -81,7 +81,7 @@ def frontier_figure(
                 score.value,
                 _scaled(cost, factor),
                 _scaled(score, 1.0),
-                f"{told}; {'on the frontier' if name in on else 'another is better in both'}",
+                f"{told}; {'on the frontier' if name in on else 'not on the frontier'}",
                 name in on,
             )
         )
@@ -91,7 +91,8 @@ def frontier_figure(
     on_it = listing([shown_name(name) for name in shown.names if name in on]) or "none"
     return Figure(
         title,
-        f"On the frontier: {on_it}. Full dots stand on it, hollow diamonds are beaten in both.",
+        f"On the frontier: {on_it}. Hollow diamonds are not: another system is no worse in either "
+        "and better in one.",
         drawing(
             named_points(points, amount_axis(most, axis_words), share_axis("EQS")),
             id_,

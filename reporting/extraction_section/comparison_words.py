@@ -16,7 +16,7 @@ from reporting.visible import shown_name
 SCORE = "extraction_quality_score"
 LOWER = ("hallucination_rate", "omission_rate", "latency_s", "cost_usd")
 """Compared metrics of which less is better."""
-NAMED_AT_MOST = 3
+NAMED_AT_MOST = 2
 
 BEST = {
     "highest_eqs": "Highest score",

@@ -8,7 +8,7 @@ from eval.extraction.complexity import FEATURES
 from eval.extraction.record import Correlation, SystemReport
 from reporting.benchmark_sections.blocks import Figure
 from reporting.charts import number
-from reporting.extraction_section.metric_words import words
+from reporting.extraction_section.metric_words import METRICS, words
 from reporting.extraction_section.points import Point
 from reporting.extraction_section.quality_figures import crowd
 from reporting.plots.axes import share_axis
@@ -70,16 +70,33 @@ def bin_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
 
 def correlation_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
     """Pearson's r of metrics and features of schemas."""
-    found = {(c.metric, c.feature): c for c in one.correlations}
-    metrics = list(dict.fromkeys(c.metric for c in one.correlations))
-    features = [key for key in FEATURES if any(c.feature == key for c in one.correlations)]
-    features += [
-        key for key in dict.fromkeys(c.feature for c in one.correlations) if key not in features
-    ]
-    if not any(c.pearson is not None for c in one.correlations):
+    features = list(dict.fromkeys(c.feature for c in one.correlations))
+    ordered = [key for key in FEATURES if key in features]
+    return _correlated(
+        name,
+        one.correlations,
+        [*ordered, *(key for key in features if key not in ordered)],
+        id_,
+        "metrics against features of schemas",
+    )
+
+
+def metrics_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
+    """Pearson's r of metrics with one another."""
+    found = one.metric_correlations
+    features = list(dict.fromkeys(c.feature for c in found))
+    return _correlated(name, found, features, id_, "metrics against each other")
+
+
+def _correlated(
+    name: str, found: Sequence[Correlation], features: Sequence[str], id_: str, about: str
+) -> Figure | None:
+    known = {(c.metric, c.feature): c for c in found}
+    metrics = list(dict.fromkeys(c.metric for c in found))
+    if not any(c.pearson is not None for c in found):
         return None
     rows = [
-        (feature.replace("_", " "), [_cell(found.get((metric, feature))) for metric in metrics])
+        (_row_name(feature), [_cell(known.get((metric, feature))) for metric in metrics])
         for feature in features
     ]
     return Figure(
@@ -94,10 +111,14 @@ def correlation_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
                 head_lines=2,
             ),
             id_,
-            f"{shown_name(name)}: metrics against features of schemas",
-            "One row a feature, one column a metric; r is written in every cell.",
+            f"{shown_name(name)}: {about}",
+            "Pearson's r, written in every cell. All are in the file of correlations.",
         ),
     )
+
+
+def _row_name(feature: str) -> str:
+    return words(feature).name if feature in METRICS else feature.replace("_", " ")
 
 
 def _cell(one: Correlation | None) -> HeatCell:
@@ -106,7 +127,7 @@ def _cell(one: Correlation | None) -> HeatCell:
     span = ""
     if one.pearson_low is not None and one.pearson_high is not None:
         span = f" ({number(one.pearson_low, 2)} to {number(one.pearson_high, 2)})"
-    feature = one.feature.replace("_", " ")
+    feature = _row_name(one.feature)
     told = (
         f"{words(one.metric).name} and {feature}: r = {number(one.pearson, 2)}{span}, n = {one.n:,}"
     )

@@ -45,7 +45,7 @@ def _scores(shown: Shown) -> Iterator[str]:
         return
     parts = [_score(name, one) for name, one in known[:NAMED_AT_MOST]]
     rest = len(known) - len(parts)
-    more = f"; {rest} more score lower" if rest > 0 else ""
+    more = f"; {rest} more {'scores' if rest == 1 else 'score'} lower" if rest > 0 else ""
     yield f"Extraction quality score: {listing(parts)}{more}."
 
 

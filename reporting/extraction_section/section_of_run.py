@@ -269,13 +269,15 @@ def _complexity(shown: Shown, id_: str) -> Iterator[Block]:
     bins = grids.breakdown(shown, "complexity")
     if bins:
         yield bins
-    found = tuple(
-        _drawn(shown, id_, "corr", complexity_figures.correlation_figure, "Metrics against schemas")
-    )
-    if found:
-        yield Figures(found[:1], "wide")
-    if found[1:]:
-        yield Fold("Metrics against schemas: the other systems", (Figures(found[1:], "wide"),))
+    for kind, draw, title in (
+        ("corr", complexity_figures.correlation_figure, "Metrics against schemas"),
+        ("among", complexity_figures.metrics_figure, "Metrics against each other"),
+    ):
+        found = tuple(_drawn(shown, id_, kind, draw, title))
+        if found:
+            yield Figures(found[:1], "wide")
+        if found[1:]:
+            yield Fold(f"{title}: the other systems", (Figures(found[1:], "wide"),))
     yield from _folded([grids.breakdown(shown, "domain"), grids.breakdown(shown, "language")])
 
 

@@ -190,7 +190,7 @@ _CORRELATION = (
 
 def _correlations(shown: Shown) -> Iterator[tuple[Any, ...]]:
     for name, one in shown.systems:
-        for c in one.correlations:
+        for c in (*one.correlations, *one.metric_correlations):
             yield (
                 *(name, c.metric, c.feature, c.n, c.pearson, c.pearson_low, c.pearson_high),
                 *(c.spearman, c.spearman_low, c.spearman_high, c.why),

@@ -1,0 +1,259 @@
+"""The page of structured extraction in real Chromium: seen, used, and never taken over."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from extraction_folders import run_folder, write_folder
+from extraction_outputs import Skill
+from page_contrast import CONTRAST
+from page_structure import check_structure
+
+from eval.extraction.row import ExtractionRow
+from eval.extraction.sample import Sample
+from eval.extraction.scoring import score
+from reporting.benchmark_sections.page import write_page
+from reporting.extraction_section.compare_page import write_comparison
+from reporting.html_report import main
+from reporting.visible import visible
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = (
+    "<script>document.title='owned';alert(1)</script>",
+    "</td></tr></table></section></svg>",
+    "</title></desc></text></svg><script>alert(2)</script>",
+    "<!--<script>",
+    "<img src=x onerror=alert(3)>",
+    "{{7*7}}{% raw %}",
+    "\u202egnorw si siht\u202c",
+    "nul \x00 bell \x07 line\u2028separator",
+    "\"'`=&amp;<b>",
+    "=HYPERLINK(1)",
+    "x" * 9_000,
+)
+OPEN_ALL = "for (const one of document.querySelectorAll('details')) one.open = true"
+TABLE = "#extraction-samples"
+# Words of a drawing that stick out of it; a rounded corner or a leader may touch the edge.
+STICKING_OUT = """() => Array.from(document.querySelectorAll('svg.plot text')).filter((text) => {
+  const box = text.getBoundingClientRect(), all = text.closest('svg').getBoundingClientRect();
+  return box.width && (box.left < all.left - 2 || box.right > all.right + 2 ||
+    box.top < all.top - 2 || box.bottom > all.bottom + 2);
+}).map((text) => text.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_page(run_folder(tmp_path_factory.mktemp("extraction"), count=24))[0]
+
+
+def test_opens_quietly_and_asks_nothing_of_the_network(open_report: Any, page: Path) -> None:
+    reader = open_report(page)
+    assert reader.problems == []
+    assert reader.requests == [reader.url]
+    csp = reader.page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
+    assert csp.startswith("default-src 'none'")
+    assert reader.page.locator(f"{TABLE}-count").inner_text() == "24 samples"
+    check_structure(reader.page)
+    levels = "Array.from(document.querySelectorAll('main :is(h2,h3,h4)'), (h) => +h.tagName[1])"
+    assert all(after <= before + 1 for before, after in pairwise(reader.page.evaluate(levels)))
+
+
+def test_samples_are_found_by_why_they_are_shown_and_open_field_by_field(
+    open_report: Any, page: Path
+) -> None:
+    reader = open_report(page)
+    reader.page.locator(f"{TABLE}-f-0").select_option("worst")
+    tags = reader.page.locator(f"{TABLE}-rows .tag").all_inner_texts()
+    assert set(tags) == {"worst"}
+    more = reader.page.locator(f"{TABLE}-rows details.row").first
+    more.locator("> summary").focus()
+    reader.page.keyboard.press("Enter")
+    answer = more.locator("details.answer").nth(1)
+    answer.locator("summary").focus()
+    reader.page.keyboard.press("Enter")
+    table = answer.locator(".compared table")
+    assert table.locator("thead th").all_inner_texts() == [
+        *("Verdict", "Field", "Expected", "Extracted")
+    ]
+    verdicts = table.locator(".verdict").all_inner_texts()
+    assert verdicts
+    assert all(text[0] in "✓~✗○+" for text in verdicts)  # a sign beside every colour
+    looks = {row.get_attribute("class") for row in table.locator("tbody tr").all()}
+    assert looks <= {"t-right", "t-held", "t-wrong", "t-none"}
+    assert reader.problems == []
+
+
+def test_the_first_samples_stand_there_without_scripts(open_report: Any, page: Path) -> None:
+    readers = [open_report(page), open_report(page, java_script_enabled=False)]
+    parts = f"{TABLE}-rows :is(.q, .proof, .o, .alone, pre, .compared th, .compared td)"
+    shown = [reader.page.locator(parts).all_text_contents() for reader in readers]
+    assert shown[0] == shown[1]
+    assert len(shown[0]) > 300
+
+
+def test_light_and_dark_have_enough_contrast(open_report: Any, page: Path) -> None:
+    for scheme in ("light", "dark"):
+        reader = open_report(page, color_scheme=scheme)
+        reader.page.evaluate(OPEN_ALL)
+        assert reader.page.evaluate(CONTRAST) == []
+
+
+# Text upon a coloured shape of the same group, against that shape as the browser paints it.
+ON_SHAPES = """() => {
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = 1;
+  const brush = canvas.getContext('2d', { willReadFrequently: true });
+  const luminance = (colour) => {
+    brush.clearRect(0, 0, 1, 1); brush.fillStyle = colour; brush.fillRect(0, 0, 1, 1);
+    return Array.from(brush.getImageData(0, 0, 1, 1).data).slice(0, 3).map((c) => c / 255)
+      .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  };
+  const groups = document.querySelectorAll('svg .cell, svg.stack g g');
+  return Array.from(groups).flatMap((group) => {
+    const rect = group.querySelector('rect');
+    return Array.from(group.querySelectorAll('text')).map((text) => {
+      const fills = [rect, text].map((node) => luminance(getComputedStyle(node).fill));
+      const [a, b] = fills.sort((x, y) => y - x);
+      return (a + 0.05) / (b + 0.05);
+    });
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_upon_coloured_shapes_can_be_read(open_report: Any, page: Path, scheme: str) -> None:
+    ratios = open_report(page, color_scheme=scheme).page.evaluate(ON_SHAPES)
+    assert len(ratios) > 100
+    assert min(ratios) >= 4.5
+
+
+@pytest.mark.parametrize("width", [320, 1280, 2200])
+def test_the_page_never_scrolls_sideways_and_no_words_leave_their_drawing(
+    open_report: Any, page: Path, width: int
+) -> None:
+    reader = open_report(page, viewport={"width": width, "height": 800})
+    reader.page.evaluate(OPEN_ALL)
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert reader.page.evaluate(STICKING_OUT) == []
+
+
+def test_prints(open_report: Any, page: Path, tmp_path: Path) -> None:
+    printed = open_report(page, color_scheme="dark").page
+    printed.emulate_media(media="print")
+    assert (
+        printed.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    )
+    pdf = printed.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
+    assert pdf.startswith(b"%PDF")
+
+
+def test_abstention_and_extraction_stand_in_one_report(
+    open_report: Any, world: Any, page: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "report.html"
+    main(world.results, None, world.metrics, out, section=[page.parent])
+    reader = open_report(out)
+    assert reader.problems == []
+    check_structure(reader.page)
+    assert reader.count() == "60 cards"
+    assert reader.page.locator("#extraction-h").inner_text() == "How well do texts become data?"
+    assert reader.page.locator("#extraction svg.gauge").count() >= 1
+    reader.page.locator(f"{TABLE}-f-0").select_option("best")
+    reader.page.select_option("#f-label", "C")
+    reader.wait_count("20 of 60 cards")
+    assert (tmp_path / "report.extraction.samples.csv").exists()
+    assert "## How well do texts become data?" in (tmp_path / "report.md").read_text("utf-8")
+    assert open_report(out, color_scheme="dark").page.evaluate(CONTRAST) == []
+
+
+def test_a_comparison_of_many_systems_opens_quietly_at_every_width(
+    open_report: Any, tmp_path: Path
+) -> None:
+    names = ("provider/a-very-long-name-of-a-model-70b-instruct", "m1", "m2", "m3", "m4", "m5")
+    first = run_folder(
+        tmp_path / "one", {n: Skill(slip=0.03 * i) for i, n in enumerate(names)}, count=10
+    )
+    second = run_folder(tmp_path / "two", {"m1": Skill(slip=0.3, constrained=False)}, count=6)
+    out = write_comparison([first, second], tmp_path / "comparison.html")[0]
+    for width in (320, 1280):
+        reader = open_report(out, viewport={"width": width, "height": 800})
+        assert reader.problems == []
+        reader.page.evaluate(OPEN_ALL)
+        assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert reader.page.evaluate(STICKING_OUT) == []
+    check_structure(reader.page)
+    ranks = reader.page.locator("#extraction-comparison table").first.locator("tbody tr").count()
+    assert ranks == 7
+
+
+def hostile_folder(folder: Path) -> Path:
+    samples, rows = [], []
+    for number, text in enumerate(HOSTILE):
+        name = text[:80]
+        schema = {"type": "object", "properties": {name: {"type": "string"}}, "description": text}
+        sample = Sample(
+            id=f"{number} {name}",
+            text=text,
+            schema=schema,
+            expected={name: text},
+            domain=text[:300],
+            language=name[:12],
+        )
+        samples.append(sample)
+        given: dict[str, Any] = {name: text[::-1], f"more {name}": text}
+        for system in (HOSTILE[0], HOSTILE[2]):
+            row = ExtractionRow(
+                id=sample.id,
+                system=system,
+                outcome="OK",
+                predicted=given,
+                raw=text,
+                problem=text,
+                latency_s=0.5,
+                at_s=1e9 + number,
+                score=score(sample, given).score,
+            )
+            rows.append(row)
+    failed = msgspec.structs.replace(rows[-1], outcome="ERROR", predicted=None)
+    return write_folder(
+        folder,
+        samples,
+        [*rows[:-1], failed],
+        resamples=20,
+        dataset=HOSTILE[4],
+        prompts={"system": HOSTILE[0], "user": HOSTILE[1]},
+        extractors={HOSTILE[0]: {HOSTILE[2]: HOSTILE[3]}},
+        data_notes=(HOSTILE[2],),
+        rejected=1,
+        rejections=(HOSTILE[4],),
+    )
+
+
+def test_hostile_text_is_shown_as_text_and_never_runs(open_report: Any, tmp_path: Path) -> None:
+    written = write_page(hostile_folder(tmp_path / "run"))
+    source = written[0].read_text("utf-8")
+    assert source.count("<script") == source.count("</script>") == 2
+    assert "\x00" not in source
+    assert "\u202e" not in source
+    for scripts in (True, False):
+        reader = open_report(written[0], java_script_enabled=scripts)
+        reader.page.evaluate(OPEN_ALL)
+        assert reader.problems == []
+        assert reader.requests == [reader.url]
+        assert reader.page.title() == "How well do texts become data?"
+        assert reader.page.locator("main img, main script, main iframe").count() == 0
+        shown = reader.page.locator(f"{TABLE}-rows .compared td").all_text_contents()
+        assert any(visible(text) in shown for text in HOSTILE[:3])
+        assert reader.page.evaluate("document.documentElement.scrollWidth") <= 1280
+    markdown = written[1].read_text("utf-8")
+    assert "<" not in re.sub(r"^(`{3,})$.*?^\1$", "", markdown, flags=re.S | re.M)
+    samples = (tmp_path / "run" / "report.samples.csv").read_text("utf-8")
+    assert "\n=HYPERLINK" not in samples
+    assert ",=HYPERLINK" not in samples
