@@ -17,8 +17,10 @@ from servers.scripted_server import ScriptedServer
 
 from eval.llm import ClientOptions, ModelClient, Reply, SchemaForm
 from eval.model.calls import CallLog, recording
+from eval.model.environment import read_variables
+from eval.model.providers import find_endpoint
 from eval.model.schema_form import allows_strict, without_extensions
-from kg.base.errors import ModelCallError
+from kg.base.errors import ModelAccessError, ModelCallError
 
 STRICT: dict[str, Any] = {
     "type": "object",
@@ -295,3 +297,94 @@ def test_attempts_that_failed_are_told_with_the_reply_cached_or_not(
     scripted_server.behave(does.hang())
     with pytest.raises(ModelCallError, match="in time"):
         filled(LOOSE, options=options)
+
+
+def streamed_bytes(*events: dict[str, Any]) -> does.Behaviour:
+    """A stream of these chunks, which then just ends."""
+    lines = [f"data: {json.dumps(event)}\n\n" for event in events]
+    return does.raw_body(lambda _: "".join(lines).encode(), "text/event-stream")
+
+
+def piece(**choice: Any) -> dict[str, Any]:
+    shared = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    return {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": None, **choice}]}
+
+
+def test_a_stream_that_breaks_off_is_asked_for_again_and_never_taken_for_whole(
+    filled: Callable[..., Any], scripted_server: ScriptedServer
+) -> None:
+    half = streamed_bytes(piece(delta={"content": '{"a": '}))
+    broken = streamed_bytes(piece(delta={"content": "{}"}, finish_reason="error"))
+    scripted_server.behave([half, broken, said('{"a": 6}')])
+    found, _, _ = filled(streamed=True)
+    assert (found.value, found.completion.retries) == ({"a": 6}, 2)
+    scripted_server.behave(half)
+    with pytest.raises(ModelCallError, match="cut off"):
+        filled(streamed=True)
+
+
+def test_a_stream_with_an_error_in_it_means_what_the_error_says(
+    filled: Callable[..., Any], scripted_server: ScriptedServer
+) -> None:
+    told = {"code": 500, "message": "The model produced output that does not match the format"}
+    scripted_server.behave(streamed_bytes(piece(delta={"content": "{"}), {"error": told}))
+    found, log, _ = filled(streamed=True)
+    assert found.problem == "the server could not read what its model wrote"
+    assert log.retries == 0
+    scripted_server.behave(streamed_bytes({"error": {"message": "overloaded"}}))
+    with pytest.raises(ModelCallError, match="after 2 retries: overloaded"):
+        filled(streamed=True)
+
+
+def test_usage_refusals_and_reasons_are_read_from_a_stream(
+    filled: Callable[..., Any], scripted_server: ScriptedServer
+) -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    scripted_server.behave(
+        streamed_bytes(
+            piece(delta={"content": '{"a"'}),
+            piece(delta={"content": ": 1}"}, finish_reason="length"),
+            {**piece(), "choices": [], "usage": usage},
+        )
+    )
+    found, _, _ = filled(streamed=True)
+    assert found.value == {"a": 1}
+    assert found.completion.finish_reason == "length"
+    assert (found.completion.usage.prompt_tokens, found.completion.usage.completion_tokens) == (
+        7,
+        3,
+    )
+    scripted_server.behave(
+        streamed_bytes(piece(delta={"refusal": "No."}), piece(finish_reason="stop"))
+    )
+    found, _, _ = filled(streamed=True)
+    assert (found.problem, found.completion.refusal) == ("refused", "No.")
+    assert found.completion.ttft_s is None, "no token of a reply ever came"
+
+
+@pytest.mark.parametrize("provider", ["vllm", "custom"])
+def test_an_address_in_a_file_gets_a_key_only_where_the_environment_trusts_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, provider: str
+) -> None:
+    name = {"vllm": "VLLM", "custom": "EPOCHE"}[provider]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(f"{name}_API_KEY", "sk-loopback-4711")
+    monkeypatch.delenv(f"{name}_BASE_URL", raising=False)
+
+    def found(address: str) -> Any:
+        return find_endpoint(f"{provider}/m", read_variables(), address)
+
+    assert found("http://127.0.0.1:1/v1").key == "sk-loopback-4711"
+    assert found("http://localhost:1").base_url == "http://localhost:1/v1"
+    with pytest.raises(ModelAccessError, match="the key comes from the environment"):
+        found("http://example.org/v1")
+    monkeypatch.setenv(f"{name}_BASE_URL", "http://example.org")
+    assert found("http://example.org/v1").key == "sk-loopback-4711"
+    monkeypatch.delenv(f"{name}_BASE_URL")
+    (tmp_path / ".env").write_text(f"{name}_BASE_URL=http://example.org/v1\n")
+    with pytest.raises(ModelAccessError, match="the key comes from the environment"):
+        found("http://example.org/v1")
+    monkeypatch.delenv(f"{name}_API_KEY")
+    assert found("http://example.net/v1").key == "", "without a key there is none to lose"
+    with pytest.raises(ModelAccessError, match="credentials"):
+        found("http://user:secret@localhost/v1")
