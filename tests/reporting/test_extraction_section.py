@@ -22,7 +22,7 @@ from eval.extraction.row import ExtractionRow
 from eval.extraction.sample import Sample
 from eval.extraction.scoring import score
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
-from reporting.benchmark_sections.blocks import Figures, Fold, Grid, Prose
+from reporting.benchmark_sections.blocks import Figures, Fold, Grid, Prose, Terms
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.page import page_files, write_page
 from reporting.benchmark_sections.samples import Compared, SampleRow, Samples
@@ -165,6 +165,18 @@ def test_the_summary_has_score_date_data_grades_strengths_and_weaknesses(
     assert (
         value_text("extraction_quality_score", shown.systems[0][1].quality.score.value) in opening
     )
+
+
+def test_the_method_says_how_the_run_was_made(section: Section, folder: Path) -> None:
+    (terms,) = (one for one in blocks_of(section, "method") if isinstance(one, Terms))
+    facts = dict(terms.entries)
+    assert facts["Data set"] == "shipped: 30 samples"
+    assert facts["Systems"] == f"{FIRST} and {SECOND}"
+    assert "temperature: 0.0" in facts[f"Settings of {FIRST}"]
+    assert facts["System prompt"].startswith("You are a precise data extraction assistant")
+    assert (facts["Matching"], facts["Seed"]) == ("the defaults", "42")
+    assert any("aligned before anything is counted" in text for text in said(section, "method"))
+    assert read_run(folder).report.signature in section_of(folder).markdown
 
 
 FIGURES = {
