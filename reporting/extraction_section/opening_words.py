@@ -29,8 +29,9 @@ def _asked(shown: Shown) -> str:
     report = shown.report
     count = f"{report.n_samples:,} {'text' if report.n_samples == 1 else 'texts'}"
     systems = shown.systems
-    who = f"{counted_word(len(systems))} systems" if len(systems) > 1 else names_of(shown)
-    verb = "were" if len(systems) > 1 else "was"
+    many = len(systems) > 1
+    who = f"{counted_word(len(systems))} systems" if many else f"One system, {names_of(shown)},"
+    verb = "were" if many else "was"
     again = f", each {report.repeats} times" if report.repeats > 1 else ""
     return (
         f"{who} {verb} asked to fill the schemas of {count} with {report.n_expected:,} expected "
