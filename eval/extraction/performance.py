@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.extraction.columns import CREDIT, combined, cut
+from eval.extraction.columns import combined, cut
 from eval.extraction.gathering import ERROR, MEASURED, TALLY, WHOLE, Gathered
 from eval.extraction.record import Performance, Value
 from eval.extraction.resampling import Slices
@@ -35,6 +35,8 @@ def performance(
     draws: Draws,
     confidence: float,
     known: Mapping[str, Value],
+    *,
+    right: float,
 ) -> Performance:
     """All of one system's performance.
 
@@ -45,6 +47,7 @@ def performance(
         confidence: coverage that intervals aim at.
         known: ``latency_mean_s``, ``token_efficiency`` and ``cost_usd_per_sample``, which are
             ratios of sums and come with the others.
+        right: fields earned by the replies whose cost is known.
     """
     whole = gathered.whole
     measured = {name: gathered.measured[:, place] for place, name in enumerate(MEASURED)}
@@ -57,7 +60,6 @@ def performance(
     busy = _busy(measured["at_s"], latency, came)
     tally = cut(whole, WHOLE, TALLY)
     fields = float(combined(tally, {"predicted": 1.0})[came].sum())
-    right = float(combined(tally, CREDIT["partial"])[came].sum())
     tokens = _tokens(measured)
     cost = known["cost_usd_per_sample"].numerator if known["cost_usd_per_sample"].n else None
     return Performance(

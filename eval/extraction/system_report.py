@@ -15,7 +15,7 @@ from eval.extraction.breakdowns import (
     sample_parts,
 )
 from eval.extraction.calibration import confidences
-from eval.extraction.columns import Columns, outcome_columns
+from eval.extraction.columns import CREDIT, Columns, combined, outcome_columns
 from eval.extraction.consistency_report import consistency, consistency_part
 from eval.extraction.distributions import (
     CATEGORY_MEASURES,
@@ -103,7 +103,9 @@ def system_report(
     scores = quality(
         metrics[_SCORE], whole.data, sheet.names, sheet.totals, plan.weights, plan.confidence
     )
-    took = performance(gathered, columns.sample, draws, plan.confidence, metrics)
+    # An invalid reply earns no more here than in the headline, and what nobody priced nothing.
+    right = float(combined(columns.tallies, CREDIT["partial"]) @ ended["cost_usd:n"])
+    took = performance(gathered, columns.sample, draws, plan.confidence, metrics, right=right)
     sure = confidences(gathered, columns.sample, draws, plan.confidence)
     agreeing = (
         consistency(repeats.with_sums(found[2]), plan.confidence)

@@ -154,6 +154,19 @@ def test_costs_by_the_server_and_by_price() -> None:
     assert both.cost_basis == "stated, and prices"
 
 
+def test_only_what_was_paid_for_and_is_worth_something_is_a_right_field() -> None:
+    paid = row(1, usage=Usage(1000, 100, 0.06))
+    unpaid = row(2, usage=Usage(1000, 100))
+    # "a" is right in it, but "b" is a text: no valid instance, and so worth nothing.
+    void = row(3, predicted={"a": "word3", "b": "three"}, usage=Usage(1000, 100, 0.06))
+    assert measured([paid, unpaid]).performance.cost_usd_per_right_field == pytest.approx(0.03)
+    rows = [paid, unpaid, void]
+    assert measured(rows).performance.cost_usd_per_right_field == pytest.approx(0.12 / 2)
+    as_is = measured(rows, replace(FAST, invalid="as_is")).performance
+    assert as_is.cost_usd_per_right_field == pytest.approx(0.12 / 3)
+    assert measured([void]).performance.cost_usd_per_right_field is None
+
+
 def test_reliability_by_hand() -> None:
     rows = [
         *(row(n) for n in range(4)),
