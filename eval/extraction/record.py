@@ -260,8 +260,7 @@ class Performance(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None
     cost_usd_per_sample: Value
     cost_usd_per_right_field: float | None
-    """For each field that the replies of known cost earned, partial ones halves, under the policy of
-    invalid replies."""
+    """For each field that the replies of known cost earned, under the policy of invalid ones."""
     cost_basis: str = ""
     """``stated`` (by server or price table), ``prices``, both, or empty where neither is known."""
 
