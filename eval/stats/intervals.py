@@ -294,10 +294,11 @@ class Distribution:
             return levels
         squares, cubes = _moments(_never_all_nan(self.jackknife), self.times)
         for column in range(shares.size):
-            if not 0 < shares[column] < 1 or squares[column] == 0:
+            scale = 6 * squares[column] ** 1.5  # 0 also for values too small for their cube
+            if not 0 < shares[column] < 1 or scale == 0:
                 continue
             bias = normal_quantile(shares[column])
-            acceleration = cubes[column] / (6 * squares[column] ** 1.5)
+            acceleration = cubes[column] / scale
             for row, tail in enumerate(tails):
                 shift = bias + normal_quantile(tail)
                 levels[row, column] = _NORMAL.cdf(bias + shift / (1 - acceleration * shift))

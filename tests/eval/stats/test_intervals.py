@@ -163,3 +163,13 @@ def test_quantiles_are_numpy_s(seed: int, confidence: float) -> None:
 def test_tidy_keeps_twelve_digits() -> None:
     assert tidy(1 / 3) == 0.333333333333
     assert tidy(0.0) == 0.0
+
+
+def test_values_too_small_for_their_cubes_have_no_bca_interval() -> None:
+    # Squares of such deviations are numbers, their cubes are not: 0/0 would be a warning.
+    tiny = np.column_stack([np.array([0.0, 1e-120, 3e-120, 2e-120]), np.ones(4)])
+    data = Resampled(tiny, resampled_sums(tiny, Draws(4, 200, 1)))
+    found = ratio_distribution(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    intervals = found.intervals(0.95)
+    assert np.isnan(intervals.bca).all()
+    assert np.isfinite(intervals.percentile).all()
