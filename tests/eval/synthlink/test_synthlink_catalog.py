@@ -1,0 +1,251 @@
+"""The catalogue's reader: the public Markdown layout, our JSON lines, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.synthlink.catalog import file_name, read_catalog, render_catalog
+from eval.synthlink.catalog_markdown import LayoutError, read_category, render_category
+from eval.synthlink.question import CATEGORIES, Question, Source, Step
+from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
+
+PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "published" / "synthlink"
+
+HEAD = """# SynthLink60 Catalog: Policy and Social Movements
+
+One paragraph.
+
+| Question ID | Question Text | Expected Answer Summary | Traceable Sources | Reasoning Steps |
+|-------------|---------------|-------------------------|-------------------|-----------------|
+"""
+ROW = (
+    "| PSM-01 | How did #MeToo change *U.S.* law? | Since 2017–18 it’s “harder” to hide. "
+    "| Topics: #MeToo movement, Sexual harassment in the United States "
+    "| 1. Confirm who began it (U.S., 2006). 2. Research Basel III. 3. Link to laws. "
+    "4. Synthesize impact. |\n"
+)
+
+
+def test_a_row_is_read_to_the_letter() -> None:
+    ((line, found),) = read_category(HEAD + ROW)
+    assert line == 7
+    assert found.id == "PSM-01"
+    assert found.category == "PSM"
+    assert found.question == "How did #MeToo change *U.S.* law?"
+    assert found.answer == "Since 2017–18 it’s “harder” to hide."
+    assert [source.title for source in found.sources] == [
+        "#MeToo movement",
+        "Sexual harassment in the United States",
+    ]
+    assert [step.instruction for step in found.steps] == [
+        "Confirm who began it (U.S., 2006).",
+        "Research Basel III.",
+        "Link to laws.",
+        "Synthesize impact.",
+    ]
+
+
+def test_a_number_out_of_turn_is_part_of_its_step() -> None:
+    row = ROW.replace("Link to laws.", "Link to Title 9. 12. 3. and 1. laws.")
+    ((_, found),) = read_category(HEAD + row)
+    assert [step.instruction for step in found.steps][2] == "Link to Title 9. 12. 3. and 1. laws."
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "line"),
+    [
+        ("", "headings", 1),
+        (HEAD.replace("# S", "S") + ROW, "0 first-level headings", 1),
+        (HEAD + ROW + "\n# Again\n", "2 first-level headings", 9),
+        (HEAD.split("|")[0], "no table", 4),
+        (HEAD.replace("Question Text", "Question"), "columns are not", 5),
+        (HEAD.replace("|---", "| x "), "rule of dashes", 6),
+        (HEAD + ROW.replace("PSM-01", "PSM-1"), "no id", 7),
+        (HEAD + ROW.replace("PSM-01", "XYZ-01"), "no id", 7),
+        (HEAD + ROW.replace("| Topics:", "Topics:"), "4 columns", 7),
+        (HEAD + ROW.replace("#MeToo change", "#MeToo | change"), "6 columns", 7),
+        (HEAD + ROW.replace("Topics: ", "Pages: "), "do not begin with", 7),
+        (HEAD + ROW.replace(" 1. Confirm", " Confirm"), "do not begin with '1. '", 7),
+        (HEAD + ROW.replace("1. Confirm who began it (U.S., 2006).", "1. "), "empty", 7),
+        (HEAD + ROW.rstrip().rstrip("|"), "end in a pipe", 7),
+        (HEAD + ROW + "\n" + ROW, "a second table", 9),
+    ],
+)  # fmt: skip
+def test_another_layout_is_refused_with_its_line(text: str, says: str, line: int) -> None:
+    with pytest.raises(LayoutError, match=says) as caught:
+        read_category(text)
+    assert caught.value.line == line
+
+
+_TEXT = st.text(
+    st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs"), exclude_characters="\\"),
+    min_size=1,
+    max_size=12,
+)
+_WORDS = st.lists(_TEXT, min_size=1, max_size=4).map(" ".join)
+_URL = st.from_regex(r"https://[a-z]{1,8}\.example/[A-Za-z_()'%,.-]{0,12}", fullmatch=True)
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> Question:
+    """Questions whose steps do not look like numbers of steps, and whose topics hold no comma."""
+    plain = _TEXT.filter(lambda text: not text[0].isdigit() and "[" not in text)
+    bare = st.builds(Source, plain.filter(lambda text: "," not in text))
+    linked = st.builds(Source, _WORDS.filter(lambda text: "\\" not in text), _URL)
+    return Question(
+        id="SFT-07",
+        category="SFT",
+        question=draw(_WORDS),
+        answer=draw(_WORDS),
+        sources=tuple(draw(st.lists(bare | linked, min_size=1, max_size=4))),
+        steps=tuple(map(Step, draw(st.lists(plain, min_size=1, max_size=5)))),
+    )
+
+
+@settings(deadline=None, max_examples=200)
+@given(questions())
+def test_what_is_rendered_is_read_back(question: Question) -> None:
+    text = render_category("SFT", [question], "A paragraph.")
+    assert [found for _, found in read_category(text)] == [question]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(max_size=300))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for whole in (text, HEAD + text, HEAD + ROW + text):
+        line = 1
+        try:
+            read_category(whole)
+        except LayoutError as error:
+            line = error.line
+        assert 1 <= line <= len(whole.splitlines()) + 1
+
+
+def test_what_the_layout_cannot_hold_is_not_written() -> None:
+    question = read_category(HEAD + ROW)[0][1]
+    for fault in (
+        {"question": "two\nlines"},
+        {"sources": (Source("Paris, Texas"),)},
+        {"sources": (Source("Paris", "https://a.example/ b"),)},
+    ):
+        with pytest.raises(ValueError, match=r"comma|line break|address"):
+            render_category("PSM", [msgspec.structs.replace(question, **fault)], "x")
+
+
+def test_a_written_catalogue_is_read_back_from_its_folders(tmp_path: Path) -> None:
+    first = read_category(HEAD + ROW)[0][1]
+    second = msgspec.structs.replace(first, id="HIA-01", category="HIA")
+    for name, text in render_catalog([first, second]).items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = read_catalog(tmp_path)
+    assert found.questions == (second, first)
+    assert found.categories == ("HIA", "PSM")
+    assert "no questions of EIS, EEC, STE, SFT" in found.notes[0]
+    assert "2 of 2 questions state no fact" in found.notes[1]
+
+
+def test_files_have_the_names_of_the_specification() -> None:
+    assert [file_name(category) for category in CATEGORIES] == [
+        "SynthLink_Historical_Impact_Analysis.md",
+        "SynthLink_Economic_Industrial_Shifts.md",
+        "SynthLink_Environmental_Ecological_Consequences.md",
+        "SynthLink_Scientific_Technological_Evolution.md",
+        "SynthLink_Policy_Social_Movements.md",
+        "SynthLink_STEM_Future_Tech.md",
+    ]
+
+
+def lines_file(folder: Path, *rows: object) -> Path:
+    file = folder / "catalog.jsonl"
+    file.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    return file
+
+
+LINE = {
+    "id": "STE-01",
+    "category": "STE",
+    "question": "Who?",
+    "answer": "She.",
+    "sources": [{"title": "T", "url": "https://e.example/T"}],
+    "steps": [{"instruction": "Ask.", "fact": "She did.", "triples": [["s:a", "s:b", "s:c"]]}],
+    "hops": 2,
+}
+
+
+def test_json_lines_hold_what_the_layout_does_not(tmp_path: Path) -> None:
+    (found,) = read_catalog(lines_file(tmp_path, LINE)).questions
+    assert found.hops == 2
+    assert found.triples == (("s:a", "s:b", "s:c"),)
+    assert found.steps[0].fact == "She did."
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"id": "STE-1"}, "no id"),
+        ({"category": "HIA"}, "of category"),
+        ({"answer": " "}, "empty answer"),
+        ({"question": "x" * 20_001}, "more than"),
+        ({"sources": []}, "no sources"),
+        ({"sources": [{"title": ""}]}, "no sources"),
+        ({"steps": []}, "0 steps"),
+        ({"steps": [{"instruction": ""}]}, "without an instruction"),
+        ({"steps": "none"}, "steps"),
+        ({"steps": [{"instruction": "x", "triples": [["a", "b"]]}]}, "triples"),
+    ],
+)
+def test_a_line_that_is_no_question_is_named(
+    tmp_path: Path, change: dict[str, object], says: str
+) -> None:
+    file = lines_file(tmp_path, LINE, {**LINE, "id": "STE-02"} | change)
+    with pytest.raises(RecordError, match=says) as caught:
+        read_catalog(file)
+    assert f"{file}:2" in str(caught.value)
+
+
+def test_an_id_stands_once(tmp_path: Path) -> None:
+    with pytest.raises(DuplicateIdError, match=r"STE-01 stands twice, first at .*:1"):
+        read_catalog(lines_file(tmp_path, LINE, LINE))
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError):
+        read_catalog(tmp_path / "none.jsonl")
+    with pytest.raises(MissingFileError, match="no SynthLink_"):
+        read_catalog(tmp_path)
+    (tmp_path / "HIA").mkdir()
+    file = tmp_path / "HIA" / "SynthLink_x.md"
+    file.write_text(HEAD + ROW, encoding="utf-8")
+    with pytest.raises(RecordError, match="PSM-01 stands in the folder of HIA"):
+        read_catalog(tmp_path)
+    for content in (b"\xff\xfe", b"#" * (5 << 20), HEAD.encode()):
+        file.write_bytes(content)
+        with pytest.raises(EpocheError):
+            read_catalog(tmp_path)
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published files are not here")
+def test_published_files_are_read_whole() -> None:
+    found = read_catalog(PUBLISHED)
+    for category in ("HIA", "EIS", "EEC"):
+        ids = [one.id for one in found.questions if one.category == category]
+        assert ids == [f"{category}-{number:02}" for number in range(1, 11)]
+    assert {len(one.steps) for one in found.questions} == {4}
+    assert {len(one.sources) for one in found.questions} == {1, 2}
+    assert not any(source.url for one in found.questions for source in one.sources)
+    assert sum("’" in one.answer + one.question for one in found.questions)
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published files are not here")
+def test_published_tables_are_written_to_the_letter() -> None:
+    for category in ("HIA", "EIS", "EEC"):
+        text = (PUBLISHED / category / file_name(category)).read_text(encoding="utf-8")
+        rows = [question for _, question in read_category(text)]
+        paragraph = text.splitlines()[2]
+        assert render_category(category, rows, paragraph).strip() == text.strip()
