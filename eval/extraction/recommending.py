@@ -8,9 +8,10 @@ schemas, because a system may be fit for simple ones only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import nextafter
 from typing import Final
 
-from eval.extraction.grades import all_of, check
+from eval.extraction.measuring.grades import all_of, check
 from eval.extraction.record import (
     Branch,
     Breakdown,
@@ -21,7 +22,7 @@ from eval.extraction.record import (
     Recommendation,
     Value,
 )
-from eval.extraction.sample_score import UNDECLARED
+from eval.extraction.verdicts.sample_score import UNDECLARED
 from kg.words.plain_text import plain
 
 TREE: Final = (
@@ -73,7 +74,7 @@ def recommendation(
     verdict = _verdict(branches)
     return Recommendation(
         verdict=verdict,
-        reasons=tuple(_reasons(branches)),
+        reasons=(*_reasons(branches, metrics), *_left_out(branches, metrics)),
         branches=branches,
         by_complexity={
             name: _verdict(_branches(group.metrics))
@@ -106,7 +107,7 @@ def _verdict(branches: Sequence[Branch]) -> str:
     return UNKNOWN if all_of(branches[-1].checks) is None else OTHERWISE
 
 
-def _reasons(branches: Sequence[Branch]) -> Iterator[str]:
+def _reasons(branches: Sequence[Branch], metrics: Mapping[str, Value]) -> Iterator[str]:
     """Why this branch and not the one before: its limits, and what the better one lacks."""
     taken = next((place for place, branch in enumerate(branches) if branch.taken), None)
     if taken is not None:
@@ -117,11 +118,55 @@ def _reasons(branches: Sequence[Branch]) -> Iterator[str]:
             if not one.passed:
                 yield f"“{branches[better].verdict}” asks for more: {_against(one)}"
     for one in (one for branch in branches for one in branch.checks):
-        if one.value is not None and not one.sure:
+        if one.value is not None and not one.sure and _decides(one, metrics):
             yield (
                 f"the interval of the {_NAMES[one.metric]} includes "
                 f"{_number(one.metric, one.limit)}, so more samples may move the verdict"
             )
+
+
+def _decides(one: Check, metrics: Mapping[str, Value]) -> bool:
+    """Whether the verdict can depend on one limit, wherever in its interval the other value is."""
+    score, rate = metrics["extraction_quality_score"], metrics["hallucination_rate"]
+    of_score = one.metric == "extraction_quality_score"
+    other = rate if of_score else score
+    beyond = nextafter(one.limit, -1.0)
+
+    def told(value: float, beside: float) -> str:
+        return decision(value, beside) if of_score else decision(beside, value)
+
+    ends = [end for end in (other.low, other.value, other.high) if end is not None]
+    return any(told(one.limit, end) != told(beyond, end) for end in ends)
+
+
+def decision(score: float, rate: float) -> str:
+    """The verdict of the tree on a score and a hallucination rate."""
+    return next((verdict for verdict, s, r in TREE if score >= s and rate < r), OTHERWISE)
+
+
+def _left_out(branches: Sequence[Branch], metrics: Mapping[str, Value]) -> Iterator[str]:
+    """What the tree does not look at and a reader of its verdict must know.
+
+    The specification's rate knows spurious fields only, not made-up values of fields that were
+    expected; and its score is over the calls that came back.
+    """
+    taken = next((branch for branch in branches if branch.taken), None)
+    if taken is None:
+        return
+    made_up = metrics.get("fabricated_value_rate")
+    limit = taken.checks[1].limit
+    if made_up is not None and made_up.value is not None and made_up.value >= limit:
+        yield (
+            f"the verdict leaves out made-up values of fields that were expected: with them "
+            f"{100 * made_up.value:.1f} % of what was extracted is made up"
+        )
+    score = metrics["extraction_quality_score"]
+    if score.missing and score.worst is not None and score.worst < taken.checks[0].limit:
+        calls = "call" if score.missing == 1 else "calls"
+        yield (
+            f"the verdict leaves out {score.missing} failed {calls}: had all of them brought "
+            f"nothing right, the score would be {_number('extraction_quality_score', score.worst)}"
+        )
 
 
 def _against(one: Check) -> str:

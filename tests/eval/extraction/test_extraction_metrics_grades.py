@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.extraction.grades import GRADES, REQUIREMENTS, grade, grades, service_levels
-from eval.extraction.quality_score import interpretation
-from eval.extraction.recommending import OTHERWISE, TREE, UNKNOWN, recommendation
+from eval.extraction.measuring.grades import GRADES, REQUIREMENTS, grade, grades, service_levels
+from eval.extraction.measuring.quality_score import interpretation
+from eval.extraction.recommending import OTHERWISE, TREE, UNKNOWN, decision, recommendation
 from eval.extraction.record import Breakdown, Dimension, Errors, Group, Value
 
 EXAMPLE = {
@@ -182,6 +182,52 @@ def test_an_interval_that_crosses_a_limit_is_told() -> None:
     narrow = metrics(0.001)
     told = recommendation(narrow, breakdowns(), grades(narrow), NO_ERRORS).reasons
     assert not any("interval" in one for one in told)
+
+
+def test_an_interval_that_cannot_move_the_verdict_is_not_told() -> None:
+    # At a score of .342 no rate helps, and at a rate of .5 no score.
+    poor = metrics(0.03, extraction_quality_score=0.342, hallucination_rate=0.05)
+    assert not any(
+        "interval" in one
+        for one in recommendation(poor, breakdowns(), grades(poor), NO_ERRORS).reasons
+    )
+    inventive = metrics(0.03, extraction_quality_score=0.8, hallucination_rate=0.5)
+    assert not any(
+        "interval" in one
+        for one in recommendation(inventive, breakdowns(), grades(inventive), NO_ERRORS).reasons
+    )
+    # A rate of .05 decides only where the score may reach .80.
+    for value, told in ((0.79, True), (0.74, False)):
+        near = metrics(0.02, extraction_quality_score=value, hallucination_rate=0.05)
+        reasons = recommendation(near, breakdowns(), grades(near), NO_ERRORS).reasons
+        assert any("rate includes 5.0 %" in one for one in reasons) is told
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+@settings(deadline=None)
+def test_the_tree_told_of_two_numbers_is_the_tree(score: float, rate: float) -> None:
+    assert decision(score, rate) == decided(extraction_quality_score=score, hallucination_rate=rate)
+
+
+def test_a_verdict_says_what_it_leaves_out() -> None:
+    def reasons(**changed: Value) -> str:
+        given = metrics(0.0, extraction_quality_score=0.85) | changed
+        return " | ".join(recommendation(given, breakdowns(), grades(given), NO_ERRORS).reasons)
+
+    assert "leaves out" not in reasons(fabricated_value_rate=Value(value=0.0499))
+    told = reasons(fabricated_value_rate=Value(value=0.05))
+    assert "with them 5.0 % of what was extracted is made up" in told
+    failed = Value(value=0.85, worst=0.79, missing=3)
+    told = reasons(extraction_quality_score=failed)
+    assert "leaves out 3 failed calls" in told
+    assert "the score would be 0.790" in told
+    harmless = Value(value=0.85, worst=0.80, missing=3)
+    assert "leaves out" not in reasons(extraction_quality_score=harmless)
+    # Who is refused is refused all the same.
+    refused = Value(value=0.5, worst=0.2, missing=3)
+    assert "leaves out" not in reasons(
+        extraction_quality_score=refused, fabricated_value_rate=Value(value=0.9)
+    )
 
 
 def test_a_verdict_by_complexity_and_weak_parts() -> None:
