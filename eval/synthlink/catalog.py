@@ -18,7 +18,7 @@ SHIPPED: Final = Path(__file__).parent / "data" / "catalog.jsonl"
 _HINT: Final = "See docs/synthlink.md for the layout."
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _MOST_QUESTIONS: Final = 10_000
-_MOST_STEPS: Final = 12
+_MOST_STEPS: Final = 8
 _MOST_TEXT: Final = 20_000
 
 

@@ -1,0 +1,121 @@
+"""The reader of predictions: what it takes, what it refuses by name, and that nothing ends it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.synthlink.predictions import Iteration, check_predictions, read_predictions
+from kg.base.errors import MissingFileError, RecordError
+
+IDS = ("HIA-01", "HIA-02", "SFT-03")
+
+GOOD: dict[str, Any] = {
+    "question_id": "HIA-01",
+    "predicted_answer": "The printing press made books cheaper, boosting literacy.",
+    "retrieved_docs": ["https://en.wikipedia.org/wiki/Printing_press"],
+    "iterations": [{"answers": ["Books cheaper"], "docs": []}],
+    "sources_verified": ["Wikipedia text"],
+}
+
+
+def test_the_specifications_example_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "predictions.json"
+    file.write_text("\ufeff" + json.dumps([GOOD]), encoding="utf-8")
+    found = read_predictions(file, IDS)
+    assert not found.refused
+    (row,) = found.rows
+    assert row.predicted_answer == GOOD["predicted_answer"]
+    assert row.iterations == (Iteration(("Books cheaper",)),)
+    assert row.sources_verified == ("Wikipedia text",)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"question_id": None}, "question_id is missing"),
+        ({"question_id": 7}, "question_id is missing or no text"),
+        ({"question_id": "HIA-99"}, "no such question"),
+        ({"question_id": "hia-02"}, "no such question"),
+        ({"predicted_answer": None}, "predicted_answer is missing"),
+        ({"predicted_answer": ["a"]}, "predicted_answer is no text"),
+        ({"predicted_answer": "x" * 20_001}, "more than 20,000 characters"),
+        ({"predicted_answer": "\ud800"}, "half a character"),
+        ({"retrieved_docs": "x"}, "retrieved_docs is no list"),
+        ({"retrieved_docs": [1]}, "retrieved_docs holds something"),
+        ({"retrieved_docs": ["x"] * 501}, "501 items"),
+        ({"iterations": [[]]}, "iteration 1 is no object"),
+        ({"iterations": [{}, {"answers": "x"}]}, "answers is no list"),
+        ({"sources_verified": {"a": 1}}, "sources_verified is no list"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named_and_ends_nothing(
+    change: dict[str, Any], why: str
+) -> None:
+    found = check_predictions([{**GOOD, "question_id": "HIA-02", **change}, GOOD], IDS)
+    assert [row.question_id for row in found.rows] == ["HIA-01"]
+    (refused,) = found.refused
+    assert refused.row == 1
+    assert why in refused.why
+    name = change.get("question_id", "HIA-02")
+    assert refused.question_id == (name if isinstance(name, str) else "")
+    assert str(refused).startswith("row 1")
+
+
+def test_a_question_answered_twice_is_not_answered() -> None:
+    rows = [GOOD, {**GOOD, "question_id": "HIA-02"}, {**GOOD, "question_id": " HIA-01 "}]
+    found = check_predictions(rows, IDS)
+    assert [row.question_id for row in found.rows] == ["HIA-02"]
+    assert [(one.row, one.question_id) for one in found.refused] == [(1, "HIA-01"), (3, "HIA-01")]
+    assert all("2 times" in one.why for one in found.refused)
+
+
+def test_a_key_given_twice_refuses_its_row_alone(tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    twice = '{"question_id": "HIA-02", "predicted_answer": "a", "predicted_answer": "b"}'
+    file.write_text(f"[{twice}, {json.dumps(GOOD)}, [NaN, 1e999], null]", encoding="utf-8")
+    found = read_predictions(file, IDS)
+    assert len(found.rows) == 1
+    assert [one.row for one in found.refused] == [1, 3, 4]
+    assert "twice" in found.refused[0].why
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b'{"a": 1}', b"[", b"\xff", b"[" * 100_000, b"1" * 5_000, b'"text"'],
+)
+def test_what_is_no_list_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "p.json"
+    file.write_bytes(content)
+    with pytest.raises(RecordError) as caught:
+        read_predictions(file, IDS)
+    assert str(file) in str(caught.value)
+    with pytest.raises(MissingFileError):
+        read_predictions(tmp_path / "none.json", IDS)
+
+
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+_KEYS = ("question_id", "predicted_answer", "retrieved_docs", "iterations", "sources_verified")
+_ROW = _ANYTHING | st.fixed_dictionaries(
+    {}, optional={key: _ANYTHING | st.sampled_from(IDS) for key in _KEYS}
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(_ROW, max_size=6))
+def test_every_row_is_taken_or_refused(rows: list[Any]) -> None:
+    found = check_predictions([*rows, {**GOOD, "question_id": "SFT-03"}], IDS)
+    assert len(found.rows) + len(found.refused) == len(rows) + 1
+    names = [row.question_id for row in found.rows]
+    assert len(set(names)) == len(names)
+    assert set(names) <= set(IDS)
+    assert ("SFT-03" in names) or any(one.question_id == "SFT-03" for one in found.refused)
