@@ -18,9 +18,9 @@ from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
 from epoche.schemas import RECORDS, schema
 from eval.check_connection import main as test_connection
-from eval.extraction.check_server import main as check_server
-from eval.extraction.inspect_dataset import main as inspect_dataset
-from eval.extraction.validate_config import main as validate_config
+from eval.extraction.commands.check_server import main as check_server
+from eval.extraction.commands.inspect_dataset import main as inspect_dataset
+from eval.extraction.commands.validate_config import main as validate_config
 from eval.gate_runs import main as gate
 from eval.guard_text import main as guard
 from eval.list_systems import main as systems
@@ -45,6 +45,7 @@ from reporting.plot_graph import main as plot_graph
 from reporting.report_extraction import main as report_extraction
 from reporting.run_extraction import main as run_extraction
 from reporting.run_skn import main as run_skn
+from reporting.score_own import main as score_own
 from retrieval.search_run import main as search_run
 from retrieval.search_web import main as search_web
 
@@ -137,6 +138,7 @@ _EXTRACTION_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_extraction, "Extract with models or rules, score, report."),
     ("report", report_extraction, "Measure and report the rows of a run."),
     ("compare", compare_extraction, "Runs on the same samples: who extracts better by what?"),
+    ("score-own", score_own, "Our own SKN, JSON and triples, scored against a gold set."),
     ("inspect", inspect_dataset, "What samples or a schema ask for; which rows are malformed."),
     ("validate-config", validate_config, "What is wrong with a configuration, and where."),
     ("test-connection", check_server, "Reach the server of a run; what does it support?"),

@@ -7,22 +7,21 @@ systems at the end. How they are kept and asked is ``eval.running``'s.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from eval.described import combined
-from eval.extraction.folder import MANIFEST, SAMPLES, forget_all, written_by
-from eval.extraction.loading import SHIPPED, Loaded, load
-from eval.extraction.manifest import ExtractionManifest, continued, read_manifest
-from eval.extraction.plan import ExtractionPlan, counts_of
 from eval.extraction.row import ERROR, ROWS
-from eval.extraction.run_options import RunOptions
-from eval.extraction.sample import Sample
-from eval.extraction.team import Team, team_of
+from eval.extraction.running.folder import MANIFEST, SAMPLES, forget_all, written_by
+from eval.extraction.running.manifest import ExtractionManifest, continued, read_manifest
+from eval.extraction.running.plan import ExtractionPlan, counts_of
+from eval.extraction.running.run_options import RunOptions
+from eval.extraction.running.team import Team, team_of
+from eval.extraction.sample_rows import as_row, digest_of
+from eval.extraction.samples.loading import SHIPPED, Loaded, load
 from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
@@ -126,7 +125,7 @@ class _Sitting:
             # Whatever comes of the session, nobody shall take them for made of these rows.
             forget_all(out)
             asked = (self._samples[item] for item in plan.places.asked)
-            write_jsonl_atomic(out / SAMPLES, map(_as_row, asked))
+            write_jsonl_atomic(out / SAMPLES, map(as_row, asked))
 
         def questions() -> Iterator[Question]:
             return (plan.question(place) for place in order)
@@ -154,7 +153,7 @@ class _Sitting:
             rows=ROWS,
             samples=SAMPLES,
             dataset=_named(data.name, options.out),
-            dataset_sha256=_digest(loaded.samples),
+            dataset_sha256=digest_of(loaded.samples),
             sample_count=len(loaded.samples),
             rejected=len(loaded.rejected),
             rejections=tuple(map(str, loaded.rejected[:_KEPT_REJECTIONS])),
@@ -211,18 +210,3 @@ class _Sitting:
 def _named(name: str, out: Path) -> str:
     """The data set's name; of files their path from the run's folder, so that both can move."""
     return relative_name(name, out) if name != SHIPPED and Path(name).exists() else name
-
-
-def _as_row(sample: Sample) -> dict[str, object]:
-    """A sample under the keys that are read."""
-    row = msgspec.structs.asdict(sample)
-    row["expected_output"] = row.pop("expected")
-    return row
-
-
-def _digest(samples: Sequence[Sample]) -> str:
-    digest = hashlib.sha256()
-    for sample in samples:
-        digest.update(msgspec.json.encode(sample))
-        digest.update(b"\n")
-    return digest.hexdigest()

@@ -1,0 +1,439 @@
+"""Our own extractors as extraction samples: conversion, gold sets, triples, and the command."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from servers import behaviours as does
+from servers.scripted_server import ScriptedServer
+from typer.testing import CliRunner
+
+from epoche.cli import app
+from eval.extraction.measuring.quality_score import per_sample
+from eval.extraction.own.graph_triples import (
+    Naming,
+    Triple,
+    one_way,
+    stated_in_chunks,
+    verbalised,
+    whole_triples,
+)
+from eval.extraction.own.predictions import Prediction, scored_rows
+from eval.extraction.own.scored_folder import Scoring, write_scored
+from eval.extraction.own.skn_content import GOLD, as_fields, by_rules, heading, of_run
+from eval.extraction.own.triple_proposals import ProposedRow, predictions_of
+from eval.extraction.own.triple_reading import read_by_rules
+from eval.extraction.row import ExtractionRow, read_rows
+from eval.extraction.samples.loading import load
+from eval.extraction.samples.sample import Sample
+from eval.skn.formats.extracting import Extraction
+from eval.skn.formats.flat_json import FlatClaim, FlatExtraction, Relationship
+from eval.skn.formats.forms import plain, read, write
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, without
+from eval.skn.pipelines import ALL_SECTIONS, FAIR_ABLATION_PIPELINES, PIPELINES
+from eval.skn.running.row import SknRow
+from eval.skn.running.samples import read_samples
+from eval.skn.running.searching import SHIPPED, SourceFinder
+from kg.base.errors import RecordError, WriteError
+from kg.claims import Claim
+from kg.knowledge import KnowledgeBase
+from kg.text.chunks import Chunk
+
+DENIED = re.compile(r" not | neither ")
+SOURCE = Source("software", "medium", 0.8)
+
+
+@pytest.fixture(scope="module")
+def gold() -> list[Sample]:
+    return list(load(GOLD, strict=True).samples)
+
+
+@pytest.fixture(scope="module")
+def rivers() -> KnowledgeBase:
+    return KnowledgeBase.open("rivers")
+
+
+def epoche(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def document_of(sample: Sample) -> Document:
+    """An SKN document that says what is right."""
+    expected = sample.expected
+    return Document(
+        source=SOURCE,
+        facts=tuple(Fact("!", one["text"], 0.9) for one in expected["facts"]),
+        causal=tuple(
+            CausalLink(one["cause"], one["effect"], 0.7) for one in expected.get("causal", [])
+        ),
+        gaps=tuple(one["text"] for one in expected.get("gaps", [])),
+        risk=Risk("low", "low"),
+    )
+
+
+def extracted(document: Document, pipeline: str) -> Extraction:
+    form = PIPELINES[pipeline]
+    absent = sorted(ALL_SECTIONS - form.sections)
+    content = without(document, *absent)
+    context = write(content, form)
+    return Extraction(
+        pipeline=pipeline, context=context, validity="strict", raw=context, content=plain(content)
+    )
+
+
+def skn_row(id_: str, extraction: Extraction | None, **more: Any) -> SknRow:
+    fields: dict[str, Any] = {
+        "id": id_,
+        "category": "diagnostic",
+        "pipeline": "skn" if extraction is None else extraction.pipeline,
+        "answerable": True,
+        "outcome": "ANSWERED",
+        "extraction": extraction,
+    }
+    return SknRow(**{**fields, **more})
+
+
+def scored(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> list[ExtractionRow]:
+    return list(scored_rows(samples, predictions))
+
+
+# ---- the gold documents --------------------------------------------------------------------------
+
+
+def test_gold_documents_are_of_the_shipped_searches_and_in_their_words(gold: list[Sample]) -> None:
+    asked = {sample.id: sample for sample in read_samples(SHIPPED / "samples.json")}
+    finder = SourceFinder.replaying(SHIPPED / "search.jsonl")
+    assert len(gold) == 12
+    for sample in gold:
+        question = asked[sample.id].question
+        assert sample.meta["question"] == question
+        assert sample.text == heading(question) + finder.find(asked[sample.id]).text
+        there = words(sample.text)
+        for fact in sample.expected["facts"]:
+            assert words(fact["text"]) <= there, fact
+        links = sample.expected.get("causal", [])
+        gaps = sample.expected.get("gaps", [])
+        assert bool(gaps) != asked[sample.id].answerable, "only what has no answer has gaps"
+        assert bool(links) == asked[sample.id].answerable
+        for one in (*links, *gaps):
+            said = set().union(*(words(text) for text in one.values()))
+            assert len(said & there) / len(said) > 0.6, one
+
+
+def words(text: str) -> set[str]:
+    return {word.strip(".-") for word in re.findall(r"[\w.@-]+", text.casefold())}
+
+
+# ---- any form as one -----------------------------------------------------------------------------
+
+
+def test_typed_and_flat_content_become_one_form() -> None:
+    document = Document(
+        source=SOURCE,
+        facts=(Fact("!", "a lock stays", 0.9), Fact("~", "perhaps a leak", 0.3)),
+        causal=(CausalLink("a crash", "a lock that stays", 0.8),),
+        gaps=("which release",),
+        risk=Risk("low", "high"),
+    )
+    whole = {
+        "facts": [{"text": "a lock stays"}, {"text": "perhaps a leak"}],
+        "causal": [{"cause": "a crash", "effect": "a lock that stays"}],
+        "gaps": [{"text": "which release"}],
+    }
+    assert as_fields(document) == whole
+    assert as_fields(without(document, "causal", "gaps")) == {"facts": whole["facts"]}
+    flat = FlatExtraction(
+        relationships=(
+            Relationship("a crash", "Leads to", "a lock that stays"),
+            Relationship("a lock", "is part of", "a store"),
+        ),
+        claims=(FlatClaim("a lock stays", "fact"), FlatClaim("perhaps a leak", "opinion", 0.3)),
+    )
+    assert as_fields(flat) == {"facts": whole["facts"], "causal": whole["causal"]}
+
+
+@pytest.mark.parametrize("name", FAIR_ABLATION_PIPELINES)
+def test_what_a_form_was_written_in_changes_nothing(name: str, gold: list[Sample]) -> None:
+    found = {one.id: one for one in by_rules(gold, [name])}
+    for sample in gold:
+        one = found[sample.id]
+        reading = read(one.raw, PIPELINES[name], strict=True)
+        assert reading.content is not None
+        assert as_fields(reading.content) == one.predicted
+
+
+def test_a_perfect_extraction_loses_only_what_its_form_cannot_hold(gold: list[Sample]) -> None:
+    names = ("skn", "json_meta", "skn_no_causal", "skn_no_gaps", "skn_no_risk", "skn_min")
+    rows = [skn_row(one.id, extracted(document_of(one), name)) for one in gold for name in names]
+    found = scored(gold, list(of_run(rows, gold)))
+    assert len(found) == 12 * 6
+    expected = {sample.id: sample.expected for sample in gold}
+    for row in found:
+        facts = len(expected[row.id]["facts"])
+        causal = 2 * len(expected[row.id].get("causal", []))
+        gaps = len(expected[row.id].get("gaps", []))
+        lost = {"skn_no_causal": causal, "skn_no_gaps": gaps, "skn_min": causal + gaps}
+        tally = row.score.tally
+        assert row.outcome == "OK"
+        assert tally.expected == facts + causal + gaps
+        assert tally.missed == lost.get(row.system, 0), (row.id, row.system)
+        assert tally.strict == tally.predicted == tally.expected - tally.missed
+        assert row.score.exact_match == (tally.missed == 0)
+
+
+def test_order_does_not_matter_and_what_was_made_up_is_spurious(gold: list[Sample]) -> None:
+    sample = gold[0]
+    document = document_of(sample)
+    turned = msgspec.structs.replace(document, facts=document.facts[::-1])
+    more = msgspec.structs.replace(
+        document, facts=(*document.facts, Fact("!", "the moon is made of cheese", 0.9))
+    )
+    rows = [skn_row(sample.id, extracted(one, "skn")) for one in (turned, more)]
+    first, second = scored([sample], list(of_run(rows, [sample])))
+    assert per_sample(first.score).eqs == 1
+    assert first.score.exact_match
+    assert second.score.tally.spurious == 1
+    assert not second.score.exact_match
+
+
+def test_failed_and_unreadable_extractions_are_told_apart(gold: list[Sample]) -> None:
+    good = extracted(document_of(gold[0]), "skn")
+    unreadable = Extraction(
+        pipeline="skn", context="", validity="unreadable", problem="no block", raw="Sorry."
+    )
+    rows = [
+        skn_row(gold[0].id, good, outcome="ERROR", stage="agent", error="timed out"),
+        skn_row(gold[1].id, unreadable, outcome="INVALID", stage="extraction"),
+        skn_row(gold[2].id, None, outcome="ERROR", stage="search", error="no such search"),
+        skn_row("nobody's", good),
+    ]
+    found = scored(gold, list(of_run(rows, gold)))
+    assert [(row.outcome, row.problem) for row in found] == [
+        ("OK", ""),
+        ("UNPARSABLE", "no block"),
+        ("ERROR", "no such search"),
+    ]
+    assert found[1].raw == "Sorry."
+    assert found[1].score.tally.missed == found[1].score.tally.expected
+
+
+def test_content_of_another_form_is_refused(gold: list[Sample]) -> None:
+    wrong = Extraction(
+        pipeline="skn", context="x", validity="strict", content={"claims": [{"statement": "x"}]}
+    )
+    with pytest.raises(RecordError, match="no extraction of its form"):
+        list(of_run([skn_row(gold[0].id, wrong)], gold))
+
+
+# ---- triples -------------------------------------------------------------------------------------
+
+
+def test_a_graph_in_its_own_words_is_read_back_and_denials_are_not(rivers: KnowledgeBase) -> None:
+    samples = verbalised(rivers, 60)
+    denied = [one for one in verbalised(rivers) if DENIED.search(one.text)][:5]
+    assert len(samples) == 60
+    assert denied
+    for sample in (*samples, *denied):
+        sentences = [line for line in sample.text.splitlines() if not DENIED.search(line)]
+        assert len(sample.expected.get("triples", [])) == len(sentences), sample.text
+    found = list(read_by_rules([*samples, *denied], rivers))
+    whole = whole_triples([*samples, *denied], found)["rules"]
+    assert whole.expected > 100
+    # What is read is right; homonyms are left out.
+    assert whole.right == whole.predicted
+    assert whole.right >= 0.95 * whole.expected
+
+
+def test_triples_earn_credit_by_their_fields(rivers: KnowledgeBase) -> None:
+    (sample,) = [one for one in verbalised(rivers) if one.id.endswith("/rhine")]
+    right = sample.expected["triples"]
+    assert {"subject": "Rhine", "predicate": "mouth", "object": "North Sea"} in right
+    other = [{**right[0], "object": "Nowhere"}, *reversed(right[1:])]
+    predicted = Prediction(id=sample.id, system="x", predicted={"triples": other})
+    (row,) = scored([sample], [predicted])
+    tally = row.score.tally
+    assert (tally.expected, tally.predicted) == (3 * len(right), 3 * len(right))
+    assert tally.strict == 3 * len(right) - 1
+    whole = whole_triples([sample], [predicted])["x"]
+    assert (whole.right, whole.predicted, whole.expected) == (len(right) - 1, *[len(right)] * 2)
+
+
+def test_a_fact_and_its_inverse_are_one(rivers: KnowledgeBase) -> None:
+    naming = Naming(rivers)
+    assert naming.one_way(Triple("Weser", "direct inflow", "Fulda")) == ("Fulda", "mouth", "Weser")
+    (chunk,) = stated_in_chunks([Chunk("c", "The Fulda flows into the Weser.")], rivers)
+    right = {"triples": [{"subject": "Fulda", "predicate": "mouth", "object": "Weser"}]}
+    assert chunk.expected == right
+    for text in ("The Fulda flows into the Weser.", "The Weser directly receives the Fulda."):
+        (found,) = read_by_rules([msgspec.structs.replace(chunk, text=text)], rivers)
+        assert found.predicted == right, text
+    own = msgspec.structs.replace(
+        chunk,
+        expected={
+            "triples": [{"subject": "Weser", "predicate": "Direct inflow", "object": "Fulda"}]
+        },
+    )
+    assert one_way([own], naming)[0].expected == right
+
+
+def test_a_chunk_states_what_it_names_both_ends_of(rivers: KnowledgeBase) -> None:
+    chunks = [
+        Chunk("c1", "The Rhine, which is 1,230 km long, ends in the North Sea."),
+        Chunk("c2", "The Rhine is long."),
+        Chunk("c3", "Nothing here is known."),
+    ]
+    first, second, third = stated_in_chunks(chunks, rivers)
+    named = {(one["predicate"], one["object"]) for one in first.expected["triples"]}
+    assert named == {("mouth", "North Sea"), ("length", "1230")}
+    assert second.expected == {}
+    assert third.expected == {}
+
+
+def test_proposals_are_two_systems_the_licensed_ones_apart(rivers: KnowledgeBase) -> None:
+    (sample,) = [one for one in verbalised(rivers) if one.id.endswith("/rhine")]
+    naming = Naming(rivers)
+    mouth = next(
+        claim
+        for claim in rivers.graph.claims()
+        if claim.subj.endswith("/rhine") and naming.triple(claim).predicate == "mouth"
+    )
+    wrong = Claim(mouth.subj, mouth.pred, mouth.subj)
+    new = Claim("urn:epoche:text:aue", mouth.pred, mouth.obj)
+    rows = [
+        ProposedRow(sample.id, "the Rhine", "flows into", "N. Sea", "known", claim=mouth),
+        ProposedRow(sample.id, "Rhine", "mouth", "Rhine", "contradicted", claim=wrong),
+        ProposedRow(sample.id, "Aue", "ends in", "North Sea", "admitted", claim=new),
+        ProposedRow(sample.id, "it", "is", "wet", "unusable"),
+        ProposedRow("another", "it", "is", "wet", "unusable"),
+    ]
+    proposed, licensed = predictions_of(rows, [sample], rivers)
+    right = {"subject": "Rhine", "predicate": "mouth", "object": "North Sea"}
+    aue = {"subject": "Aue", "predicate": "mouth", "object": "North Sea"}
+    assert (proposed.system, licensed.system) == ("proposed", "licensed")
+    assert licensed.predicted == {"triples": [right, aue]}
+    assert len(proposed.predicted["triples"]) == 4
+    whole = whole_triples([sample], [proposed, licensed])
+    assert [(one.right, one.predicted) for one in whole.values()] == [(1, 4), (1, 2)]
+    with pytest.raises(RecordError, match="no proposal is of a chunk"):
+        list(predictions_of(rows[-1:], [sample], rivers))
+
+
+# ---- folders and the command ---------------------------------------------------------------------
+
+
+def test_a_folder_is_replaced_only_when_told(tmp_path: Path, gold: list[Sample]) -> None:
+    said = Scoring(dataset="gold", extractors={}, offline=True, resamples=100)
+    found = list(by_rules(gold, ["skn"]))
+    assert write_scored(tmp_path, gold, found, said).counts["OK"] == 12
+    with pytest.raises(WriteError, match="holds a run already"):
+        write_scored(tmp_path, gold, found, said)
+    with pytest.raises(RecordError, match="nothing to score"):
+        write_scored(tmp_path / "none", gold, [], said)
+    assert not (tmp_path / "none").exists()
+
+
+def test_rules_are_scored_in_every_form_and_reported(tmp_path: Path) -> None:
+    out = tmp_path / "own"
+    told = epoche("extract", "score-own", "--out", out, "--resamples", 100)
+    assert "96 extractions of 12 texts" in told
+    rows = list(read_rows(out / "rows.jsonl"))
+    assert {row.system for row in rows} == set(FAIR_ABLATION_PIPELINES)
+    assert {row.outcome for row in rows} == {"OK"}
+    report = json.loads((out / "metrics.json").read_bytes())["report"]
+    for name in FAIR_ABLATION_PIPELINES:
+        value = report["systems"][name]["metrics"]["extraction_quality_score"]["value"]
+        # Whole sentences against single claims: worth something, and nowhere near all.
+        assert 0.3 < value < 0.9, name
+    assert (out / "comparison.json").is_file()
+    assert "No model was called" in (out / "summary.txt").read_text()
+    # The folder is one like any other: it can be measured and reported anew, to the same bytes.
+    before = (out / "metrics.json").read_bytes()
+    epoche("extract", "report", "--results-dir", out)
+    assert (out / "metrics.json").read_bytes() == before
+
+
+def test_a_run_of_skn_is_scored(tmp_path: Path) -> None:
+    epoche("skn", "run", "--offline", "--limit", 6, "--out", tmp_path / "skn")
+    own = ("extract", "score-own", "--resamples", 100)
+    told = epoche(*own, "--skn", tmp_path / "skn", "--out", tmp_path / "scored")
+    assert "12 extractions of 6 texts" in told
+    # Rules extract the same, whoever calls them.
+    alone = epoche(*own, "--out", tmp_path / "rules", "--no-report")
+    assert alone
+    both = [
+        {
+            (row.id, row.system): row.predicted
+            for row in read_rows(tmp_path / name / "rows.jsonl")
+            if row.system in ("json", "skn")
+        }
+        for name in ("scored", "rules")
+    ]
+    assert len(both[0]) == 12
+    assert both[0].items() <= both[1].items()
+
+
+def test_proposals_of_a_model_are_scored_and_stand_beside_abstention(
+    scripted_server: ScriptedServer,
+    scripted_model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "The Rhine flows into the North Sea. The Fulda flows into the Weser."
+    Path("doc.md").write_text(f"# 1 Rivers\n\n{text}\n")
+    epoche("kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical")
+    said = [
+        {"subject": a, "predicate": "mouth", "object": b, "quote": f"The {a} flows into the {q}"}
+        for a, b, q in (("Rhine", "North Sea", "North Sea"), ("Fulda", "North Sea", "Weser"))
+    ]
+    scripted_server.behave(does.reply(lambda _asked: json.dumps({"triples": said})))
+    graph = ("--run", "runs/doc", "--domain", "rivers")
+    epoche("kg", "extract", *graph, "--out", "new.ttl", "--model", scripted_model)
+    told = epoche(
+        *("extract", "score-own", *graph, "--proposals", "new.proposals.jsonl", "--out", "own"),
+        *("--resamples", 100),
+    )
+    # The graph has both mouths: one is proposed rightly, one wrongly and contradicted by it.
+    assert "proposed: whole triples: 1 of 2 extracted are right, of 2 expected" in told
+    assert "licensed: whole triples: 1 of 1 extracted are right, of 2 expected" in told
+    rules = epoche("extract", "score-own", *graph, "--out", "rules", "--no-report")
+    assert "rules: whole triples: 2 of 2 extracted are right, of 2 expected" in rules
+    told_apart = ("--results", "results.jsonl", "--metrics", "metrics.json", "--domain", "rivers")
+    epoche("cards", "--domain", "rivers", "--num-per-type", 3, "--out", "cards.jsonl")
+    epoche("eval", "--cards", "cards.jsonl", "--system", "always-UNKNOWN", "--out", told_apart[1])
+    epoche("metrics", *told_apart[:2], "--out", "metrics.json", "--resamples", 100)
+    epoche("report", *told_apart, "--section", "own", "--out", "report.html")
+    page = Path("report.html").read_text()
+    assert "How well do texts become data?" in page
+    assert "licensed" in page
+
+
+@pytest.mark.parametrize(
+    ("flags", "what"),
+    [
+        (["--limit", "3"], "--limit"),
+        (["--proposals", "x.jsonl"], "--proposals"),
+        (["--domain", "rivers", "--skn", "x"], "--skn"),
+    ],
+)
+def test_flags_that_have_nothing_to_do_with_it_are_refused(
+    flags: list[str], what: str, tmp_path: Path
+) -> None:
+    result = CliRunner().invoke(app, ["extract", "score-own", "--out", str(tmp_path / "x"), *flags])
+    assert result.exit_code != 0
+    assert what in result.output
+    assert not (tmp_path / "x").exists()
+
+
+def test_gold_without_a_question_is_refused(gold: list[Sample]) -> None:
+    bare = msgspec.structs.replace(gold[0], meta={})
+    with pytest.raises(RecordError, match="has no question"):
+        list(by_rules([bare], ["skn"]))
