@@ -3,8 +3,7 @@
 Objects are aligned by key. Arrays of objects are aligned by the assignment whose pairs score most
 in total (Kuhn's Hungarian method, 1955, as scipy has it); what is over on either side is missed or
 spurious with all its fields. Null, a missing key, an empty object and an empty array all state
-nothing; but an empty array where the object must have one is a field if the other side has it
-empty too, or not at all.
+nothing: so how many fields are expected depends on what is expected alone, whatever came.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from eval.extraction.fields import MAX_LEVELS, Place
 from eval.extraction.matchers.compared import EQUAL, Compared
 from eval.extraction.matchers.comparing import compare
+from eval.extraction.matchers.fields import MAX_LEVELS, Place
 from eval.extraction.matchers.normalising import json_type
 from eval.extraction.settings import Matching
 
@@ -126,15 +125,12 @@ class _Aligner:
         kinds: tuple[int, int],
         out: list[Entry],
     ) -> None:
-        if kinds == (_EMPTY, _EMPTY):
-            if place.required and (isinstance(expected, list) or isinstance(predicted, list)):
-                one, other = _array(expected), _array(predicted)
-                both = one is not None and other is not None
-                out.append(Entry(place, one, other, EQUAL if both else None))
-        elif kinds[0] == _EMPTY:
+        if kinds[0] == _EMPTY:
             surplus = place.required and isinstance(expected, list)
-            for at, value in leaves(place, predicted):
-                out.append(Entry(at, None, value, None, None, surplus))
+            out += (
+                Entry(at, None, value, None, None, surplus)
+                for at, value in leaves(place, predicted)
+            )
         else:
             out += (Entry(at, value, None, None) for at, value in leaves(place, expected))
 
@@ -285,12 +281,8 @@ def leaves(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
     elif kind == _ROWS:
         for one in value:
             yield from leaves(place.element(), one)
-    elif kind != _EMPTY or (isinstance(value, list) and place.required):
+    elif kind != _EMPTY:
         yield place, value
-
-
-def _array(value: Any) -> list[Any] | None:
-    return value if isinstance(value, list) else None
 
 
 def _kind(value: Any, place: Place) -> int:

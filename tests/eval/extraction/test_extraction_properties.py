@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import CATEGORIES, Mode, SampleScore, Tally, score
 from eval.extraction.settings import DEFAULT, Matching
 
@@ -124,6 +124,20 @@ def test_bounds_and_sums(
 
 
 @EXAMPLES
+@given(SCHEMAS, VALUES, VALUES, MATCHINGS)
+def test_what_is_expected_does_not_depend_on_what_came(
+    schema: dict[str, Any], expected: Any, predicted: Any, matching: Matching
+) -> None:
+    given_one = sample(schema, expected)
+    nothing = score(given_one, None, matching, parsed=False).score
+    found = score(given_one, predicted, matching).score
+    assert found.tally.expected == nothing.tally.expected
+    assert {key: one.expected for key, one in found.by["name"].items() if one.expected} == {
+        key: one.expected for key, one in nothing.by["name"].items() if one.expected
+    }
+
+
+@EXAMPLES
 @given(SCHEMAS, VALUES, VALUES)
 def test_expected_and_predicted_change_roles(
     schema: dict[str, Any], expected: Any, predicted: Any
@@ -224,7 +238,7 @@ def specified(predicted: str, expected: str) -> float:
 
 SEEDED = """
 import msgspec
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 schema = {"properties": {"a": {"enum": ["x", "y"]}, "b": {"anyOf": [{"type": "string",
     "format": "date"}, {"x-match": "numeric"}]}}}

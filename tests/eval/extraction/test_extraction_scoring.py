@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from nervaluate import Evaluator
 
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import (
     CATEGORIES,
     ERROR_PATTERNS,
@@ -189,14 +189,19 @@ def test_nothing_expected_and_something_there_is_spurious_and_the_reverse_missed
     assert score(sample({"l": ["x"]}, **OPTIONAL), {"l": []}).score.tally == Tally(1, missed=1)
 
 
-def test_an_empty_array_that_must_be_there_is_a_field_beside_no_elements() -> None:
+def test_an_empty_array_states_nothing_even_where_it_must_be_there() -> None:
     required = {"properties": {"l": {"type": "array"}}, "required": ["l"]}
     given = sample({"l": []}, **required)
-    assert score(given, {"l": []}).score.tally == Tally(1, 1, 1, 1, 0, 1, 0, 0, 1, 1)
-    assert score(given, {}).score.errors == {"missing_required_field": 1}
-    more = score(given, {"l": [{"x": 1}, {"x": 2}]})
-    assert more.score.tally == Tally(predicted=2, spurious=2)
-    assert more.score.hallucinations == (0, 0, 0, 2)
+    assert score(given, {"l": []}).score.tally == Tally()
+    assert score(given, {"l": []}).score.exact_match
+    # That it is not there is a matter of the schema: the reply is not valid.
+    lacking = score(given, {}).score
+    assert (lacking.tally, lacking.valid, lacking.exact_match) == (Tally(), False, False)
+    for came in ([{"x": 1}, {"x": 2}], ["a", "b"]):
+        more = score(given, {"l": came}).score
+        spurious = 2 if isinstance(came[0], dict) else 1
+        assert (more.tally.expected, more.tally.spurious) == (0, spurious)
+        assert more.hallucinations == (0, 0, 0, spurious)
     full = sample({"l": [{"x": 1}]}, **required)
     assert score(full, {"l": []}).score.tally == Tally(1, missed=1)
 
