@@ -28,7 +28,7 @@ import numpy as np
 from extraction_load import samples
 
 from eval.extraction.aggregate import Plan, report_of
-from eval.extraction.gathering import gather
+from eval.extraction.measuring.gathering import gather
 from eval.extraction.row import ExtractionRow
 from eval.extraction.scoring import score
 

@@ -28,7 +28,7 @@ import msgspec
 from extraction_load import FIELDS, samples
 from extraction_rival import StraightScorer
 
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import Tally, score
 
 Pairs = list[tuple[Sample, Any]]

@@ -16,7 +16,7 @@ import numpy as np
 from Levenshtein import distance
 from scipy.optimize import linear_sum_assignment
 
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 
 NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: "array"}
 

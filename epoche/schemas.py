@@ -40,9 +40,9 @@ def schema(record: str) -> str:
 
 def _types() -> tuple[type, ...]:
     from cards.card import Card
-    from eval.extraction.config import Config
     from eval.extraction.row import ExtractionRow
-    from eval.extraction.sample import Sample as ExtractionSample
+    from eval.extraction.running.config import Config
+    from eval.extraction.samples.sample import Sample as ExtractionSample
     from eval.manifest import RunManifest
     from eval.metrics.record import MetricsReport
     from eval.ranking.questions import Question

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from eval.extraction.folder import MANIFEST, PER_SAMPLE, forget_outputs
-from eval.extraction.manifest import ExtractionManifest, read_manifest
+from eval.extraction.measuring.quality_score import SampleValues, per_sample
 from eval.extraction.outputs import write_outputs
-from eval.extraction.quality_score import SampleValues, per_sample
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ERROR, OUTCOMES, read_rows
+from eval.extraction.running.folder import MANIFEST, PER_SAMPLE, forget_outputs
+from eval.extraction.running.manifest import ExtractionManifest, read_manifest
 from kg.base.files import write_text_atomic
 from reporting.guarded_text import to_csv
 

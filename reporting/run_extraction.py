@@ -12,9 +12,9 @@ from kg.base.console import run_script, say, warn
 from kg.words.plain_text import one_line
 
 if TYPE_CHECKING:
-    from eval.extraction.config import Config
     from eval.extraction.record import ExtractionReport
     from eval.extraction.run_extraction import Done
+    from eval.extraction.running.config import Config
 
 _SPOKEN_NOTES = 8
 """Notes that are printed; the summary has all."""
@@ -94,10 +94,10 @@ def main(
 
     A run that was cut off goes on where it stopped when the same command is given again.
     """
-    from eval.extraction.config_flags import with_flags
-    from eval.extraction.config_reading import read_config
     from eval.extraction.run_extraction import run
-    from eval.extraction.run_options import RunOptions, client_of, folder_name, models_of
+    from eval.extraction.running.config_flags import with_flags
+    from eval.extraction.running.config_reading import read_config
+    from eval.extraction.running.run_options import RunOptions, client_of, folder_name, models_of
     from kg.base.errors import SettingError
     from reporting.extraction_files import write_files
 
@@ -149,7 +149,7 @@ def main(
 
 def _told(done: Done, settings: Config, report: ExtractionReport) -> None:
     """Prints what came of it, and writes the page where one is wanted."""
-    from eval.extraction.folder import SUMMARY
+    from eval.extraction.running.folder import SUMMARY
     from eval.extraction.summary import table
     from reporting.benchmark_sections.page import STEM, write_page
 

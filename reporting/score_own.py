@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say
+from kg.base.console import run_script, say, shown_stages
 
 if TYPE_CHECKING:
     from eval.extraction.own.predictions import Prediction
@@ -54,11 +54,18 @@ def main(
     from dataclasses import replace
 
     from eval.extraction.own.scored_folder import write_scored
+    from eval.extraction.running.folder import written_by
     from eval.extraction.summary import table
+    from kg.base.files import check_output
     from reporting.benchmark_sections.page import STEM, write_page
     from reporting.extraction_files import write_files
 
     triples = domain is not None or bool(kg)
+    read = [path for path in (gold, proposals, *(kg or ()), *(shapes or ())) if path is not None]
+    if skn is not None:
+        read += [skn / name for name in ("manifest.json", "rows.jsonl")]
+    for path in written_by(out):
+        check_output(path, read)
     _check_flags(triples, skn, proposals, run, limit)
     if triples:
         samples, predictions, scoring = _triples(
@@ -183,15 +190,20 @@ def _triples(
     else:
         samples, dataset = verbalised(base, limit), f"{base.domain.name} in its own words"
         how = ("the texts were made of the graph's facts, in the sentences that rules know",)
-    offline = proposals is None
-    found = list(
-        read_by_rules(samples, base)
-        if proposals is None
-        else predictions_of(read_proposals(proposals), samples, base)
-    )
+    if proposals is not None:
+        found = list(predictions_of(read_proposals(proposals), samples, base))
+    else:
+        with shown_stages() as watch:
+            found = list(
+                read_by_rules(samples, base, lambda done: watch("texts", done, len(samples)))
+            )
     whole = whole_triples(samples, found)
     notes = (*how, *(f"{name}: {one.in_words()}" for name, one in whole.items()))
-    return samples, found, Scoring(dataset=dataset, extractors={}, offline=offline, notes=notes)
+    return (
+        samples,
+        found,
+        Scoring(dataset=dataset, extractors={}, offline=proposals is None, notes=notes),
+    )
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from extraction_outputs import Skill, rows_of, shipped_samples
 
-from eval.extraction.folder import MANIFEST, SAMPLES
-from eval.extraction.manifest import ExtractionManifest, Measuring
 from eval.extraction.outputs import write_outputs
 from eval.extraction.row import ROWS, ExtractionRow
-from eval.extraction.sample import Sample
+from eval.extraction.running.folder import MANIFEST, SAMPLES
+from eval.extraction.running.manifest import ExtractionManifest, Measuring
+from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import Matching
 from kg.base.files import write_json_atomic, write_jsonl_atomic
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from eval.extraction.loading import load, shipped
 from eval.extraction.row import ExtractionRow, Outcome
-from eval.extraction.sample import Sample
-from eval.extraction.schema_check import SchemaCheck
+from eval.extraction.samples.loading import load, shipped
+from eval.extraction.samples.sample import Sample
+from eval.extraction.schemas.schema_check import SchemaCheck
 from eval.extraction.scoring import score
 from eval.extraction.settings import DEFAULT, Matching
 from eval.result import Usage

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 import msgspec
 import numpy as np
 
-from eval.extraction.gathering import WHOLE, Gathered, gather
-from eval.extraction.measure_plan import Plan as Plan
-from eval.extraction.notes import run_notes
+from eval.extraction.measuring.gathering import WHOLE, Gathered, gather
+from eval.extraction.measuring.measure_plan import Plan as Plan
+from eval.extraction.measuring.notes import run_notes
+from eval.extraction.measuring.system_report import system_report
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ExtractionRow
-from eval.extraction.system_report import system_report
 from eval.stats.intervals import Draws, tidy
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import sha256_bytes

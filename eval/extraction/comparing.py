@@ -18,8 +18,8 @@ import numpy as np
 from eval.extraction.comparison_record import Compared as Compared
 from eval.extraction.comparison_record import ComparedMetric, Effect, Standing, WinRate
 from eval.extraction.comparison_record import ExtractionComparison as ExtractionComparison
-from eval.extraction.measure_plan import Plan
-from eval.extraction.quality_score import per_sample
+from eval.extraction.measuring.measure_plan import Plan
+from eval.extraction.measuring.quality_score import per_sample
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ExtractionRow
 from eval.stats.effects import cohens_d_paired, cohens_d_pooled, paired_t, wilcoxon

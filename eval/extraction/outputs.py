@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from eval.extraction.aggregate import aggregate
-from eval.extraction.folder import (
+from eval.extraction.record import ExtractionReport
+from eval.extraction.row import ExtractionRow, read_rows
+from eval.extraction.running.folder import (
     COMPARISON,
     MANIFEST,
     METRICS,
@@ -18,9 +20,7 @@ from eval.extraction.folder import (
     SUMMARY,
     forget_outputs,
 )
-from eval.extraction.manifest import ExtractionManifest, read_manifest
-from eval.extraction.record import ExtractionReport
-from eval.extraction.row import ExtractionRow, read_rows
+from eval.extraction.running.manifest import ExtractionManifest, read_manifest
 from eval.extraction.summary import summary
 from kg.base.files import (
     to_json_bytes,

@@ -20,8 +20,8 @@ from eval.extraction.running.manifest import ExtractionManifest, continued, read
 from eval.extraction.running.plan import ExtractionPlan, counts_of
 from eval.extraction.running.run_options import RunOptions
 from eval.extraction.running.team import Team, team_of
-from eval.extraction.sample_rows import as_row, digest_of
 from eval.extraction.samples.loading import SHIPPED, Loaded, load
+from eval.extraction.samples.sample_rows import as_row, digest_of
 from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled

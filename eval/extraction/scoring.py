@@ -15,11 +15,13 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.extraction.alignment import Alignment, align
-from eval.extraction.fields import Plan, plan_of
-from eval.extraction.judging import Judge
-from eval.extraction.sample import Sample
-from eval.extraction.sample_score import (
+from eval.extraction.matchers.compared import Similarity
+from eval.extraction.matchers.fields import Plan, plan_of
+from eval.extraction.samples.sample import Sample
+from eval.extraction.settings import DEFAULT, Matching
+from eval.extraction.verdicts.alignment import Alignment, align
+from eval.extraction.verdicts.judging import Judge
+from eval.extraction.verdicts.sample_score import (
     CATEGORIES,
     ERROR_PATTERNS,
     SIMILARITIES,
@@ -29,10 +31,8 @@ from eval.extraction.sample_score import (
     Mode,
     SampleScore,
     Scored,
-    Similarity,
     Tally,
 )
-from eval.extraction.settings import DEFAULT, Matching
 
 __all__ = [
     "CATEGORIES",
@@ -44,7 +44,6 @@ __all__ = [
     "Mode",
     "SampleScore",
     "Scored",
-    "Similarity",
     "Tally",
     "score",
 ]

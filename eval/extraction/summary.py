@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from eval.extraction.config import FAMILIES
-from eval.extraction.manifest import ExtractionManifest
 from eval.extraction.record import ExtractionReport, SystemReport, Value
+from eval.extraction.running.config import FAMILIES
+from eval.extraction.running.manifest import ExtractionManifest
 from kg.words.plain_text import plain
 
 HEADLINE: Final = (

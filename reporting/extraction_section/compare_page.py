@@ -15,10 +15,10 @@ import msgspec
 
 from eval.extraction.aggregate import aggregate
 from eval.extraction.comparing import compare
-from eval.extraction.folder import MANIFEST, written_by
-from eval.extraction.manifest import ExtractionManifest, read_manifest
 from eval.extraction.row import ExtractionRow, read_rows
-from eval.extraction.sample import Sample
+from eval.extraction.running.folder import MANIFEST, written_by
+from eval.extraction.running.manifest import ExtractionManifest, read_manifest
+from eval.extraction.samples.sample import Sample
 from kg.base.errors import CardSetMismatchError, SettingError
 from kg.base.files import iter_json_lines, to_json_bytes
 from kg.words.plain_text import listing

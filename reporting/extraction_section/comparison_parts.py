@@ -89,8 +89,10 @@ def ranking(shown: Shown, compared: ExtractionComparison) -> Grid:
     first = compared.ranking[0]
     best = best_of(compared, SCORE, len(shown.systems))
     behind = {one.second: one for one in pairs_of(compared, SCORE) if one.first == first.system}
+    scores = [one.score for one in compared.ranking]
     lines = []
-    for place, one in enumerate(compared.ranking, start=1):
+    for one in compared.ranking:
+        place = scores.index(one.score) + 1
         pair = behind.get(one.system)
         star = one.system == best
         cells = (
@@ -103,7 +105,7 @@ def ranking(shown: Shown, compared: ExtractionComparison) -> Grid:
             Cell(UNDEFINED)
             if pair is None
             else Cell(signed_value(SCORE, None if pair.difference is None else -pair.difference)),
-            Cell("ranks first" if pair is None else finding(pair)),
+            Cell("ranks first" if one is first else UNDEFINED if pair is None else finding(pair)),
         )
         lines.append(Line(one.system, cells))
     heads = (

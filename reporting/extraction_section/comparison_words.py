@@ -110,8 +110,13 @@ def guidance(shown: Shown) -> tuple[str, ...]:
     if compared is None:
         return ()
     said = []
+    scores = {one.system: one.score for one in compared.ranking}
     first = compared.ranking[0]
-    if first.score is not None:
+    level = [name for name, score in scores.items() if score == first.score]
+    if first.score is not None and len(level) > 1:
+        names = listing([shown_name(name) for name in level])
+        said.append(f"For quality alone: {names} share the highest score.")
+    elif first.score is not None:
         best = best_of(compared, SCORE, len(shown.systems))
         sure = (
             "and paired tests show it to be better than every other"
@@ -121,16 +126,21 @@ def guidance(shown: Shown) -> tuple[str, ...]:
         said.append(f"For quality alone: {shown_name(first.system)} has the highest score, {sure}.")
     for key, cost in (("accuracy_vs_latency", "latency"), ("accuracy_vs_cost", "cost")):
         front = compared.frontiers.get(key, ())
+        names = listing([shown_name(name) for name in front])
+        # Two on a frontier with the same score have the same cost, or one would not be on it.
+        distinct = len({scores.get(name) for name in front})
         if len(front) == 1:
+            said.append(f"For score and {cost} together: no other system equals {names} in both.")
+        elif distinct == 1:
             said.append(
-                f"For score and {cost} together: no other system equals {shown_name(front[0])} in "
-                "both."
+                f"For score and {cost} together: {names} are alike in both, and no other equals "
+                "them."
             )
         elif front:
-            names = [shown_name(name) for name in front]
+            which = "each gives" if distinct == len(front) else "those that are not alike give"
             said.append(
-                f"For score and {cost} together, the choice is among {listing(names)}; each gives "
-                "up one for the other."
+                f"For score and {cost} together, the choice is among {names}; {which} up one for "
+                "the other."
             )
     least = compared.best_by_metric.get("lowest_hallucination")
     if least is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.extraction.complexity import FEATURES
 from eval.extraction.record import Correlation, SystemReport
+from eval.extraction.schemas.complexity import FEATURES
 from reporting.benchmark_sections.blocks import Figure
 from reporting.charts import number
 from reporting.extraction_section.metric_words import METRICS, words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eval.extraction.record import Average, Dimension, Group, Mode, SystemReport, Value
-from eval.extraction.sample_score import CATEGORIES
+from eval.extraction.verdicts.sample_score import CATEGORIES
 from kg.words.plain_text import listing
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line
 from reporting.charts import UNDEFINED, estimate, number, percent

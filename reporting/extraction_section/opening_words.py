@@ -86,7 +86,7 @@ def caveats(shown: Shown) -> tuple[str, ...]:
             if shown.report.invalid == "zero"
             else "are scored for what is right in them"
         )
-        said.append(f"{bad:,} replies that are no valid instance of their schema {worth}.")
+        said.append(f"Replies that are no valid instance of their schema {worth}: {bad:,}.")
     if shown.report.n_samples < 30:
         said.append("With so few samples the intervals are wide, and few differences can be found.")
     return tuple(said)

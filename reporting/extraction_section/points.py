@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.extraction.quality_score import SampleValues, Weights, per_sample
+from eval.extraction.measuring.quality_score import SampleValues, Weights, per_sample
 from eval.extraction.record import Invalid
 from eval.extraction.row import ExtractionRow, Outcome
 

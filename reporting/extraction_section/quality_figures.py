@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.extraction.quality_score import interpretation
+from eval.extraction.measuring.quality_score import interpretation
 from eval.extraction.record import SystemReport
-from eval.extraction.sample_score import CATEGORIES
+from eval.extraction.verdicts.sample_score import CATEGORIES
 from reporting.benchmark_sections.blocks import Figure
 from reporting.benchmark_sections.drawings import stack_drawing
 from reporting.charts import estimate, number, stack

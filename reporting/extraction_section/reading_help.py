@@ -20,8 +20,9 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Interval",
-        "Where the number would lie in 95 of 100 repetitions with other samples of the kind. It "
-        "knows nothing of other prompts, other servers or other days.",
+        "A range drawn so that it holds the true number in 95 of 100 runs on other samples of the "
+        "kind, unless the run was set to another share. It knows nothing of other prompts, other "
+        "servers or other days.",
     ),
     (
         "Bounds",
@@ -35,8 +36,9 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Hallucination",
-        "An extracted field that nobody expected. Critical: made up; moderate: its value stands in "
-        "the text, under another name; minor: one element of a list too many.",
+        "An extracted field that nobody expected. Critical: made up, the value of an expected "
+        "field too (type 2, which the rate leaves out); moderate: its value stands in the text, "
+        "under another name; minor: one element of a list too many.",
     ),
     (
         "Complexity",

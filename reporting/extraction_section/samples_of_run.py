@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from eval.extraction.row import ExtractionRow
-from eval.extraction.sample import Sample
-from eval.extraction.sample_score import FieldMatch
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from eval.extraction.settings import Matching
+from eval.extraction.verdicts.sample_score import FieldMatch
 from kg.words.plain_text import one_line
 from reporting.benchmark_sections.samples import (
     TEXT_LIMIT,

@@ -9,7 +9,7 @@ from pathlib import Path
 from eval.extraction.comparison_record import ExtractionComparison
 from eval.extraction.record import ExtractionReport, SystemReport
 from eval.extraction.row import ExtractionRow
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import Matching
 from reporting.extraction_section.points import Point
 from reporting.visible import shown_name

@@ -19,7 +19,7 @@ from extraction_outputs import Skill, rows_of, shipped_samples
 
 from eval.extraction.record import Metric
 from eval.extraction.row import ExtractionRow
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from reporting.benchmark_sections.blocks import Figures, Fold, Grid, Prose, Terms

@@ -15,7 +15,7 @@ from page_contrast import CONTRAST
 from page_structure import check_structure
 
 from eval.extraction.row import ExtractionRow
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from reporting.benchmark_sections.page import write_page
 from reporting.extraction_section.compare_page import write_comparison

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from eval.extraction.baseline import BASELINE
 from eval.extraction.baseline.leaves import Leaf, cues_of, listed, value_of
 from eval.extraction.baseline.reading import Reading
-from eval.extraction.run_options import BASELINE
-from eval.extraction.schema_check import SchemaCheck
-from eval.extraction.schema_fields import OTHER_NAME, Merged
-from eval.extraction.schema_graph import Path
+from eval.extraction.schemas.schema_check import SchemaCheck
+from eval.extraction.schemas.schema_fields import OTHER_NAME, Merged
+from eval.extraction.schemas.schema_graph import Path
 
 VERSION: Final = 1
 """Raised when the rules change, so that rows of other rules are not taken up."""

@@ -10,7 +10,7 @@ import msgspec
 
 from eval.extraction.baseline.reading import WORD, Reading, is_denied
 from eval.extraction.baseline.spans import Kind, Span
-from eval.extraction.schema_check import SchemaCheck
+from eval.extraction.schemas.schema_check import SchemaCheck
 from kg.base.errors import SchemaError
 from kg.words.plain_text import words_of
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from eval.extraction.sample_score import Similarity
 from eval.extraction.settings import Matching
+
+Similarity = tuple[float, float, float]
+"""Token F1, Levenshtein similarity, containment; each within 0 and 1."""
 
 Compared = tuple[bool, float, Similarity | None]
 """Whether they are equal, a score within 0 and 1 (1 if equal), and the similarities of texts."""

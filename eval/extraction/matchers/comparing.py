@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-from eval.extraction.fields import Place
 from eval.extraction.matchers.choosing import (
     LIST_MATCHERS,
     NUMBER_MATCHERS,
@@ -14,6 +13,7 @@ from eval.extraction.matchers.choosing import (
     canonical,
 )
 from eval.extraction.matchers.compared import EQUAL, UNEQUAL, Compared
+from eval.extraction.matchers.fields import Place
 from eval.extraction.matchers.normalising import json_type
 from eval.extraction.matchers.quantities import LONGEST
 from eval.extraction.settings import Matching

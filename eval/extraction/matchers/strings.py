@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rapidfuzz.distance import Levenshtein
 
-from eval.extraction.matchers.compared import EQUAL, UNEQUAL, Compared
+from eval.extraction.matchers.compared import EQUAL, UNEQUAL, Compared, Similarity
 from eval.extraction.matchers.normalising import folded, spaced
-from eval.extraction.sample_score import Similarity
 from eval.extraction.settings import Matching
 
 LONGEST = 10_000

@@ -14,11 +14,13 @@ import msgspec
 
 from eval.extraction.own.predictions import Prediction
 from eval.extraction.samples.sample import Sample
+from eval.extraction.schemas.schema_check import SchemaCheck
 from eval.questions.linking import MentionIndex, tokens_of
 from eval.skn.rules.statements import statements
+from kg.base.errors import RecordError
 from kg.claims import Claim
 from kg.terms import OWL, RDF_TYPE, is_literal, parse_literal
-from retrieval.passages import StatedFact, passages_of, stated_facts
+from retrieval.passages import StatedFact, stated_facts
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
@@ -107,7 +109,19 @@ class Naming:
 
 
 def one_way(samples: Iterable[Sample], naming: Naming) -> list[Sample]:
-    """Samples of somebody's own, their triples put as those of the graph are."""
+    """Samples of somebody's own, their triples put as those of the graph are.
+
+    Raises:
+        RecordError: what is expected of one is no triples.
+    """
+    samples = list(samples)
+    check = SchemaCheck.of(TRIPLES_SCHEMA)
+    for sample in samples:
+        for problem in check.errors(sample.expected, most=1):
+            raise RecordError(
+                f"gold sample {sample.id!r} expects no triples: {problem}",
+                hint='An expected_output is {"triples": [{"subject": …, "predicate": …, …}]}.',
+            )
     return [
         msgspec.structs.replace(
             sample,
@@ -188,22 +202,25 @@ def verbalised(kb: KnowledgeBase, limit: int | None = None) -> list[Sample]:
         limit: of so many subjects, taken evenly from all, since a graph's first ones are often of
             one kind; all without it.
     """
-    naming = Naming(kb)
+    naming, words = Naming(kb), kb.words
     facts: dict[str, list[StatedFact]] = {}
     for fact in stated_facts(kb.graph):
         facts.setdefault(fact.claim.subj, []).append(fact)
-    passages = passages_of(kb.graph, kb.words, "subject")
-    if limit is not None and limit < len(passages):
-        passages = [passages[at * len(passages) // limit] for at in range(limit)]
+    subjects = list(facts)
+    if limit is not None and limit < len(subjects):
+        subjects = [subjects[at * len(subjects) // limit] for at in range(limit)]
     return [
         _sample(
-            passage.id,
-            passage.text,
-            [fact.claim for fact in facts[passage.id] if not fact.denied],
+            subject,
+            "\n".join(
+                words.denied(claim) if denied else words.fact(claim)
+                for claim, denied in facts[subject]
+            ),
+            [claim for claim, denied in facts[subject] if not denied],
             kb,
             naming,
         )
-        for passage in passages
+        for subject in subjects
     ]
 
 

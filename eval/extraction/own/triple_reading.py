@@ -7,7 +7,7 @@ text and back (homonyms, denials, lists), and on other texts how far rules come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from eval.extraction.own.graph_triples import Naming, Triple, written
@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 SYSTEM = "rules"
 
 
-def read_by_rules(samples: Sequence[Sample], kb: KnowledgeBase) -> Iterator[Prediction]:
+def read_by_rules(
+    samples: Sequence[Sample], kb: KnowledgeBase, on_done: Callable[[int], None]
+) -> Iterator[Prediction]:
     """What rules read off the texts; nothing is called.
 
     Args:
         samples: the texts.
         kb: whose things and relations are looked for.
+        on_done: is told how many texts are read.
     """
     reader, naming = StatementReader(ClaimParser(kb)), Naming(kb)
-    for sample in samples:
+    for done, sample in enumerate(samples, start=1):
         read = written(_read(sample.text, reader, naming))
         yield Prediction(id=sample.id, system=SYSTEM, predicted=read)
+        on_done(done)
 
 
 def _read(text: str, reader: StatementReader, naming: Naming) -> Iterator[Triple]:

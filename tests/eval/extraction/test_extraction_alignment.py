@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.extraction import alignment
-from eval.extraction.alignment import Entry, align
-from eval.extraction.fields import plan_of
-from eval.extraction.sample import Sample
+from eval.extraction.matchers.fields import plan_of
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from eval.extraction.settings import DEFAULT, Matching
+from eval.extraction.verdicts import alignment
+from eval.extraction.verdicts.alignment import Entry, align
 
 ROW = {
     "type": "object",

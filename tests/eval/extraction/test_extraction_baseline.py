@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from eval.extraction.baseline.extractor import Baseline
 from eval.extraction.baseline.reading import Reading, is_denied
 from eval.extraction.baseline.spans import MOST, number_in, spans_of
-from eval.extraction.loading import load, shipped
-from eval.extraction.prompts import PromptBuilder
-from eval.extraction.schema_check import SchemaCheck
+from eval.extraction.running.prompts import PromptBuilder
+from eval.extraction.samples.loading import load, shipped
+from eval.extraction.schemas.schema_check import SchemaCheck
 from eval.extraction.scoring import score
 
 

@@ -18,10 +18,10 @@ from scipy import stats
 from eval.extraction.aggregate import aggregate
 from eval.extraction.comparing import compare
 from eval.extraction.comparison_record import Compared, ExtractionComparison
-from eval.extraction.measure_plan import Plan
-from eval.extraction.quality_score import per_sample
+from eval.extraction.measuring.measure_plan import Plan
+from eval.extraction.measuring.quality_score import per_sample
 from eval.extraction.row import ExtractionRow, Outcome
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from eval.result import Usage
 

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from eval.extraction.complexity import (
+from eval.extraction.samples.dataset_statistics import (
+    UNNAMED,
+    DatasetStatistics,
+    describe,
+    statistics_of,
+)
+from eval.extraction.samples.loading import load
+from eval.extraction.samples.sample import Sample
+from eval.extraction.schemas.complexity import (
     FEATURES,
     Bin,
     bin_of,
@@ -20,16 +28,8 @@ from eval.extraction.complexity import (
     depth_score,
     fields_score,
 )
-from eval.extraction.dataset_statistics import (
-    UNNAMED,
-    DatasetStatistics,
-    describe,
-    statistics_of,
-)
-from eval.extraction.loading import load
-from eval.extraction.sample import Sample
-from eval.extraction.schema_check import SchemaCheck
-from eval.extraction.schema_fields import MAX_PATHS, SchemaField, fields_of
+from eval.extraction.schemas.schema_check import SchemaCheck
+from eval.extraction.schemas.schema_fields import MAX_PATHS, SchemaField, fields_of
 from kg.base.errors import SchemaError
 
 # The seed's Appendix A, word for word.

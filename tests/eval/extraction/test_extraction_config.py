@@ -12,17 +12,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stage_calls import epoche, error_line
 
-from eval.extraction.config import SYSTEM, USER, Config, notes_on
-from eval.extraction.config_flags import with_flags
-from eval.extraction.config_reading import check_config, read_config
-from eval.extraction.run_options import (
+from eval.extraction.running.config import SYSTEM, USER, Config, notes_on
+from eval.extraction.running.config_flags import with_flags
+from eval.extraction.running.config_reading import check_config, read_config
+from eval.extraction.running.run_options import (
     client_of,
     folder_name,
     models_of,
     requirements_of,
 )
-from eval.extraction.schema_check import SchemaCheck
-from eval.extraction.yaml_reading import MAX_BYTES, read_yaml
+from eval.extraction.running.yaml_reading import MAX_BYTES, read_yaml
+from eval.extraction.schemas.schema_check import SchemaCheck
 from kg.base.errors import ConfigError, SettingError
 
 SPECIFIED = Path(__file__).parents[2] / "data" / "extraction_config.yaml"

@@ -21,9 +21,9 @@ import jsonschema_rs
 import pytest
 from extraction_words import MONTHS, WEEKDAYS, date_stands_in, number_is_said, numbers_in
 
-from eval.extraction.complexity import complexity_of
-from eval.extraction.fields import check_matchers
-from eval.extraction.loading import load
+from eval.extraction.matchers.fields import check_matchers
+from eval.extraction.samples.loading import load
+from eval.extraction.schemas.complexity import complexity_of
 from eval.extraction.scoring import score
 
 FOLDER = Path(__file__).parents[3] / "eval" / "extraction" / "data" / "samples"

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from epoche.cli import app
-from eval.extraction.complexity import FEATURES
+from eval.extraction.schemas.complexity import FEATURES
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 GOOD = json.dumps({"text": "a is b", "schema": SCHEMA, "expected_output": {"a": "b"}})

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eval.extraction import loading, row_files
-from eval.extraction.loading import load, shipped
-from eval.extraction.sample import Sample
+from eval.extraction.samples import loading, row_files
+from eval.extraction.samples.loading import load, shipped
+from eval.extraction.samples.sample import Sample
 from kg.base.errors import EpocheError, MissingExtraError, MissingFileError, RecordError
 
 SCHEMA = {

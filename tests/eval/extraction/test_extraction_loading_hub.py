@@ -25,7 +25,7 @@ LOAD = """
 import json, sys
 from pathlib import Path
 import msgspec
-from eval.extraction.loading import load
+from eval.extraction.samples.loading import load
 from kg.base.errors import EpocheError
 for name, split in json.loads(sys.argv[2]):
     try:
@@ -189,7 +189,7 @@ def test_a_set_is_fetched_from_the_hub_and_then_read_from_the_cache(
 def test_a_folder_goes_before_a_hub_name(
     hub: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from eval.extraction.loading import load
+    from eval.extraction.samples.loading import load
 
     folder = tmp_path / "paraloq" / "json_data_extraction"
     folder.mkdir(parents=True)
@@ -206,7 +206,7 @@ def test_datasets_reads_a_local_folder_offline(
     datasets = pytest.importorskip("datasets")
     import huggingface_hub
 
-    from eval.extraction.hub import HubRows
+    from eval.extraction.samples.hub import HubRows
 
     folder = tmp_path / "json_data_extraction"
     folder.mkdir()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from eval.extraction.fields import check_matchers, plan_of
 from eval.extraction.matchers.comparing import coerced, compare, same
 from eval.extraction.matchers.dates import moment
+from eval.extraction.matchers.fields import check_matchers, plan_of
 from eval.extraction.matchers.quantities import plain_number, quantity
 from eval.extraction.matchers.strings import LONGEST, distance
 from eval.extraction.settings import DEFAULT, Matching

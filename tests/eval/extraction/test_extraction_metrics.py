@@ -23,10 +23,10 @@ import msgspec
 import pytest
 
 from eval.extraction.aggregate import Plan, aggregate
-from eval.extraction.quality_score import Weights
+from eval.extraction.measuring.quality_score import Weights
 from eval.extraction.record import Metric, SystemReport
 from eval.extraction.row import ExtractionRow
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 
 PERSON: dict[str, Any] = {

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from eval.extraction.measuring.grades import GRADES, REQUIREMENTS, grade, grades, service_levels
 from eval.extraction.measuring.quality_score import interpretation
-from eval.extraction.recommending import OTHERWISE, TREE, UNKNOWN, decision, recommendation
+from eval.extraction.measuring.recommending import (
+    OTHERWISE,
+    TREE,
+    UNKNOWN,
+    decision,
+    recommendation,
+)
 from eval.extraction.record import Breakdown, Dimension, Errors, Group, Value
 
 EXAMPLE = {

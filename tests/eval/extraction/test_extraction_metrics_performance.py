@@ -12,7 +12,7 @@ import pytest
 from eval.extraction.aggregate import Plan, aggregate
 from eval.extraction.record import SystemReport
 from eval.extraction.row import ExtractionRow
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from eval.result import Usage
 

@@ -18,12 +18,12 @@ from nervaluate.entities import EvaluationResult
 from scipy import stats
 
 from eval.extraction.aggregate import Plan, aggregate, report_of
-from eval.extraction.columns import RATIOS
-from eval.extraction.gathering import OTHERS, gather
-from eval.extraction.quality_score import per_sample
+from eval.extraction.measuring.columns import RATIOS
+from eval.extraction.measuring.gathering import OTHERS, gather
+from eval.extraction.measuring.quality_score import per_sample
 from eval.extraction.record import ExtractionReport, SystemReport, Value
 from eval.extraction.row import ExtractionRow
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from eval.result import Usage
 from kg.base.errors import DuplicateIdError, RecordError
@@ -419,7 +419,7 @@ def test_systems_are_told_apart_and_share_their_draws() -> None:
 
 
 def test_there_is_no_end_to_names_and_yet_to_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eval.extraction.gathering._KEYS_AT_MOST", 6)
+    monkeypatch.setattr("eval.extraction.measuring.gathering._KEYS_AT_MOST", 6)
     gathered = gather(rows_of([(0, 1), (1, 3)]))["m"]
     assert ("name", OTHERS) in gathered.keys
     one = report_of({"m": gathered}, FAST).systems["m"]

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from eval.extraction.aggregate import Plan, aggregate
-from eval.extraction.complexity import FEATURES
-from eval.extraction.correlations import correlation
+from eval.extraction.measuring.correlations import correlation
 from eval.extraction.record import Consistency, Correlation, SystemReport
 from eval.extraction.row import ExtractionRow
-from eval.extraction.sample import Sample
+from eval.extraction.samples.sample import Sample
+from eval.extraction.schemas.complexity import FEATURES
 from eval.extraction.scoring import score
 
 FAST = Plan(resamples=200)

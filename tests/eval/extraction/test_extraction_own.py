@@ -244,7 +244,7 @@ def test_a_graph_in_its_own_words_is_read_back_and_denials_are_not(rivers: Knowl
     for sample in (*samples, *denied):
         sentences = [line for line in sample.text.splitlines() if not DENIED.search(line)]
         assert len(sample.expected.get("triples", [])) == len(sentences), sample.text
-    found = list(read_by_rules([*samples, *denied], rivers))
+    found = list(read_by_rules([*samples, *denied], rivers, lambda _done: None))
     whole = whole_triples([*samples, *denied], found)["rules"]
     assert whole.expected > 100
     # What is read is right; homonyms are left out.
@@ -273,7 +273,9 @@ def test_a_fact_and_its_inverse_are_one(rivers: KnowledgeBase) -> None:
     right = {"triples": [{"subject": "Fulda", "predicate": "mouth", "object": "Weser"}]}
     assert chunk.expected == right
     for text in ("The Fulda flows into the Weser.", "The Weser directly receives the Fulda."):
-        (found,) = read_by_rules([msgspec.structs.replace(chunk, text=text)], rivers)
+        (found,) = read_by_rules(
+            [msgspec.structs.replace(chunk, text=text)], rivers, lambda _done: None
+        )
         assert found.predicted == right, text
     own = msgspec.structs.replace(
         chunk,
@@ -282,6 +284,8 @@ def test_a_fact_and_its_inverse_are_one(rivers: KnowledgeBase) -> None:
         },
     )
     assert one_way([own], naming)[0].expected == right
+    with pytest.raises(RecordError, match="expects no triples"):
+        one_way([msgspec.structs.replace(chunk, expected=["Weser"])], naming)
 
 
 def test_a_chunk_states_what_it_names_both_ends_of(rivers: KnowledgeBase) -> None:
@@ -431,6 +435,16 @@ def test_flags_that_have_nothing_to_do_with_it_are_refused(
     assert result.exit_code != 0
     assert what in result.output
     assert not (tmp_path / "x").exists()
+
+
+def test_a_run_is_not_replaced_by_its_own_scoring(tmp_path: Path) -> None:
+    run = tmp_path / "skn"
+    epoche("skn", "run", "--offline", "--limit", 1, "--out", run)
+    before = (run / "rows.jsonl").read_bytes()
+    arguments = ["extract", "score-own", "--skn", run, "--out", run, "--overwrite"]
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert result.exit_code == WriteError.exit_code
+    assert (run / "rows.jsonl").read_bytes() == before
 
 
 def test_gold_without_a_question_is_refused(gold: list[Sample]) -> None:

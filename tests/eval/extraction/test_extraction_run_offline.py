@@ -12,7 +12,7 @@ import pytest
 from extraction_run_parts import data_of, files_of, rows_of
 from stage_calls import call, command, epoche, error_line, starved, wait_for
 
-from eval.extraction.loading import load, shipped
+from eval.extraction.samples.loading import load, shipped
 
 COUNT = 40
 LARGE = 1500

@@ -14,7 +14,7 @@ from servers.behaviours import reply
 from servers.scripted_server import ScriptedServer
 from stage_calls import Done, epoche, error_line
 
-from eval.extraction.config import SYSTEM
+from eval.extraction.running.config import SYSTEM
 
 COUNT = 12
 

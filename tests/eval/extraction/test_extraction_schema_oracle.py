@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.extraction.schema_check import SchemaCheck
+from eval.extraction.schemas.schema_check import SchemaCheck
 
 NAMES = ("a", "b", "c")
 DRAFTS = {

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.extraction.schema_check import (
+from eval.extraction.schemas.schema_check import (
     MAX_BACKTRACKED,
     MAX_PATTERN,
     MAX_SCHEMA_DEPTH,
     MAX_VALUE_DEPTH,
     SchemaCheck,
 )
-from eval.extraction.schema_graph import MAX_WAYS
+from eval.extraction.schemas.schema_graph import MAX_WAYS
 from kg.base.errors import SchemaError
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"

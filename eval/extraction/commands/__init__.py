@@ -1,0 +1,1 @@
+"""The commands that are about data, configurations and servers, not about a run."""

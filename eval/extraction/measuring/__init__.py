@@ -1,0 +1,1 @@
+"""From rows to a report: sums by sample, metrics with intervals, breakdowns, grades, reasons."""

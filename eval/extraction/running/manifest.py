@@ -1,0 +1,157 @@
+"""The manifest of an extraction run: what was asked of whom, from what, and how it is scored.
+
+It is written before the first row and again at the end, each time all or nothing, and decides
+whether a folder may be taken up again. No absolute path and no secret is ever in it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from eval.extraction.measuring.grades import REQUIREMENTS, Requirements
+from eval.extraction.measuring.measure_plan import CONFIDENCE, Plan
+from eval.extraction.measuring.quality_score import WEIGHTS, Weights
+from eval.extraction.record import Average, Level
+from eval.extraction.running.folder import MANIFEST
+from eval.extraction.settings import Matching
+from eval.running.places import Places
+from eval.running.session import RunStatus
+from eval.running.taking_up import continued_from, read_as, refuse_without_manifest
+from eval.running.totals import CallTotals
+from eval.stats.intervals import RESAMPLES
+
+
+class Measuring(msgspec.Struct, frozen=True, kw_only=True):
+    """How the report is made of the rows. It may change without any row changing."""
+
+    average: Average = "micro"
+    weights: Weights = WEIGHTS
+    requirements: dict[Level, Requirements] = msgspec.field(
+        default_factory=lambda: dict(REQUIREMENTS)
+    )
+    resamples: int = RESAMPLES
+    confidence: float = CONFIDENCE
+    enabled: tuple[str, ...] = ()
+    """Metrics that are printed; empty: the headline ones."""
+    predictions: bool = True
+    """Whether ``predictions.jsonl`` is written."""
+    per_sample: bool = True
+    """Whether ``per_sample.csv`` is written."""
+
+
+class ExtractionManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything needed to name, repeat or continue a run."""
+
+    kind: Literal["extraction"] = "extraction"
+    rows: str
+    """Name of the file of rows, in the manifest's own folder."""
+    samples: str
+    """Name of the file of the samples that are asked."""
+    dataset: str
+    """Name of the data set; of a file or folder its path, relative to the manifest's folder."""
+    dataset_sha256: str
+    """Of all samples that could be asked: their texts, schemas and expected outputs."""
+    sample_count: int
+    rejected: int = 0
+    """Rows of the data set left out because they are no samples."""
+    rejections: tuple[str, ...] = ()
+    """The first of them, with the reason."""
+    data_notes: tuple[str, ...] = ()
+    """What a reader should know of the data: a draw, another split."""
+    split: str = ""
+    sample_size: int | None = None
+    """So many were drawn; null for all."""
+    limit: int | None = None
+    """Only the first so many samples were asked; null for all."""
+    repeats: int = 1
+    systems: tuple[str, ...]
+    offline: bool
+    """Whether rules extracted, and no model at all."""
+    extractors: dict[str, Any]
+    """By system, what its extractor says of itself."""
+    prompts: dict[str, str]
+    """``system`` and ``user`` templates; empty without a model."""
+    matching: Matching
+    """How fields are compared: decides the scores in the rows."""
+    seed: int
+    """Of the draw of samples, the order of questions and the resamples."""
+    measuring: Measuring = Measuring()
+    versions: dict[str, str] = {}
+    started: str
+    """UTC, ISO 8601, of the first start: resuming does not move it."""
+    ended: str | None = None
+    resumed: int = 0
+    status: RunStatus
+    counts: dict[str, int] = {}
+    """Rows by outcome."""
+    calls: CallTotals | None = None
+    """The model calls behind the rows; null without a model."""
+    observed: dict[str, Any] = {}
+    """By system, what its model turned out to do."""
+
+    @property
+    def places(self) -> Places:
+        """Which rows the run has."""
+        return Places(
+            self.sample_count, systems=len(self.systems), repeats=self.repeats, limit=self.limit
+        )
+
+    def plan(self, notes: tuple[str, ...] = ()) -> Plan:
+        """How its report is made.
+
+        Args:
+            notes: what else a reader must know.
+        """
+        how = self.measuring
+        return Plan(
+            resamples=how.resamples,
+            seed=self.seed,
+            confidence=how.confidence,
+            invalid=self.matching.invalid,
+            average=how.average,
+            weights=how.weights,
+            requirements=how.requirements,
+            repeats=self.repeats,
+            matching=_in_words(self.matching),
+            notes=notes,
+        )
+
+
+SAME_IN_A_RUN: Final = ("systems", "offline", "extractors", "prompts", "matching", "seed")
+"""What may not change within a run; ``limit`` and ``repeats`` may grow."""
+
+
+def read_manifest(path: Path | str) -> ExtractionManifest:
+    """Reads a manifest.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: it is none of such a run.
+    """
+    return read_as(path, ExtractionManifest, "epoche extract run")
+
+
+def continued(new: ExtractionManifest, folder: Path) -> ExtractionManifest:
+    """The manifest of the run in ``folder``, which is being taken up again.
+
+    Raises:
+        RecordError: there is no manifest, so nobody knows what the rows are.
+        CardSetMismatchError: they were made from other samples or otherwise.
+    """
+    refuse_without_manifest(folder, MANIFEST, new.rows)
+    return continued_from(read_manifest(folder / MANIFEST), new, folder, SAME_IN_A_RUN)
+
+
+def _in_words(matching: Matching) -> str:
+    """What of it is not the default, for a signature."""
+    usual = msgspec.structs.asdict(Matching())
+    own = msgspec.structs.asdict(matching)
+    changed = [
+        f"{name}={value}"
+        for name, value in own.items()
+        if name != "invalid" and value != usual[name]
+    ]
+    return ",".join(changed) or "default"

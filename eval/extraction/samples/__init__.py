@@ -1,0 +1,1 @@
+"""Samples: what one is, and reading them from files, folders and hubs to the letter."""

@@ -1,0 +1,1 @@
+"""From aligned fields to verdicts: category, type, error pattern, invention."""
