@@ -157,15 +157,18 @@ def render_category(category: str, questions: Iterable[Question], paragraph: str
     ]
     for one in questions:
         if one.category == category:
-            steps = " ".join(
-                f"{number}. {step.instruction}" for number, step in enumerate(one.steps, 1)
-            )
+            steps = steps_cell(one.steps)
             topics = f"{_TOPICS} {', '.join(map(_topic, one.sources))}"
             cells = (one.id, one.question, one.answer, topics, steps)
             lines.append(
                 f"| {' | '.join(_flat(cell).replace('|', chr(92) + '|') for cell in cells)} |"
             )
     return "\n".join(lines) + "\n"
+
+
+def steps_cell(steps: Sequence[Step]) -> str:
+    """The steps as the layout has them: numbered, in one line."""
+    return " ".join(f"{number}. {step.instruction}" for number, step in enumerate(steps, 1))
 
 
 def _topic(source: Source) -> str:

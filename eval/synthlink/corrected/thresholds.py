@@ -1,0 +1,22 @@
+"""What counts as said, as correct and as in order: the settings of the corrected scores."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
+    """All of them are shares within 0 and 1."""
+
+    coverage: float = 0.5
+    """Of a fact's words beyond the question, so many must be said for its step to be taken; of a
+    claim's words, so many must stand in one piece of evidence."""
+    focus: float = 0.25
+    """Of the words of the stretch that says a fact, so many must be the fact's: a heap of keywords
+    says nothing."""
+    order: float = 0.2
+    """Words in common must be so far in order; see ``wording.order``."""
+    correct: float = 0.5
+    """F1 from which an answer is correct, for the first iteration that is."""
+    sweep: tuple[float, ...] = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+    """Other values of ``correct`` that efficiency is shown at."""

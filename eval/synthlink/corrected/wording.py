@@ -1,0 +1,101 @@
+"""Compares wordings: words beyond the question's own, in an order that was not thrown together."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from eval.guard.cutting import Cutter
+from kg.text.normaliser import content_words, words
+
+LEAST_IN_ORDER: Final = 4
+"""So many words in common say something of their order; fewer are taken to be in order."""
+
+_NEGATIONS: Final = frozenset(
+    ["not", "no", "never", "neither", "none", "without", "cannot", "nor", "nobody", "nothing"]
+)
+_PARTS_OF_NEGATION: Final = frozenset(
+    ["isn", "aren", "wasn", "weren", "don", "doesn", "didn", "hasn", "haven", "hadn", "couldn",
+     "wouldn", "shouldn", "won"]
+)  # fmt: skip
+"""What is left of "didn't" and its like before the apostrophe."""
+_NUMBER: Final = re.compile(r"\d[\d.]*")
+
+
+class Saying(NamedTuple):
+    """What a stretch of text says, as far as words show it."""
+
+    words: tuple[str, ...]
+    """Content words beyond the question's own, in order, repetitions included."""
+    numbers: frozenset[str]
+    negated: bool
+
+
+def asked_words(question: str) -> frozenset[str]:
+    """The content words of a question: saying them again answers nothing."""
+    return frozenset(content_words(question))
+
+
+def saying(text: str, asked: frozenset[str] = frozenset()) -> Saying:
+    """What ``text`` says beyond the words that were asked."""
+    all_words = words(text)
+    held = tuple(word for word in content_words(text) if word not in asked)
+    negated = any(
+        word in _NEGATIONS or (word in _PARTS_OF_NEGATION and following == "t")
+        for word, following in zip(all_words, [*all_words[1:], ""], strict=True)
+    )
+    numbers = frozenset(word for word in held if _NUMBER.fullmatch(word))
+    return Saying(held, numbers, negated)
+
+
+def sentences(text: str) -> list[tuple[int, str]]:
+    """The sentences of a text and where each begins; those without a word are left out."""
+    cutter = Cutter()
+    pieces = [*cutter.feed(text), *cutter.close()]
+    return [(piece.start, piece.text) for piece in pieces if words(piece.text)]
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence ends with a question mark."""
+    return sentence.rstrip("\"'”’»)]*_ \t\n").endswith(("?", "？"))
+
+
+def common(first: Iterable[str], second: Iterable[str]) -> int:
+    """Words in common, each as often as both have it."""
+    return (Counter(first) & Counter(second)).total()
+
+
+def order(said: Sequence[str], reference: Sequence[str]) -> float:
+    """How far the words in common stand in the reference's order, 0 as thrown together, 1 kept.
+
+    Of each two neighbours among the words in common it is asked whether they go forward in the
+    reference. In words thrown together half of them do, which is worth 0: the share of steps
+    forward, corrected for chance as Cohen's kappa is. A sentence whose halves have changed places
+    goes back once only, and loses little.
+
+    Args:
+        said: words, with repetitions.
+        reference: words, with repetitions.
+
+    Returns:
+        Within 0 and 1; 1 for fewer than ``LEAST_IN_ORDER`` words in common.
+    """
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(reference):
+        places.setdefault(word, []).append(place)
+    path: list[int] = []
+    for word in said:
+        open_places = places.get(word)
+        if open_places:
+            last = path[-1] if path else -1
+            forward = [place for place in open_places if place > last]
+            taken = forward[0] if forward else open_places[0]
+            open_places.remove(taken)
+            path.append(taken)
+    if len(path) < LEAST_IN_ORDER:
+        return 1.0
+    ahead = sum(later > earlier for earlier, later in itertools.pairwise(path))
+    return max(0.0, 2 * ahead / (len(path) - 1) - 1)

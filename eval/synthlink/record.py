@@ -1,0 +1,160 @@
+"""The record of SynthLink's scores: what was measured of each question, category and catalogue.
+
+Null means that a number could not be had, and ``why`` says why; 0 is always a number measured, or
+what a question without an answer is worth. Equal inputs give equal bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from eval.stats.paired import ALPHA
+from eval.stats.shown import IntervalMethod
+from eval.synthlink.corrected.claims import Judged
+from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.predictions import Refused
+
+SCHEMA: Final = "epoche.synthlink/1"
+
+Mode = Literal["literal", "corrected"]
+MODES: Final[tuple[Mode, ...]] = ("corrected", "literal")
+
+Measure = Literal["f1", "p_at_5", "recall_at_5", "rqs", "fcs", "ie", "aggregate"]
+MEASURES: Final[tuple[Measure, ...]] = (
+    "f1", "p_at_5", "recall_at_5", "rqs", "fcs", "ie", "aggregate",
+)  # fmt: skip
+
+WEIGHTS: Final[dict[Measure, float]] = {
+    "f1": 0.3, "p_at_5": 0.2, "rqs": 0.3, "fcs": 0.1, "ie": 0.1,
+}  # fmt: skip
+"""Of the five parts of the aggregate, as specified."""
+
+Status = Literal["answered", "missing", "refused"]
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """The measures of one answer, within 0 and 1; null where one cannot be had."""
+
+    f1: float | None
+    p_at_5: float | None
+    recall_at_5: float | None
+    rqs: float | None
+    fcs: float | None
+    ie: float | None
+    aggregate: float | None
+    plain_f1: float | None = None
+    """F1 without regard to order; corrected only."""
+    order: float | None = None
+    steps: tuple[int, ...] = ()
+    """Numbers of the steps taken, from 1; corrected only."""
+    claims: tuple[Judged, ...] = ()
+    """Corrected only."""
+    iteration_f1: tuple[float, ...] = ()
+    """F1 of each iteration's answer, by which efficiency is swept."""
+
+
+class QuestionScore(msgspec.Struct, frozen=True, kw_only=True):
+    """One question of the catalogue, answered or not."""
+
+    question_id: str
+    category: str
+    status: Status
+    parts: Parts
+    """Zeros where it is not answered, but for what the catalogue itself cannot have."""
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """One mean over questions."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    method: IntervalMethod = "none"
+    n: int = 0
+    """Questions it is the mean over."""
+    nulls: int = 0
+    """Questions that have none."""
+    why: str = ""
+    """Why ``value`` is null."""
+
+
+class Swept(msgspec.Struct, frozen=True, kw_only=True):
+    """Efficiency where another F1 counts as correct."""
+
+    correct: float
+    ie: float
+    aggregate: float | None
+    n_correct: int
+    """Questions whose answer is correct then."""
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A category, or the whole catalogue."""
+
+    n: int
+    """Questions, answered or not."""
+    answered: int
+    coverage: float
+    measures: dict[Measure, Value]
+    answered_only: dict[Measure, float | None]
+    """The same means over the answered questions alone: what answering little looks like when the
+    rest is left out. Never a headline."""
+
+
+class ModeScores(msgspec.Struct, frozen=True, kw_only=True):
+    """All scores of one mode."""
+
+    overall: Group
+    categories: dict[str, Group]
+    questions: tuple[QuestionScore, ...]
+    """In the order of the catalogue."""
+    sweep: tuple[Swept, ...] = ()
+    claims: dict[str, int] = {}
+    """Verdict → claims, over all answers; corrected only."""
+
+
+class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of one file of predictions."""
+
+    schema: str = SCHEMA
+    version: str
+    n_questions: int
+    n_answered: int
+    coverage: float
+    weights: dict[Measure, float]
+    thresholds: Thresholds
+    graph: str
+    """The domain that claims were held against; empty for none."""
+    confidence: float
+    resamples: int
+    seed: int
+    modes: dict[Mode, ModeScores]
+    refused: tuple[Refused, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """The first file's mean less the second's, question by question."""
+
+    mode: Mode
+    group: str
+    """``all`` or a category."""
+    measure: Measure
+    n: int
+    value_first: float | None
+    value_second: float | None
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+    method: IntervalMethod = "none"
+    test: Literal["mcnemar", "sign-flip", "none"] = "none"
+    exact: bool = False
+    p: float | None = None
+    p_holm: float | None = None
+    """Adjusted over the measures of one mode and group, or over measures and categories."""
+    n_differ: int = 0
+    smallest_found: float | None = None
+    better: Literal["first", "second"] | None = None
+    alpha: float = ALPHA

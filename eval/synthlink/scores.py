@@ -1,0 +1,269 @@
+"""Scores of a file of predictions: by question, by category, over the whole catalogue.
+
+The denominator is always the catalogue: a question that nobody answered is worth nothing. Intervals
+are the bootstrap's over questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+import numpy as np
+
+from eval.stats.intervals import SEED, Draws, Floats, resample_blocks, tidy
+from eval.stats.shown import edge, interval_of, ratios
+from eval.synthlink.catalog import Catalog
+from eval.synthlink.corrected.answering import aggregate, efficiency, score_corrected, unanswered
+from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.literal import Readings, score_literally
+from eval.synthlink.predictions import Prediction, Predictions, check_predictions, read_predictions
+from eval.synthlink.question import Question
+from eval.synthlink.record import (
+    MEASURES,
+    MODES,
+    WEIGHTS,
+    Group,
+    Measure,
+    Mode,
+    ModeScores,
+    Parts,
+    QuestionScore,
+    Status,
+    Swept,
+    SynthLinkReport,
+    Value,
+)
+from kg.base.provenance import package_version
+
+if TYPE_CHECKING:
+    from eval.guard.stream import Guard
+    from kg.knowledge import KnowledgeBase
+
+RESAMPLES = 2000
+CONFIDENCE = 0.95
+
+_NOT_SPECIFIED = "the specification has no such measure"
+_NOTHING_CLAIMED = "no answer claims anything"
+_NOT_IN_CATALOGUE = "the catalogue lacks what it is measured by"
+
+
+def score(
+    predictions: str | Path | Predictions | Sequence[Any],
+    catalog: Catalog,
+    mode: Mode | Literal["both"] = "corrected",
+    *,
+    knowledge: KnowledgeBase | None = None,
+    thresholds: Thresholds | None = None,
+    readings: Readings | None = None,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> SynthLinkReport:
+    """Scores predictions against a catalogue.
+
+    Args:
+        predictions: a file, its rows as JSON gives them, or what was read already.
+        catalog: the questions; every one counts.
+        mode: ``corrected``, ``literal`` or ``both``.
+        knowledge: the graph that claims are held against; none for none.
+        thresholds: of the corrected scores.
+        readings: of the literal ones.
+        confidence: coverage that intervals aim at.
+        resamples: of the bootstrap.
+        seed: of its draws.
+
+    Returns:
+        The report. Equal arguments give equal bytes.
+
+    Raises:
+        MissingFileError: there is no such file.
+        RecordError: it is no JSON list. Rows that cannot be scored end nothing: see ``refused``.
+    """
+    read = _read(predictions, catalog)
+    bar = thresholds or Thresholds()
+    by_id = {row.question_id: row for row in read.rows}
+    refused = {row.question_id for row in read.refused}
+    guard = _guard(knowledge)
+    draws = Draws(len(catalog.questions), resamples, seed)
+    modes: dict[Mode, ModeScores] = {}
+    for one in MODES:
+        if mode in (one, "both"):
+            rows = tuple(
+                _scored(question, by_id.get(question.id), refused, one, guard, bar, readings)
+                for question in catalog.questions
+            )
+            modes[one] = _mode_scores(rows, catalog, one, bar, draws, confidence)
+    return SynthLinkReport(
+        version=package_version(),
+        n_questions=len(catalog.questions),
+        n_answered=len(by_id),
+        coverage=len(by_id) / len(catalog.questions),
+        weights=dict(WEIGHTS),
+        thresholds=bar,
+        graph=knowledge.domain.name if knowledge is not None else "",
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        modes=modes,
+        refused=read.refused,
+        notes=(*catalog.notes, *_notes(read, catalog, knowledge)),
+    )
+
+
+def _read(predictions: str | Path | Predictions | Sequence[Any], catalog: Catalog) -> Predictions:
+    if isinstance(predictions, Predictions):
+        return predictions
+    if isinstance(predictions, (str, Path)):
+        return read_predictions(predictions, catalog.ids)
+    return check_predictions(predictions, catalog.ids)
+
+
+def _guard(knowledge: KnowledgeBase | None) -> Guard | None:
+    if knowledge is None:
+        return None
+    from eval.guard.stream import Guard
+
+    return Guard(knowledge)
+
+
+def _notes(read: Predictions, catalog: Catalog, knowledge: KnowledgeBase | None) -> Iterable[str]:
+    missing = len(catalog.questions) - len(read.rows)
+    if missing:
+        whole = len(catalog.questions)
+        yield f"{missing} of {whole} questions have no usable answer and count as 0"
+    if read.refused:
+        yield f"{len(read.refused)} rows are refused: {'; '.join(map(str, read.refused[:3]))}"
+    if knowledge is None:
+        yield "no graph: claims are held against step facts and expected answers alone"
+
+
+def _scored(
+    question: Question,
+    prediction: Prediction | None,
+    refused: set[str],
+    mode: Mode,
+    guard: Guard | None,
+    bar: Thresholds,
+    readings: Readings | None,
+) -> QuestionScore:
+    status: Status = "answered"
+    if prediction is None:
+        status = "refused" if question.id in refused else "missing"
+        parts = unanswered(question)
+        if mode == "literal":
+            parts = msgspec.structs.replace(parts, recall_at_5=None, rqs=0.0, p_at_5=0.0)
+    elif mode == "literal":
+        parts = score_literally(prediction, question, readings)
+    else:
+        parts = score_corrected(prediction, question, guard, bar)
+    return QuestionScore(
+        question_id=question.id, category=question.category, status=status, parts=_tidied(parts)
+    )
+
+
+def _tidied(parts: Parts) -> Parts:
+    values: dict[str, Any] = {name: getattr(parts, name) for name in MEASURES}
+    return msgspec.structs.replace(
+        parts, **{name: None if value is None else tidy(value) for name, value in values.items()}
+    )
+
+
+def values_of(rows: Sequence[QuestionScore], measure: Measure) -> Floats:
+    """One value for each question, nan where it has none, shape (questions,)."""
+    found = [getattr(row.parts, measure) for row in rows]
+    return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+
+
+def _mode_scores(
+    rows: tuple[QuestionScore, ...],
+    catalog: Catalog,
+    mode: Mode,
+    bar: Thresholds,
+    draws: Draws,
+    confidence: float,
+) -> ModeScores:
+    groups = {"": [True] * len(rows)} | {
+        category: [row.category == category for row in rows] for category in catalog.categories
+    }
+    found = {
+        name: _group(rows, np.array(takes_part), mode, draws, confidence)
+        for name, takes_part in groups.items()
+    }
+    verdicts = [claim.verdict for row in rows for claim in row.parts.claims]
+    corrected = mode == "corrected"
+    return ModeScores(
+        overall=found.pop(""),
+        categories=found,
+        questions=rows,
+        sweep=tuple(_sweep(rows, catalog, bar)) if corrected else (),
+        claims={name: verdicts.count(name) for name in ("licensed", "contradicted", "unknown")}
+        if corrected
+        else {},
+    )
+
+
+def _group(
+    rows: tuple[QuestionScore, ...], takes_part: Any, mode: Mode, draws: Draws, confidence: float
+) -> Group:
+    n = int(takes_part.sum())
+    answered = np.array([row.status == "answered" for row in rows]) & takes_part
+    values = [values_of(rows, measure) for measure in MEASURES]
+    blocks = []
+    for column in values:
+        has = takes_part & ~np.isnan(column)
+        blocks.append(np.column_stack([np.where(has, column, 0.0), has.astype(np.float64)]))
+    measures: dict[Measure, Value] = {}
+    only: dict[Measure, float | None] = {}
+    for measure, column, data in zip(MEASURES, values, resample_blocks(blocks, draws), strict=True):
+        count = int(data.totals[1])
+        if not count:
+            why = _NOT_IN_CATALOGUE
+            if mode == "literal":
+                why = _NOT_SPECIFIED
+            elif measure == "fcs":
+                why = _NOTHING_CLAIMED
+            measures[measure] = Value(value=None, nulls=n, why=why)
+            only[measure] = None
+            continue
+        spread = ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+        value = float(spread.values[0])
+        interval = interval_of(spread.intervals(confidence), 0) or edge(value, count, confidence)
+        measures[measure] = Value(
+            value=tidy(value),
+            low=tidy(interval.low),
+            high=tidy(interval.high),
+            method=interval.method,
+            n=count,
+            nulls=n - count,
+        )
+        held = column[answered & ~np.isnan(column)]
+        only[measure] = tidy(float(held.mean())) if held.size else None
+    return Group(
+        n=n,
+        answered=int(answered.sum()),
+        coverage=int(answered.sum()) / n,
+        measures=measures,
+        answered_only=only,
+    )
+
+
+def _sweep(rows: tuple[QuestionScore, ...], catalog: Catalog, bar: Thresholds) -> Iterable[Swept]:
+    for correct in sorted({*bar.sweep, bar.correct}):
+        found, totals, right = [], [], 0
+        for row, question in zip(rows, catalog.questions, strict=True):
+            parts = row.parts
+            final = parts.f1 or 0.0
+            found.append(efficiency(final, parts.iteration_f1, correct))
+            right += row.status == "answered" and final >= correct
+            held: dict[Measure, float | None] = {name: getattr(parts, name) for name in WEIGHTS}
+            held["ie"] = found[-1]
+            totals.append(aggregate(held, question))
+        yield Swept(
+            correct=correct,
+            ie=tidy(sum(found) / len(found)),
+            aggregate=tidy(sum(totals) / len(totals)),
+            n_correct=right,
+        )

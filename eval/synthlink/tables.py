@@ -1,0 +1,78 @@
+"""A report as rows of tables, ready to be written as CSV under the specification's names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eval.synthlink.record import MEASURES, Mode, SynthLinkReport
+
+Cell = str | int | float | None
+
+SCORES: Final = "synthlink_scores.csv"
+CATEGORY_SCORES: Final = "synthlink_category_scores.csv"
+OVERALL: Final = "synthlink_overall_score.txt"
+
+
+def question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
+    """A row for each mode and question: its status, measures, steps taken and claims judged."""
+    rows: list[dict[str, Cell]] = []
+    for mode, scores in report.modes.items():
+        for one in scores.questions:
+            verdicts = [claim.verdict for claim in one.parts.claims]
+            rows.append(
+                {"mode": mode, "question_id": one.question_id, "category": one.category,
+                 "status": one.status}
+                | {measure: getattr(one.parts, measure) for measure in MEASURES}
+                | {"steps_taken": " ".join(map(str, one.parts.steps)),
+                   "claims_licensed": verdicts.count("licensed"),
+                   "claims_contradicted": verdicts.count("contradicted"),
+                   "claims_unknown": verdicts.count("unknown")}
+            )  # fmt: skip
+    return rows
+
+
+def category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
+    """A row for each mode and category, then one for all questions: means and their intervals."""
+    rows: list[dict[str, Cell]] = []
+    for mode, scores in report.modes.items():
+        for name, group in {**scores.categories, "all": scores.overall}.items():
+            row: dict[str, Cell] = {
+                "mode": mode,
+                "category": name,
+                "questions": group.n,
+                "answered": group.answered,
+                "coverage": group.coverage,
+            }
+            for measure, value in group.measures.items():
+                row |= {
+                    measure: value.value,
+                    f"{measure}_low": value.low,
+                    f"{measure}_high": value.high,
+                }
+            rows.append(row)
+    return rows
+
+
+def overall_text(report: SynthLinkReport) -> str:
+    """The overall scores in words, every mode with its coverage."""
+    lines = [
+        f"SynthLink, {report.n_answered} of {report.n_questions} questions answered "
+        f"(coverage {report.coverage:.3f}); a question without an answer counts as 0"
+    ]
+    lines += [_line(report, mode) for mode in report.modes]
+    lines += [f"refused: {row}" for row in report.refused]
+    lines += [f"note: {note}" for note in report.notes]
+    return "\n".join(lines) + "\n"
+
+
+def _line(report: SynthLinkReport, mode: Mode) -> str:
+    measures = report.modes[mode].overall.measures
+    total = measures["aggregate"]
+    parts = ", ".join(
+        f"{name} {'none' if value.value is None else format(value.value, '.3f')}"
+        for name, value in measures.items()
+        if name != "aggregate"
+    )
+    if total.value is None or total.low is None or total.high is None:
+        return f"{mode}: no aggregate ({parts})"
+    return f"{mode}: {total.value:.3f} [{total.low:.3f}, {total.high:.3f}] ({parts})"
