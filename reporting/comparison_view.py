@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from eval.comparing.comparison import ComparisonReport
 from eval.comparing.words import verdict
 from eval.metrics.abstention import metric as metric_of
-from eval.metrics.record import Discordant, PairedComparison
+from eval.metrics.record import PairedComparison
+from eval.stats.paired import Discordant
 from reporting.forest import Difference, Forest, forest
 from reporting.glossary import MetricWords, metric_words
 from reporting.pair_words import pair_row, tells_apart, told_apart

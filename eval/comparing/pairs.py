@@ -10,20 +10,21 @@ from itertools import combinations
 from msgspec.structs import astuple, replace
 
 from eval.metrics.abstention import BESIDE, HEADLINE, Metric, metrics
-from eval.metrics.record import Discordant, PairedComparison, TestName
+from eval.metrics.outcomes import right_cards
+from eval.metrics.record import PairedComparison, TestName
 from eval.metrics.samples import Samples
 from eval.metrics.signature import Signature
 from eval.stats.effects import cohens_d_paired, wilcoxon
 from eval.stats.intervals import Distribution, Floats, tidy
 from eval.stats.paired import (
     ALPHA,
+    Discordant,
     bootstrap_p,
     discordance,
     holm,
     mcnemar_exact,
     minimum_detectable_effect,
     newcombe_paired,
-    right_cards,
     square_and_add,
 )
 from eval.stats.shown import IntervalMethod

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from eval.metrics.record import Discordant
+from eval.stats.paired import Discordant
 from eval.stats.shown import IntervalMethod
 
 SCHEMA = "epoche.extraction-comparison/1"

@@ -139,3 +139,22 @@ def control_counts(cards: Mapping[Label, int]) -> dict[str, Floats]:
             counts[code, : len(shares)] = np.array(shares) * cards.get(label, 0)
         controls[name] = counts.reshape(CELLS)
     return controls
+
+
+def right_cards(labels: Codes, preds: Codes, numerator: Floats, denominator: Floats) -> Floats:
+    """Per card of a metric's denominator, whether it counts in the numerator.
+
+    Args:
+        labels: label codes, shape (n,).
+        preds: prediction codes, shape (n,), or (n, repeats).
+        numerator: cell weights of a metric whose denominator is fixed by the cards.
+        denominator: its cell weights.
+
+    Returns:
+        0/1, or with repeats the mean of them, one per card the metric is about, in the order of
+        the cards.
+    """
+    rows = labels.astype(np.int64)[:, None] * len(PREDS)
+    cells = rows + (preds if preds.ndim == 2 else preds[:, None])
+    right: Floats = numerator[cells].mean(axis=1)[(denominator[cells] > 0).all(axis=1)]
+    return right

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from eval.stats.paired import Discordant
 from eval.stats.shown import IntervalMethod
 from kg.base.errors import RecordError
 from kg.base.files import require_file
@@ -237,18 +238,6 @@ class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):
     controls: dict[str, SystemReport]
     """``always-YES``, ``always-NO``, ``always-UNKNOWN`` exactly; ``random`` in expectation."""
     won_by_controls: tuple[WonByControl, ...] = ()
-
-
-class Discordant(msgspec.Struct, frozen=True):
-    """The 2×2 table behind exact McNemar: on how many cards each system counts in the numerator.
-
-    For accuracy that is being right; for FAR-NE it is a false answer.
-    """
-
-    both: int
-    only_a: int
-    only_b: int
-    neither: int
 
 
 TestName = Literal["mcnemar-exact", "wilcoxon", "cluster-bootstrap", "none"]

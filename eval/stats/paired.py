@@ -14,17 +14,27 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+import msgspec
 import numpy as np
 
-from eval.metrics.outcomes import Codes
-from eval.metrics.record import Discordant
-from eval.result import PREDS
 from eval.stats.intervals import Distribution, Floats
 from eval.stats.shown import Interval
 from kg.base.proportions import normal_quantile, wilson
 
 ALPHA = 0.05
 POWER = 0.80
+
+
+class Discordant(msgspec.Struct, frozen=True):
+    """The 2×2 table behind exact McNemar: on how many cards each system counts in the numerator.
+
+    For accuracy that is being right; for FAR-NE it is a false answer.
+    """
+
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
@@ -71,25 +81,6 @@ def discordance(right_a: Floats, right_b: Floats) -> Discordant:
     both = int((right_a * right_b).sum())
     only_a, only_b = int(right_a.sum()) - both, int(right_b.sum()) - both
     return Discordant(both, only_a, only_b, right_a.size - both - only_a - only_b)
-
-
-def right_cards(labels: Codes, preds: Codes, numerator: Floats, denominator: Floats) -> Floats:
-    """Per card of a metric's denominator, whether it counts in the numerator.
-
-    Args:
-        labels: label codes, shape (n,).
-        preds: prediction codes, shape (n,), or (n, repeats).
-        numerator: cell weights of a metric whose denominator is fixed by the cards.
-        denominator: its cell weights.
-
-    Returns:
-        0/1, or with repeats the mean of them, one per card the metric is about, in the order of
-        the cards.
-    """
-    rows = labels.astype(np.int64)[:, None] * len(PREDS)
-    cells = rows + (preds if preds.ndim == 2 else preds[:, None])
-    right: Floats = numerator[cells].mean(axis=1)[(denominator[cells] > 0).all(axis=1)]
-    return right
 
 
 def newcombe_paired(counts: Discordant, confidence: float = 0.95) -> tuple[float, float]:

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eval.metrics.record import Discordant
 from eval.stats.intervals import SEED, Floats, Resampled, tidy
 from eval.stats.paired import (
     ALPHA,
+    Discordant,
     discordance,
     edge_of_difference,
     minimum_detectable_effect,

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from eval.comparing.comparison import ComparisonReport, SharedCards
-from eval.metrics.record import Discordant, PairedComparison
+from eval.metrics.record import PairedComparison
+from eval.stats.paired import Discordant
 from reporting.compare_runs import main
 from reporting.comparison_page import render_comparison
 from reporting.comparison_view import ComparisonView, turned

@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eval.metrics.record import Discordant, PairedComparison
+from eval.metrics.record import PairedComparison
+from eval.stats.paired import Discordant
 from kg.base.errors import DomainError, EpocheError
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase

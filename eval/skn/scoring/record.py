@@ -10,12 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from eval.metrics.record import (
-    CalibrationReport,
-    ConfidenceCounts,
-    Discordant,
-)
-from eval.stats.paired import ALPHA
+from eval.metrics.record import CalibrationReport, ConfidenceCounts
+from eval.stats.paired import ALPHA, Discordant
 from eval.stats.shown import IntervalMethod
 
 SCHEMA = "epoche.skn/1"

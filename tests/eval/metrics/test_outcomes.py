@@ -16,6 +16,7 @@ from eval.metrics.outcomes import (
     count_cells,
     counts_of,
     read_pred,
+    right_cards,
     table_of,
 )
 from eval.result import PREDS
@@ -89,3 +90,10 @@ def test_controls_answer_every_card_and_nothing_else() -> None:
     for counts in controls.values():
         assert cards_per_label(counts) == cards
     assert table_of(controls["random"])["U"]["YES"] == pytest.approx(100 / 3)
+
+
+def test_right_cards_looks_only_at_the_metric_s_cards() -> None:
+    numerator, denominator = np.zeros(15), np.zeros(15)
+    numerator[0], denominator[:5] = 1, 1
+    labels, preds = np.array([0, 1, 0, 2], np.int8), np.array([0, 0, 2, 1], np.int8)
+    assert right_cards(labels, preds, numerator, denominator).tolist() == [1, 0]

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from eval.metrics.record import Discordant
 from eval.stats.calibration import equal_width_bins, expected_by_chance
 from eval.stats.confidences import ConfidentReplies
 from eval.stats.effects import wilcoxon
 from eval.stats.intervals import Draws, Resampled, ratio_distribution, resampled_sums
-from eval.stats.paired import newcombe_paired
+from eval.stats.paired import Discordant, newcombe_paired
 from kg.base.proportions import wilson
 
 Interval = tuple[float, float]

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.metrics.record import Discordant
 from eval.stats.intervals import Distribution, Draws, Resampled, ratio_distribution, resample_blocks
 from eval.stats.paired import (
+    Discordant,
     bootstrap_p,
     discordance,
     holm,
@@ -19,7 +19,6 @@ from eval.stats.paired import (
     mcnemar_floor,
     minimum_detectable_effect,
     newcombe_paired,
-    right_cards,
     square_and_add,
 )
 from kg.base.proportions import wilson
@@ -99,13 +98,6 @@ def test_holm_by_hand() -> None:
 def test_discordance_counts_pairs() -> None:
     a, b = np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 0, 0])
     assert discordance(a, b) == Discordant(1, 2, 1, 1)
-
-
-def test_right_cards_looks_only_at_the_metric_s_cards() -> None:
-    numerator, denominator = np.zeros(15), np.zeros(15)
-    numerator[0], denominator[:5] = 1, 1
-    labels, preds = np.array([0, 1, 0, 2], np.int8), np.array([0, 0, 2, 1], np.int8)
-    assert right_cards(labels, preds, numerator, denominator).tolist() == [1, 0]
 
 
 COUNTS = st.tuples(*[st.integers(0, 50)] * 4).filter(lambda counts: sum(counts) > 0)
