@@ -165,6 +165,8 @@ class Place:
     def _number_matcher(self, match: str) -> str:
         if match in NUMBER_MATCHERS:
             return match
+        if self.tolerance is not None and self.allowed is None:
+            return "numeric"
         whole = "integer" in self.types and "number" not in self.types
         return "exact" if whole or self.allowed is not None else "numeric"
 

@@ -150,6 +150,10 @@ def test_a_field_has_its_own_tolerance() -> None:
     assert compared(200, 210, type="number") == (False, 0.9499)
     assert compared(200, 210, type="number", x_tolerance=0.05) == (False, 1.0)
     assert compared(200, 210.1, type="number", x_tolerance=0.05) == (False, 0.9495)
+    # A whole number is exact unless its schema says how far off it may be.
+    assert compared(200, 210, type="integer", x_tolerance=0.05) == (False, 1.0)
+    assert compared(200, 210, type="integer") == (False, 0.0)
+    assert compared(200, 210, type="integer", x_tolerance=0.05, x_match="exact") == (False, 0.0)
 
 
 @pytest.mark.parametrize(
