@@ -55,9 +55,10 @@ def metric_head(shown: Shown, key: str) -> Head:
 
 
 def headline(shown: Shown) -> Grid:
-    """The numbers that matter most, one line a system, and what failed."""
+    """The numbers that matter most, one line a system, and what came to no valid extraction."""
     heads = [Head("System", numeric=False), *(metric_head(shown, key) for key in HEADLINE)]
-    heads.append(Head("failed", "no JSON + invalid + error", "Replies that are no valid instance"))
+    meaning = "Replies that are no JSON, or no valid instance of the schema, and calls that failed."
+    heads.append(Head("unusable", "no JSON + invalid + failed", meaning))
     lines = []
     for name, one in shown.systems:
         ended = one.outcomes
@@ -127,7 +128,9 @@ def components(shown: Shown) -> Grid:
                 )
             )
         weight = shown.report.weights[part]
-        lines.append(Line(part.replace("_", " "), (Cell(number(weight, 2)), *cells)))
+        lines.append(
+            Line(part.replace("_", " ").replace("f1", "F1"), (Cell(number(weight, 2)), *cells))
+        )
     totals = [
         Cell(
             estimate(one.quality.score).text,
@@ -180,7 +183,22 @@ def categories(shown: Shown, mode: Mode = "partial") -> Grid:
             value = UNDEFINED if share.share is None else f"{100 * share.share:.1f} %"
             cells.append(Cell(f"{share.count:,}", (value, *((span,) if span else ()))))
         lines.append(Line(name, tuple(cells)))
-    return Grid(f"Match categories, {mode} mode", "", tuple(heads), tuple(lines))
+    worth = (
+        "Of an invalid reply every field that both sides have is incorrect."
+        if shown.report.invalid == "zero" and _any_invalid(shown)
+        else ""
+    )
+    return Grid(f"Match categories, {mode} mode", worth, tuple(heads), tuple(lines))
+
+
+def _any_invalid(shown: Shown) -> bool:
+    return any(one.outcomes.invalid for _, one in shown.systems)
+
+
+def _on_merit(shown: Shown, said: str) -> str:
+    """What a table is of, and that invalid replies are in it for what they are."""
+    more = " Fields of invalid replies are in it as they came." if _any_invalid(shown) else ""
+    return said + more
 
 
 def modes(shown: Shown) -> Grid:
@@ -282,7 +300,7 @@ def _values(group: Group, keys: Sequence[str]) -> tuple[Cell, ...]:
     return tuple(value_cell(key, group.metrics.get(key), bounds=False) for key in keys)
 
 
-def confusion(name: str, one: SystemReport) -> Grid | None:
+def confusion(shown: Shown, name: str, one: SystemReport) -> Grid | None:
     """Which type came where which was expected."""
     found = one.type_confusion
     came = list(dict.fromkeys(key for row in found.values() for key in row))
@@ -304,7 +322,7 @@ def confusion(name: str, one: SystemReport) -> Grid | None:
     heads = (Head("Expected", numeric=False), *(Head(key) for key in came))
     return Grid(
         f"{name}: types that came",
-        "Shares of a row; the fuller the colour, the more.",
+        _on_merit(shown, "Shares of a row; the fuller the colour, the more."),
         heads,
         tuple(lines),
         "shares",
@@ -340,7 +358,7 @@ def distribution(shown: Shown) -> Grid:
         )
     return Grid(
         "Composite scores of paired fields",
-        "Fields that both sides have, by how near their values are.",
+        _on_merit(shown, "Fields that both sides have, by how near their values are."),
         tuple(heads),
         tuple(lines),
     )
@@ -372,7 +390,10 @@ def similarities(shown: Shown) -> Grid | None:
     heads = ("Similarity", "pairs of texts", "mean", "median", "below 0.5", "0.95 and more")
     return Grid(
         "Similarity of texts",
-        "Over pairs of texts that are compared by likeness. The histograms are in the JSON.",
+        _on_merit(
+            shown,
+            "Over pairs of texts that are compared by likeness. The histograms are in the JSON.",
+        ),
         tuple(Head(head, numeric=at > 0) for at, head in enumerate(heads)),
         tuple(lines),
     )

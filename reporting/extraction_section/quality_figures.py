@@ -76,7 +76,8 @@ def radar_figure(name: str, one: SystemReport, id_: str) -> Figure:
     told = ", ".join(f"{said} {number(value)}" for said, value in axes)
     return Figure(
         shown_name(name),
-        "The four parts of the score; the further out, the better.",
+        "Over all fields together; the further out, the better. The score is of their means over "
+        "samples, in the table below.",
         drawing(radar(axes), id_, f"{shown_name(name)}: parts of the score", f"{told}."),
     )
 

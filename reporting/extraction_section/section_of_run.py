@@ -87,7 +87,7 @@ def _stats(shown: Shown) -> Iterator[tuple[str, str]]:
     count = len(shown.systems)
     yield f"{count:,}", "systems" if count != 1 else "system"
     ended = [one.outcomes for _, one in shown.systems]
-    yield f"{sum(one.rows for one in ended):,}", "calls"
+    yield f"{sum(one.rows for one in ended):,}", "fillings by rules" if shown.offline else "calls"
     yield f"{sum(one.error for one in ended):,}", "failed"
     yield f"{sum(one.invalid + one.unparsable for one in ended):,}", "invalid or no JSON"
 
@@ -194,7 +194,7 @@ def _accuracy(shown: Shown, id_: str) -> Iterator[Block]:
     more: list[Grid | None] = [
         grids.similarities(shown),
         *(grids.breakdown(shown, one) for one in ("type", "depth", "required", "name")),
-        *(grids.confusion(name, one) for name, one in shown.systems),
+        *(grids.confusion(shown, name, one) for name, one in shown.systems),
         grids.categories(shown, "strict"),
         grids.categories(shown, "lenient"),
     ]

@@ -6,6 +6,7 @@ its size does not grow with the number of samples.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -80,10 +81,11 @@ def iso_curves(plane: Plane) -> list[Group]:
     """Curves of equal F1, where x is recall and y precision; each with its value at its end."""
     groups = []
     for value in ISO_F1:
-        # Precision p with recall r gives F1 f where p = f r / (2 r - f); it is 1 at r = f/(2 - f).
-        start = value / (2 - value)
-        recalls = [start + (1 - start) * step / 24 for step in range(25)]
-        curve = [(r, min(value * r / (2 * r - value), 1.0)) for r in recalls]
+        # F1 is f where (r - f/2)(p - f/2) = f²/4: a hyperbola, of which equal steps of the exponent
+        # draw both arms equally well. It is cut off where precision, or recall, is 1.
+        half, most = value / 2, math.log((2 - value) / value)
+        arms = [math.exp(most * (step / 12 - 1)) for step in range(25)]
+        curve = [(min(half + half * e, 1.0), min(half + half / e, 1.0)) for e in arms]
         places = [(plane.across(r), plane.up(p)) for r, p in curve]
         x, y = places[-1]
         groups.append(

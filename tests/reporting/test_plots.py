@@ -186,9 +186,13 @@ def test_curves_of_equal_f1_pass_where_f1_is_equal():
     for one in titled(picture, "F1 ="):
         f1 = float(one.title.split("=")[1])
         path = dict(one.shapes[0].attributes)["d"]
-        for place in re.findall(r"([\d.]+) ([\d.]+)", path)[1:]:
-            recall = (float(place[0]) - 40) / 348
-            precision = (246 - float(place[1])) / 216
+        corners = [
+            ((float(x) - 40) / 348, (246 - float(y)) / 216)
+            for x, y in re.findall(r"([\d.]+) ([\d.]+)", path)
+        ]
+        # What lies between two corners is on the curve too, or else straight lines would lie.
+        middles = [((a + c) / 2, (b + d) / 2) for (a, b), (c, d) in pairwise(corners)]
+        for recall, precision in corners + middles:
             assert 2 * recall * precision / (recall + precision) == pytest.approx(f1, abs=0.01)
 
 

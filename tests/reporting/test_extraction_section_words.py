@@ -1,0 +1,94 @@
+"""What the page of extraction says is what the data bear: ties, rules, unusable replies."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from extraction_folders import write_folder
+from extraction_outputs import Skill, rows_of, shipped_samples
+
+from eval.extraction.row import ExtractionRow
+from eval.extraction.scoring import score
+from reporting.benchmark_sections.blocks import Block, Fold, Grid, Prose
+from reporting.benchmark_sections.opening import section_of
+from reporting.benchmark_sections.section import Section
+
+ALL = Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0)
+
+
+def said(section: Section, part: str) -> str:
+    (found,) = (one for one in section.parts if one.id == part)
+    return " ".join(
+        text for one in found.blocks if isinstance(one, Prose) for text in one.paragraphs
+    )
+
+
+def ranking(section: Section) -> Grid:
+    (found,) = (one for one in section.parts if one.id == "comparison")
+    return next(
+        one for one in found.blocks if isinstance(one, Grid) and one.title.startswith("Ranking")
+    )
+
+
+def every_grid(blocks: Iterable[Block]) -> Iterator[Grid]:
+    for one in blocks:
+        if isinstance(one, Grid):
+            yield one
+        elif isinstance(one, Fold):
+            yield from every_grid(one.blocks)
+
+
+def copied(rows: list[ExtractionRow], system: str) -> list[ExtractionRow]:
+    return [msgspec.structs.replace(row, system=system) for row in rows]
+
+
+def test_systems_with_the_same_score_share_a_rank_and_give_nothing_up(tmp_path: Path) -> None:
+    samples = shipped_samples(6)
+    one = rows_of(samples, "one", ALL)
+    worse = rows_of(samples, "worse", dataclasses.replace(ALL, slip=0.9, seconds=60.0))
+    rows = [*one, *copied(one, "twin"), *worse]
+    section = section_of(write_folder(tmp_path, samples, rows))
+    lines = ranking(section).lines
+    assert [line.cells[0].text.removesuffix(" ★") for line in lines] == ["1", "1", "3"]
+    text = said(section, "comparison")
+    assert "For quality alone: one and twin share the highest score." in text
+    assert "score and latency together: one and twin are alike in both, and no other" in text
+    assert "gives up one for the other" not in text
+
+
+def test_rules_make_no_calls(tmp_path: Path) -> None:
+    samples = shipped_samples(3)
+    folder = write_folder(tmp_path, samples, rows_of(samples, "baseline", ALL), offline=True)
+    names = [name for _, name in section_of(folder).stats]
+    assert "calls" not in names
+    assert "fillings by rules" in names
+
+
+def test_replies_that_cannot_be_used_are_not_called_failed_calls(tmp_path: Path) -> None:
+    samples = shipped_samples(3)
+    rows = rows_of(samples, "one", ALL)
+    spoiled = score(samples[0], ["not", "an object"]).score
+    rows[0] = msgspec.structs.replace(
+        rows[0], outcome="INVALID", predicted=["not", "an object"], score=spoiled
+    )
+    section = section_of(write_folder(tmp_path, samples, rows))
+    assert "schema are worth 0 in the headline: 1." in " ".join(section.caveats)
+    (metrics,) = (one for one in section.parts if one.id == "metrics")
+    (table,) = (b for b in metrics.blocks if isinstance(b, Grid) and b.title == "Headline")
+    assert table.heads[-1].name == "unusable"
+    assert table.lines[0].cells[-1].text == "1"
+    assert ("0", "failed") in section.stats
+    (depth,) = (one for one in section.parts if one.id == "accuracy")
+    notes = {one.title: one.about for one in every_grid(depth.blocks)}
+    assert (
+        "every field that both sides have is incorrect" in notes["Match categories, partial mode"]
+    )
+    for title in (
+        "Composite scores of paired fields",
+        "Similarity of texts",
+        "one: types that came",
+    ):
+        assert notes[title].endswith("Fields of invalid replies are in it as they came."), title
