@@ -572,6 +572,25 @@ def test_a_value_of_no_json_type_is_a_type_error() -> None:
         score(SIMPLE, {"name": object(), "age": object()})
 
 
+def test_a_score_at_its_threshold_has_reached_it() -> None:
+    def counts(expected: Any, predicted: Any) -> Tally:
+        names = {"n": {"type": "number"}, "s": {"type": "array", "x-match": "set"}}
+        given = Sample(id="s", text="", schema={"properties": names}, expected=expected)
+        return score(given, predicted).score.tally
+
+    half = counts({"n": 100}, {"n": 50})
+    assert (half.exact, half.partial, half.lenient) == (0, 1, 1)
+    below = counts({"n": 100}, {"n": 49.9})
+    assert (below.exact, below.partial, below.lenient) == (0, 0, 1)
+    third = counts({"n": 100}, {"n": 30})
+    assert (third.partial, third.lenient) == (0, 1)
+    assert counts({"n": 100}, {"n": 29.9}).lenient == 0
+    # Nineteen of twenty elements are .95; eighteen of nineteen are less.
+    most = counts({"s": list(range(20))}, {"s": list(range(19))})
+    assert (most.strict, most.exact) == (0, 1)
+    assert counts({"s": list(range(19))}, {"s": list(range(18))}).exact == 0
+
+
 def test_thresholds_are_settings() -> None:
     stricter = Matching(exact=1.0, partial=0.9, lenient=0.8)
     found = score(SIMPLE, {**SIMPLE.expected, "occupation": "engineer"}, stricter).score
