@@ -572,6 +572,22 @@ def test_a_value_of_no_json_type_is_a_type_error() -> None:
         score(SIMPLE, {"name": object(), "age": object()})
 
 
+def test_only_a_list_with_more_elements_than_expected_goes_beyond_it() -> None:
+    def found(expected: list[str], predicted: list[str]) -> tuple[int, int, int, int]:
+        schema = {"properties": {"s": {"type": "array", "x-match": "set"}}}
+        given = Sample(id="s", text="a b c", schema=schema, expected={"s": expected})
+        return score(given, {"s": predicted}).score.hallucinations
+
+    assert found(["a", "b"], ["a", "b", "zq"]) == (0, 0, 0, 1)
+    # As many, fewer, or others: values that stand nowhere are made up, others are only wrong.
+    assert found(["a", "b"], ["zq", "zz"]) == (0, 1, 0, 0)
+    assert found(["a", "b"], ["zq"]) == (0, 1, 0, 0)
+    assert found(["a"], ["c"]) == (0, 0, 0, 0)
+    # One more than nineteen still is an exact match.
+    many = [f"a{number}" for number in range(19)]
+    assert found(many, [*many, "zq"]) == (0, 0, 0, 0)
+
+
 def test_a_score_at_its_threshold_has_reached_it() -> None:
     def counts(expected: Any, predicted: Any) -> Tally:
         names = {"n": {"type": "number"}, "s": {"type": "array", "x-match": "set"}}
