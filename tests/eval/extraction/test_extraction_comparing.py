@@ -47,8 +47,11 @@ def row(
     repeat: int = 0,
     seconds: float | None = None,
     cost: float | None = None,
+    made_up: bool = False,
 ) -> ExtractionRow:
     """A reply with so many of the four fields right, the others wrong; ``None``: a failed call.
+
+    ``made_up`` adds a field that nobody asked for.
 
     Its quality score is .15 + .5 · right / 4 + .2 + .15.
     """
@@ -60,6 +63,8 @@ def row(
             key: value if at < right else "wrong"
             for at, (key, value) in enumerate(SAMPLE.expected.items())
         }
+        if made_up:
+            predicted["remark"] = "five"
     return ExtractionRow(
         id=str(name),
         system=system,
@@ -216,18 +221,19 @@ def test_everything_is_scipys_and_the_specifications_on_spoiled_replies() -> Non
     assert valid.p == pytest.approx(stats.binomtest(only, only + other).pvalue)
 
 
-def test_the_signed_ranks_are_scipys_without_ties_or_zeros() -> None:
+@pytest.mark.parametrize(("count", "method"), [(25, "exact"), (210, "asymptotic")])
+def test_the_signed_ranks_are_scipys_without_ties_or_zeros(count: int, method: str) -> None:
     rng = random.Random(3)
     rows = [
-        row(system, f"{at:02}", 4, seconds=base + rng.random())
-        for system, base in (("a", 0.2), ("b", 0.4))
-        for at in range(25)
+        row(system, f"{at:03}", 4, seconds=base + rng.random())
+        for system, base in (("a", 0.2), ("b", 0.25))
+        for at in range(count)
     ]
     first, second = ([one.latency_s for one in rows if one.system == name] for name in "ab")
     found = pair(found_in(rows), "latency_s")
-    assert found.wilcoxon_exact
+    assert found.wilcoxon_exact == (method == "exact")
     assert found.wilcoxon_p == pytest.approx(
-        stats.wilcoxon(first, second, method="exact").pvalue, rel=1e-9
+        stats.wilcoxon(first, second, method=method, correction=False).pvalue, rel=1e-9
     )
 
 
@@ -416,6 +422,10 @@ def test_best_by_metric() -> None:
         "fastest_p95": None,
         "best_cost_performance": "fair",
     }
+    inventing = [row("good", at, 4, made_up=True) for at in range(3)]
+    honest = [row("fair", at, 3, made_up=at == 0) for at in range(3)]
+    told = found_in([*inventing, *honest], Plan(resamples=20)).best_by_metric
+    assert (told["lowest_hallucination"], told["highest_f1_partial"]) == ("fair", "good")
     free = [*rows, *(row("free", at, 1, seconds=3.0, cost=0.0) for at in range(3))]
     assert found_in(free, Plan(resamples=20)).best_by_metric["best_cost_performance"] == "free"
 
