@@ -1,0 +1,231 @@
+"""The shipped SynthLink questions: sixty, laid out as promised, each walked by its graph.
+
+The rules are those of ``eval/synthlink/data/README.md``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from eval.synthlink.catalog import Catalog, read_catalog, render_catalog
+from eval.synthlink.question import CATEGORIES, Question, Triple
+from kg.claims import Claim
+from kg.knowledge import KnowledgeBase
+from kg.terms import XSD, literal_text
+
+ROOT = Path(__file__).parents[3]
+DATA = ROOT / "eval" / "synthlink" / "data"
+LINES = (DATA / "catalog.jsonl").read_text("utf-8").splitlines()
+YEAR = re.compile(r"\b(?:1[0-9]|20)[0-9]{2}\b(?!,|s\b)")
+QUESTIONS = read_catalog().questions
+every_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.id)
+
+
+@cache
+def knowledge() -> KnowledgeBase:
+    return KnowledgeBase.open("synthlink")
+
+
+def claim_of(triple: Triple) -> Claim:
+    subj, pred, obj = triple
+    domain = knowledge().domain
+    value = literal_text(obj, XSD + "integer") if obj.isdigit() else domain.expand(obj)
+    return Claim(domain.expand(subj), domain.expand(pred), value)
+
+
+def longest_chain(triples: Iterable[Triple]) -> int:
+    """Most triples that can be walked one after the other, from subject to object."""
+    following: dict[str, list[str]] = {}
+    for subj, _, obj in triples:
+        following.setdefault(subj, []).append(obj)
+
+    def walk(node: str, seen: frozenset[str]) -> int:
+        onward = [nxt for nxt in following.get(node, ()) if nxt not in seen]
+        return max((1 + walk(nxt, seen | {nxt}) for nxt in onward), default=0)
+
+    return max(walk(node, frozenset({node})) for node in following)
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.casefold().replace("'", "").replace("’", ""))
+
+
+def test_sixty_questions_ten_of_each_category_in_order() -> None:
+    ids = [question.id for question in QUESTIONS]
+    assert ids == [f"{name}-{number:02d}" for name in CATEGORIES for number in range(1, 11)]
+    assert all(question.category == question.id[:3] for question in QUESTIONS)
+    assert Catalog(QUESTIONS).categories == ("HIA", "EIS", "EEC", "STE", "PSM", "SFT")
+
+
+def test_lines_are_json_in_one_order_of_keys() -> None:
+    keys = ["id", "category", "question", "answer", "sources", "steps", "hops"]
+    for line in LINES:
+        row = json.loads(line)
+        assert list(row) == keys
+        assert all(list(step) == ["instruction", "fact", "keywords", "triples"]
+                   for step in row["steps"])  # fmt: skip
+        assert all(list(source) == ["title", "url"] for source in row["sources"])
+        assert json.dumps(row, ensure_ascii=False) == line
+
+
+def test_the_markdown_is_what_the_lines_give() -> None:
+    rendered = render_catalog(QUESTIONS)
+    shipped = {str(path.relative_to(DATA)): path for path in DATA.glob("*/*.md")}
+    assert sorted(rendered) == sorted(shipped)
+    for name, path in shipped.items():
+        assert path.read_text("utf-8") == rendered[name], name
+
+
+def test_the_markdown_reads_back() -> None:
+    again = read_catalog(DATA).questions
+    for question, other in zip(QUESTIONS, again, strict=True):
+        assert (other.id, other.question, other.answer) == (
+            question.id, question.question, question.answer,
+        )  # fmt: skip
+        assert other.sources == question.sources
+        told = [step.instruction for step in question.steps]
+        assert [step.instruction for step in other.steps] == told
+
+
+@every_question
+def test_texts(question: Question) -> None:
+    assert question.question.endswith("?")
+    sentences = re.split(r"(?<=\w\w)\. (?=[A-Z])", question.answer.rstrip("."))
+    assert 2 <= len(sentences) <= 3
+    assert question.answer.endswith(".")
+    assert 4 <= len(question.steps) <= 5
+    for step in question.steps:
+        for sentence in (step.instruction, step.fact):
+            assert sentence[0].isupper() or sentence.startswith("CO")
+            assert sentence.endswith(".")
+            assert "|" not in sentence
+        assert not re.search(r"\d\.", step.instruction), "would read as a step's number"
+        assert 1 <= len(step.keywords) <= 4
+        assert len(set(step.keywords)) == len(step.keywords)
+        for keyword in step.keywords:
+            assert keyword.casefold() in step.fact.casefold()
+
+
+@every_question
+def test_an_instruction_does_not_tell_its_fact(question: Question) -> None:
+    for step in question.steps:
+        told = [word for word in step.keywords if word.casefold() in step.instruction.casefold()]
+        assert len(told) < len(step.keywords), step.instruction
+
+
+@every_question
+def test_the_answer_covers_every_step(question: Question) -> None:
+    """Who reads the expected answer can check each fact: most words of its keywords stand there."""
+    stems = {word[:5] for word in words(question.answer + " " + question.question)}
+    for step in question.steps:
+        asked = {word[:5] for keyword in step.keywords for word in words(keyword)}
+        assert len(asked & stems) >= len(asked) / 2, step.fact
+
+
+@every_question
+def test_sources_are_pages_with_titles(question: Question) -> None:
+    assert 3 <= len(question.sources) <= 5
+    assert len({source.url for source in question.sources}) == len(question.sources)
+    for source in question.sources:
+        assert source.title.strip() == source.title != ""
+        assert re.fullmatch(r"https?://[a-z0-9.-]+\.[a-z]+/\S*", source.url)
+        article = source.url.removeprefix("https://en.wikipedia.org/wiki/")
+        if article != source.url:
+            assert " " not in article
+            assert article[0].isupper() or article[0].isdigit()
+
+
+@every_question
+def test_every_step_is_licensed(question: Question) -> None:
+    oracle = knowledge().oracle
+    for step in question.steps:
+        assert step.triples, step.fact
+        for triple in step.triples:
+            assert oracle.license(claim_of(triple)).label == "E", triple
+
+
+@every_question
+def test_hops_are_the_longest_chain(question: Question) -> None:
+    assert question.hops == longest_chain(question.triples)
+    assert question.hops >= 3
+
+
+def test_longest_chain() -> None:
+    chain = [("a", "p", "b"), ("b", "p", "c"), ("c", "p", "a"), ("d", "p", "b")]
+    assert longest_chain(chain) == 3
+    assert longest_chain([("a", "p", "b"), ("c", "p", "b")]) == 1
+
+
+@every_question
+def test_one_walk_reaches_everything(question: Question) -> None:
+    """No step hangs in the air: without the years, the triples are one connected piece."""
+    near: dict[str, set[str]] = {}
+    for subj, _, obj in question.triples:
+        if not obj.isdigit():
+            near.setdefault(subj, set()).add(obj)
+            near.setdefault(obj, set()).add(subj)
+        else:
+            near.setdefault(subj, set())
+    reached: set[str] = set()
+    todo = [question.triples[0][0]]
+    while todo:
+        node = todo.pop()
+        if node not in reached:
+            reached.add(node)
+            todo += near[node]
+    assert reached == set(near)
+
+
+@every_question
+def test_years_of_the_graph_stand_in_the_words(question: Question) -> None:
+    """A year that a triple of a step holds is told by a fact of the question."""
+    told = {year for step in question.steps for year in YEAR.findall(step.fact)}
+    told |= set(YEAR.findall(question.answer))
+    for _, _, obj in question.triples:
+        if obj.isdigit():
+            assert obj in told
+
+
+def test_the_graph_holds_nothing_else() -> None:
+    """Each triple has a question, whose sources tell where it comes from."""
+    asked = {claim_of(triple) for question in QUESTIONS for triple in question.triples}
+    graph = knowledge().graph
+    assert {
+        claim for pred in knowledge().domain.predicates for claim in graph.claims(pred)
+    } == asked
+
+
+def test_no_two_questions_are_alike() -> None:
+    sets = [(question.id, set(words(question.question))) for question in QUESTIONS]
+    for place, (name, mine) in enumerate(sets):
+        for other, theirs in sets[:place]:
+            assert len(mine & theirs) / len(mine | theirs) < 0.5, (name, other)
+    assert max(Counter(step.fact for one in QUESTIONS for step in one.steps).values()) == 1
+
+
+def test_nothing_is_worded_like_the_public_files(published_data: Path) -> None:
+    public = read_catalog(published_data / "synthlink").questions
+
+    def runs(question: Question) -> set[tuple[str, ...]]:
+        texts = [question.question, question.answer]
+        texts += [step.instruction for step in question.steps]
+        found: set[tuple[str, ...]] = set()
+        for text in texts:
+            told = words(text)
+            found |= {tuple(told[place : place + 6]) for place in range(len(told) - 5)}
+        return found
+
+    taken = {run for question in public for run in runs(question)}
+    for question in QUESTIONS:
+        assert not runs(question) & taken, question.id
+        mine = set(words(question.question))
+        for other in public:
+            theirs = set(words(other.question))
+            assert len(mine & theirs) / len(mine | theirs) < 0.45, (question.id, other.id)

@@ -1,0 +1,124 @@
+"""The synthlink domain: what the SynthLink questions rest on agrees with its shapes."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from cards.generator import CardPlan, make_cards
+from kg.claims import Claim
+from kg.knowledge import KnowledgeBase
+from kg.terms import XSD, literal_text
+
+SL = "https://epoche.example/synthlink#"
+SYN = "https://epoche.example/synthlink/"
+
+
+@cache
+def opened() -> KnowledgeBase:
+    return KnowledgeBase.open("synthlink")
+
+
+def label_of(subj: str, pred: str, obj: str) -> str:
+    value = literal_text(obj, XSD + "integer") if obj.isdigit() else SYN + obj
+    return opened().oracle.license(Claim(SYN + subj, SL + pred, value)).label
+
+
+def test_loads_without_violations() -> None:
+    assert opened().oracle.violations() == ()
+
+
+@pytest.mark.parametrize(
+    ("subj", "pred", "obj", "label"),
+    [
+        ("haitian-revolution", "ledTo", "defeat-of-the-french-expedition-to-saint-domingue", "E"),
+        ("haitian-revolution", "ledTo", "peasants-revolt", "U"),
+        ("haitian-revolution", "ledTo", "toussaint-louverture", "C"),  # a person
+        ("haitian-revolution", "ledTo", "haitian-revolution", "C"),  # itself
+        ("lewis-and-clark-expedition", "ledTo", "louisiana-purchase", "C"),  # its own cause
+        ("lewis-and-clark-expedition", "ledTo", "haitian-revolution", "C"),  # three steps back
+        ("transistor", "enabled", "integrated-circuit", "E"),
+        ("intel-4004", "enabled", "transistor", "C"),  # by way of the integrated circuit
+        ("transistor", "enabled", "united-states", "C"),  # a country
+        ("transistor", "cameThrough", "walter-brattain", "E"),
+        ("transistor", "cameThrough", "peter-shor", "U"),  # nothing says that there were no others
+        ("transistor", "cameThrough", "integrated-circuit", "C"),
+        ("transistor", "appearedIn", "1947", "E"),
+        ("transistor", "appearedIn", "1948", "C"),
+        ("statute-of-labourers", "adoptedIn", "1350", "C"),
+        ("new-york-s-factory-safety-laws", "adoptedIn", "1913", "U"),
+        ("british-raj", "endedIn", "1947", "E"),
+        ("british-raj", "endedIn", "1857", "C"),
+        ("haitian-revolution", "endedIn", "1780", "C"),  # before it began
+        ("haitian-revolution", "endedIn", "1804", "U"),
+        ("perry-expedition", "ledBy", "matthew-perry", "E"),
+        ("perry-expedition", "ledBy", "japan", "C"),
+        ("meiji-restoration", "country", "japan", "E"),
+        ("meiji-restoration", "country", "poland", "C"),
+        ("perry-expedition", "country", "japan", "U"),
+        ("americans-with-disabilities-act", "signedBy", "jimmy-carter", "C"),
+        ("haber-process", "earned", "nobel-prize-in-chemistry-1918", "E"),
+        ("haber-process", "earned", "basf", "C"),
+        ("dutch-exports-of-natural-gas", "reduced", "exchange-rate-of-the-guilder", "C"),
+        ("natural-indigo", "replaced", "synthetic-indigo", "C"),
+    ],
+)  # fmt: skip
+def test_verdicts(subj: str, pred: str, obj: str, label: str) -> None:
+    assert label_of(subj, pred, obj) == label
+
+
+def test_rules_cite_every_shape() -> None:
+    kb = opened()
+    assert {shape for rule in kb.domain.rules for shape in rule.shapes} == set(kb.shapes.iris())
+
+
+def test_every_predicate_has_words_and_a_rule() -> None:
+    kb = opened()
+    governed = {pred for rule in kb.domain.rules for pred in rule.predicates}
+    assert governed == set(kb.domain.predicates)
+    for pred in kb.domain.predicates:
+        assert next(iter(kb.graph.claims(pred)), None) is not None, pred
+
+
+def test_everything_is_one_kind_of_thing() -> None:
+    """The classes are meant to be disjoint, so each name stands under one of them only."""
+    kb = opened()
+    kinds: dict[str, list[str]] = {}
+    for claim in kb.graph.claims("http://www.w3.org/1999/02/22-rdf-syntax-ns#type"):
+        if claim.subj.startswith(SYN):
+            kinds.setdefault(claim.subj, []).append(claim.obj)
+    used = {claim.subj for pred in kb.domain.predicates for claim in kb.graph.claims(pred)}
+    used |= {
+        claim.obj
+        for pred in kb.domain.predicates
+        for claim in kb.graph.claims(pred)
+        if claim.obj.startswith(SYN)
+    }
+    assert set(kinds) == used
+    assert all(len(found) == 1 for found in kinds.values())
+
+
+def test_sentences() -> None:
+    kb = opened()
+    for pred in kb.domain.predicates:
+        for claim in kb.graph.claims(pred):
+            fact = kb.words.fact(claim)
+            for sentence in [fact, kb.words.denied(claim), *kb.words.questions(claim)]:
+                assert sentence[0].isupper() or sentence.startswith("p-type"), sentence
+                assert re.search(r"[^ .?][.?]$", sentence), sentence
+                assert "the the " not in sentence.casefold()
+            assert not re.search(r"\d,\d{3}\b", fact), f"a year with a separator: {fact}"
+
+
+def test_cards_of_all_three_labels_with_proofs() -> None:
+    made = make_cards(opened(), CardPlan(per_label=10, seed=42))
+    labels = [card.label for card in made.cards]
+    assert {label: labels.count(label) for label in ("E", "C", "U")} == {"E": 10, "C": 10, "U": 10}
+    for card in made.cards:
+        assert card.proof is not None
+        again = opened().oracle.license(card.claim)
+        assert again.label == card.label
+    other = make_cards(opened(), CardPlan(per_label=10, seed=42))
+    assert [card.id for card in other.cards] == [card.id for card in made.cards]
