@@ -140,6 +140,8 @@ def test_the_same_difference_everywhere_does_not_claim_certainty() -> None:
     assert found.high is not None
     assert found.low < 0.3 < found.high
     assert found.p == 2 / 2**9
+    # What is left of the standard error is rounding, and no power can be told from it.
+    assert compared([0.01] * 3, [0.0] * 3).smallest_found is None
     # Seconds are no share: nothing is known of how far they may lie apart.
     seconds = compared([3.0] * 9, [2.0] * 9, share=False)
     assert (seconds.low, seconds.high, seconds.method) == (None, None, "none")
@@ -155,6 +157,10 @@ def test_the_interval_is_scipys_bootstrap() -> None:
     assert found.method == "bootstrap-bca"
     assert found.low == pytest.approx(oracle.low, abs=0.005)
     assert found.high == pytest.approx(oracle.high, abs=0.005)
+    # A table of yes and no has a floor that a mean has not: six discordant samples.
+    few = compared([0.9, 0.8, 0.7], [0.1, 0.3, 0.1])
+    assert few.smallest_found is not None
+    assert compared([1.0, 1.0, 0.0], [0.0, 1.0, 0.0], yes_or_no=True).smallest_found is None
     # (z of .975 + z of .8) standard errors of the mean difference.
     error = float((first - second).std()) / math.sqrt(120)
     assert found.smallest_found == pytest.approx(2.8016 * error, rel=0.03)
