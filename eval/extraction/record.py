@@ -11,8 +11,8 @@ from typing import Literal
 import msgspec
 
 from eval.metrics.record import CalibrationReport, ConfidenceCounts
-from eval.skn.scoring.record import Value as Value
 from eval.stats.shown import IntervalMethod
+from eval.stats.shown import Value as Value
 
 SCHEMA = "epoche.extraction/1"
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from eval.skn.running.manifest import SknManifest
 from eval.skn.running.row import SknRow
-from eval.skn.scoring.record import Difference, SknReport, Value
+from eval.skn.scoring.record import Difference, SknReport
+from eval.stats.shown import Value
 from kg.words.plain_text import plain
 
 _WIDE = 70

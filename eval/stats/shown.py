@@ -1,9 +1,10 @@
-"""Which interval of a statistic is shown, and under which name."""
+"""What is shown of a statistic: its value, which interval under which name, and its bounds."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 from eval.stats.intervals import (
@@ -12,6 +13,7 @@ from eval.stats.intervals import (
     Floats,
     Resampled,
     ratio_distribution,
+    tidy,
 )
 from kg.base.proportions import wilson
 
@@ -45,6 +47,32 @@ class Interval(NamedTuple):
     method: IntervalMethod
 
 
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one system: a number with all that is known of it."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    method: IntervalMethod = "none"
+    std: float | None = None
+    """Standard deviation over the resamples, for ratios."""
+    n: int = 0
+    """Rows it is the mean over, or the rate of: its denominator, where that counts rows."""
+    numerator: float | None = None
+    denominator: float | None = None
+    """Of a ratio; null where the number is none (calibration, quantiles)."""
+    worst: float | None = None
+    """The least favourable value attainable by what failed and unjudged rows could have been;
+    equals ``best`` when there are none. Null for metrics that have no such bounds."""
+    best: float | None = None
+    higher_is_better: bool | None = None
+    """Null for metrics that only describe."""
+    missing: int = 0
+    """Rows that ought to have a part in it and have none: failed, unjudged, or no count given."""
+    why: str = ""
+    """Why ``value`` is null."""
+
+
 def interval_of(intervals: BootstrapIntervals, column: int) -> Interval | None:
     """The bootstrap interval to show, BCa where it can be had; None where resamples say nothing."""
     if intervals.degenerate[column]:
@@ -66,6 +94,41 @@ def edge(value: float, support: float, confidence: float) -> Interval:
     """
     low, high = wilson(min(max(value, 0.0), 1.0) * support, support, confidence)
     return Interval(low, high, "wilson-edge")
+
+
+def with_interval(
+    shown: Value, value: float, interval: Interval | None, error: float = float("nan")
+) -> Value:
+    """A value with its interval; no interval where there is none to be had."""
+    return msgspec.structs.replace(
+        shown,
+        value=tidy(value),
+        low=None if interval is None else tidy(interval.low),
+        high=None if interval is None else tidy(interval.high),
+        method="none" if interval is None else interval.method,
+        std=None if np.isnan(error) else tidy(error),
+    )
+
+
+def spread_value(
+    spread: Distribution, column: int, shown: Value, confidence: float, *, unit: bool = True
+) -> Value:
+    """The value of one column of a distribution, with its interval.
+
+    Args:
+        spread: over the shared draws.
+        column: which.
+        shown: what else is known of the value.
+        confidence: coverage that the interval aims at.
+        unit: whether it lies within 0 and 1.
+    """
+    value = float(spread.values[column])
+    if np.isnan(value):
+        return shown
+    interval = interval_of(spread.intervals(confidence), column)
+    if interval is None and unit:
+        interval = edge(value, float(spread.support[column]), confidence)
+    return with_interval(shown, value, interval, float(spread.standard_errors()[column]))
 
 
 def ratios(data: Resampled, numerators: Floats, denominators: Floats) -> Distribution:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.skn.scoring.record import Value
+from eval.stats.shown import Value
 from reporting.guarded_text import to_csv
 from reporting.skn_section.reading import SknRun
 from reporting.skn_section.samples_of_run import mark_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from eval.skn.scoring.measures import VALIDITIES
-from eval.skn.scoring.record import Difference, PipelineReport, Value
+from eval.skn.scoring.record import Difference, PipelineReport
+from eval.stats.shown import Value
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone, estimate_cell
 from reporting.charts import UNDEFINED, Estimate, estimate, number, percent
 from reporting.forest import signed

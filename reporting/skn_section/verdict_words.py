@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eval.skn.scoring.record import Difference, Value
+from eval.skn.scoring.record import Difference
+from eval.stats.shown import Value
 from kg.words.plain_text import listing
 from reporting.charts import percent
 from reporting.skn_section.reading import SknRun

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from eval.extraction.measuring.columns import Columns, voided
 from eval.extraction.measuring.distributions import box
 from eval.extraction.measuring.gathering import FIELD_DIMENSIONS, TALLY, WHOLE, Gathered
-from eval.extraction.measuring.measures import OF_FIELDS, OF_SAMPLES, Measure
+from eval.extraction.measuring.measures import OF_FIELDS, OF_SAMPLES
 from eval.extraction.measuring.resampling import Part
-from eval.extraction.measuring.values import values
 from eval.extraction.record import Breakdown, Dimension, Group
 from eval.extraction.schemas.complexity import Bin
 from eval.stats.intervals import Floats
+from eval.stats.measured import Measure, values
 
 SAMPLE_DIMENSIONS: tuple[Dimension, ...] = ("complexity", "domain", "language")
 

@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from eval.extraction.measuring.consistency import COLUMNS
 from eval.extraction.measuring.gathering import Gathered
-from eval.extraction.measuring.measures import Measure
 from eval.extraction.measuring.resampling import Part
-from eval.extraction.measuring.values import values
 from eval.extraction.record import Consistency
 from eval.stats.intervals import Resampled
+from eval.stats.measured import Measure, values
 
 _NAMES = tuple(f"{name}{side}" for side in (":sum", ":n") for name in COLUMNS)
 _ONCE = "no sample has two replies"

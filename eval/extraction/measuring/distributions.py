@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from eval.extraction.measuring.columns import MODES
 from eval.extraction.measuring.gathering import OTHERS, Gathered
-from eval.extraction.measuring.measures import Measure
 from eval.extraction.record import (
     Box,
     ErrorCount,
@@ -18,6 +17,7 @@ from eval.extraction.record import (
 )
 from eval.extraction.verdicts.sample_score import ERROR_PATTERNS, SIMILARITIES
 from eval.stats.intervals import Floats, tidy
+from eval.stats.measured import Measure
 
 TOP_ERRORS = 10
 SIMILARITY_NAMES = ("token_overlap_f1", "levenshtein_similarity", "containment_score")

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from eval.extraction.measuring.columns import combined, cut
 from eval.extraction.measuring.gathering import ERROR, MEASURED, TALLY, WHOLE, Gathered
 from eval.extraction.measuring.resampling import Slices
-from eval.extraction.measuring.values import spread_value
 from eval.extraction.record import Performance, Value
 from eval.stats.intervals import Draws, Floats, tidy
 from eval.stats.quantiles import quantiles
+from eval.stats.shown import spread_value
 
 LEVELS: Mapping[str, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 COMPLIANCE = (("p95_under_2s", "p95", 2.0), ("p99_under_5s", "p99", 5.0))

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from eval.extraction.measuring.quality_score import PARTS, Weights, interpretation
-from eval.extraction.measuring.values import spread_value
 from eval.extraction.record import Component, Quality, Value
 from eval.stats.intervals import Distribution, Floats, Resampled, tidy
+from eval.stats.shown import spread_value
 
 COLUMNS = (
     *("ok", "scored", "exact", "partial", "expected", "predicted"),

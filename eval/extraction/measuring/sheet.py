@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.extraction.measuring.columns import Columns
-from eval.extraction.measuring.measures import Measure
 from eval.extraction.measuring.resampling import Part
-from eval.extraction.measuring.values import values
 from eval.extraction.record import Value
 from eval.stats.intervals import Floats, Resampled
+from eval.stats.measured import Measure, values
 
 
 @dataclass(frozen=True)

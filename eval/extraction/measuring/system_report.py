@@ -37,7 +37,6 @@ from eval.extraction.measuring.measures import (
     RELIABILITY,
     SEVERITIES,
     TOKEN_EFFICIENCY,
-    Measure,
 )
 from eval.extraction.measuring.notes import system_notes
 from eval.extraction.measuring.performance import performance
@@ -47,7 +46,6 @@ from eval.extraction.measuring.quality_score import PARTS
 from eval.extraction.measuring.recommending import recommendation
 from eval.extraction.measuring.resampling import resampled
 from eval.extraction.measuring.sheet import Sheet, Sums
-from eval.extraction.measuring.values import as_share
 from eval.extraction.record import (
     Average,
     Breakdown,
@@ -58,10 +56,12 @@ from eval.extraction.record import (
     Outcomes,
     Performance,
     Severity,
+    Share,
     SystemReport,
     Value,
 )
 from eval.stats.intervals import Draws
+from eval.stats.measured import Measure
 
 _SCORE = "extraction_quality_score"
 _BESIDES = (FABRICATED, LATENCY, TOKEN_EFFICIENCY, COST, *RELIABILITY)
@@ -131,7 +131,7 @@ def system_report(
         other_policy=others.values(_ACCURACY[plan.average]),
         quality=scores,
         categories={
-            mode: {name: as_share(one) for name, one in whole.values(measures).items()}
+            mode: {name: _as_share(one) for name, one in whole.values(measures).items()}
             for mode, measures in CATEGORY_MEASURES.items()
         },
         composite=composite(gathered),
@@ -227,7 +227,7 @@ def _hallucinations(gathered: Gathered, whole: Sums) -> Hallucinations:
     named: tuple[Severity, ...] = ("critical", "moderate", "minor")
     return Hallucinations(
         by_type=counts,
-        severity={name: as_share(severities[name]) for name in named},
+        severity={name: _as_share(severities[name]) for name in named},
         total=sum(counts.values()),
     )
 
@@ -248,3 +248,14 @@ def _outcomes(gathered: Gathered) -> Outcomes:
     ended = gathered.whole[:, WHOLE.index("outcome")]
     counts = {name: int((ended == place).sum()) for place, name in enumerate(OUTCOMES)}
     return Outcomes(rows=len(ended), scored=len(ended) - counts["error"], **counts)
+
+
+def _as_share(one: Value) -> Share:
+    """A value that is a share of a whole, as a count with its share."""
+    return Share(
+        count=round(one.numerator or 0.0),
+        share=one.value,
+        low=one.low,
+        high=one.high,
+        method=one.method,
+    )

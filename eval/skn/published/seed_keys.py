@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.skn.scoring.record import PipelineReport, Value
+from eval.skn.scoring.record import PipelineReport
+from eval.stats.shown import Value
 
 _KEYS = (
     ("accuracy", "accuracy"),

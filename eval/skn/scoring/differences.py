@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from eval.skn.scoring.measures import MEASURES, Measure
+from eval.skn.scoring.measures import MEASURES
 from eval.skn.scoring.measuring import CALIBRATION, QUANTILES, confident, latencies
 from eval.skn.scoring.record import Difference, Pair
 from eval.skn.scoring.resampling import Samples
@@ -24,6 +24,7 @@ from eval.stats.intervals import (
     resample_blocks,
     tidy,
 )
+from eval.stats.measured import Measure
 from eval.stats.paired import bootstrap_p, holm, minimum_detectable_effect
 from eval.stats.paired_values import better_of, difference_block, paired_values
 from eval.stats.shown import Interval, interval_of

@@ -6,13 +6,8 @@ every metric of every pipeline can be resampled by one product of matrices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-import numpy as np
-
 from eval.skn.scoring.observing import Observed
-from eval.stats.intervals import Floats
+from eval.stats.measured import Bounds, Counts, Measure
 
 VALIDITIES = ("strict", "tolerant", "repaired", "unreadable")
 MEANS = (
@@ -34,84 +29,6 @@ COLUMNS = (
     *(column for name in MEANS for column in (name, f"{name}_known", f"{name}_missing")),
     *("extractions", *VALIDITIES),
 )
-_PLACE = {name: place for place, name in enumerate(COLUMNS)}
-
-Bounds = tuple[float | None, float | None]
-Counts = Mapping[str, float]
-"""Sums over the rows, by column."""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One metric.
-
-    Attributes:
-        name: as in the record.
-        top: columns whose sum is the numerator, with weights.
-        bottom: the same for the denominator.
-        higher_is_better: null where it only describes.
-        binary: whether each row says yes or no, so that it is a plain proportion.
-        unit: whether it lies within 0 and 1.
-        missing: column that counts rows which ought to be in it and are not.
-        lost: column of rows that are in the denominator, as failures, and could have been hits.
-        bounds: for a metric that needs its own; lowest and highest attainable value.
-        rows: column of the rows it is about, where that is not the denominator.
-        nothing: why there is no value where the denominator is 0.
-    """
-
-    name: str
-    top: Mapping[str, float]
-    bottom: Mapping[str, float]
-    higher_is_better: bool | None = None
-    binary: bool = False
-    unit: bool = True
-    missing: str = ""
-    lost: str = ""
-    bounds: Callable[[Counts], Bounds] | None = None
-    rows: str = ""
-    nothing: str = "no row to measure"
-
-    @property
-    def numerator(self) -> Floats:
-        """Weights of the columns, shape (len(COLUMNS),)."""
-        return _weights(self.top)
-
-    @property
-    def denominator(self) -> Floats:
-        """The same for the denominator."""
-        return _weights(self.bottom)
-
-    def n(self, counts: Counts) -> int:
-        """Rows it is about."""
-        return round(counts[self.rows] if self.rows else _dot(self.bottom, counts))
-
-    def attainable(self, counts: Counts) -> Bounds:
-        """Lowest and highest value, whatever the missing and failed rows could have been.
-
-        Null for both where the metric has no bounds, or where no row could give it a value.
-        """
-        if self.bounds is not None:
-            return self.bounds(counts)
-        if not self.unit or not (self.missing or self.lost):
-            return None, None
-        top, bottom = _dot(self.top, counts), _dot(self.bottom, counts)
-        missing = counts[self.missing] if self.missing else 0.0
-        lost = counts[self.lost] if self.lost else 0.0
-        whole = bottom + missing
-        if whole <= 0:
-            return None, None
-        return top / whole, (top + lost + missing) / whole
-
-
-def _weights(columns: Mapping[str, float]) -> Floats:
-    weights = np.zeros(len(COLUMNS))
-    for name, weight in columns.items():
-        weights[_PLACE[name]] = weight
-    return weights
-
-
-def _dot(columns: Mapping[str, float], counts: Counts) -> float:
-    return float(sum(weight * counts[name] for name, weight in columns.items()))
 
 
 def _precision_bounds(counts: Counts) -> Bounds:
@@ -162,7 +79,8 @@ MEASURES: dict[str, Measure] = {
             higher_is_better=True,
             binary=True,
             missing="unsettled",
-            lost="failed_answerable",
+            lost={"unsettled": 1},
+            failed="failed_answerable",
             nothing="no answerable sample was judged",
         ),
         Measure("mean_confidence", {"sure": 1}, {"sure_known": 1}, nothing="none is stated"),
@@ -185,6 +103,7 @@ MEASURES: dict[str, Measure] = {
             higher_is_better=False,
             binary=True,
             missing="detected_missing",
+            lost={"detected_missing": 1},
             nothing=_NO_JUDGE,
         ),
         Measure(
@@ -193,6 +112,7 @@ MEASURES: dict[str, Measure] = {
             {"severity_known": 1},
             higher_is_better=False,
             missing="severity_missing",
+            lost={"severity_missing": 1},
             nothing=_NO_JUDGE,
         ),
         Measure(
@@ -201,6 +121,7 @@ MEASURES: dict[str, Measure] = {
             {"share_known": 1},
             higher_is_better=False,
             missing="claims_missing",
+            lost={"claims_missing": 1},
             nothing="no judged answer claims anything",
         ),
         Measure(
@@ -227,6 +148,7 @@ MEASURES: dict[str, Measure] = {
             {"groundedness_known": 1},
             higher_is_better=True,
             missing="groundedness_missing",
+            lost={"groundedness_missing": 1},
             nothing="no judged answer claims anything",
         ),
         Measure(
@@ -235,16 +157,17 @@ MEASURES: dict[str, Measure] = {
             {"unsupported_known": 1},
             higher_is_better=False,
             missing="unsupported_missing",
+            lost={"unsupported_missing": 1},
             nothing="no judged answer claims anything",
         ),
-        Measure("answered", {"answered": 1}, {"rows": 1}, binary=True, lost="failed"),
+        Measure("answered", {"answered": 1}, {"rows": 1}, binary=True, failed="failed"),
         Measure(
             "abstention_accuracy",
             {"tp": 1, "tn": 1},
             {"rows": 1},
             higher_is_better=True,
             binary=True,
-            lost="failed",
+            failed="failed",
         ),
         Measure(
             "abstention_precision",
@@ -261,7 +184,7 @@ MEASURES: dict[str, Measure] = {
             {"unanswerable": 1},
             higher_is_better=True,
             binary=True,
-            lost="failed_unanswerable",
+            failed="failed_unanswerable",
             nothing="no unanswerable sample",
         ),
         Measure(

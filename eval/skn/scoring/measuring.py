@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from eval.metrics.confidence import calibration_report
 from eval.metrics.record import CalibrationReport, ConfidenceCounts, MetricValue
-from eval.skn.scoring.measures import BY_CATEGORY, MEASURES, NO_REPLY, VALIDITY, Measure
+from eval.skn.scoring.measures import BY_CATEGORY, COLUMNS, MEASURES, NO_REPLY, VALIDITY
 from eval.skn.scoring.observing import Observed
-from eval.skn.scoring.record import Outcomes, PipelineReport, Value
+from eval.skn.scoring.record import Outcomes, PipelineReport
 from eval.skn.scoring.resampling import Samples
 from eval.stats.confidences import ConfidentReplies
 from eval.stats.intervals import (
-    BootstrapIntervals,
     Distribution,
-    Floats,
     Resampled,
     resampled_sums,
     tidy,
 )
+from eval.stats.measured import Measure, values
 from eval.stats.quantiles import quantiles
-from eval.stats.shown import Interval, edge, interval_of, ratios
-from kg.base.proportions import wilson
+from eval.stats.shown import Value, edge, interval_of, ratios, with_interval
 
 _NO_BOUNDS = "ece_equal_mass"
 CALIBRATION = ("ece", "ece_equal_mass", "brier")
@@ -88,64 +86,12 @@ def _is_judged(row: Observed) -> bool:
 def _ratios(
     samples: Samples, measures: Sequence[Measure], pipeline: str, category: str = ""
 ) -> dict[str, Value]:
-    spread = samples.distribution(measures, pipeline, category)
-    intervals = spread.intervals(samples.plan.confidence)
-    errors = spread.standard_errors()
-    totals = samples.totals(pipeline, category)
-    return {
-        one.name: _ratio(samples, one, totals, intervals, errors, column)
-        for column, one in enumerate(measures)
-    }
-
-
-def _ratio(
-    samples: Samples,
-    measure: Measure,
-    totals: Mapping[str, float],
-    intervals: BootstrapIntervals,
-    errors: Floats,
-    column: int,
-) -> Value:
-    top = sum(weight * totals[name] for name, weight in measure.top.items())
-    bottom = sum(weight * totals[name] for name, weight in measure.bottom.items())
-    lowest, highest = measure.attainable(totals)
-    worst, best = (highest, lowest) if measure.higher_is_better is False else (lowest, highest)
-    missing = round(totals[measure.missing]) if measure.missing else 0
-    shown = Value(
-        value=None,
-        n=measure.n(totals),
-        numerator=tidy(top),
-        denominator=tidy(bottom),
-        worst=None if worst is None else tidy(worst),
-        best=None if best is None else tidy(best),
-        higher_is_better=measure.higher_is_better,
-        missing=missing,
-    )
-    if not bottom:
-        return _with(shown, why=measure.nothing)
-    value = top / bottom
-    if not np.isnan(errors[column]):
-        shown = msgspec.structs.replace(shown, std=tidy(float(errors[column])))
-    level = samples.plan.confidence
-    if measure.binary and samples.repeats == 1:
-        low, high = wilson(top, bottom, level)
-        return _with(shown, value, Interval(low, high, "wilson"))
-    found = interval_of(intervals, column)
-    if found is None and measure.unit:
-        found = edge(value, float(intervals.support[column]), level)
-    return _with(shown, value, found)
-
-
-def _with(
-    shown: Value, value: float | None = None, found: Interval | None = None, why: str = ""
-) -> Value:
-    return msgspec.structs.replace(
-        shown,
-        value=None if value is None else tidy(value),
-        low=None if found is None else tidy(found.low),
-        high=None if found is None else tidy(found.high),
-        method="none" if found is None else found.method,
-        why=why,
+    return values(
+        measures,
+        COLUMNS,
+        samples.resampled(pipeline, category),
+        confidence=samples.plan.confidence,
+        repeated=samples.repeats > 1,
     )
 
 
@@ -218,10 +164,10 @@ def _latencies(samples: Samples, pipeline: str) -> dict[str, Value]:
     spread = latencies(samples, pipeline)
     shown = Value(value=None, n=known, higher_is_better=False, missing=len(rows) - known)
     if spread is None:
-        return {name: _with(shown, why=NO_REPLY) for name in QUANTILES}
+        return {name: replace(shown, why=NO_REPLY) for name in QUANTILES}
     intervals = spread.intervals(samples.plan.confidence)
     return {
-        name: _with(shown, float(spread.values[column]), interval_of(intervals, column))
+        name: with_interval(shown, float(spread.values[column]), interval_of(intervals, column))
         for column, name in enumerate(QUANTILES)
     }
 
@@ -297,10 +243,10 @@ def _retention(samples: Samples, rows: Sequence[Observed]) -> dict[str, Value]:
             higher_is_better=True,
         )
         if not bottoms[column]:
-            found[kind] = _with(shown, why="no text holds any")
+            found[kind] = replace(shown, why="no text holds any")
             continue
         value = float(spread.values[column])
-        found[kind] = _with(
+        found[kind] = with_interval(
             shown,
             value,
             interval_of(intervals, column)

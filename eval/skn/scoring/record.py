@@ -12,7 +12,7 @@ import msgspec
 
 from eval.metrics.record import CalibrationReport, ConfidenceCounts
 from eval.stats.paired import ALPHA, Discordant
-from eval.stats.shown import IntervalMethod
+from eval.stats.shown import IntervalMethod, Value
 
 SCHEMA = "epoche.skn/1"
 
@@ -55,32 +55,6 @@ Metric = Literal[
 """Every metric by the name it has in ``metrics``. ``normalized_hallucination`` is the mean over
 answers (macro), ``…_micro`` all fabricated claims over all claims. Tokens are the server's count:
 what the extractor wrote, what the agent read and wrote, and all calls of the row together."""
-
-
-class Value(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one pipeline."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    method: IntervalMethod = "none"
-    std: float | None = None
-    """Standard deviation over the resamples, for ratios."""
-    n: int = 0
-    """Rows it is the mean over, or the rate of: its denominator, where that counts rows."""
-    numerator: float | None = None
-    denominator: float | None = None
-    """Of a ratio; null where the number is none (calibration, quantiles)."""
-    worst: float | None = None
-    """The least favourable value attainable by what INVALID, ERROR and unjudged rows could have
-    been; equals ``best`` when there are none. Null for metrics that have no such bounds."""
-    best: float | None = None
-    higher_is_better: bool | None = None
-    """Null for metrics that only describe."""
-    missing: int = 0
-    """Rows that ought to have a part in it and have none: failed, unjudged, or no count given."""
-    why: str = ""
-    """Why ``value`` is null."""
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):

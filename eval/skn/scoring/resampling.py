@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.skn.scoring.measures import COLUMNS, Measure, counted
+from eval.skn.scoring.measures import COLUMNS, counted
 from eval.skn.scoring.observing import Observed
 from eval.stats.intervals import (
     RESAMPLES,
@@ -25,6 +25,7 @@ from eval.stats.intervals import (
     Weights,
     resample_blocks,
 )
+from eval.stats.measured import Measure, sides
 from eval.stats.shown import ratios
 
 CONFIDENCE = 0.95
@@ -133,11 +134,7 @@ class Samples:
         self, measures: Sequence[Measure], pipeline: str, category: str = ""
     ) -> Distribution:
         """The bootstrap distribution of some metrics, one column each."""
-        return ratios(
-            self.resampled(pipeline, category),
-            np.array([one.numerator for one in measures]),
-            np.array([one.denominator for one in measures]),
-        )
+        return ratios(self.resampled(pipeline, category), *sides(measures, COLUMNS))
 
     def totals(self, pipeline: str, category: str = "") -> dict[str, float]:
         """Sums over all samples, by column; of one category if named."""
@@ -149,6 +146,6 @@ class Samples:
     def per_sample(self, measure: Measure, pipeline: str) -> Floats:
         """One value a sample, the mean of its repeats; nan where there is none."""
         table = self.counts[pipeline]
-        top, bottom = table @ measure.numerator, table @ measure.denominator
+        top, bottom = (table @ weights for weights in measure.weights(COLUMNS))
         values: Floats = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
         return values

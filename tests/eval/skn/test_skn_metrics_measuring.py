@@ -19,7 +19,8 @@ from eval.skn.pipelines import FAIR_ABLATION_PIPELINES
 from eval.skn.running.row import SknRow
 from eval.skn.scoring.observing import Observed, observed
 from eval.skn.scoring.pairs import pairs_of
-from eval.skn.scoring.record import Difference, Metric, SknReport, Value
+from eval.skn.scoring.record import Difference, Metric, SknReport
+from eval.stats.shown import Value
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.proportions import wilson
 

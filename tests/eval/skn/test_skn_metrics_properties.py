@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from eval.skn.metrics import Plan, measure_observed
 from eval.skn.running.row import OUTCOMES, Outcome
 from eval.skn.scoring.observing import Observed
-from eval.skn.scoring.record import Value
+from eval.stats.shown import Value
 
 PLAN = Plan(resamples=20)
 SLACK = 1e-9
