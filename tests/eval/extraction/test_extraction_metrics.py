@@ -115,6 +115,18 @@ def test_micro_macro_and_weighted() -> None:
         assert by.value == one[average].value
 
 
+def test_a_reply_without_a_value_has_no_weight_in_its_average() -> None:
+    # Valid and silent: no precision, but a recall of 0.
+    silent = row("gil", {"age": 1, "city": "Bonn"}, {}, schema={"type": "object"})
+    one = measured([*PEOPLE, silent]).averages
+    # ann 4/4, bob 1.5/3, cid 1/2; 4, 3 and 3 fields are expected.
+    weighted = (4 * 1 + 3 * 0.5 + 3 * 0.5) / 10
+    assert one["field_precision_partial"]["weighted"].value == pytest.approx(weighted)
+    assert one["field_precision_partial"]["macro"].value == pytest.approx((1 + 0.5 + 0.5) / 3)
+    recall = (4 * 1 + 3 * 0.5 + 3 * 1 / 3 + 2 * 0) / 12
+    assert one["field_recall_partial"]["weighted"].value == pytest.approx(recall)
+
+
 def test_the_quality_score_is_the_weighted_sum_of_its_four_parts() -> None:
     one = measured(PEOPLE)
     # ann 1; bob .15 + .5·.5 + .2·1 + .15·1 = .75; cid .15 + .5·.4 + .2·1 + .15·.5 = .625
