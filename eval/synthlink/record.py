@@ -45,8 +45,9 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     ie: float | None
     aggregate: float | None
     plain_f1: float | None = None
-    """F1 without regard to order; corrected only."""
+    """F1 without regard to order and prose; corrected only."""
     order: float | None = None
+    prose: float | None = None
     steps: tuple[int, ...] = ()
     """Numbers of the steps taken, from 1; corrected only."""
     claims: tuple[Judged, ...] = ()

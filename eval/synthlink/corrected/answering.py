@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eval.synthlink.corrected.answers import match
+from eval.synthlink.corrected.answers import flows, match
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.pages import retrieval
 from eval.synthlink.corrected.steps import steps_taken
@@ -26,18 +26,19 @@ def score_corrected(
     facts.
     """
     answer = prediction.predicted_answer
-    found = match(answer, question)
+    found = match(answer, question, bar)
     # All that one round answers is one answer: else it could name everything it can think of.
-    rounds = tuple(match(". ".join(one.answers), question).f1 for one in prediction.iterations)
+    rounds = tuple(match(". ".join(one.answers), question, bar).f1 for one in prediction.iterations)
     pages = retrieval(prediction.retrieved_docs, question.sources)
     steps = steps_taken(answer, question, bar)
+    flow = flows(answer, question.answer, bar)
     n_facts = sum(bool(step.fact) for step in question.steps)
     claims = judge_claims(answer, question, guard, bar)
     licensed = sum(claim.verdict == "licensed" for claim in claims)
     measures: dict[Measure, float | None] = {
         "f1": found.f1,
         "p_at_5": None if pages is None else pages.precision,
-        "rqs": None if steps is None else len(steps) / n_facts,
+        "rqs": None if steps is None else flow * len(steps) / n_facts,
         "fcs": licensed / len(claims) if claims else None,
         "ie": efficiency(found.f1, rounds, bar.correct),
     }
@@ -51,6 +52,7 @@ def score_corrected(
         aggregate=aggregate(measures, question),
         plain_f1=found.plain,
         order=found.order,
+        prose=flow,
         steps=tuple(step + 1 for step in steps or ()),
         claims=claims,
         iteration_f1=rounds,

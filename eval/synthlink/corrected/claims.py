@@ -8,13 +8,22 @@ import msgspec
 
 from eval.synthlink.corrected.steps import in_order, numbers_agree
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.wording import Saying, asked_words, asks, common, saying, sentences
+from eval.synthlink.corrected.wording import (
+    Saying,
+    asked_words,
+    asks,
+    common,
+    is_prose,
+    saying,
+    sentences,
+)
 from eval.synthlink.question import Question
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
 
 Verdict = Literal["licensed", "contradicted", "unknown"]
+By = Literal["graph", "facts", "nothing"]
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -22,7 +31,7 @@ class Judged(msgspec.Struct, frozen=True):
 
     text: str
     verdict: Verdict
-    by: Literal["graph", "facts", "nothing"]
+    by: By
     """What decided."""
 
 
@@ -35,6 +44,15 @@ class _Graph(NamedTuple):
     """Whether a part of it could not be decided."""
 
 
+class _Piece(NamedTuple):
+    """One piece of evidence."""
+
+    told: Saying
+    single: bool
+    """Whether it says one thing, so that its numbers and negation are about that. A sentence of an
+    expected answer says several."""
+
+
 def judge_claims(
     answer: str, question: Question, guard: Guard | None, bar: Thresholds
 ) -> tuple[Judged, ...]:
@@ -45,7 +63,8 @@ def judge_claims(
     the reader and the licence oracle of the stream guard, about each of its clauses: one that is
     contradicted makes the claim so; it is licensed where all that is read is. Only then are words
     held against the step facts and the expected answer: a claim is licensed whose words stand, in
-    order, in one piece of evidence; with other numbers or another negation it is contradicted.
+    order, in one piece of evidence; with other numbers or another negation than a fact's it is
+    contradicted. A claim that shares no word with question and evidence is unknown, true or not.
 
     Args:
         answer: the answer. Its ``sources_verified`` play no part.
@@ -58,7 +77,7 @@ def judge_claims(
     """
     asked = asked_words(question.question)
     evidence = _evidence(question)
-    held_words = asked.union(*(piece.words for piece in evidence))
+    held_words = asked.union(*(piece.told.words for piece in evidence))
     found: list[Judged] = []
     seen: set[frozenset[str]] = set()
     cut = sentences(answer)
@@ -69,49 +88,48 @@ def judge_claims(
         if key <= asked or key in seen or asks(text):
             continue
         seen.add(key)
-        verdict, by = _verdict(claim, evidence, asked, graph, bar, apart=not key & held_words)
+        verdict: Verdict = "unknown"
+        by: By = "nothing"
+        if key & held_words:
+            # What the graph could read is a sentence; words alone may be a list of keywords.
+            pieces = evidence if is_prose(text, answer, bar.sentence) else []
+            verdict, by = _verdict(claim, pieces, asked, graph, bar)
         found.append(Judged(text.strip(), verdict, by))
     return tuple(found)
 
 
 def _verdict(
-    claim: Saying,
-    evidence: list[Saying],
-    asked: frozenset[str],
-    graph: _Graph,
-    bar: Thresholds,
-    *,
-    apart: bool,
-) -> tuple[Verdict, Literal["graph", "facts", "nothing"]]:
-    """The verdict on one claim; one that has no word of the matter is unknown, true or not."""
-    if apart:
-        return "unknown", "nothing"
+    claim: Saying, evidence: list[_Piece], asked: frozenset[str], graph: _Graph, bar: Thresholds
+) -> tuple[Verdict, By]:
+    """The verdict on one claim, by the graph before words."""
     if graph.contradicted:
         return "contradicted", "graph"
     if graph.licensed and not graph.open:
         return "licensed", "graph"
     own = [word for word in claim.words if word not in asked]
     against = False
-    for piece in evidence:
+    for told, single in evidence:
         # Half of the claim's own words, not of all: the question's stand in every fact.
-        beyond = [word for word in piece.words if word not in asked]
+        beyond = [word for word in told.words if word not in asked]
         if common(own, beyond) < max(1.0, bar.coverage * len(own)):
             continue
-        if not in_order(claim.words, piece.words, bar):
+        if not in_order(claim.words, told.words, bar):
             continue
-        if claim.negated == piece.negated and numbers_agree(claim, piece):
+        same = claim.negated == told.negated or (not single and not claim.negated)
+        if same and numbers_agree(claim, told):
             return "licensed", "facts"
-        against = True
+        against = against or single
     return ("contradicted", "facts") if against else ("unknown", "nothing")
 
 
-def _evidence(question: Question) -> list[Saying]:
-    """Facts and sentences of the expected answer, and the answers as wholes."""
+def _evidence(question: Question) -> list[_Piece]:
+    """Facts, sentences of the expected answers, and these as wholes."""
+    facts = {step.fact for step in question.steps if step.fact}
     texts = [step.fact for step in question.steps if step.fact]
     for answer in (question.answer, *question.aliases):
         texts += [text for _, text in sentences(answer)]
         texts.append(answer)
-    return [saying(text) for text in dict.fromkeys(texts)]
+    return [_Piece(saying(text), text in facts) for text in dict.fromkeys(texts)]
 
 
 def _by_sentence(answer: str, starts: list[int], guard: Guard | None) -> list[_Graph]:

@@ -12,6 +12,7 @@ from eval.synthlink.corrected.wording import (
     asked_words,
     asks,
     common,
+    is_prose,
     order,
     saying,
     sentences,
@@ -83,7 +84,7 @@ def _runs(
     found: list[tuple[int, int, int]] = []
     at = 0
     for _, sentence in sentences(answer):
-        if asks(sentence):
+        if asks(sentence) or not is_prose(sentence, answer, bar.sentence):
             continue
         parts = [part for part in _CUT.split(sentence) if words(part)][: _MOST_PARTS - at]
         for first in range(len(parts)):

@@ -16,6 +16,11 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     says nothing."""
     order: float = 0.2
     """Words in common must be so far in order; see ``wording.order``."""
+    prose: float = 0.2
+    """Share of function words (``wording.prose``) from which an answer is prose in full. Below, its
+    F1 falls with it, to 0 at half of this. A reference that has fewer asks for no more."""
+    sentence: float = 0.1
+    """The same share of one sentence, below which it states nothing."""
     correct: float = 0.5
     """F1 from which an answer is correct, for the first iteration that is."""
     sweep: tuple[float, ...] = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from eval.guard.cutting import Cutter
-from kg.text.normaliser import content_words, words
+from kg.text.normaliser import FUNCTION_WORDS, content_words, words
 
 LEAST_IN_ORDER: Final = 4
 """So many words in common say something of their order; fewer are taken to be in order."""
+
+LEAST_FOR_PROSE: Final = 8
+"""So many content words in one sentence call for some function words between them."""
 
 _NEGATIONS: Final = frozenset(
     ["not", "no", "never", "neither", "none", "without", "cannot", "nor", "nobody", "nothing"]
@@ -45,7 +48,7 @@ def saying(text: str, asked: frozenset[str] = frozenset()) -> Saying:
     held = tuple(word for word in content_words(text) if word not in asked)
     negated = any(
         word in _NEGATIONS or (word in _PARTS_OF_NEGATION and following == "t")
-        for word, following in zip(all_words, [*all_words[1:], ""], strict=True)
+        for word, following in zip(all_words, [*all_words, ""][1:], strict=True)
     )
     numbers = frozenset(word for word in held if _NUMBER.fullmatch(word))
     return Saying(held, numbers, negated)
@@ -61,6 +64,30 @@ def sentences(text: str) -> list[tuple[int, str]]:
 def asks(sentence: str) -> bool:
     """Whether a sentence ends with a question mark."""
     return sentence.rstrip("\"'”’»)]*_ \t\n").endswith(("?", "？"))
+
+
+def prose(text: str) -> float:
+    """Share of function words among the different words of each sentence, over all sentences.
+
+    It is about .3 in prose and nearly 0 in a list of keywords; different words are counted, so that
+    "and the" between keywords makes no prose of them.
+    """
+    by_sentence = [set(words(sentence)) for _, sentence in sentences(text)]
+    total = sum(map(len, by_sentence))
+    small = sum(len(found & FUNCTION_WORDS) for found in by_sentence)
+    return small / total if total else 0.0
+
+
+def is_prose(sentence: str, whole: str, bar: float) -> bool:
+    """Whether a sentence is one, and no list of keywords with a full stop.
+
+    Args:
+        sentence: one of the answer's. One of few words is judged by the whole answer.
+        whole: the answer.
+        bar: what ``prose`` is to be at least.
+    """
+    enough = len(content_words(sentence)) >= LEAST_FOR_PROSE
+    return prose(sentence if enough else whole) >= bar
 
 
 def common(first: Iterable[str], second: Iterable[str]) -> int:
