@@ -133,6 +133,11 @@ def test_tokens_and_their_efficiency() -> None:
     assert one.tokens_per_second == pytest.approx(1000 / 4)
 
 
+def test_tokens_of_a_failed_call_are_no_reply_without_fields() -> None:
+    rows = [row(1, usage=Usage(100, 10)), row(2, failed=True, usage=Usage(100, 90))]
+    assert measured(rows).metrics["token_efficiency"].value == pytest.approx(2 / 10)
+
+
 def test_costs_by_the_server_and_by_price() -> None:
     stated = [row(1, usage=Usage(1000, 100, 0.02)), row(2, usage=Usage(1000, 100, 0.04))]
     one = measured(stated).performance
