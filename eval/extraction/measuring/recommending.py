@@ -180,7 +180,15 @@ def _against(one: Check) -> str:
 def _strengths(metrics: Mapping[str, Value], grades: Sequence[Grade]) -> Iterator[str]:
     good = [one for one in grades if one.grade in _GOOD]
     for one in good[:_AT_MOST]:
-        yield f"{_NAMES[one.metric]} {_shown(one.metric, metrics)} ({one.grade})"
+        # A hundred per cent of a handful is no strength that the data bear.
+        reach = one.grade_at_worst if one.grade_at_worst in _BAD else ""
+        yield _graded(one, metrics, reach)
+
+
+def _graded(one: Grade, metrics: Mapping[str, Value], reach: str) -> str:
+    """A metric with its grade, and the one that its interval reaches where that is the opposite."""
+    reaches = f"; the interval reaches {reach}" if reach else ""
+    return f"{_NAMES[one.metric]} {_shown(one.metric, metrics)} ({one.grade}{reaches})"
 
 
 def _weaknesses(
@@ -190,7 +198,7 @@ def _weaknesses(
     errors: Errors,
 ) -> Iterator[str]:
     for one in [one for one in grades if one.grade in _BAD][:_AT_MOST]:
-        yield f"{_NAMES[one.metric]} {_shown(one.metric, metrics)} ({one.grade})"
+        yield _graded(one, metrics, one.grade_at_best if one.grade_at_best in _GOOD else "")
     yield from _weak_groups(metrics, breakdowns)
     if errors.top:
         first = errors.top[0]

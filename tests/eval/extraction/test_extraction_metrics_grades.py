@@ -246,3 +246,14 @@ def test_a_verdict_by_complexity_and_weak_parts() -> None:
     assert any("complex schemas: partial F1 0.400 against 0.856" in w for w in one.weaknesses)
     assert not any("simple" in w for w in one.weaknesses)
     assert any("schema validity 98.7 % (A+)" in s for s in one.strengths)
+
+
+def test_a_strength_whose_interval_reaches_a_bad_grade_says_so() -> None:
+    given = metrics(0.01, schema_validity=1.0)
+    few = Value(value=1.0, low=0.5, high=1.0, higher_is_better=True)
+    given["schema_validity"] = few
+    one = recommendation(given, breakdowns(simple=given), grades(given), NO_ERRORS)
+    assert "schema validity 100.0 % (A+; the interval reaches F)" in one.strengths
+    given["schema_validity"] = Value(value=0.5, low=0.2, high=1.0, higher_is_better=True)
+    one = recommendation(given, breakdowns(simple=given), grades(given), NO_ERRORS)
+    assert "schema validity 50.0 % (F; the interval reaches A+)" in one.weaknesses
