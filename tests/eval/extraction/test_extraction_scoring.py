@@ -572,6 +572,16 @@ def test_a_value_of_no_json_type_is_a_type_error() -> None:
         score(SIMPLE, {"name": object(), "age": object()})
 
 
+def test_scores_are_counted_by_the_hundredth_they_have_reached() -> None:
+    names = {name: {"type": "number"} for name in "abcd"}
+    expected = dict.fromkeys("abcd", 100)
+    given = Sample(id="s", text="", schema={"properties": names}, expected=expected)
+    # .9499, since no number that differs by so much is exact; .71; .29, whose hundredfold is
+    # 28.999999999999996; .006.
+    found = score(given, {"a": 95, "b": 71, "c": 29, "d": 0.6}).score
+    assert found.composite == {94: 1, 71: 1, 29: 1, 0: 1}
+
+
 def test_only_a_list_with_more_elements_than_expected_goes_beyond_it() -> None:
     def found(expected: list[str], predicted: list[str]) -> tuple[int, int, int, int]:
         schema = {"properties": {"s": {"type": "array", "x-match": "set"}}}
