@@ -48,6 +48,14 @@ def test_elements_are_found_wherever_they_stand() -> None:
     assert score(sample, {"rows": expected[::-1]}, unordered).score.exact_match
 
 
+def test_order_that_does_not_matter_does_not_matter_to_capitals_either() -> None:
+    # Sorted by their letters the two sides are in different orders: "Z" comes before "a".
+    expected, predicted = [{"item": "Zinc"}, {"item": "ash"}], [{"item": "ash"}, {"item": "zinc"}]
+    for array in ({"x-match": "bag"}, {"uniqueItems": True}):
+        assert rows(expected, predicted, **array).score.exact_match
+    assert not rows(expected, predicted).score.exact_match
+
+
 def test_the_assignment_is_that_of_the_greatest_total_and_not_the_greedy_one() -> None:
     # Row 0 would rather have column 0 (both right), but then row 1 gets nothing.
     expected = [{"item": "pen", "qty": 1}, {"item": "pen", "qty": 9}]
