@@ -109,6 +109,10 @@ def test_what_a_valid_reply_has_for_nothing() -> None:
     assert value(one, SCORE) == pytest.approx(0.50)
     assert value(one, "hallucination_rate") == 0
     assert value(one, "fabricated_value_rate") == 0.5
+    bare_of_facts = Sample(id="s", text="none", schema=schema, expected={})
+    one = measured(lambda _: Reply({"a": "zq"}), [bare_of_facts])
+    assert value(one, SCORE) == pytest.approx(0.35)
+    assert measured(lambda _: Reply({}), [bare_of_facts]).metrics[SCORE].value is None
 
 
 @pytest.mark.parametrize("samples", [SAMPLES, BARE], ids=["schemas", "no schemas"])
