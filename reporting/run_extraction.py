@@ -125,7 +125,7 @@ def main(
     named = (*((model,) if model else ()), *named)
     if offline and named:
         raise SettingError(
-            "offline no model is asked",
+            "--offline asks no model, but one is named",
             where="--offline, --model, --models",
             hint="Leave --offline out, or the models.",
         )

@@ -21,7 +21,7 @@ from eval.model.connection import Connection
 from eval.model.environment import Variables
 from eval.model.failures import Failure, Kind, ReplyTooLargeError, judge
 from eval.model.options import ClientOptions
-from eval.model.providers import Endpoint
+from eval.model.providers import PROVIDERS, Endpoint
 from eval.model.retrying import Attempts
 from eval.model.wire import Received, ReportedError, UnreadableBodyError, read_body, read_chunks
 from kg.base.errors import ModelAccessError, ModelCallError
@@ -230,10 +230,18 @@ class Caller:
             raise ModelAccessError(
                 f"the model cannot be used: {what}",
                 where=where,
-                hint=f"Check it with: epoche test-connection --model {self.endpoint.name}",
+                hint=self._advice(),
             ) from error
         tried = f" after {retries} retries" if retries else ""
         raise ModelCallError(f"a model call failed{tried}: {what}", where=where) from error
+
+    def _advice(self) -> str:
+        """What to do where the server cannot be used: the check must ask at the same address."""
+        check = f"epoche test-connection --model {self.endpoint.name}"
+        if self._options.base_url is not None:
+            check = "epoche extract test-connection, with the same --config or --base-url"
+        key = PROVIDERS[self.endpoint.provider].key_variable
+        return f"Is the server running there, and does {key} hold its key? Check it with: {check}"
 
 
 def _seconds(error: Exception) -> float:

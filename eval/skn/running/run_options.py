@@ -80,7 +80,7 @@ class RunOptions:
             )
         if self.offline and (self.judge_models or (self.client and self.client.model)):
             raise SettingError(
-                "offline no model is asked",
+                "--offline asks no model, but one is named",
                 where="--offline, --model, --judge-model",
                 hint="Leave --offline out, or the models.",
             )

@@ -194,7 +194,12 @@ def test_test_connection(shop: Path, config: Path, scripted_server: ScriptedServ
     done = epoche("extract", "test-connection", "--config", config)
     assert done.code == 0, done.err
     assert "the first" not in done.out
-    error_line(epoche("extract", "test-connection", "--base-url", "http://127.0.0.1:9/v1"), 23)
+    gone = error_line(
+        epoche("extract", "test-connection", "--base-url", "http://127.0.0.1:9/v1"), 23
+    )
+    # `epoche test-connection` would ask somewhere else: it knows no --base-url.
+    assert "epoche extract test-connection, with the same" in gone
+    assert "VLLM_API_KEY" in gone
 
 
 def test_commands_that_cannot_be_carried_out(
