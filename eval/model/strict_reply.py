@@ -1,57 +1,40 @@
-"""JSON in a model's reply: found amid whatever stands around it, and read to the letter."""
+"""JSON in a model's reply: found amid whatever stands around it, and read within bounds."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from typing import Any, Final
+
+from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_DEPTH: Final = 256
 """Levels of objects and arrays a reply may have; the schemas of this world have fewer."""
 
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
-_LARGEST_WHOLE = 2**63
 
 
 def parse_reply(text: str, most: int) -> Any:
-    """The value of a text that is JSON and nothing else.
-
-    Whole numbers beyond 64 bits become floats, as in most readers of JSON.
+    """The value of a text that is JSON and nothing else, as ``parse_json`` reads it.
 
     Args:
         text: the text.
         most: characters it may have.
 
     Raises:
-        ValueError: with the reason in words: it is empty, longer, or no JSON; an object has a key
-            twice; a number is not finite; a text holds half a character; it is nested too deeply.
+        ValueError: with the reason in words: it is empty, longer, no JSON as ``parse_json`` wants
+            it, or nested more than ``MAX_DEPTH`` deep.
     """
     if not text.strip():
         raise ValueError("empty")
     if len(text) > most:
         raise ValueError(f"longer than {most} characters")
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_whole,
-        )
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise ValueError("JSON nested too deeply") from error
+        value = parse_json(text)
+    except NotJsonError as error:
+        raise ValueError(f"not JSON: {error.what}" if error.line else error.what) from error
     if text.count("{") + text.count("[") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
-        raise ValueError("JSON nested too deeply")
-    if "\\ud" in text.lower():
-        # Half of a surrogate pair is valid JSON, and no text that could be written anywhere.
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            raise ValueError("text that is not Unicode") from error
+        raise ValueError("nested too deeply")
     return value
 
 
@@ -83,28 +66,3 @@ def _is_deeper(value: Any, most: int) -> bool:
         level = [one for one in level if isinstance(one, dict | list)]
         level = [held for one in level for held in (one.values() if isinstance(one, dict) else one)]
     return bool(level)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError("a number is too large")
-    return number
-
-
-def _whole(digits: str) -> int | float:
-    if len(digits) < 19:
-        return int(digits)
-    number = _finite(digits)
-    return int(digits) if abs(number) < _LARGEST_WHOLE else number

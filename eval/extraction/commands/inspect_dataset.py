@@ -96,11 +96,11 @@ def _inspect_schema(path: Path) -> None:
         SchemaError: the file holds no schema that can be used.
     """
     from eval.extraction.matchers.fields import check_matchers
-    from eval.extraction.samples.strict_json import NotJsonError, parse_json
     from eval.extraction.schemas.complexity import complexity_of
     from eval.extraction.schemas.schema_check import MAX_SCHEMA_CHARACTERS, SchemaCheck
     from kg.base.errors import SchemaError
     from kg.base.files import require_file, to_json_bytes
+    from kg.base.strict_json import NotJsonError, parse_json
 
     with require_file(path, "schema file").open("rb") as handle:
         data = handle.read(4 * MAX_SCHEMA_CHARACTERS + 1)  # a character has at most four bytes

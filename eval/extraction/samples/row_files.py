@@ -15,9 +15,9 @@ from typing import IO, Any, cast
 
 import msgspec
 
-from eval.extraction.samples.strict_json import NotJsonError, parse_json
 from kg.base.errors import MissingExtraError, RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
+from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_ROWS_BYTES = 4 * 2**30
 """Bytes of JSON lines, counted after unpacking, so that a gzip bomb ends."""

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from eval.extraction.matchers.fields import check_matchers
-from eval.extraction.samples.strict_json import NotJsonError, parse_json
 from eval.extraction.schemas.schema_check import SchemaCheck
 from kg.base.errors import SchemaError
+from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_TEXT = 1_000_000
 """Characters a text may have: it goes into a prompt whole."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
@@ -11,7 +10,7 @@ from eval.skn.grammar.document import Document
 from eval.skn.grammar.lexical import MAX_CHARACTERS
 from eval.skn.grammar.parsed import Parsed, Problem
 from kg.base.errors import NotationError
-from kg.words.plain_text import plain
+from kg.base.strict_json import NotJsonError, parse_json
 
 _HINT = "See `epoche schema skn` for the format."
 
@@ -37,19 +36,16 @@ def from_json(value: object) -> Document:
 def read_json(text: str) -> Parsed:
     """Reads typed JSON and says what is wrong with it; never raises, whatever the text is.
 
-    A key that occurs twice, NaN and infinities are refused: JSON readers disagree on them. A
-    problem of the form, whose place JSON does not keep, is at the start and has its path in it.
+    What ``parse_json`` refuses is refused: JSON readers disagree on a key that occurs twice and on
+    NaN. A problem of what JSON keeps no place of is at the start, and has its path in it.
     """
     if len(text) > MAX_CHARACTERS:
         return _unread(1, 1, f"longer than {MAX_CHARACTERS} characters: not read")
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
-    except json.JSONDecodeError as error:
-        return _unread(error.lineno, error.colno, f"not JSON: {error.msg}")
-    except RecursionError:
-        return _unread(1, 1, "not an SKN document: nested too deeply")
-    except ValueError as error:  # a key twice, NaN, a number of thousands of digits
-        return _unread(1, 1, f"not an SKN document: {error}")
+        value = parse_json(text)
+    except NotJsonError as error:
+        what = "not JSON" if error.line else "not an SKN document"
+        return _unread(error.line or 1, error.column or 1, f"{what}: {error.what}")
     try:
         return Parsed(_document(value), (), lossless=True)
     except ValueError as error:
@@ -67,16 +63,3 @@ def _document(value: object) -> Document:
 
 def _unread(line: int, column: int, what: str) -> Parsed:
     return Parsed(None, (Problem(line, column, what),), lossless=False)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {plain(key)!r} occurs twice")
-        found[key] = value
-    return found
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")

@@ -124,7 +124,7 @@ def test_what_is_read(text: str, value: Any, exact: bool) -> None:
         ('{"a": NaN}', "NaN"),
         ('{"a": -Infinity}', "Infinity"),
         ('{"a": 1e999}', "too large"),
-        ('{"a": "\\ud800"}', "not Unicode"),
+        ('{"a": "\\ud800"}', "half a character"),
         ("[" * 300 + "]" * 300, "too deeply"),
         ("[" * 100_000, "too deeply"),
         ('{"a": 1} or {"a": 2}', "not JSON"),

@@ -109,7 +109,7 @@ def test_wrapped_json_is_read_but_told_from_exact_json(text: str) -> None:
         ('{"answer": "YES", "confidence": 1e999}', "too large"),
         ('{"answer": "YES", "confidence": 0.5, "answer": "NO"}', "twice"),
         ('{"confidence": 0.5}', "answer"),
-        ('{"answer": "YES", "confidence": 0.5, "reason": "\\ud800"}', "not Unicode"),
+        ('{"answer": "YES", "confidence": 0.5, "reason": "\\ud800"}', "half a character"),
         (f"{GOOD} or rather {GOOD}", "not JSON"),
         (f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```", ""),
         ("[" * 100_000, "nested too deeply"),
