@@ -115,6 +115,20 @@ def test_micro_macro_and_weighted() -> None:
         assert by.value == one[average].value
 
 
+def test_breakdowns_of_fields_follow_the_policy_of_invalid_replies() -> None:
+    # Of dan's reply the name is right and the age a text, which makes it invalid.
+    for invalid, right in (("zero", 0.0), ("as_is", 1.0)):
+        one = measured([INVALID], replace(FAST, invalid=invalid)).breakdowns
+        for dimension, key in (("type", "string"), ("name", "name"), ("required", "required")):
+            found = one[dimension].groups[key]
+            assert (found.expected, found.predicted) == (1, 1)
+            for mode in ("strict", "partial", "lenient"):
+                assert found.metrics[f"field_f1_{mode}"].value == right
+            assert found.metrics["type_accuracy"].value == right
+            assert found.metrics["omission_rate"].value == 0
+        assert one["depth"].groups["0"].metrics["field_f1_strict"].value == right / 2
+
+
 def test_a_reply_without_a_value_has_no_weight_in_its_average() -> None:
     # Valid and silent: no precision, but a recall of 0.
     silent = row("gil", {"age": 1, "city": "Bonn"}, {}, schema={"type": "object"})

@@ -572,6 +572,18 @@ def test_a_value_of_no_json_type_is_a_type_error() -> None:
         score(SIMPLE, {"name": object(), "age": object()})
 
 
+@pytest.mark.parametrize("value", ["x", 1, True, ["x"], {"a": "x"}, [{"a": "x"}]])
+def test_what_is_to_be_ignored_is_no_field(value: Any) -> None:
+    names = {"kept": {"type": "string"}, "free": {"x-match": "ignore"}}
+    for expected, predicted in ((value, value), (value, "other"), (value, None), (None, value)):
+        given = Sample(
+            id="s", text="", schema={"properties": names}, expected={"kept": "a", "free": expected}
+        )
+        found = score(given, {"kept": "a", "free": predicted}).score
+        assert found.tally == Tally(1, 1, 1, 1, 0, 1, 0, 0, 1, 1)
+        assert found.exact_match
+
+
 def test_scores_are_counted_by_the_hundredth_they_have_reached() -> None:
     names = {name: {"type": "number"} for name in "abcd"}
     expected = dict.fromkeys("abcd", 100)
