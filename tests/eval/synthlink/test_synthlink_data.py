@@ -121,6 +121,15 @@ def test_an_instruction_does_not_tell_its_fact(question: Question) -> None:
 
 
 @every_question
+def test_a_fact_can_be_checked_alone(question: Question) -> None:
+    """It names what it is about; "It grew" cannot be told true or false without the step before."""
+    for step in question.steps:
+        first = words(step.fact)[0]
+        assert first not in {"it", "its", "he", "his", "she", "her", "they", "their", "this"}
+        assert not re.search(r"\b(?:it|them|there)\b(?! is safe)", step.fact), step.fact
+
+
+@every_question
 def test_the_answer_covers_every_step(question: Question) -> None:
     """Who reads the expected answer can check each fact: most words of its keywords stand there."""
     stems = {word[:5] for word in words(question.answer + " " + question.question)}
