@@ -288,6 +288,36 @@ def test_a_fact_and_its_inverse_are_one(rivers: KnowledgeBase) -> None:
         one_way([msgspec.structs.replace(chunk, expected=["Weser"])], naming)
 
 
+def test_symmetric_facts_stand_in_order_and_each_once(tmp_path: Path) -> None:
+    graph, shapes = tmp_path / "g.ttl", tmp_path / "s.ttl"
+    graph.write_text(
+        """
+        @prefix e: <https://e.example/> .
+        @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        e:borders a owl:ObjectProperty, owl:SymmetricProperty ; rdfs:label "borders" ;
+            owl:inverseOf e:borders .
+        e:a rdfs:label "Ara" ; e:borders e:b . e:b rdfs:label "Bora" ; e:borders e:a .
+        """
+    )
+    shapes.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix e: <https://e.example/> ."
+        "e:S a sh:NodeShape ; sh:targetSubjectsOf e:borders ; sh:nodeKind sh:IRI ."
+    )
+    kb = KnowledgeBase.open(None, graph=[graph], shapes=[shapes])
+    naming = Naming(kb)
+    assert naming.one_way(Triple("Bora", "borders", "Ara")) == ("Ara", "borders", "Bora")
+    (sample,) = stated_in_chunks([Chunk("c", "Bora and Ara share a border.")], kb)
+    assert sample.expected == {
+        "triples": [{"subject": "Ara", "predicate": "borders", "object": "Bora"}]
+    }
+
+
+def test_a_denied_fact_is_not_expected_of_a_chunk(rivers: KnowledgeBase) -> None:
+    (sample,) = stated_in_chunks([Chunk("c", "The Aguarico never reaches Brazil.")], rivers)
+    assert sample.expected == {}
+
+
 def test_a_chunk_states_what_it_names_both_ends_of(rivers: KnowledgeBase) -> None:
     chunks = [
         Chunk("c1", "The Rhine, which is 1,230 km long, ends in the North Sea."),
