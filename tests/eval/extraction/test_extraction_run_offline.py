@@ -53,6 +53,21 @@ def test_the_shipped_samples_are_extracted_by_rules_that_say_so(tmp_path: Path) 
     assert len(kept) == len(asked) == 24, "the samples beside the rows can be read again"
 
 
+def test_a_thousand_samples_take_far_less_than_a_hundred_megabytes(tmp_path: Path) -> None:
+    out, count = tmp_path / "out", 12
+    how = ("--offline", "--resamples", 100, "--dataset", "shipped", "--limit", count)
+    done = epoche("extract", "run", *how, "--out", out)
+    assert done.code == 0, done.err
+    sizes = {path.name: path.stat().st_size for path in out.iterdir()}
+    assert sizes["report.html"]
+    # These have a line for each sample; the others hold figures, tables and a page of samples.
+    of_samples = {"rows.jsonl", "samples.jsonl", "predictions.jsonl", "per_sample.csv"}
+    of_samples |= {"report.samples.csv", "report.samples.parquet"}
+    assert of_samples <= sizes.keys()
+    growing = sum(sizes[name] for name in of_samples) * 1000 / count
+    assert growing + sum(sizes.values()) < 20e6
+
+
 def test_two_runs_give_the_same_bytes_whatever_the_hash_seed(
     reference: Path, tmp_path: Path
 ) -> None:
