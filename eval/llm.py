@@ -20,9 +20,8 @@ import msgspec
 
 from eval.model.calling import UNREADABLE, Caller, FeatureRefusedError, release, shared_caller
 from eval.model.calls import CallLog, current_calls
-from eval.model.completion import MODES, Completion, Message, Mode, Reply
+from eval.model.completion import Completion, Message, Mode, Reply
 from eval.model.environment import read_variables
-from eval.model.failures import Kind
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price
 from eval.model.providers import find_endpoint
@@ -30,8 +29,9 @@ from eval.model.request_body import request_body, request_head
 from eval.model.schema_form import SchemaForm
 from eval.model.structured import Asked, Read, form_of
 from eval.model.wire import Received, read_usage
+from eval.model.wishes import Wishes
 from eval.result import Usage
-from kg.base.errors import ModelAccessError, ModelCallError
+from kg.base.errors import ModelCallError
 
 __all__ = ["ClientOptions", "Completion", "Message", "ModelClient", "Reply", "SchemaForm"]
 
@@ -67,8 +67,7 @@ class ModelClient:
         self._price = price
         self._max_tokens = max_tokens
         self._seed = seed
-        self._structured = structured
-        self._logprobs = logprobs
+        self._wishes = Wishes(caller, structured, logprobs=logprobs)
         self._fallbacks: Counter[str] = Counter()
         self._served: set[str] = set()
         self._open = True
@@ -140,8 +139,8 @@ class ModelClient:
         another way than first wished, ``served`` names the models as the server calls them.
         """
         return {
-            "structured": self._mode(),
-            "logprobs": self._wants_logprobs(),
+            "structured": self._wishes.mode(),
+            "logprobs": self._wishes.logprobs,
             "fallbacks": dict(sorted(self._fallbacks.items())),
             "served": sorted(self._served),
         }
@@ -303,8 +302,8 @@ class ModelClient:
         # Far apart, so that no sample of one repeat is a sample of another.
         seed = None if self._seed is None else self._seed + 100_003 * log.repeat + sample
         while True:
-            mode = None if form is None else self._mode(form)
-            logprobs = self._wants_logprobs()
+            mode = None if form is None else self._wishes.mode(form)
+            logprobs = self._wishes.logprobs
             body = request_body(
                 self._head,
                 turns,
@@ -319,59 +318,17 @@ class ModelClient:
                     body, log=log, sample=sample, max_tokens=self._max_tokens, streamed=streamed
                 )
             except FeatureRefusedError as error:
-                self._do_without(error, form, mode, logprobs)
+                self._wishes.do_without(error, form, mode, logprobs)
                 continue
             return self._entered(received, cached, mode, log)
-
-    def _mode(self, form: Asked[Any] | None = None) -> Mode:
-        """The strictest way to ask for a structured reply that the server has not refused."""
-        if self._structured != "auto":
-            return self._structured
-        refused = self._caller.refused
-        own = refused if form is None else {m for m in MODES if form.feature(m) in refused}
-        return next(mode for mode in MODES if mode not in own and mode not in refused)
-
-    def _wants_logprobs(self) -> bool:
-        return self._logprobs and "logprobs" not in self._caller.refused
-
-    def _do_without(
-        self, error: FeatureRefusedError, form: Asked[Any] | None, mode: Mode | None, logprobs: bool
-    ) -> None:
-        """Notes what the server does not do, so that it is asked without from here on.
-
-        Raises:
-            ModelAccessError: it refuses the one mode that was demanded.
-            ModelCallError: what it refuses was not asked for, or is one schema in that mode.
-        """
-        failure = error.failure
-        if failure.kind is Kind.logprobs and logprobs:
-            self._caller.note_refused("logprobs")
-        elif failure.kind is Kind.format and form is not None and mode and mode != "text":
-            feature = form.feature(mode)
-            if self._structured == "auto":
-                self._caller.note_refused(feature)
-                return
-            kind = ModelAccessError if feature == mode else ModelCallError
-            raise kind(
-                f"the server refuses structured={mode}: {failure.what}",
-                where=self.model,
-                hint="Use --set structured=auto, or text.",
-            ) from error
-        else:
-            raise ModelCallError(
-                f"a model call failed: {failure.what}", where=self.model
-            ) from error
 
     def _entered(
         self, received: Received, cached: bool, mode: Mode | None, log: CallLog
     ) -> Completion:
         usage = self._usage(received.prompt_tokens, received.completion_tokens, received.cost_usd)
         log.add(latency_s=received.latency_s, usage=usage, cached=cached)
-        if mode is not None and self._structured == "auto" and mode != MODES[0]:
-            # Noted for every call it holds for, so that rows do not depend on who came first.
-            self._note(log, f"{mode} instead of {MODES[0]}")
-        if self._logprobs and "logprobs" in self._caller.refused:
-            self._note(log, "no log-probabilities")
+        for fallback in self._wishes.shortfall(mode):
+            self._note(log, fallback)
         if received.served is not None and len(self._served) < 20:
             self._served.add(received.served[:200])
         return Completion(
