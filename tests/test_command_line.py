@@ -39,6 +39,7 @@ SCRIPTS = {
     "extract inspect": "eval/extraction/commands/inspect_dataset.py",
     "extract report": "reporting/report_extraction.py",
     "extract run": "reporting/run_extraction.py",
+    "extract score-own": "reporting/score_own.py",
     "extract test-connection": "eval/extraction/commands/check_server.py",
     "extract validate-config": "eval/extraction/commands/validate_config.py",
     "kg build": "eval/text/build_graph.py",
