@@ -112,3 +112,13 @@ def test_metrics_of_the_page_are_documented() -> None:
     section = text[start : text.find("\n## ", start)]
     for number in range(1, 31):
         assert re.search(rf"^\| {number} \|", section, re.MULTILINE), f"metric {number}"
+
+
+def test_every_row_names_its_test() -> None:
+    without = [
+        f"{heading}: {row[0]}"
+        for heading, found in rows().items()
+        for row in found
+        if "`" not in row[-1]
+    ]
+    assert not without, f"no test named for {'; '.join(without)}"
