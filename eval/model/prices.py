@@ -27,12 +27,13 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1_000_000
 
 
-def find_price(name: str, file: Path | None) -> Price | None:
+def find_price(name: str, file: Path | None, usual: Price | None = None) -> Price | None:
     """The price of the model ``provider/model``; null when no table has it.
 
     Args:
         name: as the user wrote it.
         file: the user's table, which goes before the shipped one; same form.
+        usual: what a configuration says; goes before the shipped table.
 
     Raises:
         MissingFileError: no such file.
@@ -42,7 +43,7 @@ def find_price(name: str, file: Path | None) -> Price | None:
         found = read_prices(require_file(file, "price file").read_bytes(), str(file)).get(name)
         if found is not None:
             return found
-    return _shipped().get(name)
+    return usual or _shipped().get(name)
 
 
 @cache

@@ -72,6 +72,7 @@ def team_of(options: RunOptions) -> Team:
 
         return Team(extractors=(Baseline(),))
     from eval.llm import ModelClient
+    from eval.model.prices import find_price
 
     model, prompts = options.config.model, options.config.prompts
     # Replies that are kept already need no server, and so none that is warm.
@@ -91,7 +92,7 @@ def team_of(options: RunOptions) -> Team:
                 seed=model.seed,
                 structured=model.structured,
                 logprobs=model.logprobs,
-                price=options.price,
+                price=find_price(one.model or "", options.client.prices, options.price),
             ),
             PromptBuilder(prompts.system, prompts.user),
             streamed=model.stream,

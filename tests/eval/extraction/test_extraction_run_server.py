@@ -199,6 +199,17 @@ def test_tokens_cost_what_the_configuration_says(
         usage = row["usage"]
         expected = usage["prompt_tokens"] * 0.002 + usage["completion_tokens"] * 0.01
         assert usage["cost_usd"] == pytest.approx(expected)
+    table = tmp_path / "prices.json"
+    table.write_text(f'{{"custom/{scripted_server.model}": {{"prompt": 0, "completion": 0}}}}')
+    _, free = extract("--config", file, "--prices", table, count=2, out="free")
+    costs = [row["usage"]["cost_usd"] for row in by_sample(free).values()]
+    assert costs == [0, 0], "a flag goes before the configuration"
+    table.write_text("{}")
+    _, other = extract("--config", file, "--prices", table, count=2, out="other")
+    assert [row["usage"]["cost_usd"] for row in by_sample(other).values()] == [
+        row["usage"]["cost_usd"] for row in by_sample(out).values()
+    ]
+    error_line(extract("--config", file, "--prices", tmp_path / "none", out="none")[0], 3)
     stopped, _ = extract("--config", file, "--max-cost", 0.5, "--concurrency", 1, out="poor")
     error_line(stopped, 26)
     kept = (tmp_path / "poor" / "rows.jsonl").read_bytes().count(b"\n")
