@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from eval.guard.cutting import Cutter
 from kg.text.normaliser import FUNCTION_WORDS, content_words, words
 
-LEAST_IN_ORDER: Final = 4
+LEAST_IN_ORDER: Final = 6
 """So many words in common say something of their order; fewer are taken to be in order."""
 
 LEAST_FOR_PROSE: Final = 8

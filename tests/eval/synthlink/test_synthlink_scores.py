@@ -1,0 +1,186 @@
+"""Scores of a whole file: denominators, coverage, intervals, tables, the sweep and comparisons."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from synthlink_attacks import honest, prediction, six_questions
+
+from eval.synthlink.comparing import ALL, compare
+from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.record import MEASURES, WEIGHTS
+from eval.synthlink.scores import score
+from eval.synthlink.tables import category_rows, overall_text, question_rows
+from kg.base.errors import CardSetMismatchError
+from kg.knowledge import KnowledgeBase
+
+SIX = six_questions()
+HONEST = honest(SIX)
+
+
+def gold() -> list[dict[str, Any]]:
+    return [
+        prediction(one, one.answer, [source.url for source in one.sources]) for one in SIX.questions
+    ]
+
+
+def test_the_denominator_is_the_whole_catalogue() -> None:
+    report = score(gold()[:1], SIX, "both", resamples=50)
+    assert report.coverage == pytest.approx(1 / 6)
+    for scores in report.modes.values():
+        total = scores.overall.measures["aggregate"]
+        only = scores.overall.answered_only["aggregate"]
+        assert total.n == 6
+        assert total.value is not None
+        assert only is not None
+        assert total.value == pytest.approx(only / 6)
+        assert [row.status for row in scores.questions] == ["answered"] + ["missing"] * 5
+        assert scores.categories["SFT"].measures["aggregate"].value == 0
+        assert scores.categories["SFT"].coverage == 0
+    assert "5 of 6 questions have no usable answer" in report.notes[0]
+
+
+def test_answering_more_never_lowers_the_score() -> None:
+    rows = gold()
+    values = [
+        score(rows[:count], SIX, resamples=10)
+        .modes["corrected"]
+        .overall.measures["aggregate"]
+        .value
+        for count in range(7)
+    ]
+    assert values[0] == 0
+    assert all(after > before for before, after in zip(values, values[1:], strict=False))  # type: ignore[operator]  # noqa: RUF007
+
+
+def test_refused_rows_are_named_and_count_as_nothing(tmp_path: Path) -> None:
+    twice = [*HONEST, {**HONEST[0], "predicted_answer": "another"}, {"question_id": "XXX-01"}, 7]
+    file = tmp_path / "predictions.json"
+    file.write_text(json.dumps(twice))
+    report = score(file, SIX, resamples=10)
+    assert report.n_answered == 5
+    assert [one.row for one in report.refused] == [1, 7, 8, 9]
+    assert report.modes["corrected"].questions[0].status == "refused"
+    assert report.modes["corrected"].questions[0].parts.aggregate == 0
+    text = overall_text(report)
+    assert "5 of 6 questions answered (coverage 0.833)" in text
+    assert "refused: row 1 (HIA-01): the question is answered 2 times" in text
+
+
+def test_means_are_those_of_the_questions_and_their_weights() -> None:
+    report = score(HONEST, SIX, "both", resamples=50)
+    for scores in report.modes.values():
+        for measure in MEASURES:
+            values = [getattr(row.parts, measure) for row in scores.questions]
+            found = scores.overall.measures[measure]
+            if found.value is None:
+                assert values == [None] * 6
+                continue
+            assert found.value == pytest.approx(np.mean([v for v in values if v is not None]))
+            assert found.low is not None
+            assert found.high is not None
+            assert found.low <= found.value <= found.high
+        for row in scores.questions:
+            parts = sum(
+                weight * (getattr(row.parts, name) or 0) for name, weight in WEIGHTS.items()
+            )
+            assert row.parts.aggregate == pytest.approx(parts)
+
+
+def test_an_interval_of_equal_values_is_not_of_no_width() -> None:
+    found = score(gold(), SIX, resamples=50).modes["corrected"].overall.measures["p_at_5"]
+    assert found.value == 1
+    assert found.method == "wilson-edge"
+    assert found.low is not None
+    assert found.low < 0.7
+
+
+def test_equal_files_give_equal_bytes_whatever_their_order() -> None:
+    first = score(HONEST, SIX, "both", resamples=50)
+    again = score(HONEST[::-1], SIX, "both", resamples=50)
+    assert msgspec.json.encode(first) == msgspec.json.encode(again)
+
+
+def test_efficiency_is_swept_and_stated_at_its_threshold() -> None:
+    report = score(HONEST, SIX, thresholds=Thresholds(correct=0.35), resamples=10)
+    scores = report.modes["corrected"]
+    sweep = {one.correct: one for one in scores.sweep}
+    assert sorted(sweep) == [0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8]
+    assert sweep[0.35].ie == scores.overall.measures["ie"].value
+    assert sweep[0.35].aggregate == scores.overall.measures["aggregate"].value
+    counts = [sweep[correct].n_correct for correct in sorted(sweep)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1] == 0
+
+
+def test_the_graph_is_named_and_asked() -> None:
+    knowledge = KnowledgeBase.shared("rivers")
+    report = score(HONEST, SIX, knowledge=knowledge, resamples=10)
+    assert report.graph == "rivers"
+    assert score(HONEST, SIX, resamples=10).graph == ""
+
+
+def test_tables_have_a_row_for_each_question_and_category() -> None:
+    report = score(HONEST[:5], SIX, "both", resamples=20)
+    rows = question_rows(report)
+    assert len(rows) == 2 * 6
+    assert {row["mode"] for row in rows} == {"corrected", "literal"}
+    assert rows[5]["status"] == "missing"
+    assert rows[5]["aggregate"] == 0
+    first = report.modes["corrected"].questions[0].parts
+    assert rows[0]["f1"] == first.f1
+    assert rows[0]["claims_licensed"] == sum(one.verdict == "licensed" for one in first.claims)
+    groups = category_rows(report)
+    assert len(groups) == 2 * 7
+    assert [row["category"] for row in groups[:7]] == [*report.modes["corrected"].categories, "all"]
+    assert groups[6]["answered"] == 5
+    for table in (rows, groups):
+        out = io.StringIO()
+        writer = csv.DictWriter(out, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+        assert len(list(csv.DictReader(io.StringIO(out.getvalue())))) == len(table)
+
+
+def test_two_files_are_compared_question_by_question() -> None:
+    better, worse = (score(rows, SIX, "both", resamples=300) for rows in (gold(), HONEST))
+    found = compare(better, worse)
+    assert len(found) == 2 * 7 * len(MEASURES)
+    total = next(
+        one
+        for one in found
+        if (one.mode, one.group, one.measure) == ("corrected", ALL, "aggregate")
+    )
+    assert total.difference is not None
+    assert total.low is not None
+    values = [
+        score.modes["corrected"].overall.measures["aggregate"].value for score in (better, worse)
+    ]
+    assert total.difference == pytest.approx(values[0] - values[1])  # type: ignore[operator]
+    assert 0 < total.low < total.difference
+    # All six questions differ one way: 2 of the 64 patterns of signs are as far from 0.
+    assert (total.n, total.exact, total.p) == (6, True, 2 / 64)
+    assert total.better is None, "after Holm's adjustment six questions are too few"
+    back = compare(worse, better)
+    assert [one.difference for one in back] == [
+        None if one.difference is None else -one.difference for one in found
+    ]
+    assert all(one.p in (1.0, None) for one in compare(better, better))
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    one = score(HONEST, SIX, resamples=10)
+    other = msgspec.structs.replace(SIX, questions=SIX.questions[:3])
+    with pytest.raises(CardSetMismatchError, match="other questions"):
+        compare(one, score(HONEST[:3], other, resamples=10))
+    with pytest.raises(CardSetMismatchError, match="no mode in common"):
+        compare(one, score(HONEST, SIX, "literal", resamples=10))
+    with pytest.raises(CardSetMismatchError, match="other thresholds"):
+        compare(one, score(HONEST, SIX, thresholds=Thresholds(correct=0.4), resamples=10))
