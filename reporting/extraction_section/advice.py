@@ -122,25 +122,32 @@ def _check_cell(check: Check, *more: str) -> Cell:
 
 
 def improvements(one: SystemReport) -> Iterator[str]:
-    """What to do first, from the errors and failures of a system."""
+    """What to do first, from the errors and failures of a system.
+
+    Rules have neither prompts nor a server: of those without a timed call only the errors are said.
+    """
+    asked = one.metrics["latency_mean_s"].value is not None
     total = one.errors.total
     kinds = {kind: count for found in one.errors.groups.values() for kind, count in found.items()}
     for kind, count in sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0])):
         if total and count / total >= _OFTEN:
             said = kind.replace("_", " ")
-            yield f"{said.capitalize()}, {100 * count / total:.0f} % of all errors: {_HELP[kind]}."
+            what = f": {_HELP[kind]}" if asked else ""
+            yield f"{said.capitalize()}, {100 * count / total:.0f} % of all errors{what}."
     if one.errors.top:
         first = one.errors.top[0]
         said = first.pattern.replace("_", " ")
-        yield f"The field that fails most is {first.path} ({said}, {first.count:,} times)."
-    yield from _settings(one)
+        alike = sum(found.count == first.count for found in one.errors.top) > 1
+        which = "One of the fields that fail most is" if alike else "The field that fails most is"
+        yield f"{which} {first.path} ({said}, {first.count:,} times)."
+    yield from _settings(one, asked=asked)
 
 
-def _settings(one: SystemReport) -> Iterator[str]:
+def _settings(one: SystemReport, *, asked: bool) -> Iterator[str]:
     """What the settings of the run could change."""
     ended = one.outcomes
     bad = ended.invalid + ended.unparsable
-    if ended.scored and bad / ended.scored > _MANY_INVALID:
+    if asked and ended.scored and bad / ended.scored > _MANY_INVALID:
         yield (
             f"{bad:,} of {ended.scored:,} replies are no valid instance of their schema: turn on "
             "structured output, or raise the limit of output tokens if replies are cut off."

@@ -11,10 +11,13 @@ from extraction_folders import write_folder
 from extraction_outputs import Skill, rows_of, shipped_samples
 
 from eval.extraction.row import ExtractionRow
+from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from reporting.benchmark_sections.blocks import Block, Fold, Grid, Prose
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.section import Section
+from reporting.extraction_section.advice import improvements
+from reporting.extraction_section.reading import read_run
 
 ALL = Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0)
 
@@ -65,6 +68,32 @@ def test_rules_make_no_calls(tmp_path: Path) -> None:
     names = [name for _, name in section_of(folder).stats]
     assert "calls" not in names
     assert "fillings by rules" in names
+
+
+def test_rules_are_not_told_to_change_their_prompt(tmp_path: Path) -> None:
+    samples = shipped_samples(12)
+    poor = dataclasses.replace(ALL, slip=0.6, constrained=False)
+    told = {}
+    for name, seconds in (("model", 0.5), ("rules", None)):
+        rows = rows_of(samples, name, dataclasses.replace(poor, seconds=seconds))
+        shown = read_run(write_folder(tmp_path / name, samples, rows, offline=seconds is None))
+        told[name] = " ".join(improvements(shown.systems[0][1]))
+    assert "of all errors: " in told["model"]
+    assert "turn on structured output" in told["model"]
+    assert "of all errors." in told["rules"]
+    assert "turn on" not in told["rules"]
+
+
+def test_of_fields_that_fail_as_often_none_fails_most(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    sample = Sample(id="s", text="x y", schema=schema, expected={"a": "x", "b": "y"})
+    for predicted, said in (({}, "One of the fields that fail most is"), ({"a": "x"}, "The field")):
+        scored = score(sample, predicted).score
+        row = ExtractionRow(id="s", system="one", outcome="OK", predicted=predicted, score=scored)
+        shown = read_run(write_folder(tmp_path / said[:3], [sample], [row]))
+        assert said in " ".join(improvements(shown.systems[0][1]))
+        weak = shown.systems[0][1].recommendation.weaknesses
+        assert weak[-1].startswith("one of the most" if not predicted else "most frequent error")
 
 
 def test_replies_that_cannot_be_used_are_not_called_failed_calls(tmp_path: Path) -> None:

@@ -205,7 +205,9 @@ def _weaknesses(
         pattern = first.pattern.replace("_", " ")
         known = first.path != UNDECLARED
         where = plain(first.path, 80) if known else "fields that the schema does not know"
-        yield f"most frequent error: {pattern} in {where}, {first.count} times"
+        alike = sum(one.count == first.count for one in errors.top) > 1
+        which = "one of the most frequent errors" if alike else "most frequent error"
+        yield f"{which}: {pattern} in {where}, {first.count} times"
 
 
 def _weak_groups(
