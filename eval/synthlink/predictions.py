@@ -23,6 +23,8 @@ MOST_TEXT: Final = 20_000
 """Characters an answer, or the text of one source, may have."""
 MOST_ITEMS: Final = 500
 """Documents, iterations or sources of one row."""
+MOST_TOGETHER: Final = 200_000
+"""Characters that all texts of one list may have together."""
 _MOST_ROWS: Final = 100_000
 _HINT: Final = "It is a list of objects; see docs/synthlink.md."
 
@@ -180,6 +182,8 @@ def _texts(row: dict[str, Any], key: str) -> tuple[str, ...]:
     found = _list(row, key)
     if not all(isinstance(item, str) for item in found):
         raise _RowError(f"{key} holds something that is no text")
+    if sum(map(len, found)) > MOST_TOGETHER:
+        raise _RowError(f"{key} has more than {MOST_TOGETHER:,} characters in all")
     return tuple(_checked(item, key) for item in found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -14,6 +15,7 @@ from eval.synthlink.corrected.wording import (
     asks,
     common,
     is_prose,
+    prose,
     saying,
     sentences,
 )
@@ -79,6 +81,7 @@ def judge_claims(
     evidence = _evidence(question)
     held_words = asked.union(*(piece.told.words for piece in evidence))
     found: list[Judged] = []
+    whole = prose(answer)
     seen: set[frozenset[str]] = set()
     cut = sentences(answer)
     events = _by_sentence(answer, [start for start, _ in cut], guard)
@@ -92,7 +95,7 @@ def judge_claims(
         by: By = "nothing"
         if key & held_words:
             # What the graph could read is a sentence; words alone may be a list of keywords.
-            pieces = evidence if is_prose(text, answer, bar.sentence) else []
+            pieces = evidence if is_prose(text, whole, bar.sentence) else []
             verdict, by = _verdict(claim, pieces, asked, graph, bar)
         found.append(Judged(text.strip(), verdict, by))
     return tuple(found)
@@ -138,7 +141,7 @@ def _by_sentence(answer: str, starts: list[int], guard: Guard | None) -> list[_G
     if guard is None or not starts:
         return found
     for event in guard.events([answer]):
-        at = sum(start <= event.start for start in starts) - 1
+        at = bisect_right(starts, event.start) - 1
         if at < 0:
             continue
         before = found[at]

@@ -14,6 +14,7 @@ from eval.synthlink.corrected.wording import (
     common,
     is_prose,
     order,
+    prose,
     saying,
     sentences,
 )
@@ -82,9 +83,9 @@ def _runs(
 ) -> list[tuple[int, int, int]]:
     """Runs of parts that state a fact: first part, the part behind the last, step; by their end."""
     found: list[tuple[int, int, int]] = []
-    at = 0
+    at, whole = 0, prose(answer)
     for _, sentence in sentences(answer):
-        if asks(sentence) or not is_prose(sentence, answer, bar.sentence):
+        if asks(sentence) or not is_prose(sentence, whole, bar.sentence):
             continue
         parts = [part for part in _CUT.split(sentence) if words(part)][: _MOST_PARTS - at]
         for first in range(len(parts)):

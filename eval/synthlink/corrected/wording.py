@@ -78,16 +78,16 @@ def prose(text: str) -> float:
     return small / total if total else 0.0
 
 
-def is_prose(sentence: str, whole: str, bar: float) -> bool:
+def is_prose(sentence: str, whole: float, bar: float) -> bool:
     """Whether a sentence is one, and no list of keywords with a full stop.
 
     Args:
-        sentence: one of the answer's. One of few words is judged by the whole answer.
-        whole: the answer.
+        sentence: one of the answer's.
+        whole: ``prose`` of the answer, by which a sentence of few words is judged.
         bar: what ``prose`` is to be at least.
     """
     enough = len(content_words(sentence)) >= LEAST_FOR_PROSE
-    return prose(sentence if enough else whole) >= bar
+    return (prose(sentence) if enough else whole) >= bar
 
 
 def common(first: Iterable[str], second: Iterable[str]) -> int:

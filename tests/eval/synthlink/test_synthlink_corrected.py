@@ -366,3 +366,12 @@ def test_the_documentation_shows_what_attacks_score() -> None:
         )
     )
     assert shown == expected
+
+
+def test_leaving_out_what_is_not_answered_would_pay() -> None:
+    report = score(attack("only the easy question", six_questions()), six_questions(), "both")
+    only = {
+        mode: scores.overall.answered_only["aggregate"] for mode, scores in report.modes.items()
+    }
+    assert only == {"corrected": 0.925, "literal": 0.96}
+    assert "it would be .96 and .925" in DOCS.read_text(encoding="utf-8")
