@@ -17,6 +17,7 @@ import msgspec
 
 from eval.extraction.matchers.compared import Similarity
 from eval.extraction.matchers.fields import Plan, plan_of
+from eval.extraction.record import Mode
 from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import DEFAULT, Matching
 from eval.extraction.verdicts.alignment import Alignment, align
@@ -28,7 +29,6 @@ from eval.extraction.verdicts.sample_score import (
     UNDECLARED,
     Category,
     FieldMatch,
-    Mode,
     SampleScore,
     Scored,
     Tally,

@@ -86,34 +86,34 @@ def as_stored(value: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
-def refuse_without_manifest(folder: Path, name: str, rows: str) -> None:
-    """Refuses rows that nobody knows the making of.
-
-    Raises:
-        RecordError: the manifest is not there.
-    """
-    if not (folder / name).is_file():
-        raise RecordError(
-            f"cannot be resumed: {name} is not beside it, so nobody knows what it holds",
-            where=str(folder / rows),
-            hint=HINT,
-        )
-
-
-def continued_from(
-    old: AnyManifest, new: AnyManifest, folder: Path, same: Sequence[str]
-) -> AnyManifest:
-    """The manifest of a run that is being taken up again.
+def taken_up(new: AnyManifest, path: Path, same: Sequence[str], written_by: str) -> AnyManifest:
+    """The manifest of the run whose own is at ``path``, and which is being taken up again.
 
     Args:
-        old: as it stands in the folder.
         new: as it would be, were the run new.
-        folder: of the run.
+        path: of the manifest, in the folder of the run.
         same: names of what may not differ.
+        written_by: the command that writes such, for the hint.
 
     Raises:
+        RecordError: there is no manifest, so nobody knows what the rows are; or it is no such.
         CardSetMismatchError: the rows were made from other samples or otherwise.
     """
+    folder = path.parent
+    if not path.is_file():
+        raise RecordError(
+            f"cannot be resumed: {path.name} is not beside it, so nobody knows what it holds",
+            where=str(folder / new.rows),
+            hint=HINT,
+        )
+    kind: Any = type(new)
+    old: AnyManifest = read_as(path, kind, written_by)
+    return _continued(old, new, folder, same)
+
+
+def _continued(
+    old: AnyManifest, new: AnyManifest, folder: Path, same: Sequence[str]
+) -> AnyManifest:
     if old.dataset_sha256 != new.dataset_sha256:
         raise CardSetMismatchError(
             f"the rows are about other samples ({old.dataset}, {old.dataset_sha256[:12]}; "

@@ -11,6 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from eval.extraction.matchers.dates import MONTHS, moment
+from kg.words.number_words import NUMBER_WORDS
 
 Kind = Literal["number", "date", "time", "email", "url", "uuid", "phone", "name", "quoted", "code"]
 
@@ -66,26 +67,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )
 """In this order: what one has taken no other takes, but for names, which may hold anything."""
 
-_WORDED = {
-    word: number
-    for number, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ]
-    )
-}
+_WORDED = {word: number for number, word in enumerate(NUMBER_WORDS[:13])}
 _WORDED_PATTERN = re.compile(r"\b(?:" + "|".join(_WORDED) + r"|once|twice)\b", re.IGNORECASE)
 _TITLES = re.compile(r"^(?:Dear|Mr|Mrs|Ms|Dr|Prof|The|A|An|In|On|At|It|He|She|We|I)\b\.?\s*")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")

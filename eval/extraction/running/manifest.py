@@ -19,7 +19,7 @@ from eval.extraction.running.folder import MANIFEST
 from eval.extraction.settings import Matching
 from eval.running.places import Places
 from eval.running.session import RunStatus
-from eval.running.taking_up import continued_from, read_as, refuse_without_manifest
+from eval.running.taking_up import read_as, taken_up
 from eval.running.totals import CallTotals
 from eval.stats.intervals import RESAMPLES
 
@@ -124,6 +124,9 @@ SAME_IN_A_RUN: Final = ("systems", "offline", "extractors", "prompts", "matching
 """What may not change within a run; ``limit`` and ``repeats`` may grow."""
 
 
+_WRITTEN_BY: Final = "epoche extract run"
+
+
 def read_manifest(path: Path | str) -> ExtractionManifest:
     """Reads a manifest.
 
@@ -131,7 +134,7 @@ def read_manifest(path: Path | str) -> ExtractionManifest:
         MissingFileError: no such file.
         RecordError: it is none of such a run.
     """
-    return read_as(path, ExtractionManifest, "epoche extract run")
+    return read_as(path, ExtractionManifest, _WRITTEN_BY)
 
 
 def continued(new: ExtractionManifest, folder: Path) -> ExtractionManifest:
@@ -141,8 +144,7 @@ def continued(new: ExtractionManifest, folder: Path) -> ExtractionManifest:
         RecordError: there is no manifest, so nobody knows what the rows are.
         CardSetMismatchError: they were made from other samples or otherwise.
     """
-    refuse_without_manifest(folder, MANIFEST, new.rows)
-    return continued_from(read_manifest(folder / MANIFEST), new, folder, SAME_IN_A_RUN)
+    return taken_up(new, folder / MANIFEST, SAME_IN_A_RUN, _WRITTEN_BY)
 
 
 def _in_words(matching: Matching) -> str:

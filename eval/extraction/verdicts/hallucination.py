@@ -14,6 +14,7 @@ from typing import Any, Final
 from eval.extraction.matchers.dates import MONTHS, moment
 from eval.extraction.matchers.normalising import folded, words_apart
 from eval.extraction.matchers.quantities import LONGEST, plain_number
+from kg.words.number_words import NUMBER_WORDS
 
 MAX_TEXT: Final = 1_000_000
 """Characters of a text that are searched."""
@@ -31,15 +32,7 @@ _SCALES = {
 """Words for thousands, millions and thousand millions in English, German, French and Spanish."""
 _DIGITS = re.compile(r"\d+")
 _SEPARATORS = re.compile(r"[.,'’ ]")
-_SPOKEN = dict(
-    enumerate(
-        [
-            *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
-            *("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"),
-            *("seventeen", "eighteen", "nineteen", "twenty"),
-        ]
-    )
-)
+_SPOKEN = dict(enumerate(NUMBER_WORDS))
 """English words for small numbers."""
 
 

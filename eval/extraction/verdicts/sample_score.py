@@ -12,10 +12,10 @@ from typing import Any, Literal
 import msgspec
 
 from eval.extraction.matchers.compared import Similarity
+from eval.extraction.record import Mode
 from eval.extraction.schemas.complexity import Complexity
 
 Category = Literal["exact", "partial", "incorrect", "missed", "spurious"]
-Mode = Literal["strict", "partial", "lenient"]
 
 CATEGORIES: tuple[Category, ...] = ("exact", "partial", "incorrect", "missed", "spurious")
 SIMILARITIES = ("token_f1", "levenshtein", "containment")

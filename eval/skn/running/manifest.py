@@ -8,14 +8,14 @@ path and no secret is ever in it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from eval.running.places import Places
 from eval.running.session import RunStatus
 from eval.running.taking_up import as_stored as as_stored
-from eval.running.taking_up import continued_from, read_as, refuse_without_manifest
+from eval.running.taking_up import read_as, taken_up
 from eval.running.totals import CallTotals
 
 NAME = "manifest.json"
@@ -94,6 +94,9 @@ SAME_IN_A_RUN = (
 """What may not change within a run; ``limit`` and ``repeats`` may grow."""
 
 
+_WRITTEN_BY: Final = "epoche skn run"
+
+
 def read_manifest(path: Path | str) -> SknManifest:
     """Reads a manifest.
 
@@ -101,7 +104,7 @@ def read_manifest(path: Path | str) -> SknManifest:
         MissingFileError: no such file.
         RecordError: it is none of such a run.
     """
-    return read_as(path, SknManifest, "epoche skn run")
+    return read_as(path, SknManifest, _WRITTEN_BY)
 
 
 def continued(new: SknManifest, folder: Path) -> SknManifest:
@@ -111,5 +114,4 @@ def continued(new: SknManifest, folder: Path) -> SknManifest:
         RecordError: there is no manifest, so nobody knows what the rows are.
         CardSetMismatchError: they were made from other samples or otherwise.
     """
-    refuse_without_manifest(folder, NAME, new.rows)
-    return continued_from(read_manifest(folder / NAME), new, folder, SAME_IN_A_RUN)
+    return taken_up(new, folder / NAME, SAME_IN_A_RUN, _WRITTEN_BY)

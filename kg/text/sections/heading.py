@@ -12,6 +12,7 @@ import re
 import msgspec
 
 from kg.text.normaliser import words
+from kg.words.number_words import NUMBER_WORDS
 
 MAX_PARTS = 12
 """A number of more parts is none: nobody nests so deep, and hostile files might."""
@@ -25,28 +26,7 @@ _ROMAN = "(?=[ivx])x{0,3}(?:ix|iv|v?i{0,3})"
 """Up to 39: larger ones are rarer than letters and words that look like one (``C``, ``mix``)."""
 _DOTTED = rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,{MAX_PARTS - 1}}}"
 _LETTERED = rf"[a-z](?:\.\d{{1,3}}){{1,{MAX_PARTS - 1}}}"
-_WORDS = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
+_WORDS = NUMBER_WORDS[1:]
 
 _END = r"(?:[.:)]?(?=\s|$)|\s*[–—:-](?=\s|$))"
 """What may end a number: nothing more, or a mark followed by space. ``2PL``, ``3-way``, ``4,000``

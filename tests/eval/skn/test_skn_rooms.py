@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
+from import_rooms import files_of, imports_upwards, room_of
 
 import eval.skn
 
-HOME = Path(eval.skn.__file__).parent
 ORDER = (
     *("grammar", "notation", "commands", "pipelines", "setting", "formats", "extractors", "agent"),
     *("abstaining", "rules", "judges", "running", "scoring", "published"),
@@ -15,30 +13,7 @@ ORDER = (
 )
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(HOME).parts[0].removesuffix(".py")
-
-
-def imported_by(path: Path) -> set[str]:
-    """The rooms of ``eval.skn`` that a file imports from, functions included."""
-    return {
-        node.module.split(".")[2]
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.ImportFrom)
-        and node.module is not None
-        and node.module.startswith("eval.skn.")
-    }
-
-
 def test_rooms_import_only_those_before_them() -> None:
-    files = [
-        path for path in sorted(HOME.rglob("*.py")) if path.parent != HOME or path.stem[0] != "_"
-    ]
-    assert {room_of(path) for path in files} == set(ORDER), "every room has its place"
-    wrong = {
-        f"{path.relative_to(HOME)} imports {room}"
-        for path in files
-        for room in imported_by(path)
-        if ORDER.index(room) > ORDER.index(room_of(path))
-    }
-    assert not wrong
+    rooms = {room_of(eval.skn, path) for path in files_of(eval.skn)}
+    assert rooms == set(ORDER), "every room has its place"
+    assert not imports_upwards(eval.skn, ORDER)
