@@ -129,6 +129,24 @@ def test_breakdowns_of_fields_follow_the_policy_of_invalid_replies() -> None:
         assert one["depth"].groups["0"].metrics["field_f1_strict"].value == right / 2
 
 
+def test_bins_of_scores_begin_at_their_lower_limit_and_the_median_is_the_lower_one() -> None:
+    numbers = {"properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
+    given = row("two", {"a": 100, "b": 100}, {"a": 39, "b": 40}, schema=numbers)
+    found = measured([given]).composite
+    assert {bin_.name: bin_.count for bin_ in found.bins if bin_.count} == {
+        "poor": 1,
+        "very_poor": 1,
+    }
+    assert found.median == 0.39
+
+
+def test_what_nothing_is_expected_of_is_not_omitted() -> None:
+    given = row("own", {"name": "Ann"}, {"name": "Ann", "city": "Rome", "made_up": "zq"})
+    omitted = measured([given]).omissions
+    assert set(omitted["name"]) == {"name"}
+    assert set(omitted["required"]) == {"required"}
+
+
 def test_a_reply_without_a_value_has_no_weight_in_its_average() -> None:
     # Valid and silent: no precision, but a recall of 0.
     silent = row("gil", {"age": 1, "city": "Bonn"}, {}, schema={"type": "object"})

@@ -245,6 +245,9 @@ def test_a_verdict_by_complexity_and_weak_parts() -> None:
     assert one.by_complexity == {"simple": TREE[0][0], "complex": OTHERWISE}
     assert any("complex schemas: partial F1 0.400 against 0.856" in w for w in one.weaknesses)
     assert not any("simple" in w for w in one.weaknesses)
+    near = breakdowns(complex=metrics(0.001, field_f1_partial=0.82))
+    told = recommendation(given, near, grades(given), NO_ERRORS).weaknesses
+    assert not any("complex" in w for w in told), "less than .05 is not worth naming"
     assert any("schema validity 98.7 % (A+)" in s for s in one.strengths)
 
 
