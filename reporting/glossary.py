@@ -165,8 +165,9 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Interval",
-        "Where the number would lie in 95 of 100 repetitions with other cards of the kind; cards "
-        "about one subject are resampled together.",
+        "Made anew with other cards of the kind, such an interval would hold the true number about "
+        "as often as its confidence says, mostly 95 times in 100; cards about one subject are "
+        "resampled together.",
     ),
     (
         "Paired test",

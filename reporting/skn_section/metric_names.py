@@ -188,8 +188,9 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Interval",
-        "Where the number would lie in 95 of 100 repetitions with other questions of the kind. "
-        "It knows nothing of other models, other searches or other days.",
+        "Made anew with other questions of the kind, such an interval would hold the true number "
+        "about as often as its confidence says, mostly 95 times in 100. It knows nothing of other "
+        "models, other searches or other days.",
     ),
     (
         "Difference",
