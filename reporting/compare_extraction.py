@@ -22,7 +22,7 @@ def main(
     ] = Path("results"),
 ) -> None:
     """Says which model extracts better by what, paired on the same samples."""
-    from eval.extraction.running.folder import MANIFEST
+    from eval.extraction.running.output_files import MANIFEST
     from kg.base.errors import MissingFileError, SettingError
     from reporting.extraction_section.compare_page import write_comparison
 

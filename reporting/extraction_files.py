@@ -10,8 +10,8 @@ from eval.extraction.measuring.quality_score import SampleValues, per_sample
 from eval.extraction.outputs import write_outputs
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ERROR, OUTCOMES, read_rows
-from eval.extraction.running.folder import MANIFEST, PER_SAMPLE, forget_outputs
 from eval.extraction.running.manifest import ExtractionManifest, read_manifest
+from eval.extraction.running.output_files import MANIFEST, PER_SAMPLE, forget_outputs
 from kg.base.files import write_text_atomic
 from reporting.guarded_text import to_csv
 

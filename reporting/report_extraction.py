@@ -23,7 +23,7 @@ def main(
 
     A run that was cut off is reported as far as it came.
     """
-    from eval.extraction.running.folder import written_by
+    from eval.extraction.running.output_files import written_by
     from eval.extraction.summary import table
     from kg.base.errors import SettingError
     from kg.base.files import check_output, write_files_atomic

@@ -149,7 +149,7 @@ def main(
 
 def _told(done: Done, settings: Config, report: ExtractionReport) -> None:
     """Prints what came of it, and writes the page where one is wanted."""
-    from eval.extraction.running.folder import SUMMARY
+    from eval.extraction.running.output_files import SUMMARY
     from eval.extraction.summary import table
     from reporting.benchmark_sections.page import STEM, write_page
 

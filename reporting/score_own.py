@@ -54,7 +54,7 @@ def main(
     from dataclasses import replace
 
     from eval.extraction.own.scored_folder import write_scored
-    from eval.extraction.running.folder import written_by
+    from eval.extraction.running.output_files import written_by
     from eval.extraction.summary import table
     from kg.base.files import check_output
     from reporting.benchmark_sections.page import STEM, write_page

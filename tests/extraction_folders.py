@@ -11,8 +11,8 @@ from extraction_outputs import Skill, rows_of, shipped_samples
 
 from eval.extraction.outputs import write_outputs
 from eval.extraction.row import ROWS, ExtractionRow
-from eval.extraction.running.folder import MANIFEST, SAMPLES
 from eval.extraction.running.manifest import ExtractionManifest, Measuring
+from eval.extraction.running.output_files import MANIFEST, SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import Matching
 from kg.base.files import write_json_atomic, write_jsonl_atomic

@@ -12,7 +12,8 @@ from pathlib import Path
 from eval.extraction.aggregate import aggregate
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ExtractionRow, read_rows
-from eval.extraction.running.folder import (
+from eval.extraction.running.manifest import ExtractionManifest, read_manifest
+from eval.extraction.running.output_files import (
     COMPARISON,
     MANIFEST,
     METRICS,
@@ -20,7 +21,6 @@ from eval.extraction.running.folder import (
     SUMMARY,
     forget_outputs,
 )
-from eval.extraction.running.manifest import ExtractionManifest, read_manifest
 from eval.extraction.summary import summary
 from kg.base.files import (
     to_json_bytes,

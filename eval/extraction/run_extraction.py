@@ -15,8 +15,8 @@ import msgspec
 
 from eval.described import combined
 from eval.extraction.row import ERROR, ROWS
-from eval.extraction.running.folder import MANIFEST, SAMPLES, forget_all, written_by
 from eval.extraction.running.manifest import ExtractionManifest, continued, read_manifest
+from eval.extraction.running.output_files import MANIFEST, SAMPLES, forget_all, written_by
 from eval.extraction.running.plan import ExtractionPlan, counts_of
 from eval.extraction.running.run_options import RunOptions
 from eval.extraction.running.team import Team, team_of

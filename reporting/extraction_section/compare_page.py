@@ -16,8 +16,8 @@ import msgspec
 from eval.extraction.aggregate import aggregate
 from eval.extraction.comparing import compare
 from eval.extraction.row import ExtractionRow, read_rows
-from eval.extraction.running.folder import MANIFEST, written_by
 from eval.extraction.running.manifest import ExtractionManifest, read_manifest
+from eval.extraction.running.output_files import MANIFEST, written_by
 from eval.extraction.samples.sample import Sample
 from kg.base.errors import CardSetMismatchError, SettingError
 from kg.base.files import iter_json_lines, to_json_bytes

@@ -10,8 +10,8 @@ from typing import Any
 
 from eval.extraction.own.predictions import Prediction, scored_rows
 from eval.extraction.row import OUTCOMES, ROWS, ExtractionRow
-from eval.extraction.running.folder import MANIFEST, SAMPLES, forget_all
 from eval.extraction.running.manifest import ExtractionManifest, Measuring
+from eval.extraction.running.output_files import MANIFEST, SAMPLES, forget_all
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import as_row, digest_of
 from eval.extraction.settings import DEFAULT

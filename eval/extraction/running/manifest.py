@@ -15,7 +15,7 @@ from eval.extraction.measuring.grades import REQUIREMENTS, Requirements
 from eval.extraction.measuring.measure_plan import CONFIDENCE, Plan
 from eval.extraction.measuring.quality_score import WEIGHTS, Weights
 from eval.extraction.record import Average, Level
-from eval.extraction.running.folder import MANIFEST
+from eval.extraction.running.output_files import MANIFEST
 from eval.extraction.settings import Matching
 from eval.running.places import Places
 from eval.running.session import RunStatus

@@ -13,8 +13,8 @@ from eval.extraction.baseline import BASELINE
 from eval.extraction.measuring.grades import REQUIREMENTS, Requirements
 from eval.extraction.record import Level
 from eval.extraction.running.config import Config
-from eval.extraction.running.folder import METRICS, written_by
 from eval.extraction.running.manifest import Measuring
+from eval.extraction.running.output_files import METRICS, written_by
 from eval.model.options import CACHE_NAME, ClientOptions
 from eval.running.session import Limits
 from kg.base.errors import SettingError
