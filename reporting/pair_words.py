@@ -8,7 +8,7 @@ from typing import Protocol
 from eval.metrics.record import PairedComparison
 from eval.stats.paired import ALPHA
 from reporting.charts import UNDEFINED, number
-from reporting.forest import signed
+from reporting.forest import Difference, signed
 from reporting.view_records import PairRow
 from reporting.visible import shown_name
 
@@ -66,6 +66,22 @@ class Tested(Protocol):
     @property
     def better(self) -> str | None:
         """The one shown to be better."""
+
+
+class TestedSystems(Tested, Protocol):
+    """The same with its two systems, to be drawn."""
+
+    @property
+    def first(self) -> str:
+        """The one whose value the other's is taken from."""
+
+    @property
+    def second(self) -> str:
+        """The other one."""
+
+    @property
+    def smallest_found(self) -> float | None:
+        """The true difference that would be found four times in five."""
 
 
 def tells_apart(pair: Tested) -> bool:
@@ -126,3 +142,18 @@ def told_apart(pairs: Sequence[Tested], higher_is_better: bool | None) -> str:
     if without:
         text += f"; {without} cannot be compared, since a system has no value"
     return f"{text}."
+
+
+def forest_line(one: TestedSystems) -> Difference:
+    """A paired difference as a line of a forest plot."""
+    first, second = shown_name(one.first), shown_name(one.second)
+    return Difference(
+        first=first,
+        second=second,
+        value=one.difference,
+        low=one.low,
+        high=one.high,
+        smallest=one.smallest_found,
+        tells=tells_apart(one),
+        text=f"{first} less {second}: {finding(one)}",
+    )

@@ -13,8 +13,8 @@ from reporting.charts import estimate, number, percent
 from reporting.extraction_section.comparison_words import LOWER, best_of, metric_title, wins_of
 from reporting.extraction_section.metric_words import unit, value_text, words
 from reporting.extraction_section.shown import Shown
-from reporting.forest import Difference, forest
-from reporting.pair_words import finding, tells_apart, told_apart
+from reporting.forest import forest
+from reporting.pair_words import forest_line, told_apart
 from reporting.plots.axes import amount_axis, share_axis
 from reporting.plots.bars import BarRow, bar_groups
 from reporting.plots.heat import HeatCell, heat_map
@@ -147,19 +147,7 @@ def forest_figure(metric: str, pairs: Sequence[Compared], id_: str) -> Figure:
     higher = metric not in LOWER
     title = metric_title(metric)
     plot = forest(
-        [
-            Difference(
-                first=shown_name(one.first),
-                second=shown_name(one.second),
-                value=one.difference,
-                low=one.low,
-                high=one.high,
-                smallest=one.smallest_found,
-                tells=tells_apart(one),
-                text=f"{shown_name(one.first)} less {shown_name(one.second)}: {finding(one)}",
-            )
-            for one in pairs
-        ],
+        [forest_line(one) for one in pairs],
         higher_is_better=higher,
     )
     return Figure(

@@ -27,8 +27,8 @@ from reporting.benchmark_sections.section import Section
 from reporting.charts import dot_panel, estimate, stack
 from reporting.confidence_charts import reliability
 from reporting.confidence_view import bins_of
-from reporting.forest import Difference, forest
-from reporting.pair_words import calibration_finding, finding, tells_apart, told_apart
+from reporting.forest import forest
+from reporting.pair_words import calibration_finding, forest_line, told_apart
 from reporting.skn_section import grids
 from reporting.skn_section.csv_tables import SAMPLES, csv_tables
 from reporting.skn_section.judging import judging
@@ -230,19 +230,7 @@ def _forest(run: SknRun, id_: str, key: str) -> Figure:
     named = words(key)
     higher = grids.head_direction(run, key)
     plot = forest(
-        [
-            Difference(
-                first=shown_name(one.first),
-                second=shown_name(one.second),
-                value=one.difference,
-                low=one.low,
-                high=one.high,
-                smallest=one.smallest_found,
-                tells=tells_apart(one),
-                text=f"{shown_name(one.first)} less {shown_name(one.second)}: {finding(one)}",
-            )
-            for one in found
-        ],
+        [forest_line(one) for one in found],
         higher_is_better=higher,
     )
     return Figure(
