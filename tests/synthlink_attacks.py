@@ -6,6 +6,7 @@ each. The others are given what no honest system has: the catalogue's own keywor
 
 from __future__ import annotations
 
+import itertools
 import random
 import string
 from collections.abc import Callable
@@ -108,6 +109,21 @@ def _joined_keywords(question: Question, catalog: Catalog) -> str:
     """All keywords of all steps with small words between, so that they look like prose."""
     words = [word for step in question.steps for word in step.keywords]
     return f"The {' and the '.join(words)}."
+
+
+_VARIED = (" of the ", " was in ", " by a ", " from which ", " and its ", " that had ",
+           " to be with ", " as it is at ")  # fmt: skip
+
+
+def varied_keywords(catalog: Catalog) -> list[dict[str, Any]]:
+    """All keywords with varied small words between: what word by word passes for prose."""
+    rows = []
+    for question in catalog.questions:
+        words = [word for step in question.steps for word in step.keywords]
+        pairs = zip(words, itertools.cycle(_VARIED), strict=False)
+        answer = f"The {''.join(word + small for word, small in pairs)}it."
+        rows.append(prediction(question, answer, _found(question)))
+    return rows
 
 
 def _everything(question: Question, catalog: Catalog) -> str:

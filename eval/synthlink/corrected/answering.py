@@ -32,13 +32,15 @@ def score_corrected(
     pages = retrieval(prediction.retrieved_docs, question.sources)
     steps = steps_taken(answer, question, bar)
     flow = flows(answer, question.answer, bar)
+    # A fact has too few words to tell whether they were thrown together; the answer has enough.
+    together = min(1.0, found.order / (2 * bar.order)) if found.plain and bar.order else 1.0
     n_facts = sum(bool(step.fact) for step in question.steps)
     claims = judge_claims(answer, question, guard, bar)
     licensed = sum(claim.verdict == "licensed" for claim in claims)
     measures: dict[Measure, float | None] = {
         "f1": found.f1,
         "p_at_5": None if pages is None else pages.precision,
-        "rqs": None if steps is None else flow * len(steps) / n_facts,
+        "rqs": None if steps is None else flow * together * len(steps) / n_facts,
         "fcs": licensed / len(claims) if claims else None,
         "ie": efficiency(found.f1, rounds, bar.correct),
     }

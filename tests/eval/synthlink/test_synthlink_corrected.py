@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthlink_attacks import NAMES, attack, honest, prediction, six_questions
+from synthlink_attacks import NAMES, attack, honest, prediction, six_questions, varied_keywords
 
 from eval.guard.stream import Guard
 from eval.synthlink.corrected.answering import efficiency, score_corrected
@@ -375,3 +375,20 @@ def test_leaving_out_what_is_not_answered_would_pay() -> None:
     }
     assert only == {"corrected": 0.925, "literal": 0.96}
     assert "it would be .96 and .925" in DOCS.read_text(encoding="utf-8")
+
+
+def test_the_documentation_names_the_attack_that_still_pays() -> None:
+    rows = varied_keywords(six_questions())
+    corrected, literal = aggregates("corrected", rows), aggregates("literal", rows)
+    said = f"score {corrected:.3f} on the six questions (literal {literal:.3f})"
+    assert said in DOCS.read_text(encoding="utf-8")
+
+
+def test_facts_told_in_another_order_take_as_many_steps() -> None:
+    for question in six_questions().questions:
+        facts = [step.fact for step in question.steps]
+        forward, backward = (
+            score_corrected(Prediction(question.id, " ".join(told)), question, None, BAR)
+            for told in (facts, facts[::-1])
+        )
+        assert forward.rqs == backward.rqs == 1
