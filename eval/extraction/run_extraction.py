@@ -27,9 +27,9 @@ from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
 from eval.running.session import RunStatus, Session
+from eval.running.taking_up import not_to_be_resumed
 from eval.running.totals import Meter
 from eval.running.workers import Question
-from kg.base.errors import WriteError
 from kg.base.files import check_output, write_json_atomic, write_jsonl_atomic
 from kg.base.provenance import relative_name
 
@@ -180,11 +180,7 @@ class _Sitting:
         if not journal.path.stat().st_size:
             return new
         if not options.resume:
-            raise WriteError(
-                "the folder holds a run already, and --no-resume was given",
-                where=str(options.out),
-                hint="Choose another --out, or use --overwrite to replace it.",
-            )
+            raise not_to_be_resumed(options.out)
         manifest = continued(new, options.out)
         journal.load(self._plan)
         self._meter.earlier(manifest.calls)

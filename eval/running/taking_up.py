@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from eval.running.totals import CallTotals
-from kg.base.errors import CardSetMismatchError, RecordError
+from kg.base.errors import CardSetMismatchError, RecordError, WriteError
 from kg.base.files import require_file
 
 HINT = "Choose another --out, or use --overwrite to replace it."
@@ -109,6 +109,13 @@ def taken_up(new: AnyManifest, path: Path, same: Sequence[str], written_by: str)
     kind: Any = type(new)
     old: AnyManifest = read_as(path, kind, written_by)
     return _continued(old, new, folder, same)
+
+
+def not_to_be_resumed(folder: Path) -> WriteError:
+    """What to raise where a run is not to be taken up again and its folder holds one."""
+    return WriteError(
+        "the folder holds a run already, and --no-resume was given", where=str(folder), hint=HINT
+    )
 
 
 def _continued(

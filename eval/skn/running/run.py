@@ -20,6 +20,7 @@ from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
 from eval.running.session import RunStatus, Session
+from eval.running.taking_up import not_to_be_resumed
 from eval.running.totals import Meter
 from eval.running.workers import Question
 from eval.skn.running.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
@@ -32,7 +33,6 @@ from eval.skn.running.samples import Sample, read_samples
 from eval.skn.running.searching import RECORDED, SHIPPED, Found, SourceFinder, require_recorded
 from eval.skn.running.team import Team, model_team, rule_team
 from kg.base.console import progress
-from kg.base.errors import WriteError
 from kg.base.files import check_output, require_file, sha256_file, write_errors_named
 from kg.base.files import write_json_atomic as write_manifest
 from kg.base.provenance import relative_name
@@ -236,11 +236,7 @@ class _Sitting:
             journal.anchors.clear()
             return new
         if not options.resume:
-            raise WriteError(
-                "the folder holds a run already, and --no-resume was given",
-                where=str(options.out),
-                hint="Choose another --out, or use --overwrite to replace it.",
-            )
+            raise not_to_be_resumed(options.out)
         manifest = continued(new, options.out)
         journal.load(self._plan)
         journal.anchors.load(self._anchors)

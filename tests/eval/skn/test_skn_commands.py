@@ -169,10 +169,11 @@ def test_validate_prints_json_lines() -> None:
         (b'{"source": ', ":1:12: not JSON"),
         (b'{"facts": []}', "missing required field `source`"),
         (b'{"source": 1, "source": 2}', "'source' occurs twice"),
+        (b'{"source": 1e999}', "a number is too large"),
         (b"{" * 100_000, "JSON|deep"),
         (b'{"a":' * 100_000, "JSON|deep"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_files_that_are_no_documents(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "bad"
