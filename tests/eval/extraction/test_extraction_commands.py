@@ -42,7 +42,8 @@ def config(shop: Path, scripted_server: ScriptedServer) -> Path:
 def test_run_with_a_configuration(
     shop: Path, config: Path, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave_by(extracting())
+    # Replies that take a while, so that calls made together are seen to be.
+    scripted_server.behave_by(lambda asked: reply(right, delay=0.3))
     done = epoche("extract", "run", "--config", config)
     assert done.code == 0, done.err
     out = shop / "runs" / f"extract-vllm-{scripted_server.model}"
