@@ -44,6 +44,10 @@ class CallTotals(msgspec.Struct, frozen=True, kw_only=True):
         """One line for the console."""
         tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
         cost = "no known price" if self.cost_usd is None else f"{self.cost_usd:.4f} USD"
+        if self.replies and not self.prompt_tokens + self.completion_tokens:
+            # No reply is without tokens: nobody said how many there were, or what they cost.
+            tokens = "tokens not counted by the server"
+            cost = "cost not known" if not self.cost_usd else cost
         if self.spent_usd is not None and self.spent_usd != self.cost_usd:
             cost += f" ({self.spent_usd:.4f} paid)"
         others = [

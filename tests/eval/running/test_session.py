@@ -17,6 +17,7 @@ from eval.manifest import read_manifest
 from eval.result import Answer, Usage, read_results
 from eval.runner import Run, run
 from eval.running.session import Limits
+from eval.running.totals import CallTotals
 from kg.base.errors import (
     CardSetMismatchError,
     CostLimitError,
@@ -510,3 +511,10 @@ def test_what_two_observed_is_what_one_would_have_observed() -> None:
     }
     assert json.dumps(combined(first, second)) == json.dumps(both)
     assert json.dumps(combined({}, both)) == json.dumps(combined(both, {})) == json.dumps(both)
+
+
+def test_tokens_that_nobody_counted_are_not_called_none() -> None:
+    uncounted = CallTotals(replies=2, cost_usd=0.0).in_words()
+    assert uncounted == "2 replies, tokens not counted by the server, cost not known"
+    counted = CallTotals(replies=2, prompt_tokens=7, completion_tokens=1, cost_usd=0.0).in_words()
+    assert counted == "2 replies, 7 + 1 tokens, 0.0000 USD"
