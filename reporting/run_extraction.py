@@ -9,15 +9,11 @@ import typer
 
 from kg.base import options
 from kg.base.console import run_script, say, warn
-from kg.words.plain_text import one_line
 
 if TYPE_CHECKING:
     from eval.extraction.record import ExtractionReport
     from eval.extraction.run_extraction import Done
     from eval.extraction.running.config import Config
-
-_SPOKEN_NOTES = 8
-"""Notes that are printed; the summary has all."""
 
 
 def main(
@@ -152,14 +148,12 @@ def _told(done: Done, settings: Config, report: ExtractionReport) -> None:
     from eval.extraction.running.output_files import SUMMARY
     from eval.extraction.summary import table
     from reporting.benchmark_sections.page import STEM, write_page
+    from reporting.benchmark_sections.spoken import say_notes
 
     folder, manifest = done.folder, done.manifest
     for line in table(report, settings.metrics.enabled):
         say(line)
-    for note in report.notes[:_SPOKEN_NOTES]:
-        say(f"note: {one_line(note)}")
-    if (more := len(report.notes) - _SPOKEN_NOTES) > 0:
-        say(f"note: {more} more in {folder / SUMMARY}")
+    say_notes(report.notes, folder / SUMMARY)
     if calls := manifest.calls:
         say(f"model calls: {calls.in_words()}")
     kept = f" ({done.kept} were there already)" if done.kept else ""

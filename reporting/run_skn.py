@@ -10,15 +10,11 @@ import typer
 
 from kg.base import options
 from kg.base.console import run_script, say, warn
-from kg.words.plain_text import one_line
 
 if TYPE_CHECKING:
     from eval.skn.scoring.record import SknReport
 
 CATEGORIES = "categories.csv"
-
-_SPOKEN_NOTES = 8
-"""Notes that are printed; the summary has all."""
 
 
 def main(
@@ -110,6 +106,7 @@ def main(
     from eval.skn.summary import table, verdicts
     from kg.base.files import write_text_atomic
     from reporting.benchmark_sections.page import write_page
+    from reporting.benchmark_sections.spoken import say_notes
 
     setting = setting_of(
         published=as_published,
@@ -161,10 +158,7 @@ def main(
     write_page(out)
     for line in (*table(report), *verdicts(report)):
         say(line)
-    for note in report.notes[:_SPOKEN_NOTES]:
-        say(f"note: {one_line(note)}")
-    if (more := len(report.notes) - _SPOKEN_NOTES) > 0:
-        say(f"note: {more} more in {out / SUMMARY}")
+    say_notes(report.notes, out / SUMMARY)
     kept = f" ({done.kept} were there already)" if done.kept else ""
     say(f"{done.asked} rows{kept} → {out}")
     if calls := done.manifest.calls:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark_pages import check_same_bytes, check_self_contained
 from skn_folders import abstained, answered, failed, samples_of, two_pipelines, write_folder
 
 from eval.skn.agent import Response
@@ -70,33 +68,12 @@ def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
     assert page.count("<h1>") == 1
 
 
-def test_the_same_run_gives_the_same_bytes_whatever_the_hash_seed(
-    folder: Path, tmp_path: Path
-) -> None:
-    code = (
-        "import sys; from reporting.benchmark_sections.opening import section_of;"
-        "from reporting.benchmark_sections.page import page_files;"
-        "[sys.stdout.buffer.write(data) for data in page_files(section_of(sys.argv[1])).values()]"
-    )
-    found = [
-        subprocess.run(
-            [sys.executable, "-c", code, str(folder)],
-            check=True,
-            capture_output=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=Path(__file__).parents[2],
-        ).stdout
-        for seed in ("0", "1")
-    ]
-    assert found[0] == found[1] == b"".join(page_files(section_of(folder)).values())
+def test_the_same_run_gives_the_same_bytes_whatever_the_hash_seed(folder: Path) -> None:
+    check_same_bytes(folder)
 
 
 def test_the_page_names_nothing_outside_itself(folder: Path) -> None:
-    page = page_files(section_of(folder))["report.html"].decode()
-    markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
-    named = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
-    assert [name for name in named if not name.startswith(("#", "`#"))] == []
-    assert not re.search(r"@import|url\(", markup)
+    check_self_contained(folder)
 
 
 def test_every_number_of_the_headline_stands_in_the_metrics(section: Section, folder: Path) -> None:

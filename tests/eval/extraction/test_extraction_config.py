@@ -287,7 +287,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         lined = read_yaml(text.encode("utf-8", "surrogatepass"), "fuzz")
     except ConfigError:
         return
-    json.dumps(lined.value, allow_nan=False)
+    assert json.loads(json.dumps(lined.value, allow_nan=False)) == lined.value
 
 
 _values = st.recursive(

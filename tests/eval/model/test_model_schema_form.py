@@ -143,7 +143,8 @@ def test_what_is_refused_and_why(text: str, why: str) -> None:
 def test_no_text_breaks_the_reader_and_what_it_reads_can_be_written(text: str) -> None:
     read = SchemaForm(LOOSE).read(text)
     if read.problem is None:
-        json.dumps(read.value, ensure_ascii=False, allow_nan=False).encode()
+        written = json.dumps(read.value, ensure_ascii=False, allow_nan=False).encode()
+        assert json.loads(written) == read.value
 
 
 @pytest.fixture

@@ -1,0 +1,42 @@
+"""What the page of every benchmark must be: the same bytes each time, and whole by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from reporting.benchmark_sections.opening import section_of
+from reporting.benchmark_sections.page import page_files
+
+CODE = (
+    "import sys; from reporting.benchmark_sections.opening import section_of;"
+    "from reporting.benchmark_sections.page import page_files;"
+    "[sys.stdout.buffer.write(data) for data in page_files(section_of(sys.argv[1])).values()]"
+)
+
+
+def check_same_bytes(folder: Path) -> None:
+    """The files of a run's page are the same whatever ``PYTHONHASHSEED`` is."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", CODE, str(folder)],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[1],
+        ).stdout
+        for seed in ("0", "1")
+    ]
+    assert found[0] == found[1] == b"".join(page_files(section_of(folder)).values())
+
+
+def check_self_contained(folder: Path) -> None:
+    """The page loads nothing, and links to itself alone."""
+    page = page_files(section_of(folder))["report.html"].decode()
+    markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
+    named = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
+    assert [name for name in named if not name.startswith(("#", "`#"))] == []
+    assert not re.search(r"@import|url\(", markup)
