@@ -1,0 +1,1 @@
+"""Systems that answer SynthLink's questions: search, read, link, answer, at most five times."""
