@@ -31,7 +31,8 @@ WEIGHTS: Final[dict[Measure, float]] = {
 }  # fmt: skip
 """Of the five parts of the aggregate, as specified."""
 
-Status = Literal["answered", "missing", "refused"]
+Status = Literal["answered", "abstained", "missing", "refused"]
+"""``abstained``: the answer is blank. All but ``answered`` are worth 0 and outside coverage."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +98,10 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     """Questions, answered or not."""
     answered: int
+    abstained: int = 0
+    """Questions whose answer is blank."""
     coverage: float
+    """Share of questions answered."""
     measures: dict[Measure, Value]
     answered_only: dict[Measure, float | None]
     """The same means over the answered questions alone: what answering little looks like when the
@@ -123,11 +127,14 @@ class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     n_questions: int
     n_answered: int
+    n_abstained: int = 0
     coverage: float
     weights: dict[Measure, float]
     thresholds: Thresholds
     graph: str
     """The domain that claims were held against; empty for none."""
+    pages: str = ""
+    """Name of the corpus whose texts of the sources are evidence; empty for none."""
     confidence: float
     resamples: int
     seed: int
