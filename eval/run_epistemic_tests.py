@@ -79,6 +79,7 @@ def main(
     from eval.model.options import ClientOptions
     from eval.registry import make_systems
     from eval.runner import run
+    from eval.running.failed_rows import report_failed
     from eval.running.places import Shard
     from eval.running.session import Limits
     from eval.settings import parse_settings
@@ -149,11 +150,7 @@ def main(
         )
     for difference in differences(origin, done.manifest):
         warn(difference)
-    if failed := counts["ERROR"]:
-        warn(
-            f"{failed} of {sum(counts.values())} rows are ERROR (see their `error`); "
-            "--retry-errors asks them again"
-        )
+    report_failed(counts["ERROR"], sum(counts.values()), field="error", where=out)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say, warn
+from kg.base.console import run_script, say
 
 if TYPE_CHECKING:
     from eval.extraction.record import ExtractionReport
@@ -147,6 +147,7 @@ def _told(done: Done, settings: Config, report: ExtractionReport) -> None:
     """Prints what came of it, and writes the page where one is wanted."""
     from eval.extraction.running.output_files import SUMMARY
     from eval.extraction.summary import table
+    from eval.running.failed_rows import report_failed
     from reporting.benchmark_sections.page import STEM, write_page
     from reporting.benchmark_sections.spoken import say_notes
 
@@ -162,9 +163,8 @@ def _told(done: Done, settings: Config, report: ExtractionReport) -> None:
         write_page(folder)
         ending = "md" if settings.output.report_format == "markdown" else "html"
         say(f"report → {folder / f'{STEM}.{ending}'}")
-    if failed := manifest.counts["ERROR"]:
-        rows = sum(manifest.counts.values())
-        warn(f"{failed} of {rows} rows are ERROR (see `problem`); --retry-errors asks them again")
+    counts = manifest.counts
+    report_failed(counts["ERROR"], sum(counts.values()), field="problem", where=folder)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,7 @@ def main(
     A run that was cut off goes on where it stopped when the same command is given again.
     """
     from eval.model.options import ClientOptions
+    from eval.running.failed_rows import report_failed
     from eval.running.session import Limits
     from eval.skn.outputs import write_outputs, written_by
     from eval.skn.running.output_files import SUMMARY
@@ -164,9 +165,10 @@ def main(
     if calls := done.manifest.calls:
         say(f"model calls: {calls.in_words()}")
     counts = done.manifest.counts
-    for what, why in (("ERROR", "are ERROR (see `error`)"), ("unjudged", "lack a judge's call")):
-        if number := counts[what]:
-            warn(f"{number} of {sum(counts.values())} rows {why}; --retry-errors asks them again")
+    total = sum(counts.values())
+    if unjudged := counts["unjudged"]:
+        warn(f"{unjudged} of {total} rows lack a judge's call; --retry-errors asks them again")
+    report_failed(counts["ERROR"], total, field="error", where=out)
 
 
 def _categories(report: SknReport) -> str:

@@ -196,7 +196,10 @@ class CostLimitError(EpocheError):
 
 
 class TooManyErrorsError(EpocheError):
-    """A run stopped because too many questions in a row ended in ``ERROR``; rows are kept."""
+    """A run stopped because too many questions in a row ended in ``ERROR``, or holds nothing else.
+
+    Rows are kept.
+    """
 
     exit_code = 27
 

@@ -197,7 +197,7 @@ def test_secrets_in_exceptions_are_hidden(folder: Path, card_file: CardFile) -> 
     done = call(
         command(card_file(4), out, system="slowly:Leaky"), folder, MY_API_KEY="swordfish-42"
     )
-    assert done.returncode == 0
+    assert done.returncode == 27, "a run of nothing but ERROR is no success"
     assert "4 of 4 rows are ERROR" in done.stderr
     for path in (out, folder / "r.manifest.json"):
         assert "swordfish" not in path.read_text()
@@ -291,8 +291,9 @@ def test_a_server_that_is_down_stops_the_run_after_so_many_errors(
     assert "--retry-errors" in failed.stderr
     assert out.read_bytes().count(b"\n") == 50
     more = call(command(cards, out, "--max-consecutive-errors", "0", system="slowly:Down"), folder)
-    assert more.returncode == 0
+    assert more.returncode == 27
     assert "90 of 90 rows are ERROR" in more.stderr
+    assert "--retry-errors" in more.stderr
 
 
 def test_no_resume_refuses_what_is_there(folder: Path, card_file: CardFile) -> None:

@@ -82,14 +82,14 @@ def test_a_search_that_fails_is_an_error_and_made_again_when_told(
 ) -> None:
     engine.status = 500
     done = epoche(*asking(*LIVE))
-    assert done.code == 0, done.err
+    assert done.code == 27, "a run of nothing but ERROR is no success"
     rows = rows_of(tmp_path / "out")
     assert {(row["outcome"], row["stage"]) for row in rows} == {("ERROR", "search")}
     assert all("duckduckgo" in row["error"] for row in rows)
     assert "--retry-errors" in done.err
     engine.status = 200
     asked = len(engine.requests)
-    assert epoche(*asking(*LIVE)).code == 0
+    assert epoche(*asking(*LIVE)).code == 27
     assert len(engine.requests) == asked
     assert rows_of(tmp_path / "out") == rows
     assert all(one["error"] for one in read(tmp_path / "out", "search_results.json"))
