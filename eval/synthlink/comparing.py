@@ -1,9 +1,9 @@
-"""Two files of predictions on the same questions: differences, their intervals, their tests."""
+"""Files of predictions on the same questions: differences, their intervals, their tests."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -11,80 +11,90 @@ import numpy as np
 from eval.stats.intervals import Draws, Resampled, resample_blocks
 from eval.stats.paired import holm
 from eval.stats.paired_values import better_of, difference_block, paired_values
-from eval.synthlink.record import MEASURES, Difference, Mode, ModeScores, SynthLinkReport
+from eval.synthlink.record import MEASURES, Difference, Mode, SynthLinkReport
 from eval.synthlink.scores import values_of
 from kg.base.errors import CardSetMismatchError
 
 ALL: Final = "all"
 
 
-def compare(first: SynthLinkReport, second: SynthLinkReport) -> tuple[Difference, ...]:
-    """Holds two reports against each other, question by question.
+def compare(reports: Mapping[str, SynthLinkReport]) -> tuple[Difference, ...]:
+    """Holds the first of some reports against each other one, question by question.
 
     Questions that one file does not answer count as 0 there, as everywhere; where a measure is null
     on either side the question is left out of that measure.
 
     Args:
-        first: of one file.
-        second: of the other, of the same catalogue, thresholds and graph.
+        reports: by name; all of one catalogue, one set of thresholds and one graph.
 
     Returns:
-        By mode that both have, then group (all, then the categories), then measure. The adjustment
-        for many tests is Holm's: over the measures of all questions, and over measures and
-        categories together.
+        By mode that all have, then other report, then group (all, then the categories), then
+        measure. The adjustment for many tests is Holm's. Within a mode, all tests over the whole
+        catalogue are one family, and all over categories another.
 
     Raises:
         CardSetMismatchError: the reports are of other questions, or were scored otherwise.
     """
-    modes: list[Mode] = [mode for mode in first.modes if mode in second.modes]
+    names = list(reports)
+    for name in names[1:]:
+        _check(reports[names[0]], reports[name])
+    modes: list[Mode] = [
+        mode
+        for mode in reports[names[0]].modes
+        if all(mode in report.modes for report in reports.values())
+    ]
     if not modes:
-        raise CardSetMismatchError("the two reports have no mode in common")
-    if (first.thresholds, first.graph) != (second.thresholds, second.graph):
+        raise CardSetMismatchError("the reports have no mode in common")
+    return tuple(one for mode in modes for one in _of_mode(mode, reports, names))
+
+
+def _check(first: SynthLinkReport, second: SynthLinkReport) -> None:
+    asked = [
+        [row.question_id for row in next(iter(report.modes.values())).questions]
+        for report in (first, second)
+    ]
+    if asked[0] != asked[1]:
         raise CardSetMismatchError(
-            "the two reports were scored with other thresholds or another graph",
+            "the two reports are of other questions",
+            hint="Score both files against one catalogue.",
+        )
+    how = [(report.thresholds, report.graph, report.pages) for report in (first, second)]
+    if how[0] != how[1]:
+        raise CardSetMismatchError(
+            "the two reports were scored with other thresholds, or another graph or corpus",
             hint="Score both files in the same way.",
         )
-    found: list[Difference] = []
-    for mode in modes:
-        one, other = first.modes[mode], second.modes[mode]
-        if [row.question_id for row in one.questions] != [
-            row.question_id for row in other.questions
-        ]:
-            raise CardSetMismatchError(
-                "the two reports are of other questions",
-                hint="Score both files against one catalogue.",
-            )
-        found += _of_mode(mode, one, other, first)
-    return tuple(found)
 
 
 def _of_mode(
-    mode: Mode, first: ModeScores, second: ModeScores, plan: SynthLinkReport
+    mode: Mode, reports: Mapping[str, SynthLinkReport], names: Sequence[str]
 ) -> list[Difference]:
-    draws = Draws(len(first.questions), plan.resamples, plan.seed)
-    whole = _of_group(mode, ALL, first, second, plan, draws)
-    parts = [
+    first = reports[names[0]]
+    scores = first.modes[mode]
+    draws = Draws(len(scores.questions), first.resamples, first.seed)
+    found = [
         one
-        for category in first.categories
-        for one in _of_group(mode, category, first, second, plan, draws)
+        for other in names[1:]
+        for group in (ALL, *scores.categories)
+        for one in _of_group(mode, group, (names[0], other), reports, draws)
     ]
-    return _judged(whole) + _judged(parts)
+    whole = iter(_judged([one for one in found if one.group == ALL]))
+    parts = iter(_judged([one for one in found if one.group != ALL]))
+    return [next(whole if one.group == ALL else parts) for one in found]
 
 
 def _of_group(
     mode: Mode,
     group: str,
-    first: ModeScores,
-    second: ModeScores,
-    plan: SynthLinkReport,
+    pair: tuple[str, str],
+    reports: Mapping[str, SynthLinkReport],
     draws: Draws,
 ) -> list[Difference]:
-    takes_part = np.array([group in (ALL, row.category) for row in first.questions])
+    plan = reports[pair[0]]
+    both = [reports[name].modes[mode].questions for name in pair]
+    takes_part = np.array([group in (ALL, row.category) for row in both[0]])
     columns = [
-        tuple(
-            np.where(takes_part, values_of(scores.questions, measure), np.nan)
-            for scores in (first, second)
-        )
+        tuple(np.where(takes_part, values_of(rows, measure), np.nan) for rows in both)
         for measure in MEASURES
     ]
     resampled: list[Resampled] = resample_blocks(
@@ -92,7 +102,7 @@ def _of_group(
     )
     found = []
     for measure, (one, other), data in zip(MEASURES, columns, resampled, strict=True):
-        pair = paired_values(
+        values = paired_values(
             one,
             other,
             data,
@@ -101,9 +111,13 @@ def _of_group(
             yes_or_no=False,
             share=True,
         )
-        fields = pair.fields()
+        fields = values.fields()
         del fields["discordant"]
-        found.append(Difference(mode=mode, group=group, measure=measure, **fields))
+        found.append(
+            Difference(
+                first=pair[0], second=pair[1], mode=mode, group=group, measure=measure, **fields
+            )
+        )
     return found
 
 
@@ -111,11 +125,12 @@ def _judged(found: Sequence[Difference]) -> list[Difference]:
     """With the adjusted p of one family of tests, and which file is better if either is."""
     adjusted = holm([one.p for one in found])
     return [
-        msgspec.structs.replace(one, p_holm=p, better=_better(one, p))
+        msgspec.structs.replace(
+            one,
+            p_holm=p,
+            better=better_of(
+                (one.first, one.second), (one.low, one.high), p, higher_is_better=True
+            ),
+        )
         for one, p in zip(found, adjusted, strict=True)
     ]
-
-
-def _better(one: Difference, p: float | None) -> Literal["first", "second"] | None:
-    name = better_of(("first", "second"), (one.low, one.high), p, higher_is_better=True)
-    return "first" if name == "first" else "second" if name == "second" else None

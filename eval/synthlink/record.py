@@ -146,6 +146,9 @@ class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """The first file's mean less the second's, question by question."""
 
+    first: str
+    """What the first file is called."""
+    second: str
     mode: Mode
     group: str
     """``all`` or a category."""
@@ -161,8 +164,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     p: float | None = None
     p_holm: float | None = None
-    """Adjusted over the measures of one mode and group, or over measures and categories."""
+    """Adjusted within its mode: over measures and compared files, and for categories over these
+    too."""
     n_differ: int = 0
     smallest_found: float | None = None
-    better: Literal["first", "second"] | None = None
+    better: str | None = None
+    """The name of the one that is shown to be better, by test and interval together."""
     alpha: float = ALPHA

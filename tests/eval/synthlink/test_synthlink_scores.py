@@ -151,8 +151,9 @@ def test_tables_have_a_row_for_each_question_and_category() -> None:
 
 def test_two_files_are_compared_question_by_question() -> None:
     better, worse = (score(rows, SIX, "both", resamples=300) for rows in (gold(), HONEST))
-    found = compare(better, worse)
+    found = compare({"gold": better, "honest": worse})
     assert len(found) == 2 * 7 * len(MEASURES)
+    assert {(one.first, one.second) for one in found} == {("gold", "honest")}
     total = next(
         one
         for one in found
@@ -168,19 +169,39 @@ def test_two_files_are_compared_question_by_question() -> None:
     # All six questions differ one way: 2 of the 64 patterns of signs are as far from 0.
     assert (total.n, total.exact, total.p) == (6, True, 2 / 64)
     assert total.better is None, "after Holm's adjustment six questions are too few"
-    back = compare(worse, better)
+    back = compare({"honest": worse, "gold": better})
     assert [one.difference for one in back] == [
         None if one.difference is None else -one.difference for one in found
     ]
-    assert all(one.p in (1.0, None) for one in compare(better, better))
+    assert all(one.p in (1.0, None) for one in compare({"a": better, "b": better}))
+
+
+def test_more_files_that_are_compared_ask_more_of_each_test() -> None:
+    better, worse = (score(rows, SIX, resamples=100) for rows in (gold(), HONEST))
+    one, two = (
+        {
+            (found.group, found.measure): found
+            for found in compare({"gold": better, **others})
+            if found.second == "b"
+        }
+        for others in ({"b": worse}, {"a": better, "b": worse})
+    )
+    assert one.keys() == two.keys()
+    for key, alone in one.items():
+        assert alone.p == two[key].p
+        if alone.p is not None:
+            assert two[key].p_holm >= alone.p_holm >= alone.p  # type: ignore[operator]
+    key = (ALL, "aggregate")
+    assert two[key].p_holm > one[key].p_holm  # type: ignore[operator]
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
     one = score(HONEST, SIX, resamples=10)
     other = msgspec.structs.replace(SIX, questions=SIX.questions[:3])
     with pytest.raises(CardSetMismatchError, match="other questions"):
-        compare(one, score(HONEST[:3], other, resamples=10))
+        compare({"a": one, "b": score(HONEST[:3], other, resamples=10)})
     with pytest.raises(CardSetMismatchError, match="no mode in common"):
-        compare(one, score(HONEST, SIX, "literal", resamples=10))
+        compare({"a": one, "b": score(HONEST, SIX, "literal", resamples=10)})
+    stricter = score(HONEST, SIX, thresholds=Thresholds(correct=0.4), resamples=10)
     with pytest.raises(CardSetMismatchError, match="other thresholds"):
-        compare(one, score(HONEST, SIX, thresholds=Thresholds(correct=0.4), resamples=10))
+        compare({"a": one, "b": stricter})
