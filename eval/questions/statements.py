@@ -29,10 +29,13 @@ _TRUE = (
 )
 _INVERTING = re.compile(rf"(?:it is|it's) {_FALSE} (?:that|to say that)\s+", re.IGNORECASE)
 _LEADS = re.compile(
-    r"(?:(?:yes|no|well|so|and|but|also|then|thus|therefore|hence|however|moreover|furthermore|"
-    r"in addition|additionally|likewise|similarly|meanwhile|indeed|in fact|of course|finally|first|"
-    r"firstly|second|secondly|next|note that|notably|for example|for instance|in turn|while|"
-    r"whereas|interestingly|overall|in short|in summary|to summarise|to summarize|as you may know|"
+    # "First Creek flows …", "No Name Creek …": these words begin names too, so they lead only where
+    # a comma or a small letter follows.
+    r"(?:(?:(?:no|well|first|second|next)(?=\s*,|\s+(?-i:[a-z]))|yes|so|and|but|also|then|thus|"
+    r"therefore|hence|however|moreover|furthermore|in addition|additionally|likewise|similarly|"
+    r"meanwhile|indeed|in fact|of course|finally|firstly|secondly|note that|notably|"
+    r"for example|for instance|in turn|while|whereas|interestingly|overall|in short|in summary|"
+    r"to summarise|to summarize|as you may know|"
     rf"as (?:is )?(?:well )?known|(?:it is|it's) {_TRUE} that|the fact is that|we know that|"
     r"i know that|remember that|keep in mind that|according to the graph|the graph says that)"
     r"(?![\w'])\s*,?\s*)+",

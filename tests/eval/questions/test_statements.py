@@ -1,5 +1,7 @@
 """Statements are read as questions are, with negations, lists and borrowed subjects besides."""
 
+from pathlib import Path
+
 import pytest
 
 from eval.questions.parsing import ClaimParser, Unread
@@ -107,3 +109,35 @@ def test_what_concerns_the_graph(
     reader: StatementReader, text: str, continues: bool, concerns: bool
 ) -> None:
     assert reader.concerns(text, continues=continues) == concerns
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("First Creek flows into Second Creek.", "First Creek"),
+        ("First, First Creek flows into Second Creek.", "First Creek"),
+        ("Well, no, No Name Creek flows into Second Creek.", "No Name Creek"),
+        ("No Name Creek flows into Second Creek.", "No Name Creek"),
+        ("first the First Creek flows into Second Creek.", "First Creek"),
+    ],
+)
+def test_a_name_that_begins_as_a_lead_does_is_kept_whole(
+    tmp_path: Path, text: str, name: str
+) -> None:
+    names = ("First Creek", "Second Creek", "No Name Creek")
+    lines = ["@prefix : <http://example.org/> .",
+             "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .",
+             ':flowsInto rdfs:label "flows into" .']  # fmt: skip
+    lines += [f':c{number} rdfs:label "{one}" .' for number, one in enumerate(names)]
+    lines += [":c0 :flowsInto :c1 .", ":c2 :flowsInto :c1 ."]
+    (tmp_path / "g.ttl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "s.ttl").write_text(
+        "@prefix : <http://example.org/> .\n@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+        ":S a sh:NodeShape ; sh:targetSubjectsOf :flowsInto ;\n"
+        " sh:property [ sh:path :flowsInto ; sh:maxCount 1 ] .\n",
+        encoding="utf-8",
+    )
+    kb = KnowledgeBase.open(graph=[tmp_path / "g.ttl"], shapes=[tmp_path / "s.ttl"])
+    reading = StatementReader(ClaimParser(kb)).read(text)
+    assert isinstance(reading, Statement), reading
+    assert kb.labels.find(name) == [reading.claims[0][0].subj]
