@@ -8,7 +8,7 @@ place. Reading is ``eval.extraction.running.config_reading``'s.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -241,6 +241,12 @@ class Config(_Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     metrics: MetricSection = MetricSection()
     output: OutputSection = OutputSection()
     performance: PerformanceSection = PerformanceSection()
+
+
+def allowed_words(kind: Any) -> tuple[str, ...]:
+    """The words a key of this type may have, where it is one of a few; empty for other types."""
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return get_args(bare) if get_origin(bare) is Literal else ()
 
 
 def notes_on(config: Config) -> Iterator[str]:

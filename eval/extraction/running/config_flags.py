@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from eval.extraction.running.config import Config
+from eval.extraction.running.config import Config, allowed_words
 from kg.base.errors import SettingError
 
 
@@ -31,7 +31,11 @@ def with_flags(config: Config | None, flags: Mapping[str, Any]) -> Config:
             msgspec.convert(given, Config)
         except msgspec.ValidationError as error:
             what = str(error).partition(" - at ")[0]
+            fields = msgspec.structs.fields(getattr(Config(), section))
+            (kind,) = (field.type for field in fields if field.encode_name == name)
+            words = allowed_words(kind)
+            hint = f"One of: {', '.join(words)}." if words else "See docs/extraction.md."
             raise SettingError(
-                f"{value!r} cannot be {key}: {what}", where=key, hint="See docs/extraction.md."
+                f"{value!r} cannot be {key}: {what}", where=key, hint=hint
             ) from error
     return msgspec.convert(given, Config)

@@ -11,7 +11,7 @@ import msgspec
 
 from eval.extraction.measuring.grades import Requirements
 from eval.extraction.record import Metric
-from eval.extraction.running.config import FAMILIES, Config
+from eval.extraction.running.config import FAMILIES, Config, allowed_words
 from eval.extraction.running.yaml_reading import MAX_BYTES, Lined, Place, read_yaml
 from eval.redaction import is_secret_name
 from kg.base.errors import ConfigError
@@ -122,7 +122,9 @@ def _of_value(lined: Lined, value: Any, kind: Any, place: Place) -> Iterator[Pro
     try:
         msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
-        yield Problem(_line(lined, place), _dotted(place), _said(error))
+        words = allowed_words(kind)
+        hint = f"one of: {', '.join(words)}" if words else ""
+        yield Problem(_line(lined, place), _dotted(place), _said(error), hint)
 
 
 def _of_names(lined: Lined) -> Iterator[Problem]:

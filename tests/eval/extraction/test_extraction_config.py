@@ -81,6 +81,7 @@ def test_everything_wrong_is_told_at_once_each_with_its_line(tmp_path: Path) -> 
         "  timeout: -1\n"
         "  random_seed: 3\n"
         "  max_tokens: many\n"
+        "  structured: yaml\n"
         "metrics:\n"
         "  enabled:\n"
         "    - latency\n"
@@ -97,12 +98,14 @@ def test_everything_wrong_is_told_at_once_each_with_its_line(tmp_path: Path) -> 
         "line 3: model.timeout: Expected `float` > 0.0",
         "line 4: model.random_seed: unknown key (it belongs under dataset)",
         "line 5: model.max_tokens: Expected `int`, got `str`",
-        "line 9: metrics.enabled.1: no metric 'exact_mach' (did you mean exact_match?)",
-        "line 10: metrics.field_matching: thresholds must be 0 < lenient <= partial <= exact <= 1",
-        "line 12: metrics.sla.minimum.eq: unknown key (did you mean eqs?)",
-        "line 14: prompts.user: holds no {text}, so the model would never see the text "
+        "line 6: model.structured: Invalid enum value 'yaml' "
+        "(one of: auto, json_schema, json_object, text, guided_json)",
+        "line 10: metrics.enabled.1: no metric 'exact_mach' (did you mean exact_match?)",
+        "line 11: metrics.field_matching: thresholds must be 0 < lenient <= partial <= exact <= 1",
+        "line 13: metrics.sla.minimum.eq: unknown key (did you mean eqs?)",
+        "line 15: prompts.user: holds no {text}, so the model would never see the text "
         "(put {text} where the text belongs)",
-        "line 15: oputput: unknown key (did you mean output?)",
+        "line 16: oputput: unknown key (did you mean output?)",
     ]
 
 
@@ -204,7 +207,7 @@ def test_flags_go_before_the_file(tmp_path: Path) -> None:
     config = read_config(written(tmp_path, "model: {timeout: 5}\ndataset: {random_seed: 1}\n"))
     changed = with_flags(config, {"model.timeout": 7.5, "dataset.random_seed": None})
     assert (changed.model.timeout, changed.dataset.random_seed) == (7.5, 1)
-    with pytest.raises(SettingError, match=r"model\.structured"):
+    with pytest.raises(SettingError, match=r"model\.structured.*One of: auto, json_schema"):
         with_flags(config, {"model.structured": "magic"})
 
 
