@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from eval.stats.intervals import Draws, Resampled, resample_blocks
+from eval.stats.intervals import Draws, Resampled, resample_blocks, tidy
 from eval.stats.paired import holm
 from eval.stats.paired_values import better_of, difference_block, paired_values
 from eval.synthlink.record import MEASURES, Difference, Mode, SynthLinkReport
@@ -30,7 +30,8 @@ def compare(reports: Mapping[str, SynthLinkReport]) -> tuple[Difference, ...]:
     Returns:
         By mode that all have, then other report, then group (all, then the categories), then
         measure. The adjustment for many tests is Holm's. Within a mode, all tests over the whole
-        catalogue are one family, and all over categories another.
+        catalogue are one family; those over categories are one family a measure, since the ten
+        questions of a category could never stand up to more.
 
     Raises:
         CardSetMismatchError: the reports are of other questions, or were scored otherwise.
@@ -78,9 +79,16 @@ def _of_mode(
         for group in (ALL, *scores.categories)
         for one in _of_group(mode, group, (names[0], other), reports, draws)
     ]
-    whole = iter(_judged([one for one in found if one.group == ALL]))
-    parts = iter(_judged([one for one in found if one.group != ALL]))
-    return [next(whole if one.group == ALL else parts) for one in found]
+    families: dict[str, list[Difference]] = {}
+    for one in found:
+        families.setdefault(_family(one), []).append(one)
+    judged = {name: iter(_judged(family)) for name, family in families.items()}
+    return [next(judged[_family(one)]) for one in found]
+
+
+def _family(one: Difference) -> str:
+    """Tests that are adjusted together have the same."""
+    return ALL if one.group == ALL else f"categories by {one.measure}"
 
 
 def _of_group(
@@ -127,7 +135,7 @@ def _judged(found: Sequence[Difference]) -> list[Difference]:
     return [
         msgspec.structs.replace(
             one,
-            p_holm=p,
+            p_holm=None if p is None else tidy(p),
             better=better_of(
                 (one.first, one.second), (one.low, one.high), p, higher_is_better=True
             ),

@@ -10,12 +10,10 @@ import msgspec
 from eval.synthlink.predictions import Iteration
 from eval.synthlink.question import Source
 from eval.synthlink.record import Difference, Group, Mode, Status, SynthLinkReport
-from eval.synthlink.tables import CATEGORY_SCORES, OVERALL, SCORES
+from eval.synthlink.tables import CATEGORY_SCORES, OVERALL, RECORD, SCORES
 from kg.base.errors import RecordError
 from kg.base.files import iter_decoded_lines, require_file
 
-RECORD: Final = "synthlink_scores.json"
-"""Holds ``Scored``."""
 ANSWERS: Final = "synthlink_answers.jsonl"
 """Holds an ``AnswerView`` a line, in the order of the catalogue."""
 COMPARISON: Final = "synthlink_comparison.csv"
@@ -40,7 +38,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of a file of predictions, and of those it is compared with."""
+    """The scores of a file of predictions, and of those it is compared with; in ``RECORD``."""
 
     name: str
     """Of the file, as in ``Compared``."""

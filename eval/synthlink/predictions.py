@@ -132,6 +132,11 @@ def check_predictions(rows: Iterable[Any], ids: Collection[str]) -> Predictions:
     return Predictions(tuple(taken), tuple(refused))
 
 
+def is_blank(answer: str) -> bool:
+    """Whether an answer says nothing, which is to abstain: no letter and no digit is in it."""
+    return not any(map(str.isalnum, answer))
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     held = dict(pairs)
     return held if len(held) == len(pairs) else _Twice(held)

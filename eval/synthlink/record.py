@@ -164,8 +164,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     p: float | None = None
     p_holm: float | None = None
-    """Adjusted within its mode: over measures and compared files, and for categories over these
-    too."""
+    """Adjusted within its mode: over measures and compared files; for a category, over categories
+    and compared files."""
     n_differ: int = 0
     smallest_found: float | None = None
     better: str | None = None

@@ -1,7 +1,7 @@
 """Scores of a file of predictions: by question, by category, over the whole catalogue.
 
-The denominator is always the catalogue: a question that nobody answered is worth nothing. Intervals
-are the bootstrap's over questions.
+The denominator is always the catalogue: a question without an answer, or with a blank one, is worth
+nothing. Intervals are the bootstrap's over questions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.answering import aggregate, efficiency, score_corrected, unanswered
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.literal import Readings, score_literally
-from eval.synthlink.predictions import Prediction, Predictions, check_predictions, read_predictions
+from eval.synthlink.predictions import (
+    Prediction,
+    Predictions,
+    check_predictions,
+    is_blank,
+    read_predictions,
+)
 from eval.synthlink.question import Question
 from eval.synthlink.record import (
     MEASURES,
@@ -36,6 +42,7 @@ from eval.synthlink.record import (
     SynthLinkReport,
     Value,
 )
+from kg.base.console import Watch
 from kg.base.provenance import package_version
 
 if TYPE_CHECKING:
@@ -61,6 +68,7 @@ def score(
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    watch: Watch | None = None,
 ) -> SynthLinkReport:
     """Scores predictions against a catalogue.
 
@@ -74,6 +82,7 @@ def score(
         confidence: coverage that intervals aim at.
         resamples: of the bootstrap.
         seed: of its draws.
+        watch: is told how many questions of each mode are scored.
 
     Returns:
         The report. Equal arguments give equal bytes.
@@ -91,16 +100,20 @@ def score(
     modes: dict[Mode, ModeScores] = {}
     for one in MODES:
         if mode in (one, "both"):
-            rows = tuple(
-                _scored(question, by_id.get(question.id), refused, one, guard, bar, readings)
-                for question in catalog.questions
-            )
-            modes[one] = _mode_scores(rows, catalog, one, bar, draws, confidence)
+            rows = []
+            for done, question in enumerate(catalog.questions):
+                if watch is not None:
+                    watch(f"{one} scores", done, len(catalog.questions))
+                given = by_id.get(question.id)
+                rows.append(_scored(question, given, refused, one, guard, bar, readings))
+            modes[one] = _mode_scores(tuple(rows), catalog, one, bar, draws, confidence)
+    blank = sum(is_blank(row.predicted_answer) for row in read.rows)
     return SynthLinkReport(
         version=package_version(),
         n_questions=len(catalog.questions),
-        n_answered=len(by_id),
-        coverage=len(by_id) / len(catalog.questions),
+        n_answered=len(by_id) - blank,
+        n_abstained=blank,
+        coverage=(len(by_id) - blank) / len(catalog.questions),
         weights=dict(WEIGHTS),
         thresholds=bar,
         graph=knowledge.domain.name if knowledge is not None else "",
@@ -130,10 +143,13 @@ def _guard(knowledge: KnowledgeBase | None) -> Guard | None:
 
 
 def _notes(read: Predictions, catalog: Catalog, knowledge: KnowledgeBase | None) -> Iterable[str]:
-    missing = len(catalog.questions) - len(read.rows)
+    whole = len(catalog.questions)
+    missing = whole - len(read.rows)
     if missing:
-        whole = len(catalog.questions)
         yield f"{missing} of {whole} questions have no usable answer and count as 0"
+    blank = sum(is_blank(row.predicted_answer) for row in read.rows)
+    if blank:
+        yield f"{blank} of {whole} answers are blank: they abstain, and count as 0"
     if read.refused:
         yield f"{len(read.refused)} rows are refused: {'; '.join(map(str, read.refused[:3]))}"
     if knowledge is None:
@@ -150,8 +166,10 @@ def _scored(
     readings: Readings | None,
 ) -> QuestionScore:
     status: Status = "answered"
-    if prediction is None:
+    if prediction is None or is_blank(prediction.predicted_answer):
         status = "refused" if question.id in refused else "missing"
+        if prediction is not None:
+            status = "abstained"
         parts = unanswered(question)
         if mode == "literal":
             parts = msgspec.structs.replace(parts, recall_at_5=None, rqs=0.0, p_at_5=0.0)
@@ -244,6 +262,9 @@ def _group(
     return Group(
         n=n,
         answered=int(answered.sum()),
+        abstained=sum(
+            row.status == "abstained" for row, here in zip(rows, takes_part, strict=True) if here
+        ),
         coverage=int(answered.sum()) / n,
         measures=measures,
         answered_only=only,

@@ -11,6 +11,11 @@ Cell = str | int | float | None
 SCORES: Final = "synthlink_scores.csv"
 CATEGORY_SCORES: Final = "synthlink_category_scores.csv"
 OVERALL: Final = "synthlink_overall_score.txt"
+RECORD: Final = "synthlink_scores.json"
+"""Everything, for programs."""
+
+_NAMED: Final = 50
+"""Refused rows that are told one by one."""
 
 
 def question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
@@ -41,6 +46,7 @@ def category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
                 "category": name,
                 "questions": group.n,
                 "answered": group.answered,
+                "abstained": group.abstained,
                 "coverage": group.coverage,
             }
             for measure, value in group.measures.items():
@@ -54,15 +60,23 @@ def category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
 
 
 def overall_text(report: SynthLinkReport) -> str:
-    """The overall scores in words, every mode with its coverage."""
-    lines = [
-        f"SynthLink, {report.n_answered} of {report.n_questions} questions answered "
-        f"(coverage {report.coverage:.3f}); a question without an answer counts as 0"
-    ]
-    lines += [_line(report, mode) for mode in report.modes]
-    lines += [f"refused: {row}" for row in report.refused]
+    """The overall scores in words, every mode with its coverage; refused rows and all notes."""
+    lines = [*headlines(report)]
+    lines += [f"refused: {row}" for row in report.refused[:_NAMED]]
+    if (more := len(report.refused) - _NAMED) > 0:
+        lines.append(f"refused: {more} more, see {RECORD}")
     lines += [f"note: {note}" for note in report.notes]
     return "\n".join(lines) + "\n"
+
+
+def headlines(report: SynthLinkReport) -> list[str]:
+    """How much was answered, and a line for each mode: the aggregate, then what it is made of."""
+    blank = f", {report.n_abstained} abstained" if report.n_abstained else ""
+    return [
+        f"SynthLink, {report.n_answered} of {report.n_questions} questions answered "
+        f"(coverage {report.coverage:.3f}){blank}; a question without an answer counts as 0",
+        *(_line(report, mode) for mode in report.modes),
+    ]
 
 
 def _line(report: SynthLinkReport, mode: Mode) -> str:

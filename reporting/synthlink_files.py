@@ -1,0 +1,128 @@
+"""The files of a folder of SynthLink scores, whoever asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from eval.synthlink.manifest import KIND
+from eval.synthlink.outputs import (
+    ANSWERS,
+    COMPARISON,
+    COMPARISON_WORDS,
+    COMPARISONS,
+    MANIFEST,
+    OUTPUTS,
+    RECORD,
+    Scored,
+)
+from eval.synthlink.record import Difference
+from eval.synthlink.score_options import ScoreOptions
+from eval.synthlink.scoring_files import Made, score_files
+from eval.synthlink.tables import (
+    CATEGORY_SCORES,
+    OVERALL,
+    SCORES,
+    category_rows,
+    overall_text,
+    question_rows,
+)
+from kg.base.console import Watch
+from kg.base.errors import WriteError
+from kg.base.files import check_output, to_json_bytes, write_errors_named, write_files_atomic
+from reporting.benchmark_sections.opening import MANIFEST as ANY_MANIFEST
+from reporting.benchmark_sections.page import STEM
+from reporting.guarded_text import to_csv
+from reporting.synthlink_comparison import comparison_markdown
+
+_DIFFERENCE: Final = Difference.__struct_fields__
+
+
+def write_scores(options: ScoreOptions, watch: Watch | None = None) -> Scored:
+    """Scores a file of predictions and writes everything but the page.
+
+    Args:
+        options: what to score, how, and the folder.
+        watch: is told how far it is.
+
+    Returns:
+        What ``synthlink_scores.json`` holds.
+
+    Raises:
+        WriteError: the folder holds a run of another kind, an output would take the place of a
+            file that is read, or one cannot be written; every file is then as it was.
+        EpocheError: as ``score_files``.
+    """
+    folder = options.output_dir
+    _check_folder(options)
+    made = score_files(options, watch)
+    write_files_atomic({folder / name: data for name, data in _contents(made).items()})
+    if not made.scored.comparisons:
+        for name in COMPARISONS:  # of files that this scoring knows nothing of
+            with write_errors_named(folder / name):
+                (folder / name).unlink(missing_ok=True)
+    return made.scored
+
+
+def _check_folder(options: ScoreOptions) -> None:
+    folder = options.output_dir
+    read = [options.predictions, *options.compare]
+    read += [path for path in (options.catalog,) if path is not None]
+    for name in OUTPUTS:
+        check_output(folder / name, read)
+    for path in read:
+        if path.resolve().parent == folder.resolve() and path.name.startswith(f"{STEM}."):
+            raise WriteError(
+                "cannot write: the page of the scores would take the place of a file it is made "
+                "from",
+                where=str(path),
+                hint="Choose another --output-dir.",
+            )
+    kind = _kind(folder / ANY_MANIFEST)
+    if kind not in (None, KIND):
+        raise WriteError(
+            f"the folder holds a run of another kind ({kind})",
+            where=str(folder),
+            hint="Choose another --output-dir.",
+        )
+
+
+def _kind(path: Path) -> str | None:
+    """What a manifest says it is of; None where there is none."""
+    if not path.is_file():
+        return None
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "one that cannot be read"
+    return str(found.get("kind", "unnamed"))[:40] if isinstance(found, dict) else "unnamed"
+
+
+def _contents(made: Made) -> dict[str, bytes]:
+    """Name → bytes of every file."""
+    scored, report = made.scored, made.scored.report
+    contents = {
+        SCORES: _table(question_rows(report)),
+        CATEGORY_SCORES: _table(category_rows(report)),
+        OVERALL: f"{overall_text(report)}signature: {made.manifest.signature}\n".encode(),
+        RECORD: to_json_bytes(scored, indent=2) + b"\n",
+        ANSWERS: b"".join(to_json_bytes(view) + b"\n" for view in made.answers),
+        MANIFEST: to_json_bytes(made.manifest, indent=2) + b"\n",
+    }
+    if scored.comparisons:
+        contents[COMPARISON] = to_csv(_DIFFERENCE, _differences(scored)).encode()
+        contents[COMPARISON_WORDS] = comparison_markdown(scored).encode()
+    return contents
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> bytes:
+    return to_csv(list(rows[0]), (list(row.values()) for row in rows)).encode()
+
+
+def _differences(scored: Scored) -> Iterator[tuple[object, ...]]:
+    for other in scored.comparisons:
+        for one in other.differences:
+            yield tuple(getattr(one, field) for field in _DIFFERENCE)
