@@ -4,54 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from eval.running.totals import CallTotals
+from eval.running.folder_manifest import FolderManifest
 from kg.base.errors import CardSetMismatchError, RecordError, WriteError
 from kg.base.files import require_file
 
 HINT = "Choose another --out, or use --overwrite to replace it."
-
-
-class FolderManifest(Protocol):
-    """What manifests of runs that fill a folder share."""
-
-    @property
-    def rows(self) -> str:
-        """Name of the file of rows."""
-        ...
-
-    @property
-    def dataset(self) -> str:
-        """Where the samples came from."""
-        ...
-
-    @property
-    def dataset_sha256(self) -> str:
-        """What they were."""
-        ...
-
-    @property
-    def started(self) -> str:
-        """When it first started."""
-        ...
-
-    @property
-    def resumed(self) -> int:
-        """How often it was taken up again."""
-        ...
-
-    @property
-    def calls(self) -> CallTotals | None:
-        """The model calls behind it."""
-        ...
-
-    @property
-    def observed(self) -> dict[str, Any]:
-        """What the models turned out to do."""
-        ...
 
 
 AnyManifest = TypeVar("AnyManifest", bound=FolderManifest)
@@ -106,8 +67,7 @@ def taken_up(new: AnyManifest, path: Path, same: Sequence[str], written_by: str)
             where=str(folder / new.rows),
             hint=HINT,
         )
-    kind: Any = type(new)
-    old: AnyManifest = read_as(path, kind, written_by)
+    old = read_as(path, type(new), written_by)
     return _continued(old, new, folder, same)
 
 
@@ -136,15 +96,13 @@ def _continued(
                 where=str(folder / new.rows),
                 hint=HINT,
             )
-    told: Any = new
-    replaced: AnyManifest = msgspec.structs.replace(
-        told,
+    return msgspec.structs.replace(
+        new,
         started=old.started,
         resumed=old.resumed + 1,
         calls=old.calls,
         observed=old.observed,
     )
-    return replaced
 
 
 def differing(field: str, one: object, other: object, *, apart: str = "now") -> str:

@@ -17,10 +17,9 @@ from eval.extraction.measuring.quality_score import WEIGHTS, Weights
 from eval.extraction.record import Average, Level
 from eval.extraction.running.output_files import MANIFEST
 from eval.extraction.settings import Matching
+from eval.running.folder_manifest import FolderManifest
 from eval.running.places import Places
-from eval.running.session import RunStatus
 from eval.running.taking_up import read_as, taken_up
-from eval.running.totals import CallTotals
 from eval.stats.intervals import RESAMPLES
 
 
@@ -42,19 +41,16 @@ class Measuring(msgspec.Struct, frozen=True, kw_only=True):
     """Whether ``per_sample.csv`` is written."""
 
 
-class ExtractionManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything needed to name, repeat or continue a run."""
+class ExtractionManifest(FolderManifest, frozen=True, kw_only=True):
+    """Everything needed to name, repeat or continue a run.
+
+    ``dataset_sha256`` is of all samples that could be asked: texts, schemas and expected outputs.
+    ``seed`` is that of the draw of samples, the order of questions and the resamples.
+    """
 
     kind: Literal["extraction"] = "extraction"
-    rows: str
-    """Name of the file of rows, in the manifest's own folder."""
     samples: str
     """Name of the file of the samples that are asked."""
-    dataset: str
-    """Name of the data set; of a file or folder its path, relative to the manifest's folder."""
-    dataset_sha256: str
-    """Of all samples that could be asked: their texts, schemas and expected outputs."""
-    sample_count: int
     rejected: int = 0
     """Rows of the data set left out because they are no samples."""
     rejections: tuple[str, ...] = ()
@@ -64,33 +60,14 @@ class ExtractionManifest(msgspec.Struct, frozen=True, kw_only=True):
     split: str = ""
     sample_size: int | None = None
     """So many were drawn; null for all."""
-    limit: int | None = None
-    """Only the first so many samples were asked; null for all."""
-    repeats: int = 1
     systems: tuple[str, ...]
-    offline: bool
-    """Whether rules extracted, and no model at all."""
     extractors: dict[str, Any]
     """By system, what its extractor says of itself."""
     prompts: dict[str, str]
     """``system`` and ``user`` templates; empty without a model."""
     matching: Matching
     """How fields are compared: decides the scores in the rows."""
-    seed: int
-    """Of the draw of samples, the order of questions and the resamples."""
     measuring: Measuring = Measuring()
-    versions: dict[str, str] = {}
-    started: str
-    """UTC, ISO 8601, of the first start: resuming does not move it."""
-    ended: str | None = None
-    resumed: int = 0
-    status: RunStatus
-    counts: dict[str, int] = {}
-    """Rows by outcome."""
-    calls: CallTotals | None = None
-    """The model calls behind the rows; null without a model."""
-    observed: dict[str, Any] = {}
-    """By system, what its model turned out to do."""
 
     @property
     def places(self) -> Places:

@@ -10,35 +10,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import msgspec
-
+from eval.running.folder_manifest import FolderManifest
 from eval.running.places import Places
-from eval.running.session import RunStatus
 from eval.running.taking_up import as_stored as as_stored
 from eval.running.taking_up import read_as, taken_up
-from eval.running.totals import CallTotals
 
 NAME = "manifest.json"
 
 
-class SknManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything needed to name, repeat or continue a run."""
+class SknManifest(FolderManifest, frozen=True, kw_only=True):
+    """Everything needed to name, repeat or continue a run.
+
+    ``counts`` holds rows by outcome; ``unjudged``: those of them whose judge could not be called.
+    """
 
     kind: Literal["skn"] = "skn"
-    rows: str
-    """Name of the file of rows, in the manifest's own folder."""
-    dataset: str
-    """The samples, relative to the manifest's folder, with forward slashes."""
-    dataset_sha256: str
-    """Of the file's bytes."""
-    sample_count: int
-    limit: int | None = None
-    """Only the first so many samples were asked; null for all."""
-    repeats: int = 1
     pipelines: tuple[str, ...]
     mode: Literal["fair", "as-published"]
-    offline: bool
-    """Whether rules extracted, reasoned and judged, and no model at all."""
     search: dict[str, Any]
     """What was searched: the engines, or what was replayed, with its hash."""
     search_file: str | None = None
@@ -53,19 +41,6 @@ class SknManifest(msgspec.Struct, frozen=True, kw_only=True):
     judge_model: str | None = None
     same_judge: bool
     """Whether whoever answered also judged."""
-    seed: int
-    versions: dict[str, str] = {}
-    started: str
-    """UTC, ISO 8601, of the first start: resuming does not move it."""
-    ended: str | None = None
-    resumed: int = 0
-    status: RunStatus
-    counts: dict[str, int] = {}
-    """Rows by outcome; ``unjudged``: those of them whose judge could not be called."""
-    calls: CallTotals | None = None
-    """The model calls behind the rows and anchors; null without a model."""
-    observed: dict[str, Any] = {}
-    """What the models turned out to do: mode of structured output, names they were served under."""
 
     @property
     def places(self) -> Places:
