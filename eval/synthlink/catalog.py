@@ -83,13 +83,22 @@ def _notes(catalog: Catalog) -> Iterator[str]:
         yield f"no questions of {', '.join(absent)}: scores are of the other categories alone"
     bare = sum(not any(step.fact for step in one.steps) for one in catalog.questions)
     if bare:
-        yield f"{bare} of {len(catalog.questions)} questions state no fact of any step"
+        yield (
+            f"{bare} of {len(catalog.questions)} questions state no fact of any step: RQS has no "
+            "corrected value for them, and the other measures have its weight"
+        )
+    nowhere = sum(not any(source.url for source in one.sources) for one in catalog.questions)
+    if nowhere:
+        yield (
+            f"{nowhere} of {len(catalog.questions)} questions name topics without addresses: a "
+            "page is one of them where its title, or its Wikipedia address, says so"
+        )
 
 
 def _of_lines(path: Path) -> Iterator[tuple[str, Question]]:
     require_file(path, "question catalogue")
     decoder = msgspec.json.Decoder(Question)
-    for number, question in iter_decoded_lines(path, "question catalogue", decoder.decode):
+    for number, question in iter_decoded_lines(path, "synthlink-question", decoder.decode):
         place = f"{path}:{number}"
         why = _fault(question)
         if why:

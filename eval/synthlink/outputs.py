@@ -91,5 +91,5 @@ def read_answers(folder: Path | str) -> tuple[AnswerView, ...]:
         RecordError: a line is none of ours.
     """
     decoder = msgspec.json.Decoder(AnswerView)
-    lines = iter_decoded_lines(Path(folder) / ANSWERS, "answer file", decoder.decode)
+    lines = iter_decoded_lines(Path(folder) / ANSWERS, "synthlink-answer", decoder.decode)
     return tuple(view for _, view in lines)

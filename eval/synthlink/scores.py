@@ -153,7 +153,9 @@ def _notes(read: Predictions, catalog: Catalog, knowledge: KnowledgeBase | None)
     if read.refused:
         yield f"{len(read.refused)} rows are refused: {'; '.join(map(str, read.refused[:3]))}"
     if knowledge is None:
-        yield "no graph: claims are held against step facts and expected answers alone"
+        facts = any(step.fact for one in catalog.questions for step in one.steps)
+        held = "step facts and expected answers" if facts else "expected answers"
+        yield f"no graph: claims are held against {held} alone"
 
 
 def _scored(
