@@ -35,7 +35,18 @@ def _extraction(folder: Path, id_: str) -> Section:
     return section_of_run(read_run(folder), id_)
 
 
-KINDS: dict[str, Callable[[Path, str], Section]] = {"skn": _skn, "extraction": _extraction}
+def _synthlink(folder: Path, id_: str) -> Section:
+    from reporting.synthlink_section.reading import read_folder
+    from reporting.synthlink_section.section_of_folder import section_of_folder
+
+    return section_of_folder(read_folder(folder), id_)
+
+
+KINDS: dict[str, Callable[[Path, str], Section]] = {
+    "skn": _skn,
+    "extraction": _extraction,
+    "synthlink": _synthlink,
+}
 """Kind → what makes the section of such a folder, with the id it is to bear. Another benchmark
 has its section in every report and a page of its own once it stands here."""
 

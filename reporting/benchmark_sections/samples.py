@@ -6,6 +6,7 @@ the first rows that stand in the HTML for readers without scripts, so the two ca
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -118,6 +119,13 @@ class SampleRow:
     details: tuple[AnyDetail, ...]
     answers: tuple[Answer | None, ...]
 
+    @property
+    def characters(self) -> int:
+        """About how many a page needs for it, so that one can tell how many rows it can bear."""
+        texts = _length(self.details)
+        texts += sum(_length(one.details) + len(one.line) for one in self.answers if one)
+        return len(self.question) + texts
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -161,6 +169,17 @@ class Samples:
     def values(self, facet: int) -> list[str]:
         """The values of a facet, in the order in which they occur."""
         return list(dict.fromkeys(_shown(row.facets[facet]) for row in self.rows))
+
+
+def _length(details: Iterable[AnyDetail]) -> int:
+    """Characters of what is opened when asked for."""
+    total = 0
+    for one in details:
+        if isinstance(one, Compared):
+            total += sum(len(cell) + 4 for line in one.lines for cell in line.cells)
+        else:
+            total += sum(min(len(item), TEXT_LIMIT) for item in one.items)
+    return total
 
 
 def _shown(text: str) -> str:

@@ -15,7 +15,6 @@ from eval.extraction.settings import Matching
 from eval.extraction.verdicts.sample_score import FieldMatch
 from kg.words.plain_text import one_line
 from reporting.benchmark_sections.samples import (
-    TEXT_LIMIT,
     Answer,
     AnyDetail,
     Compared,
@@ -83,7 +82,7 @@ def samples_of_run(shown: Shown, elsewhere: str) -> Samples:
         if id_ not in by_id:
             continue
         one = _row(shown, by_id[id_], rows.get(id_, {}), reason, means[id_])
-        spent += _size(one)
+        spent += one.characters
         if spent > CHARACTERS and made:
             break
         made.append(one)
@@ -230,19 +229,3 @@ def json_text(value: Any, indent: int = 2) -> str:
     except (RecursionError, ValueError, TypeError) as error:
         return f"cannot be shown: {error}"
     return cut(text, _JSON)
-
-
-def _size(row: SampleRow) -> int:
-    """Characters of a row's texts."""
-
-    def of(details: Iterable[AnyDetail]) -> int:
-        total = 0
-        for one in details:
-            if isinstance(one, Compared):
-                total += sum(len(cell) + 4 for line in one.lines for cell in line.cells)
-            else:
-                total += sum(min(len(item), TEXT_LIMIT) for item in one.items)
-        return total
-
-    answers = sum(of(one.details) + len(one.line) for one in row.answers if one)
-    return len(row.question) + of(row.details) + answers

@@ -1,0 +1,1 @@
+"""What a folder of SynthLink scores shows."""

@@ -1,0 +1,75 @@
+"""The numbers and questions of a folder of scores as CSV: names of tables → text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eval.synthlink.record import MEASURES
+from reporting.guarded_text import to_csv
+from reporting.synthlink_section.reading import ScoredFolder
+from reporting.synthlink_section.samples_of_folder import mark_of
+
+SAMPLES = "questions"
+
+_MEASURES = (
+    *("mode", "category", "measure", "value", "low", "high", "interval_method", "n", "nulls"),
+    *("why", "answered_only", "questions", "answered", "abstained"),
+)
+_PAIRS = (
+    *("mode", "category", "measure", "first", "second", "value_first", "value_second"),
+    *("difference", "low", "high", "interval_method", "test", "exact", "p", "p_holm", "n"),
+    *("n_differ", "smallest_found", "better"),
+)
+_SAMPLES = (
+    *("id", "category", "question", "expected", "status", "amounts_to", "answer", "docs"),
+    *("steps", "steps_taken", "claims_licensed", "claims_contradicted", "claims_unknown"),
+)
+
+
+def csv_tables(folder: ScoredFolder) -> dict[str, str]:
+    """Measures, paired differences and questions."""
+    scored = [f"{measure}_{mode}" for mode in folder.modes for measure in MEASURES]
+    return {
+        "measures": to_csv(_MEASURES, _measure_rows(folder)),
+        "pairs": to_csv(_PAIRS, _pair_rows(folder)),
+        SAMPLES: to_csv((*_SAMPLES, *scored), _sample_rows(folder)),
+    }
+
+
+def _measure_rows(folder: ScoredFolder) -> Iterator[list[object]]:
+    for mode in folder.modes:
+        scores = folder.report.modes[mode]
+        for category, group in {"all": scores.overall, **scores.categories}.items():
+            for key, one in group.measures.items():
+                yield [
+                    *(mode, category, key, one.value, one.low, one.high, one.method, one.n),
+                    *(one.nulls, one.why, group.answered_only.get(key)),
+                    *(group.n, group.answered, group.abstained),
+                ]
+
+
+def _pair_rows(folder: ScoredFolder) -> Iterator[list[object]]:
+    for compared in folder.scored.comparisons:
+        for one in compared.differences:
+            yield [
+                *(one.mode, one.group, one.measure, one.first, one.second, one.value_first),
+                *(one.value_second, one.difference, one.low, one.high, one.method, one.test),
+                *(one.exact, one.p, one.p_holm, one.n, one.n_differ, one.smallest_found),
+                one.better,
+            ]
+
+
+def _sample_rows(folder: ScoredFolder) -> Iterator[list[object]]:
+    bar = folder.correct_from(folder.modes[0])
+    for at, view in enumerate(folder.answers):
+        by_mode = folder.rows(at)
+        headline = by_mode[folder.modes[0]]
+        parts = by_mode.get("corrected", headline).parts
+        verdicts = [claim.verdict for claim in parts.claims]
+        yield [
+            *(view.question_id, view.category, view.question, view.expected, view.status),
+            *(mark_of(headline, bar), view.answer, " ".join(view.docs)),
+            *(sum(map(bool, view.facts)), " ".join(map(str, parts.steps))),
+            *(verdicts.count(verdict) for verdict in ("licensed", "contradicted", "unknown")),
+            *(getattr(by_mode[mode].parts, key) for mode in folder.modes for key in MEASURES),
+        ]

@@ -1,0 +1,241 @@
+"""The drawings of the section."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from eval.synthlink.record import Difference, Mode, ModeScores
+from reporting.benchmark_sections.blocks import Figure
+from reporting.benchmark_sections.drawings import dots_drawing, forest_drawing, stack_drawing
+from reporting.charts import dot_panel, number, stack
+from reporting.forest import forest
+from reporting.pair_words import forest_line, tells_apart
+from reporting.plots.axes import Plane, share_axis
+from reporting.plots.bars import BarRow, bar_groups
+from reporting.plots.picture import (
+    Group,
+    Picture,
+    circle,
+    drawing,
+    group,
+    line,
+    path,
+    rect,
+    text,
+    track,
+)
+from reporting.synthlink_section.grids import shown_value
+from reporting.synthlink_section.losing import claims_by, parts_of_score, steps_by_place
+from reporting.synthlink_section.measure_words import MEASURES, MODES, VERDICTS
+from reporting.synthlink_section.reading import ScoredFolder
+from reporting.visible import shorten, shown_name
+
+_WIDTH = 420.0
+_STRIP = 18.0
+_ROW = 70.0
+_NAME_LETTERS = 24
+
+
+def strips_figure(folder: ScoredFolder, id_: str) -> Figure | None:
+    """The score of each mode as a strip: a field for each part, as wide as its weight."""
+    groups: list[Group] = []
+    told = []
+    for at, mode in enumerate(folder.modes):
+        scores = folder.report.modes[mode]
+        total = scores.overall.measures.get("aggregate")
+        value = number(total.value if total else None)
+        groups += _strip(folder, mode, at * _ROW, value)
+        told.append(f"{mode} {value}")
+    if len(groups) == len(folder.modes):
+        return None  # weights of 0 leave nothing to draw
+    title = "What the score is made of"
+    return Figure(
+        title,
+        "Each field is as wide as its weight and filled as far as the measure goes; what stays "
+        "empty is lost.",
+        drawing(
+            Picture(_WIDTH, len(folder.modes) * _ROW - 10, tuple(groups), "strips"),
+            f"{id_}-strips",
+            title,
+            f"A strip a mode: {', '.join(told)}. The numbers stand in the tables below.",
+        ),
+    )
+
+
+def _strip(folder: ScoredFolder, mode: Mode, top: float, value: str) -> list[Group]:
+    heads = group(
+        text(0, top + 13, mode, "title"),
+        text(_WIDTH, top + 13, value, "value", "end"),
+        title=f"{mode}, {MODES[mode]}: {value}",
+    )
+    drawn = [heads]
+    x = 0.0
+    for part in parts_of_score(folder.report.modes[mode], folder.report.weights):
+        wide = _WIDTH * part.weight
+        share = min(max(part.gained / part.weight, 0.0), 1.0)
+        named = MEASURES[part.measure]
+        drawn.append(
+            group(
+                rect(x + 1, top + 20, wide - 2, _STRIP, "worst", 2),
+                rect(x + 1, top + 20, (wide - 2) * share, _STRIP, "bar-fill", 2),
+                text(x + wide / 2, top + 20 + _STRIP + 13, named.short, "hint", "middle"),
+                title=f"{named.name}: {number(share)}, adds {number(part.gained)} of "
+                f"{number(part.weight)}",
+            )
+        )
+        x += wide
+    return drawn
+
+
+def measure_figures(folder: ScoredFolder, id_: str) -> tuple[Figure, ...]:
+    """A panel a measure: this file in each mode, and compared files beside it."""
+    figures = []
+    for at, (key, named) in enumerate(MEASURES.items(), start=1):
+        entries = []
+        for mode in folder.modes:
+            found = folder.report.modes[mode].overall.measures.get(key)
+            entries.append((mode, False, shown_value(found)))
+        if all(estimate.value is None for _, _, estimate in entries):
+            continue
+        figures.append(
+            Figure(
+                named.name,
+                named.plain,
+                dots_drawing(
+                    dot_panel(entries),
+                    f"{id_}-dots-{at}",
+                    named.name,
+                    "Value and interval in each mode; higher is better.",
+                ),
+            )
+        )
+    return tuple(figures)
+
+
+def steps_figure(folder: ScoredFolder, scores: ModeScores, id_: str) -> Figure | None:
+    """How often first steps, second steps and so on are taken."""
+    found = steps_by_place(scores, folder.answers)
+    if not found:
+        return None
+    rows = [
+        BarRow(
+            f"step {one.number}",
+            one.share(folder.report.confidence),
+            told=f"step {one.number}: {one.taken:,} of {one.asked:,} taken",
+        )
+        for one in found
+    ]
+    title = "Where chains break"
+    return Figure(
+        title,
+        "Share of questions whose first step, second step and so on is taken.",
+        drawing(
+            bar_groups([("", rows)]),
+            f"{id_}-steps",
+            title,
+            "One bar a place in the chain. The numbers stand in a table below.",
+        ),
+    )
+
+
+def claims_figure(scores: ModeScores, id_: str) -> Figure | None:
+    """What claims came to, over all questions and by category."""
+    looks = {"licensed": "right", "contradicted": "wrong", "unknown": "none"}
+    entries = []
+    for name, only in [("all", None), *((key, key) for key in scores.categories)]:
+        found = claims_by(scores, only)
+        parts = []
+        for verdict, (sign, words) in VERDICTS.items():
+            count = sum(held for (said, _), held in found.items() if said == verdict)
+            if count:
+                parts.append((looks[verdict], sign, words, float(count)))
+        if parts:
+            entries.append((name, False, parts))
+    if not entries:
+        return None
+    title = "What claims came to"
+    return Figure(
+        title,
+        "✓ borne out; ✗ contradicted; ? cannot be told from what the evaluator holds.",
+        stack_drawing(
+            stack(entries),
+            f"{id_}-claims",
+            title,
+            "One bar a category: shares of its claims. The counts stand in the table below.",
+        ),
+    )
+
+
+def sweep_figure(folder: ScoredFolder, scores: ModeScores, id_: str) -> Figure | None:
+    """Speed as a curve over the F1 from which an answer is correct."""
+    if not scores.sweep:
+        return None
+    plane = Plane(40.0, 388.0, 30.0, 196.0, share_axis("correct from F1"), share_axis("IE"))
+    places = [(plane.across(one.correct), plane.up(one.ie)) for one in scores.sweep]
+    chosen = folder.report.thresholds.correct
+    here = plane.across(chosen)
+    groups = [plane.grid(), group(line(here, 30, here, 196, "mark"), title=f"chosen: {chosen:g}")]
+    if len(places) > 1:
+        groups.append(group(path(track(places), "curve")))
+    groups += [
+        group(circle(x, y, 3.5, "dot"), title=f"from F1 {one.correct:g}: IE {number(one.ie)}")
+        for one, (x, y) in zip(scores.sweep, places, strict=True)
+    ]
+    ends = [number(one.ie) for one in (scores.sweep[0], scores.sweep[-1])]
+    title = "Speed by what counts as correct"
+    return Figure(
+        title,
+        "IE where another F1 makes an answer correct; the dashed line is what the score takes.",
+        drawing(
+            Picture(400.0, 236.0, tuple(groups), "timeline histogram"),
+            f"{id_}-sweep",
+            title,
+            f"A curve that goes from {ends[0]} to {ends[1]}. Its numbers stand in the table.",
+        ),
+    )
+
+
+def forest_figure(folder: ScoredFolder, at: int, mode: Mode, id_: str) -> Figure | None:
+    """This file less one that it is compared with, measure by measure, over the catalogue."""
+    compared = folder.scored.comparisons[at]
+    by_measure = {
+        one.measure: one
+        for one in compared.differences
+        if (one.mode, one.group) == (mode, "all") and one.difference is not None
+    }
+    keys = [key for key in MEASURES if key in by_measure]
+    if not keys:
+        return None
+    lines = [
+        replace(forest_line(by_measure[key]), first=MEASURES[key].name, second="") for key in keys
+    ]
+    mine, other = (
+        shorten(shown_name(name), _NAME_LETTERS) for name in (folder.scored.name, compared.name)
+    )
+    plot = replace(
+        # What stands against whom is the same in every row, so that only measures are named.
+        forest(lines, against=other, higher_is_better=True),
+        negative=f"← {other} is better",
+        positive=f"{mine} is better →",
+    )
+    title = f"{mine} against {other}, {mode}"
+    return Figure(
+        title,
+        _told([by_measure[key] for key in keys]),
+        forest_drawing(
+            plot,
+            f"{id_}-forest-{at + 1}-{mode}",
+            title,
+            "One line a measure: the first file's mean less the second's, with its interval, "
+            "about a line at zero. The numbers stand in a table below.",
+        ),
+    )
+
+
+def _told(found: Sequence[Difference]) -> str:
+    """On how many measures the data tell two files apart."""
+    told = sum(map(tells_apart, found))
+    if not told:
+        return "The data tell the two files apart on no measure."
+    return f"The data tell the two files apart on {told} of {len(found)} measures."

@@ -1,0 +1,193 @@
+"""The tables of the section, each made from the record's numbers as they stand there."""
+
+from __future__ import annotations
+
+from eval.synthlink.record import Group, Measure, Mode, ModeScores, Value
+from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, estimate_cell
+from reporting.charts import UNDEFINED, Estimate, number, percent
+from reporting.forest import signed
+from reporting.synthlink_section.measure_words import (
+    MEASURES,
+    MODES,
+    category_name,
+)
+from reporting.synthlink_section.reading import ScoredFolder
+
+
+def shown_value(value: Value | None) -> Estimate:
+    """A value with its interval, for drawing."""
+    return Estimate(None) if value is None else Estimate(value.value, value.low, value.high)
+
+
+def value_cell(value: Value | None) -> Cell:
+    """A mean with its interval; a dash says why it is one."""
+    if value is None:
+        return Cell(UNDEFINED)
+    if value.value is None:
+        return Cell(UNDEFINED, (value.why,) if value.why else ())
+    fewer = (f"{value.n:,} questions",) if value.nulls else ()
+    return estimate_cell(shown_value(value), *fewer)
+
+
+def _measure_heads() -> list[Head]:
+    return [
+        Head(named.short, _weight(key), f"{named.name}. {named.plain}")
+        for key, named in MEASURES.items()
+    ]
+
+
+def _weight(key: Measure) -> str:
+    return "of 1" if key == "aggregate" else ""
+
+
+def headline(folder: ScoredFolder) -> Grid:
+    """Every measure in every mode, and how far literal is from corrected."""
+    lines = []
+    for mode in folder.modes:
+        found = folder.report.modes[mode].overall.measures
+        lines.append(Line(mode, tuple(value_cell(found.get(key)) for key in MEASURES), MODES[mode]))
+    if len(lines) == 2:
+        corrected, literal = (
+            folder.report.modes[mode].overall.measures for mode in ("corrected", "literal")
+        )
+        cells = [_gap(literal.get(key), corrected.get(key)) for key in MEASURES]
+        lines.append(Line("literal − corrected", tuple(cells), "what the published formulas add"))
+    return Grid(
+        "Scores",
+        "Means over the whole catalogue, each with its interval. A dash means that there is "
+        "nothing to measure, and says why.",
+        (Head("Mode", numeric=False), *_measure_heads()),
+        tuple(lines),
+    )
+
+
+def _gap(literal: Value | None, corrected: Value | None) -> Cell:
+    if literal is None or corrected is None or None in (literal.value, corrected.value):
+        return Cell(UNDEFINED)
+    return Cell(signed((literal.value or 0.0) - (corrected.value or 0.0)), (), "muted")
+
+
+def answered_only(folder: ScoredFolder) -> Grid:
+    """The same means over the answered questions alone."""
+    return Grid(
+        "Over answered questions alone",
+        "What leaving questions out would claim; never a headline. The denominator of every other "
+        "number on this page is the whole catalogue.",
+        (Head("Mode", numeric=False), *_measure_heads()),
+        tuple(
+            Line(
+                mode,
+                tuple(
+                    Cell(number(folder.report.modes[mode].overall.answered_only.get(key)))
+                    for key in MEASURES
+                ),
+            )
+            for mode in folder.modes
+        ),
+    )
+
+
+def coverage(folder: ScoredFolder) -> Grid:
+    """What became of the questions, by category."""
+    questions = folder.headline.questions
+    lines = []
+    groups: list[tuple[str, str, Group]] = [("all", "", folder.headline.overall)]
+    groups += [(key, key, group) for key, group in folder.headline.categories.items()]
+    for name, only, group in groups:
+        count = {
+            status: sum(row.status == status and only in ("", row.category) for row in questions)
+            for status in ("answered", "abstained", "missing", "refused")
+        }
+        cells = [Cell(f"{group.n:,}"), Cell(percent(group.coverage))]
+        cells += [Cell(f"{held:,}") for held in count.values()]
+        lines.append(Line(name, tuple(cells), category_name(only) if only else ""))
+    return Grid(
+        "Coverage",
+        "Only an answer that says something counts as answered; all other questions are worth 0.",
+        (
+            Head("Category", numeric=False),
+            Head("questions"),
+            Head("coverage", "answered"),
+            Head("answered"),
+            Head("abstained", "answer is blank"),
+            Head("missing", "no row"),
+            Head("refused", "row unusable"),
+        ),
+        tuple(lines),
+    )
+
+
+def categories(folder: ScoredFolder, mode: Mode) -> Grid:
+    """Every measure by category, as a heat table."""
+    scores = folder.report.modes[mode]
+    lines = [
+        Line(
+            key,
+            tuple(_heat(group.measures.get(measure)) for measure in MEASURES),
+            f"{category_name(key)}, {group.n:,}",
+        )
+        for key, group in scores.categories.items()
+    ]
+    return Grid(
+        f"By category, {mode}",
+        "The fuller the colour, the higher. Few questions stand behind each cell, and none is "
+        "tested against another.",
+        (Head("Category", numeric=False), *_measure_heads()),
+        tuple(lines),
+        "shares",
+    )
+
+
+def _heat(value: Value | None) -> Cell:
+    if value is None or value.value is None:
+        return Cell(UNDEFINED)
+    shown = shown_value(value)
+    below = (shown.interval_text,) if shown.interval_text else ()
+    return Cell(number(value.value, 2), below, shade=min(max(value.value, 0.0), 1.0))
+
+
+def sweep(folder: ScoredFolder, scores: ModeScores) -> Grid:
+    """Speed and score where another F1 counts as correct."""
+    chosen = folder.report.thresholds.correct
+    lines = [
+        Line(
+            f"F1 ≥ {one.correct:g}",
+            (
+                Cell(f"{one.n_correct:,}"),
+                Cell(number(one.ie)),
+                Cell(number(one.aggregate)),
+            ),
+            "taken for the score" if one.correct == chosen else "",
+        )
+        for one in scores.sweep
+    ]
+    return Grid(
+        "Speed by what counts as correct",
+        "Nobody published from which F1 on an answer is correct, so other values are shown too.",
+        (
+            Head("Correct", numeric=False),
+            Head("correct answers"),
+            Head("IE"),
+            Head("score"),
+        ),
+        tuple(lines),
+    )
+
+
+def first_correct(folder: ScoredFolder, mode: Mode) -> Grid:
+    """The round in which answers are first correct."""
+    bar = folder.correct_from(mode)
+    counts: dict[str, int] = {}
+    for row in folder.report.modes[mode].questions:
+        rounds = row.parts.iteration_f1
+        first = next((n for n, f1 in enumerate(rounds, start=1) if f1 >= bar), None)
+        name = "never" if first is None else f"in round {first}" if first < 5 else "in round 5 on"
+        counts[name] = counts.get(name, 0) + 1
+    order = [*(f"in round {n}" for n in range(1, 5)), "in round 5 on", "never"]
+    return Grid(
+        "First correct",
+        f"By the answers of each round, correct from F1 {bar:g} on. Never includes questions "
+        "whose rounds nobody told.",
+        (Head("Round", numeric=False), Head("questions")),
+        tuple(Line(name, (Cell(f"{counts[name]:,}"),)) for name in order if name in counts),
+    )

@@ -1,0 +1,187 @@
+"""Tables of where scores are lost: parts, steps, chains, claims, single questions."""
+
+from __future__ import annotations
+
+from eval.synthlink.record import Mode, ModeScores
+from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone, estimate_cell
+from reporting.charts import UNDEFINED, number, percent
+from reporting.synthlink_section.losing import chains, claims_by, parts_of_score, steps_by_place
+from reporting.synthlink_section.measure_words import (
+    DECIDED_BY,
+    MEASURES,
+    VERDICTS,
+    category_name,
+)
+from reporting.synthlink_section.reading import ScoredFolder
+
+
+def made_of(folder: ScoredFolder, mode: Mode) -> Grid:
+    """What each part adds to the score, and what is lost on it."""
+    parts = parts_of_score(folder.report.modes[mode], folder.report.weights)
+    lost = sum(part.lost for part in parts)
+    most = max((part.lost for part in parts), default=0.0)
+    lines = []
+    for part in parts:
+        named = MEASURES[part.measure]
+        tone: Tone = "down" if part.lost == most > 0 else ""
+        share = (f"{percent(part.lost / lost)} of all",) if lost else ()
+        lines.append(
+            Line(
+                named.name,
+                (
+                    Cell(number(part.weight)),
+                    Cell(number(part.gained)),
+                    Cell(number(part.lost), share, tone),
+                ),
+                named.short,
+            )
+        )
+    total = (
+        Cell(number(sum(part.weight for part in parts))),
+        Cell(number(sum(part.gained for part in parts))),
+        Cell(number(lost)),
+    )
+    lines.append(Line("together", total, "the score, and what it lacks to 1"))
+    return Grid(
+        f"What the {mode} score is made of",
+        "What a part adds and what is lost on it make up its weight.",
+        (
+            Head("Part", numeric=False),
+            Head("weight", "on average"),
+            Head("adds"),
+            Head("lost"),
+        ),
+        tuple(lines),
+    )
+
+
+def steps(folder: ScoredFolder, scores: ModeScores) -> Grid | None:
+    """How often first steps, second steps and so on are taken."""
+    found = steps_by_place(scores, folder.answers)
+    if not found:
+        return None
+    return Grid(
+        "Steps by their place in the chain",
+        "Of the questions that have such a step, answered or not.",
+        (Head("Step", numeric=False), Head("taken"), Head("of"), Head("share")),
+        tuple(
+            Line(
+                str(one.number),
+                (
+                    Cell(f"{one.taken:,}"),
+                    Cell(f"{one.asked:,}"),
+                    estimate_cell(one.share(folder.report.confidence)),
+                ),
+            )
+            for one in found
+        ),
+    )
+
+
+def chain_lengths(folder: ScoredFolder, scores: ModeScores) -> Grid | None:
+    """How far chains of each length were followed."""
+    found = chains(scores, folder.answers)
+    if not found:
+        return None
+    lines = []
+    for one in found:
+        count = one.whole + one.broken + one.none
+        silent = (f"{one.unanswered:,} of them without an answer",) if one.unanswered else ()
+        lines.append(
+            Line(
+                f"{one.length} {'step' if one.length == 1 else 'steps'}",
+                (
+                    Cell(f"{count:,}"),
+                    Cell(f"{one.whole:,}", (percent(one.whole / count),)),
+                    Cell(f"{one.broken:,}", (percent(one.broken / count),)),
+                    Cell(f"{one.none:,}", (percent(one.none / count), *silent)),
+                ),
+            )
+        )
+    return Grid(
+        "How far chains are followed",
+        "A chain has as many steps as the catalogue states facts for the question.",
+        (
+            Head("Chain", numeric=False),
+            Head("questions"),
+            Head("every step"),
+            Head("some steps"),
+            Head("no step"),
+        ),
+        tuple(lines),
+    )
+
+
+def claims(scores: ModeScores) -> Grid:
+    """Claims by category and verdict."""
+    groups = [("all", None), *((key, key) for key in scores.categories)]
+    lines = []
+    for name, only in groups:
+        found = claims_by(scores, only)
+        total = found.total()
+        cells = [Cell(f"{total:,}")]
+        for verdict in VERDICTS:
+            count = sum(held for (said, _), held in found.items() if said == verdict)
+            cells.append(Cell(f"{count:,}", (percent(count / total),) if total else ()))
+        lines.append(Line(name, tuple(cells), category_name(only) if only else ""))
+    return Grid(
+        "Claims by verdict",
+        "A claim is a sentence that says something beyond the question.",
+        (
+            Head("Category", numeric=False),
+            Head("claims"),
+            *(Head(words, sign) for sign, words in VERDICTS.values()),
+        ),
+        tuple(lines),
+    )
+
+
+def deciders(scores: ModeScores) -> Grid:
+    """What decided about the claims."""
+    found = claims_by(scores)
+    lines = []
+    for by in dict.fromkeys((*DECIDED_BY, *(by for _, by in found))):
+        cells = [Cell(f"{found[verdict, by]:,}") for verdict in VERDICTS]
+        if any(found[verdict, by] for verdict in VERDICTS):
+            lines.append(Line(DECIDED_BY.get(by, by), tuple(cells)))
+    return Grid(
+        "What decided",
+        "The graph is asked first; words of facts and expected answer only where it is silent.",
+        (Head("By", numeric=False), *(Head(words, sign) for sign, words in VERDICTS.values())),
+        tuple(lines),
+    )
+
+
+def weakest(folder: ScoredFolder, scores: ModeScores, at_most: int) -> Grid:
+    """The questions with the lowest scores, those without an answer left out."""
+    views = {view.question_id: view for view in folder.answers}
+    rows = [row for row in scores.questions if row.status == "answered"]
+    rows.sort(key=lambda row: row.parts.aggregate or 0.0)
+    lines = []
+    for row in rows[:at_most]:
+        view = views[row.question_id]
+        n_facts = sum(map(bool, view.facts))
+        wrong = sum(claim.verdict == "contradicted" for claim in row.parts.claims)
+        lines.append(
+            Line(
+                row.question_id,
+                (
+                    Cell(number(row.parts.aggregate, 2)),
+                    Cell(f"{len(row.parts.steps)} of {n_facts}" if n_facts else UNDEFINED),
+                    Cell(f"{wrong} of {len(row.parts.claims)}" if row.parts.claims else UNDEFINED),
+                    Cell(view.question),
+                ),
+            )
+        )
+    return Grid(
+        "Lowest scores among the answered",
+        "What became of each stands under Questions, with its way.",
+        (
+            Head("Question", numeric=False),
+            Head("score"),
+            Head("steps taken"),
+            Head("claims contradicted"),
+            Head("asked", numeric=False),
+        ),
+        tuple(lines),
+    )

@@ -1,0 +1,95 @@
+"""A folder of SynthLink scores, read and held against itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval.synthlink.manifest import SynthLinkManifest, read_manifest
+from eval.synthlink.outputs import ANSWERS, MANIFEST, AnswerView, Scored, read_answers, read_scored
+from eval.synthlink.record import SCHEMA, Mode, ModeScores, QuestionScore, SynthLinkReport
+from eval.synthlink.tables import RECORD
+from kg.base.errors import CardSetMismatchError, RecordError
+
+_HINT = "`epoche synthlink score` writes all of them; score again."
+
+
+@dataclass(frozen=True)
+class ScoredFolder:
+    """Everything the section shows.
+
+    Attributes:
+        manifest: how the scores were made.
+        scored: every number.
+        answers: question and answer for people to read, in the order of the catalogue.
+        files: what all this was read from.
+    """
+
+    manifest: SynthLinkManifest
+    scored: Scored
+    answers: tuple[AnswerView, ...]
+    files: tuple[Path, ...]
+
+    @property
+    def report(self) -> SynthLinkReport:
+        """The scores of the file itself."""
+        return self.scored.report
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The headline's first."""
+        return self.manifest.modes
+
+    @property
+    def headline(self) -> ModeScores:
+        """The scores of the first mode."""
+        return self.report.modes[self.modes[0]]
+
+    @property
+    def corrected(self) -> ModeScores | None:
+        """The corrected scores, where the file was scored so."""
+        return self.report.modes.get("corrected")
+
+    def correct_from(self, mode: Mode) -> float:
+        """F1 from which an answer counts as correct in a mode."""
+        if mode == "corrected":
+            return self.report.thresholds.correct
+        return self.manifest.readings.correct
+
+    def rows(self, at: int) -> dict[Mode, QuestionScore]:
+        """The scores of the question at a place of the catalogue, by mode."""
+        return {mode: self.report.modes[mode].questions[at] for mode in self.modes}
+
+
+def read_folder(folder: Path) -> ScoredFolder:
+    """Reads and cross-checks a folder of scores.
+
+    Raises:
+        MissingFileError: a file is not there.
+        RecordError: one is not what it should be.
+        CardSetMismatchError: the files are of other questions or modes than each other.
+    """
+    manifest = read_manifest(folder)
+    scored = read_scored(folder)
+    report = scored.report
+    if report.schema != SCHEMA:
+        raise RecordError(
+            f"schema {report.schema!r}, expected {SCHEMA!r}",
+            where=str(folder / RECORD),
+            hint=_HINT,
+        )
+    if not manifest.modes or sorted(manifest.modes) != sorted(report.modes):
+        raise CardSetMismatchError(
+            "manifest and scores name other modes", where=str(folder), hint=_HINT
+        )
+    answers = read_answers(folder)
+    asked = [view.question_id for view in answers]
+    for mode, scores in report.modes.items():
+        if [row.question_id for row in scores.questions] != asked:
+            raise CardSetMismatchError(
+                f"the {mode} scores are of other questions than the answers",
+                where=str(folder),
+                hint=_HINT,
+            )
+    files = tuple(folder / name for name in (MANIFEST, RECORD, ANSWERS))
+    return ScoredFolder(manifest, scored, answers, files)

@@ -1,0 +1,277 @@
+"""Every question with what was answered, what that is worth, and how it came about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from eval.synthlink.corrected.claims import Judged
+from eval.synthlink.corrected.pages import retrieval
+from eval.synthlink.outputs import AnswerView
+from eval.synthlink.record import Mode, QuestionScore
+from reporting.benchmark_sections.samples import (
+    Answer,
+    AnyDetail,
+    Compared,
+    ComparedLine,
+    Detail,
+    ItemTone,
+    Look,
+    Mark,
+    SampleRow,
+    Samples,
+)
+from reporting.charts import number
+from reporting.synthlink_section.measure_words import (
+    DECIDED_BY,
+    MEASURES,
+    VERDICTS,
+    category_name,
+)
+from reporting.synthlink_section.reading import ScoredFolder
+from reporting.visible import cut
+
+CHARACTERS = 1_600_000
+"""Characters of questions and answers in a page, about; the first rows stand there twice."""
+_ITEMS = 30
+"""Pages, rounds, steps or claims shown of one answer."""
+_TEXT = 1_200
+"""Characters shown of one round's answer, one claim or one page."""
+
+MARKS = (
+    Mark("match", "✓", "matches", "right: F1 high enough to count as correct", "right"),
+    Mark("part", "~", "in part", "in part: not correct, but it takes a step", "held"),
+    Mark("off", "✗", "off", "wrong: not correct, and no step is taken", "wrong"),
+    Mark("abstained", "○", "abstained", "abstained: the answer is blank", "held"),
+    Mark("missing", "!", "missing", "missing: no row for this question", "none"),
+    Mark("refused", "!", "refused", "refused: its row cannot be used", "none"),
+)
+"""What one answer amounts to, the best first."""
+
+
+def mark_of(row: QuestionScore, correct: float) -> str:
+    """The key of the mark an answer gets.
+
+    Args:
+        row: its scores in the headline's mode.
+        correct: F1 from which an answer counts as correct there.
+    """
+    if row.status != "answered":
+        return row.status
+    if (row.parts.f1 or 0.0) >= correct:
+        return "match"
+    return "part" if row.parts.rqs else "off"
+
+
+def mark_counts(folder: ScoredFolder) -> Counter[str]:
+    """How many questions get each mark."""
+    bar = folder.correct_from(folder.modes[0])
+    return Counter(mark_of(row, bar) for row in folder.headline.questions)
+
+
+def samples_of_folder(folder: ScoredFolder, name: str, elsewhere: str) -> Samples:
+    """The table of all questions, or of as many as a page can bear.
+
+    Args:
+        folder: the scores.
+        name: of the system.
+        elsewhere: where all of them stand.
+    """
+    rows: list[SampleRow] = []
+    spent = 0
+    for at, view in enumerate(folder.answers):
+        row = _row(folder, at, view)
+        spent += row.characters
+        if rows and spent > CHARACTERS:
+            break
+        rows.append(row)
+    return Samples(
+        noun=("question", "questions"),
+        facets=("Category", "Steps", "Claims"),
+        systems=(name,),
+        marks=MARKS,
+        rows=tuple(rows),
+        elsewhere=elsewhere,
+    )
+
+
+def _row(folder: ScoredFolder, at: int, view: AnswerView) -> SampleRow:
+    by_mode = folder.rows(at)
+    headline = by_mode[folder.modes[0]]
+    corrected = by_mode.get("corrected", headline)
+    steps = [
+        f"{instruction} {fact}".strip()
+        for instruction, fact in zip(view.instructions, view.facts, strict=False)
+    ]
+    sources = [f"{one.title} · {one.url}" if one.url else one.title for one in view.sources]
+    return SampleRow(
+        id=view.question_id,
+        facets=(
+            category_name(view.category),
+            _steps_facet(corrected, view),
+            _claims_facet(corrected.parts.claims),
+        ),
+        question=view.question,
+        truth=f"Expected: {view.expected}",
+        details=(
+            *_listed("Steps to the answer", steps),
+            *_listed("Sources of the catalogue", sources),
+        ),
+        answers=(_answer(folder, by_mode, headline, corrected, view),),
+    )
+
+
+def _steps_facet(row: QuestionScore, view: AnswerView) -> str:
+    length = sum(map(bool, view.facts))
+    if not length:
+        return "no facts stated"
+    taken = len(row.parts.steps)
+    return "every step" if taken >= length else "some steps" if taken else "no step"
+
+
+def _claims_facet(claims: Sequence[Judged]) -> str:
+    verdicts = {claim.verdict for claim in claims}
+    if "contradicted" in verdicts:
+        return "a claim contradicted"
+    if "unknown" in verdicts:
+        return "a claim cannot be told"
+    return "all claims borne out" if verdicts else "no claim"
+
+
+def _answer(
+    folder: ScoredFolder,
+    by_mode: Mapping[Mode, QuestionScore],
+    headline: QuestionScore,
+    corrected: QuestionScore,
+    view: AnswerView,
+) -> Answer:
+    details: list[AnyDetail] = []
+    if headline.status == "answered":
+        details += _steps(corrected, view)
+        details += _claims(corrected.parts.claims)
+        details += _pages(view)
+        details += _rounds(by_mode[folder.modes[0]], view)
+    details += _scores(by_mode)
+    mark = mark_of(headline, folder.correct_from(folder.modes[0]))
+    return Answer(mark, _line(view), tuple(details))
+
+
+def _line(view: AnswerView) -> str:
+    return (
+        view.answer
+        or {
+            "answered": "It says nothing.",
+            "abstained": "It abstains: the answer is blank.",
+            "missing": "There is no row for this question.",
+            "refused": "Its row cannot be used; under Limits stands why.",
+        }[view.status]
+    )
+
+
+def _steps(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
+    """Each fact with whether the answer states it."""
+    facts = [(number, fact) for number, fact in enumerate(view.facts, start=1) if fact]
+    if not facts:
+        return
+    taken = set(row.parts.steps)
+    tones: list[ItemTone] = ["right" if place in taken else "wrong" for place, _ in facts]
+    said = [f"{place}. {fact}" for place, fact in facts]
+    title = f"Steps taken: {len(taken)} of {len(facts)}"
+    yield from _listed(title, said, tones)
+
+
+def _claims(claims: Sequence[Judged]) -> Iterator[AnyDetail]:
+    """Each claim with its verdict and what decided."""
+    if not claims:
+        return
+    looks: dict[str, Look] = {"licensed": "right", "contradicted": "wrong", "unknown": "none"}
+    lines = tuple(
+        ComparedLine(
+            " ".join(VERDICTS[claim.verdict]),
+            looks[claim.verdict],
+            (cut(claim.text, _TEXT), DECIDED_BY.get(claim.by, claim.by)),
+        )
+        for claim in claims[:_ITEMS]
+    )
+    more = len(claims) - len(lines)
+    title = f"What it claims; {more:,} more that are not shown" if more else "What it claims"
+    yield Compared(title, ("Verdict", "Claim", "Decided by"), lines)
+
+
+def _pages(view: AnswerView) -> Iterator[Detail]:
+    """Pages that it names, and sources that it does not."""
+    named = view.docs[:_ITEMS]
+    found = [retrieval((doc,), view.sources) for doc in named]
+    tones: list[ItemTone] = ["right" if one is not None and one.recall else "" for one in found]
+    yield from _listed("Pages it names; ✓ are sources", named, tones, len(view.docs))
+    missed = [
+        source.title
+        for source in view.sources[:_ITEMS]
+        if not ((one := retrieval(view.docs, (source,))) and one.recall)
+    ]
+    yield from _listed("Sources not among its first five pages", missed)
+
+
+def _rounds(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
+    """What stood there after each round, and how near that was."""
+    said = []
+    for place, one in enumerate(view.iterations):
+        answers = " / ".join(text for text in one.answers if text.strip())
+        f1 = row.parts.iteration_f1
+        near = f" F1 {number(f1[place], 2)}." if place < len(f1) else ""
+        pages = f" {len(one.docs)} {'page' if len(one.docs) == 1 else 'pages'}." if one.docs else ""
+        said.append(f"Round {place + 1}.{near}{pages} {answers or 'No answer yet.'}")
+    yield from _listed("Rounds", said)
+
+
+def _scores(by_mode: Mapping[Mode, QuestionScore]) -> Iterator[AnyDetail]:
+    """Every measure of this answer; in two modes side by side."""
+    modes = list(by_mode)
+    keys = [
+        key for key in MEASURES if any(getattr(by_mode[m].parts, key) is not None for m in modes)
+    ]
+    if len(modes) == 1:
+        parts = by_mode[modes[0]].parts
+        said = [f"{MEASURES[key].name}: {number(getattr(parts, key))}" for key in keys]
+        yield Detail(f"What it is worth, {modes[0]}", tuple(said), "list")
+        return
+    lines = []
+    for key in keys:
+        values = {mode: getattr(by_mode[mode].parts, key) for mode in modes}
+        lines.append(
+            ComparedLine(
+                *_apart(values["literal"], values["corrected"]),
+                (MEASURES[key].name, *(number(values[mode]) for mode in modes)),
+            )
+        )
+    yield Compared(
+        "What it is worth", ("Literal against corrected", "Measure", *modes), tuple(lines)
+    )
+
+
+def _apart(literal: float | None, corrected: float | None) -> tuple[str, Look]:
+    """How far apart the two modes are on one measure."""
+    if literal is None or corrected is None:
+        return "– in one mode only", "none"
+    gap = literal - corrected
+    if abs(gap) < 0.005:
+        return "= the same", "right"
+    if gap > 0:
+        return f"↑ {number(gap, 2)} more", "held"
+    return f"↓ {number(-gap, 2)} less", "none"
+
+
+def _listed(
+    title: str,
+    items: Sequence[str],
+    tones: Sequence[ItemTone] = (),
+    whole: int | None = None,
+) -> Iterator[Detail]:
+    """A list, cut where it is long; nothing where there is nothing."""
+    if not items:
+        return
+    shown = tuple(cut(item, _TEXT) for item in items[:_ITEMS])
+    more = (len(items) if whole is None else whole) - len(shown)
+    if more > 0:
+        title += f"; {more:,} more that are not shown"
+    yield Detail(title, shown, "list", tuple(tones[:_ITEMS]))
