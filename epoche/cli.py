@@ -46,6 +46,7 @@ from reporting.report_extraction import main as report_extraction
 from reporting.run_extraction import main as run_extraction
 from reporting.run_skn import main as run_skn
 from reporting.score_own import main as score_own
+from reporting.score_synthlink import main as score_synthlink
 from retrieval.search_run import main as search_run
 from retrieval.search_web import main as search_web
 
@@ -71,6 +72,11 @@ extract_app = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(extract_app, name="extract")
+synthlink_app = typer.Typer(
+    help="SynthLink: multi-hop questions, scored so that the score means something.",
+    no_args_is_help=True,
+)
+app.add_typer(synthlink_app, name="synthlink")
 
 
 def _version(wanted: bool) -> None:
@@ -145,6 +151,12 @@ _EXTRACTION_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
 )
 for _name, _main, _short_help in _EXTRACTION_STAGES:
     extract_app.command(_name, short_help=_short_help)(guarded(_main))
+
+_SYNTHLINK_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("score", score_synthlink, "Score a file of predictions, compare it with others."),
+)
+for _name, _main, _short_help in _SYNTHLINK_STAGES:
+    synthlink_app.command(_name, short_help=_short_help)(guarded(_main))
 
 
 @app.command("schema", short_help="Print the JSON Schema of a record.")
