@@ -45,6 +45,7 @@ from reporting.plot_graph import main as plot_graph
 from reporting.report_extraction import main as report_extraction
 from reporting.run_extraction import main as run_extraction
 from reporting.run_skn import main as run_skn
+from reporting.run_synthlink import main as run_synthlink
 from reporting.score_own import main as score_own
 from reporting.score_synthlink import main as score_synthlink
 from retrieval.search_run import main as search_run
@@ -153,6 +154,7 @@ for _name, _main, _short_help in _EXTRACTION_STAGES:
     extract_app.command(_name, short_help=_short_help)(guarded(_main))
 
 _SYNTHLINK_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("run", run_synthlink, "Search, read, link, answer; then score and report."),
     ("score", score_synthlink, "Score a file of predictions, compare it with others."),
 )
 for _name, _main, _short_help in _SYNTHLINK_STAGES:

@@ -20,7 +20,7 @@ from cards.card import Card, CardView
 from eval.model.calls import current_calls
 from eval.redaction import hide_secrets
 from eval.registry import AnySystem
-from eval.result import PREDS, Answer, Pred, Result, Usage
+from eval.result import PREDS, Answer, Pred, Result, Usage, rounded
 from eval.system import ClaimOracle
 from kg.base.errors import TERMINATED, ModelAccessError
 
@@ -68,7 +68,7 @@ async def ask_async(system: AnySystem, card: Card, *, name: str, card_set: str) 
     except (Exception, SystemExit) as error:
         return question.failed(error)
     except BaseException as error:
-        if not _is_stray_cancellation(error):
+        if not is_stray_cancellation(error):
             raise
         return question.failed(error)
 
@@ -80,7 +80,7 @@ def is_async(system: AnySystem) -> bool:
     )
 
 
-def _is_stray_cancellation(error: BaseException) -> bool:
+def is_stray_cancellation(error: BaseException) -> bool:
     """Whether a system let a cancellation escape that it started itself, and not the run."""
     import asyncio
 
@@ -145,7 +145,7 @@ class _Question:
             confidence=answer.confidence,
             raw=answer.raw,
             latency_s=None if waited is None else round(waited, 4),
-            usage=_rounded(calls.usage()) if calls.calls else answer.usage,
+            usage=rounded(calls.usage()) if calls.calls else answer.usage,
             error=answer.error,
             kind=card.kind,
             cluster=card.cluster,
@@ -154,13 +154,6 @@ class _Question:
             repeat=calls.repeat,
             extra=extra,
         )
-
-
-def _rounded(usage: Usage | None) -> Usage | None:
-    """Without the last digits of a sum, which depend on the order of its parts."""
-    if usage is None or usage.cost_usd is None:
-        return usage
-    return msgspec.structs.replace(usage, cost_usd=round(usage.cost_usd, 12))
 
 
 def read_answer(reply: object) -> tuple[Answer, str]:
@@ -173,29 +166,31 @@ def read_answer(reply: object) -> tuple[Answer, str]:
     if isinstance(reply, str):
         plain = _PLAIN.get(reply.strip().strip("\"'.!").upper())
         if plain is None:
-            return Answer(pred="INVALID", raw=_clean(reply)), "the reply is not YES, NO or UNKNOWN"
-        return Answer(pred=plain, raw=_clean(reply)), ""
+            return Answer(
+                pred="INVALID", raw=storable(reply)
+            ), "the reply is not YES, NO or UNKNOWN"
+        return Answer(pred=plain, raw=storable(reply)), ""
     if not isinstance(reply, Answer):
         kind = type(reply).__name__
         if inspect.iscoroutine(reply):
             reply.close()  # nobody will await it
-        return Answer(pred="INVALID", raw=_clean(_shown(reply))), f"the system returned a {kind}"
+        return Answer(pred="INVALID", raw=storable(_shown(reply))), f"the system returned a {kind}"
     notes: list[str] = []
     note: object = reply.note
     if note:
-        notes.append(_cut(_clean(_shown(note)), MAX_ERROR_CHARS))
+        notes.append(_cut(storable(_shown(note)), MAX_ERROR_CHARS))
     pred: Pred = reply.pred
     if pred not in PREDS:
         notes.append(f"pred {_shown(pred)[:40]} is none of {', '.join(PREDS)}")
         pred = "INVALID"
     error = reply.error
     if error is not None:
-        error = _cut(hide_secrets(_clean(_shown(error))), MAX_ERROR_CHARS)
+        error = _cut(hide_secrets(storable(_shown(error))), MAX_ERROR_CHARS)
     return (
         Answer(
             pred=pred,
             confidence=_confidence(reply.confidence, notes),
-            raw=_clean(_shown(reply.raw)),
+            raw=storable(_shown(reply.raw)),
             usage=_usage(reply.usage, notes),
             error=error,
         ),
@@ -205,7 +200,7 @@ def read_answer(reply: object) -> tuple[Answer, str]:
 
 def describe_error(error: BaseException) -> str:
     """An exception as one capped line without secrets."""
-    text = " ".join(_clean(_shown(error)).split())
+    text = " ".join(storable(_shown(error)).split())
     name = type(error).__name__
     return _cut(hide_secrets(f"{name}: {text}" if text else name), MAX_ERROR_CHARS)
 
@@ -242,7 +237,7 @@ def _shown(value: Any) -> str:
         return f"<{type(value).__name__} that cannot be shown>"
 
 
-def _clean(text: str) -> str:
+def storable(text: str) -> str:
     """A text that JSON can hold (lone surrogates written out), cut to a bounded length."""
     text = _cut(text, MAX_RAW_CHARS)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -77,8 +77,8 @@ def make_systems(name: str, options: SystemOptions) -> tuple[AnySystem, ...]:
         SystemNotFoundError: no such name; nothing there to import; or what was made is no system.
         EpocheError: whatever the factory refuses (settings, graph, shapes …).
     """
-    factory = _imported(name) if ":" in name else _registered(name)
-    made = _call(factory, options)
+    factory = imported(name) if ":" in name else _registered(name)
+    made = made_by(factory, options)
     if isinstance(made, (System, ClaimOracle)):
         systems: tuple[Any, ...] = (made,)
     elif isinstance(made, list | tuple) and made:
@@ -106,8 +106,13 @@ def _require_system(system: object, name: str) -> None:
         )
 
 
-def _call(factory: Callable[..., Any], options: SystemOptions) -> Any:
-    """Calls a factory with the options if it takes a positional argument, else without."""
+def made_by(factory: Callable[..., Any], options: object) -> Any:
+    """Calls a factory with the options if it takes a positional argument, else without.
+
+    Args:
+        factory: a function, or a class, whose ``create`` goes before its constructor.
+        options: what is handed over.
+    """
     create = getattr(factory, "create", None)
     if inspect.isclass(factory) and callable(create):
         factory = create
@@ -145,7 +150,13 @@ def _registered(name: str) -> Callable[..., Any]:
     )
 
 
-def _imported(name: str) -> Callable[..., Any]:
+def imported(name: str) -> Callable[..., Any]:
+    """The class or function that ``module:Class`` names; modules of the current folder count.
+
+    Raises:
+        SystemNotFoundError: there is no such module, or no such thing in it.
+        EpocheError: whatever the module raises of that kind when it is imported.
+    """
     module_name, _, attribute = name.partition(":")
     where = f"--system {name}"
     here = str(Path.cwd())

@@ -26,6 +26,13 @@ class Usage(msgspec.Struct, frozen=True):
     cost_usd: float | None = None
 
 
+def rounded(usage: Usage | None) -> Usage | None:
+    """Without the last digits of a sum of costs, which depend on the order of its parts."""
+    if usage is None or usage.cost_usd is None:
+        return usage
+    return msgspec.structs.replace(usage, cost_usd=round(usage.cost_usd, 12))
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What a system returns for one card."""
 

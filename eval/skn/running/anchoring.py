@@ -13,13 +13,12 @@ from typing import Any
 import msgspec
 
 from eval.model.calls import current_calls
-from eval.result import Usage
+from eval.result import Usage, rounded
 from eval.running.grid import Awaited
 from eval.running.journal import Journal
 from eval.running.workers import Answered
 from eval.skn.judges.anchors import AnchorRow, anchors, other_truths
 from eval.skn.judges.record import Judges
-from eval.skn.running.row import rounded
 from eval.skn.running.samples import Sample
 from kg.base.errors import RecordError
 from kg.base.files import iter_decoded_lines, to_json_bytes

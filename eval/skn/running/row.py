@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from eval.result import Usage
+from eval.result import Usage, rounded
 from eval.skn.agent import Response
 from eval.skn.formats.extracting import Extraction
 from eval.skn.judges.record import Verdicts
@@ -74,13 +74,6 @@ class SknRow(msgspec.Struct, frozen=True, kw_only=True):
             None if None in costs else sum(cost for cost in costs if cost),
         )
         return rounded(both)
-
-
-def rounded(usage: Usage | None) -> Usage | None:
-    """Without the last digits of a sum of costs, which depend on the order of its parts."""
-    if usage is None or usage.cost_usd is None:
-        return usage
-    return msgspec.structs.replace(usage, cost_usd=round(usage.cost_usd, 12))
 
 
 def read_rows(path: Path | str) -> Iterable[SknRow]:

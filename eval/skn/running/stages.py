@@ -14,12 +14,13 @@ import msgspec
 
 from eval.answers import describe_error
 from eval.model.calls import CallLog, current_calls
+from eval.result import rounded
 from eval.skn.abstaining import abstained, published_abstained
 from eval.skn.agent import Agent, Response
 from eval.skn.formats.extracting import Extractor
 from eval.skn.judges.record import Judges
 from eval.skn.rules.retention import retained
-from eval.skn.running.row import SknRow, Stage, rounded
+from eval.skn.running.row import SknRow, Stage
 from eval.skn.running.samples import Sample
 from eval.skn.running.searching import Found
 from kg.base.errors import ModelAccessError

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from retrieval.corpus import Corpus, CorpusPage
 from retrieval.opening import Choices, open_text_retriever
 from retrieval.ranking import described
 
 if TYPE_CHECKING:
-    from retrieval.corpus import Corpus, CorpusPage
     from retrieval.web import FrozenSearch, Recording
 
 
@@ -99,6 +99,7 @@ class WebLibrary:
 
     def __init__(self, searches: FrozenSearch | Recording) -> None:
         self._searches = searches
+        self._turn = asyncio.Lock()
 
     def params(self) -> dict[str, Any]:
         """What is replayed or asked."""
@@ -111,9 +112,9 @@ class WebLibrary:
             SearchError: the search failed, or was not recorded.
             WriteError: what was found cannot be recorded.
         """
-        from retrieval.corpus import CorpusPage
-
-        row = await asyncio.to_thread(self._searches.ask, query)
+        # One at a time: engines are asked politely, and a recording has one writer.
+        async with self._turn:
+            row = await asyncio.to_thread(self._searches.ask, query)
         return [
             Hit(CorpusPage(one.href, one.title, one.body), one.body, 1.0 / rank)
             for rank, one in enumerate(row.results[:k], start=1)

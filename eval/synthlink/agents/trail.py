@@ -24,6 +24,11 @@ class Cited(msgspec.Struct, frozen=True):
     url: str
     title: str
 
+    @property
+    def name(self) -> str:
+        """What a prediction calls it by."""
+        return self.url or self.title
+
 
 class Link(msgspec.Struct, frozen=True):
     """Something learned, as a sentence."""
@@ -64,7 +69,7 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
         abstained: whether the agent says that it does not answer.
         readable: false where a model's reply could not be read; that is no abstention.
         rounds: at least one wherever anything was tried, at most ``MOST_ROUNDS``.
-        docs: the pages the answer rests on, best first, each once.
+        docs: the pages found, those that the answer rests on first, each once.
         verified: the texts the answer rests on.
         why: why it abstained, or what could not be read; empty else.
     """

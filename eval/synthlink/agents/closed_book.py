@@ -1,0 +1,52 @@
+"""The agent ``raw``: a model that answers from memory. What the others find, it must know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eval.synthlink.agents.prompts import CLOSED_BOOK, ClosedReply
+from eval.synthlink.agents.replying import said
+from eval.synthlink.agents.trail import Round, Trail
+from eval.synthlink.predictions import is_blank
+
+if TYPE_CHECKING:
+    from eval.llm import ModelClient
+
+
+class ClosedBook:
+    """Asks a model once, without showing it any page.
+
+    Args:
+        client: the model.
+    """
+
+    name = "raw"
+
+    def __init__(self, client: ModelClient) -> None:
+        self.client = client
+
+    def params(self) -> dict[str, Any]:
+        """Prompt and model."""
+        return {"prompt": CLOSED_BOOK.params(), **self.client.params()}
+
+    async def answer(self, question: str) -> Trail:
+        """Answers in one round.
+
+        Raises:
+            ModelAccessError: no call can succeed.
+            ModelCallError: this call failed for good.
+        """
+        reply = await self.client.ask(CLOSED_BOOK.messages(question=question), ClosedReply)
+        raw, problem = said(reply)
+        value = reply.value
+        if value is not None and is_blank(value.answer) and not value.abstained:
+            problem = "neither an answer nor an abstention"
+        if value is None or problem:
+            return Trail(readable=False, rounds=(Round(raw=raw),), why=problem)
+        told = value.answer.strip()
+        return Trail(
+            answer="" if value.abstained else told,
+            abstained=value.abstained,
+            rounds=(Round(answer=told, done=True, raw=raw),),
+            why="the model says that it does not know" if value.abstained else "",
+        )

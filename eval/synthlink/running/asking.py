@@ -1,0 +1,149 @@
+"""Puts one question to an agent and makes a well-formed row of whatever comes back.
+
+An agent may be other people's code, and a model's reply may be anything: none of that ends a run,
+touches another row, or passes for an abstention.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from eval.answers import describe_error, is_stray_cancellation, storable
+from eval.model.calls import current_calls
+from eval.result import rounded
+from eval.synthlink.agents.trail import MOST_ROUNDS, Cited, Round, Trail
+from eval.synthlink.predictions import MOST_ITEMS, MOST_TEXT, MOST_TOGETHER, is_blank
+from eval.synthlink.question import Question
+from eval.synthlink.running.row import SynthLinkRow
+from kg.base.errors import TERMINATED, EpocheError, ModelAccessError, WriteError
+
+ENDING: Final = (ModelAccessError, WriteError)
+"""Failures that no other question would be spared: nobody answers, or nothing can be kept."""
+MOST_BYTES: Final = 8 * 1024 * 1024
+"""Of a trail as JSON: an agent without end must not fill the disk."""
+
+
+async def row_of(agent: Any, question: Question, system: str) -> SynthLinkRow:
+    """Asks one question.
+
+    Args:
+        agent: who is asked. It is handed a copy of the question's text, and nothing else.
+        question: what is asked; only its text leaves this function.
+        system: the agent's name as it was when the run started.
+
+    Returns:
+        The row, whatever the agent did short of ending the process. What it cost is read off the
+        open ``CallLog``.
+
+    Raises:
+        ModelAccessError: no model answers at all, so no question is worth asking.
+        WriteError: what a live search found cannot be kept.
+    """
+    row = SynthLinkRow(id=question.id, category=question.category, system=system, outcome="ERROR")
+    # A copy, so that not even the object's identity leads back to the question.
+    text = msgspec.json.decode(msgspec.json.encode(question.question))
+    try:
+        reply = agent.answer(text)
+        trail, note = checked(await reply if inspect.isawaitable(reply) else reply)
+    except ENDING:
+        raise
+    except (Exception, SystemExit) as error:
+        if isinstance(error, SystemExit) and error.code == TERMINATED:
+            raise  # we are being stopped; any other exit is the agent's own
+        return _costed(row, error=_said(error))
+    except BaseException as error:
+        if not is_stray_cancellation(error):
+            raise
+        return _costed(row, error=_said(error))
+    if trail is None or not trail.readable:
+        return _costed(row, outcome="INVALID", trail=trail, note=note)
+    outcome = "ABSTAINED" if trail.abstained else "ANSWERED"
+    return _costed(row, outcome=outcome, trail=trail, note=note)
+
+
+def checked(reply: object) -> tuple[Trail | None, str]:
+    """Reads what an agent returned.
+
+    Returns:
+        A trail that JSON can hold and a scorer will read, or null where there is none; and what
+        is wrong with it, or was put right.
+    """
+    if isinstance(reply, str):
+        told = storable(reply)
+        return checked(Trail(answer=told, rounds=(Round(answer=told[:MOST_TEXT], done=True),)))
+    if not isinstance(reply, Trail):
+        if inspect.iscoroutine(reply):
+            reply.close()  # nobody will await it
+        return None, f"the agent returned a {type(reply).__name__}"
+    try:
+        # There and back: whatever stands in its fields is then of the declared types.
+        stored = msgspec.json.encode(reply)
+        if len(stored) > MOST_BYTES:
+            return None, f"the agent returned a trail of more than {MOST_BYTES:,} bytes"
+        trail = msgspec.json.decode(stored, type=Trail)
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        return None, f"the agent returned a trail that is none: {describe_error(error)}"
+    if not trail.readable:
+        return trail, trail.why
+    problem = _problem(trail)
+    if problem:
+        return msgspec.structs.replace(trail, readable=False, why=problem), problem
+    return _shortened(trail)
+
+
+def _problem(trail: Trail) -> str:
+    """Why a trail is no reply to a question; empty if nothing is wrong."""
+    if len(trail.rounds) > MOST_ROUNDS:
+        return f"{len(trail.rounds)} iterations, and there are at most {MOST_ROUNDS}"
+    longest = max((len(one.answer) for one in trail.rounds), default=0)
+    if max(longest, len(trail.answer)) > MOST_TEXT:
+        return f"an answer is longer than {MOST_TEXT:,} characters"
+    if is_blank(trail.answer) and not trail.abstained:
+        return "neither an answer nor an abstention"
+    return ""
+
+
+def _shortened(trail: Trail) -> tuple[Trail, str]:
+    """A trail without pages and texts beyond what a scorer reads."""
+    docs = _fitting(trail.docs, _length)
+    verified = _fitting(trail.verified, len)
+    rounds = tuple(
+        msgspec.structs.replace(one, found=_fitting(one.found, _length)) for one in trail.rounds
+    )
+    short = msgspec.structs.replace(trail, docs=docs, verified=verified, rounds=rounds)
+    lost = len(trail.docs) - len(docs) + len(trail.verified) - len(verified)
+    return short, f"{lost} pages or texts left out: too long, or too many" if lost else ""
+
+
+def _fitting(items: tuple[Any, ...], size: Callable[[Any], int]) -> tuple[Any, ...]:
+    """The first items that fit into one list of a prediction."""
+    kept: list[Any] = []
+    room = MOST_TOGETHER
+    for item in items:
+        needed = size(item)
+        if needed <= MOST_TEXT and needed <= room and len(kept) < MOST_ITEMS:
+            kept.append(item)
+            room -= needed
+    return tuple(kept)
+
+
+def _length(page: Cited) -> int:
+    """Characters of what a prediction calls a page by."""
+    return len(page.name)
+
+
+def _costed(row: SynthLinkRow, **changes: Any) -> SynthLinkRow:
+    log = current_calls()
+    waited = round(log.latency_s, 4) if log.calls else None
+    return msgspec.structs.replace(row, latency_s=waited, usage=rounded(log.usage()), **changes)
+
+
+def _said(error: BaseException) -> str:
+    """An exception as a row states it, without a place, which may be a path of this machine."""
+    if isinstance(error, EpocheError):
+        return describe_error(type(error)(error.what))
+    return describe_error(error)

@@ -1,0 +1,194 @@
+"""Puts SynthLink's questions to a system: ``epoche synthlink run``, or this file as a script."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg.base import options
+from kg.base.console import run_script, say, shown_stages
+
+
+class PageRetriever(StrEnum):
+    """How pages are searched."""
+
+    bm25 = "bm25"
+    dense = "dense"
+    hybrid = "hybrid"
+
+
+def main(
+    system: Annotated[
+        str,
+        typer.Option(help="graph_walk, extractive, agent, raw, or your own: mypkg.mod:Class."),
+    ] = "graph_walk",
+    out: Annotated[
+        Path, typer.Option(help="Folder of the run: rows, predictions, scores, report.")
+    ] = Path("results/synthlink"),
+    catalog: Annotated[
+        Path | None,
+        typer.Option(
+            help="Catalogue: a folder of Markdown or a JSONL file; by default that shipped."
+        ),
+    ] = None,
+    pages: Annotated[
+        Path | None, typer.Option(help="Corpus (JSONL) that is searched; by default that shipped.")
+    ] = None,
+    retriever: Annotated[
+        PageRetriever | None, typer.Option(help="How it is searched.", show_default="bm25")
+    ] = None,
+    embedder: Annotated[
+        str, typer.Option(help="Of dense and hybrid: a folder or hub name, or `lexical`.")
+    ] = "",
+    search: Annotated[
+        Path | None, typer.Option(help="Replay these searches of the web instead.")
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Search the web instead, and record it in the folder.")
+    ] = False,
+    backend: Annotated[
+        list[str] | None, typer.Option(help="Engine of a live search; repeatable, asked in turn.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, max=5, help="Iterations a system has.")] = 5,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask only the first so many questions.")
+    ] = None,
+    model: options.ModelName = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Most tokens of a reply.", show_default="1500")
+    ] = None,
+    compare: Annotated[
+        list[Path] | None,
+        typer.Option(help="Predictions of others to hold this run against; repeatable."),
+    ] = None,
+    no_score: Annotated[
+        bool, typer.Option("--no-score", help="Write rows and predictions, and stop there.")
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the order of questions, and of resamples.")
+    ] = 12345,
+    resamples: options.Resamples = 2000,
+    overwrite: options.Overwrite = False,
+    resume: options.Resume = True,
+    retry_errors: options.RetryErrors = False,
+    concurrency: options.Concurrency = 16,
+    rpm: options.RequestsPerMinute = None,
+    tpm: options.TokensPerMinute = None,
+    timeout: options.CallTimeout = 60.0,
+    retries: options.CallRetries = 8,
+    cache: options.ReplyCache = None,
+    no_cache: options.NoReplyCache = False,
+    prices: options.PriceFile = None,
+    max_cost: options.MaxCost = None,
+    max_consecutive_errors: options.MaxConsecutiveErrors = 50,
+) -> None:
+    """Lets a system search, read, link and answer, and scores what it says.
+
+    A run that was cut off goes on where it stopped when the same command is given again.
+    """
+    from eval.model.options import ClientOptions
+    from eval.running.failed_rows import report_failed
+    from eval.running.session import Limits
+    from eval.synthlink.running.output_files import ROWS, written_by
+    from eval.synthlink.running.run import run
+    from eval.synthlink.running.run_options import RunOptions
+    from kg.base.errors import SettingError
+
+    if no_score and compare:
+        raise SettingError(
+            "what is compared is scored",
+            where="--no-score, --compare",
+            hint="Leave one of them out.",
+        )
+    client = ClientOptions.of_flags(
+        model=model,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        timeout=timeout,
+        retries=retries,
+        cache=cache,
+        no_cache=no_cache,
+        prices=prices,
+        out=out / ROWS,
+        written=written_by(out),
+    )
+    done = run(
+        RunOptions(
+            system=system,
+            out=out,
+            catalog=catalog,
+            pages=pages,
+            retriever=None if retriever is None else retriever.value,
+            embedder=embedder,
+            search=search,
+            live=live,
+            backends=tuple(backend or ()),
+            rounds=rounds,
+            client=client,
+            max_tokens=max_tokens,
+            limit=limit,
+            seed=seed,
+            resume=resume,
+            overwrite=overwrite,
+            retry_errors=retry_errors,
+            limits=Limits(
+                concurrency=concurrency,
+                max_cost=max_cost,
+                max_consecutive_errors=max_consecutive_errors,
+            ),
+        )
+    )
+    if not no_score:
+        _score(done.predictions, catalog, pages, compare or [], seed=seed, resamples=resamples)
+    manifest = done.manifest
+    counts = manifest.counts
+    kept = f" ({done.kept} were there already)" if done.kept else ""
+    told = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    say(f"{done.asked} questions{kept} → {out}: {told}")
+    if calls := manifest.calls:
+        say(f"model calls: {calls.in_words()}")
+    report_failed(counts["ERROR"], sum(counts.values()), field="error", where=out / ROWS)
+
+
+def _score(
+    predictions: Path,
+    catalog: Path | None,
+    pages: Path | None,
+    compare: list[Path],
+    *,
+    seed: int,
+    resamples: int,
+) -> None:
+    """Scores a run in its own folder, and says what came of it."""
+    from eval.synthlink.score_options import ScoreOptions
+    from eval.synthlink.tables import OVERALL, headlines
+    from reporting.benchmark_sections.page import write_page
+    from reporting.benchmark_sections.spoken import say_notes
+    from reporting.synthlink_comparison import verdicts
+    from reporting.synthlink_files import write_scores
+
+    folder = predictions.parent
+    chosen = ScoreOptions(
+        predictions=predictions,
+        output_dir=folder,
+        catalog=catalog,
+        # Of the shipped questions, the shipped pages are the evidence, whatever was searched.
+        pages=None if catalog is None or pages is None else str(pages),
+        compare=tuple(compare),
+        seed=seed,
+        resamples=resamples,
+    )
+    with shown_stages() as watch:
+        scored = write_scores(chosen, watch)
+    write_page(folder)
+    for line in (*headlines(scored.report), *verdicts(scored)):
+        say(line)
+    say_notes(scored.report.notes, folder / OVERALL)
+
+
+if __name__ == "__main__":
+    run_script(main)
