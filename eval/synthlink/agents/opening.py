@@ -86,10 +86,8 @@ def open_agent(name: str, options: AgentOptions) -> Opened:
         return _with_model(name, options)
     if name == "graph_walk":
         from eval.synthlink.agents.graph_walk import GraphWalk
-        from kg.knowledge import KnowledgeBase
 
-        knowledge = KnowledgeBase.shared("synthlink")
-        walk = GraphWalk(knowledge, _library(name, options), rounds=options.rounds)
+        walk = GraphWalk(_library(name, options), rounds=options.rounds)
         return Opened(agent=walk, name=walk.name)
     if name == "extractive":
         from eval.synthlink.agents.extractive import Extractive
