@@ -71,7 +71,7 @@ def _check_folder(options: ScoreOptions) -> None:
     folder = options.output_dir
     read = [options.predictions, *options.compare]
     read += [path for path in (options.catalog,) if path is not None]
-    for name in OUTPUTS:
+    for name in (*OUTPUTS, f"{STEM}.html"):
         check_output(folder / name, read)
     for path in read:
         if path.resolve().parent == folder.resolve() and path.name.startswith(f"{STEM}."):
