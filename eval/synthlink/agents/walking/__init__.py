@@ -1,0 +1,1 @@
+"""How the offline agent goes through a graph: linking, reading, choosing paths, telling them."""
