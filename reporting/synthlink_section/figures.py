@@ -8,7 +8,7 @@ from dataclasses import replace
 from eval.synthlink.record import Difference, Mode, ModeScores
 from reporting.benchmark_sections.blocks import Figure
 from reporting.benchmark_sections.drawings import dots_drawing, forest_drawing, stack_drawing
-from reporting.charts import dot_panel, number, stack
+from reporting.charts import Estimate, dot_panel, number, stack
 from reporting.forest import forest
 from reporting.pair_words import forest_line, tells_apart
 from reporting.plots.axes import Plane, share_axis
@@ -26,9 +26,15 @@ from reporting.plots.picture import (
     track,
 )
 from reporting.synthlink_section.grids import shown_value
-from reporting.synthlink_section.losing import claims_by, parts_of_score, steps_by_place
-from reporting.synthlink_section.measure_words import MEASURES, MODES, VERDICTS
+from reporting.synthlink_section.losing import (
+    first_correct,
+    parts_of_score,
+    steps_by_place,
+    verdict_counts,
+)
+from reporting.synthlink_section.measure_words import MEASURES, MODES, PARTS, VERDICTS
 from reporting.synthlink_section.reading import ScoredFolder
+from reporting.synthlink_section.samples_of_folder import MARKS, mark_counts
 from reporting.visible import shorten, shown_name
 
 _WIDTH = 420.0
@@ -37,7 +43,7 @@ _ROW = 70.0
 _NAME_LETTERS = 24
 
 
-def strips_figure(folder: ScoredFolder, id_: str) -> Figure | None:
+def strips_figure(folder: ScoredFolder, id_: str) -> Figure:
     """The score of each mode as a strip: a field for each part, as wide as its weight."""
     groups: list[Group] = []
     told = []
@@ -47,8 +53,6 @@ def strips_figure(folder: ScoredFolder, id_: str) -> Figure | None:
         value = number(total.value if total else None)
         groups += _strip(folder, mode, at * _ROW, value)
         told.append(f"{mode} {value}")
-    if len(groups) == len(folder.modes):
-        return None  # weights of 0 leave nothing to draw
     title = "What the score is made of"
     return Figure(
         title,
@@ -73,7 +77,7 @@ def _strip(folder: ScoredFolder, mode: Mode, top: float, value: str) -> list[Gro
     x = 0.0
     for part in parts_of_score(folder.report.modes[mode], folder.report.weights):
         wide = _WIDTH * part.weight
-        share = min(max(part.gained / part.weight, 0.0), 1.0)
+        share = min(max(part.share, 0.0), 1.0)
         named = MEASURES[part.measure]
         drawn.append(
             group(
@@ -89,9 +93,10 @@ def _strip(folder: ScoredFolder, mode: Mode, top: float, value: str) -> list[Gro
 
 
 def measure_figures(folder: ScoredFolder, id_: str) -> tuple[Figure, ...]:
-    """A panel a measure: this file in each mode, and compared files beside it."""
+    """A panel for the score and each of its parts, with every mode in it."""
     figures = []
-    for at, (key, named) in enumerate(MEASURES.items(), start=1):
+    for at, key in enumerate(("aggregate", *PARTS), start=1):
+        named = MEASURES[key]
         entries = []
         for mode in folder.modes:
             found = folder.report.modes[mode].overall.measures.get(key)
@@ -139,30 +144,71 @@ def steps_figure(folder: ScoredFolder, scores: ModeScores, id_: str) -> Figure |
     )
 
 
-def claims_figure(scores: ModeScores, id_: str) -> Figure | None:
+def marks_figure(folder: ScoredFolder, id_: str) -> Figure:
+    """What the answers amount to, over all questions and by category."""
+    groups = [("all", None), *((key, key) for key in folder.headline.categories)]
+    entries = []
+    for name, only in groups:
+        found = mark_counts(folder, only)
+        parts = [(m.look, m.symbol, m.words, float(found[m.key])) for m in MARKS if found[m.key]]
+        entries.append((name, False, parts))
+    title = "What the answers amount to"
+    return Figure(
+        title,
+        "✓ matches what is expected; ~ takes a step; ✗ takes none; ○ abstained; ! no usable row.",
+        stack_drawing(
+            stack(entries),
+            f"{id_}-marks",
+            title,
+            "One bar a category: shares of its questions. Every question stands in a table below.",
+        ),
+    )
+
+
+def claims_figure(scores: ModeScores, id_: str) -> Figure:
     """What claims came to, over all questions and by category."""
     looks = {"licensed": "right", "contradicted": "wrong", "unknown": "none"}
     entries = []
     for name, only in [("all", None), *((key, key) for key in scores.categories)]:
-        found = claims_by(scores, only)
-        parts = []
-        for verdict, (sign, words) in VERDICTS.items():
-            count = sum(held for (said, _), held in found.items() if said == verdict)
-            if count:
-                parts.append((looks[verdict], sign, words, float(count)))
+        found = verdict_counts(scores, only)
+        parts = [
+            (looks[verdict], *VERDICTS[verdict], float(count))
+            for verdict, count in found.items()
+            if count
+        ]
         if parts:
             entries.append((name, False, parts))
-    if not entries:
-        return None
     title = "What claims came to"
     return Figure(
         title,
-        "✓ borne out; ✗ contradicted; ? cannot be told from what the evaluator holds.",
+        "✓ borne out; ✗ contradicted; ? cannot be told.",
         stack_drawing(
             stack(entries),
             f"{id_}-claims",
             title,
             "One bar a category: shares of its claims. The counts stand in the table below.",
+        ),
+    )
+
+
+def first_correct_figure(folder: ScoredFolder, mode: Mode, id_: str) -> Figure:
+    """In which round answers are first correct."""
+    found = first_correct(folder, mode)
+    n = len(folder.answers)
+    rows = [
+        BarRow(name, Estimate(count / n), told=f"{name}: {count:,} of {n:,} questions")
+        for name, count in found.items()
+    ]
+    title = "First correct"
+    return Figure(
+        title,
+        f"Share of questions by the round whose answer first has F1 {folder.correct_from(mode):g} "
+        "or more.",
+        drawing(
+            bar_groups([("", rows)]),
+            f"{id_}-first",
+            title,
+            "One bar a round: " + ", ".join(f"{name} {count:,}" for name, count in found.items()),
         ),
     )
 

@@ -6,6 +6,7 @@ from eval.synthlink.record import Group, Measure, Mode, ModeScores, Value
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, estimate_cell
 from reporting.charts import UNDEFINED, Estimate, number, percent
 from reporting.forest import signed
+from reporting.synthlink_section.losing import first_correct
 from reporting.synthlink_section.measure_words import (
     MEASURES,
     MODES,
@@ -163,7 +164,7 @@ def sweep(folder: ScoredFolder, scores: ModeScores) -> Grid:
     ]
     return Grid(
         "Speed by what counts as correct",
-        "Nobody published from which F1 on an answer is correct, so other values are shown too.",
+        "The score and its part for speed, where another F1 makes an answer correct.",
         (
             Head("Correct", numeric=False),
             Head("correct answers"),
@@ -174,20 +175,14 @@ def sweep(folder: ScoredFolder, scores: ModeScores) -> Grid:
     )
 
 
-def first_correct(folder: ScoredFolder, mode: Mode) -> Grid:
+def rounds(folder: ScoredFolder, mode: Mode) -> Grid:
     """The round in which answers are first correct."""
-    bar = folder.correct_from(mode)
-    counts: dict[str, int] = {}
-    for row in folder.report.modes[mode].questions:
-        rounds = row.parts.iteration_f1
-        first = next((n for n, f1 in enumerate(rounds, start=1) if f1 >= bar), None)
-        name = "never" if first is None else f"in round {first}" if first < 5 else "in round 5 on"
-        counts[name] = counts.get(name, 0) + 1
-    order = [*(f"in round {n}" for n in range(1, 5)), "in round 5 on", "never"]
     return Grid(
         "First correct",
-        f"By the answers of each round, correct from F1 {bar:g} on. Never includes questions "
-        "whose rounds nobody told.",
+        f"By the answers of each round, correct from F1 {folder.correct_from(mode):g} on. Never "
+        "includes questions whose rounds nobody told.",
         (Head("Round", numeric=False), Head("questions")),
-        tuple(Line(name, (Cell(f"{counts[name]:,}"),)) for name in order if name in counts),
+        tuple(
+            Line(name, (Cell(f"{count:,}"),)) for name, count in first_correct(folder, mode).items()
+        ),
     )

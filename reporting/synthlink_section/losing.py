@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eval.synthlink.outputs import AnswerView
-from eval.synthlink.record import Measure, ModeScores, QuestionScore
+from eval.synthlink.record import Measure, Mode, ModeScores, QuestionScore
 from kg.base.proportions import wilson
 from reporting.charts import Estimate
-from reporting.synthlink_section.measure_words import PARTS
+from reporting.synthlink_section.measure_words import PARTS, VERDICTS
+from reporting.synthlink_section.reading import ScoredFolder
 
 _MOST_STEPS: Final = 12
 """Steps, and lengths of chains, that are told one by one."""
@@ -25,6 +26,11 @@ class PartOfScore(NamedTuple):
     gained: float
     lost: float
 
+    @property
+    def share(self) -> float:
+        """Of the weight, what is gained."""
+        return self.gained / self.weight
+
 
 def parts_of_score(scores: ModeScores, weights: Mapping[Measure, float]) -> tuple[PartOfScore, ...]:
     """What each part adds to the score and what is lost on it, heaviest part first.
@@ -35,11 +41,10 @@ def parts_of_score(scores: ModeScores, weights: Mapping[Measure, float]) -> tupl
         scores: of one mode.
         weights: of the parts, as specified.
     """
-    named = [key for key in PARTS if weights.get(key)]
-    held = {key: [0.0, 0.0] for key in named}
+    held = {key: [0.0, 0.0] for key in PARTS}
     n = len(scores.questions)
     for row in scores.questions:
-        takes_part = [key for key in named if key == "fcs" or getattr(row.parts, key) is not None]
+        takes_part = [key for key in PARTS if key == "fcs" or getattr(row.parts, key) is not None]
         total = sum(weights[key] for key in takes_part)
         for key in takes_part:
             share = weights[key] / total / n
@@ -121,6 +126,15 @@ def chains(scores: ModeScores, answers: Sequence[AnswerView]) -> tuple[Chains, .
     return tuple(lines)
 
 
+def verdict_counts(scores: ModeScores, category: str | None = None) -> dict[str, int]:
+    """How many claims got each verdict; only of a category, if one is given."""
+    found = claims_by(scores, category)
+    return {
+        verdict: sum(count for (said, _), count in found.items() if said == verdict)
+        for verdict in VERDICTS
+    }
+
+
 def claims_by(scores: ModeScores, category: str | None = None) -> Counter[tuple[str, str]]:
     """How many claims got each verdict, by what decided.
 
@@ -134,3 +148,15 @@ def claims_by(scores: ModeScores, category: str | None = None) -> Counter[tuple[
         if category in (None, row.category)
         for claim in row.parts.claims
     )
+
+
+def first_correct(folder: ScoredFolder, mode: Mode) -> dict[str, int]:
+    """Questions by the round whose answer is the first correct one, in words and in order."""
+    bar = folder.correct_from(mode)
+    counts = dict.fromkeys((*(f"in round {n}" for n in range(1, 5)), "in round 5 on", "never"), 0)
+    for row in folder.report.modes[mode].questions:
+        scores = row.parts.iteration_f1
+        first = next((n for n, f1 in enumerate(scores, start=1) if f1 >= bar), None)
+        name = "never" if first is None else "in round 5 on" if first >= 5 else f"in round {first}"
+        counts[name] += 1
+    return counts

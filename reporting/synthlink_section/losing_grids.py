@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from eval.synthlink.record import Mode, ModeScores
+from kg.words.plain_text import one_line
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone, estimate_cell
 from reporting.charts import UNDEFINED, number, percent
-from reporting.synthlink_section.losing import chains, claims_by, parts_of_score, steps_by_place
+from reporting.synthlink_section.losing import (
+    chains,
+    claims_by,
+    parts_of_score,
+    steps_by_place,
+    verdict_counts,
+)
 from reporting.synthlink_section.measure_words import (
     DECIDED_BY,
     MEASURES,
@@ -13,6 +20,10 @@ from reporting.synthlink_section.measure_words import (
     category_name,
 )
 from reporting.synthlink_section.reading import ScoredFolder
+from reporting.visible import shorten
+
+_QUESTION = 160
+"""Characters shown of a question in a table."""
 
 
 def made_of(folder: ScoredFolder, mode: Mode) -> Grid:
@@ -103,10 +114,12 @@ def chain_lengths(folder: ScoredFolder, scores: ModeScores) -> Grid | None:
         "A chain has as many steps as the catalogue states facts for the question.",
         (
             Head("Chain", numeric=False),
-            Head("questions"),
-            Head("every step"),
-            Head("some steps"),
-            Head("no step"),
+            Head("all", "questions", "Questions whose chain is that long."),
+            Head("whole", "every step", "Questions of which the answer takes every step."),
+            Head("broken", "some steps", "Questions of which the answer takes some steps."),
+            Head(
+                "none", "no step", "Questions of which the answer takes no step, or none is given."
+            ),
         ),
         tuple(lines),
     )
@@ -117,11 +130,10 @@ def claims(scores: ModeScores) -> Grid:
     groups = [("all", None), *((key, key) for key in scores.categories)]
     lines = []
     for name, only in groups:
-        found = claims_by(scores, only)
-        total = found.total()
+        found = verdict_counts(scores, only)
+        total = sum(found.values())
         cells = [Cell(f"{total:,}")]
-        for verdict in VERDICTS:
-            count = sum(held for (said, _), held in found.items() if said == verdict)
+        for count in found.values():
             cells.append(Cell(f"{count:,}", (percent(count / total),) if total else ()))
         lines.append(Line(name, tuple(cells), category_name(only) if only else ""))
     return Grid(
@@ -169,19 +181,20 @@ def weakest(folder: ScoredFolder, scores: ModeScores, at_most: int) -> Grid:
                     Cell(number(row.parts.aggregate, 2)),
                     Cell(f"{len(row.parts.steps)} of {n_facts}" if n_facts else UNDEFINED),
                     Cell(f"{wrong} of {len(row.parts.claims)}" if row.parts.claims else UNDEFINED),
-                    Cell(view.question),
                 ),
+                shorten(one_line(view.question), _QUESTION),
             )
         )
     return Grid(
         "Lowest scores among the answered",
-        "What became of each stands under Questions, with its way.",
+        "The way to each stands under Questions.",
         (
             Head("Question", numeric=False),
-            Head("score"),
-            Head("steps taken"),
-            Head("claims contradicted"),
-            Head("asked", numeric=False),
+            Head("Score", "", MEASURES["aggregate"].plain),
+            Head("Steps", "taken", MEASURES["rqs"].plain),
+            Head(
+                "Claims", "contradicted", "Sentences that what the evaluator holds speaks against."
+            ),
         ),
         tuple(lines),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from eval.synthlink.question import CATEGORIES
-from eval.synthlink.record import Measure, Mode
+from eval.synthlink.record import WEIGHTS, Measure, Mode
 from reporting.glossary import MetricWords
 
 MEASURES: Final[dict[Measure, MetricWords]] = {
@@ -33,7 +33,8 @@ MEASURES: Final[dict[Measure, MetricWords]] = {
 }
 """The score first, then its parts in the order of the specification."""
 
-PARTS: Final[tuple[Measure, ...]] = tuple(key for key in MEASURES if key != "aggregate")
+PARTS: Final[tuple[Measure, ...]] = tuple(key for key in MEASURES if key in WEIGHTS)
+"""Those that have a weight."""
 
 MODES: Final[dict[Mode, str]] = {
     "corrected": "what the formulas are meant to say",

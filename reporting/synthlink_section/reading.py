@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eval.synthlink.manifest import SynthLinkManifest, read_manifest
 from eval.synthlink.outputs import ANSWERS, MANIFEST, AnswerView, Scored, read_answers, read_scored
-from eval.synthlink.record import SCHEMA, Mode, ModeScores, QuestionScore, SynthLinkReport
+from eval.synthlink.record import SCHEMA, WEIGHTS, Mode, ModeScores, QuestionScore, SynthLinkReport
 from eval.synthlink.tables import RECORD
 from kg.base.errors import CardSetMismatchError, RecordError
 
@@ -78,11 +78,19 @@ def read_folder(folder: Path) -> ScoredFolder:
             where=str(folder / RECORD),
             hint=_HINT,
         )
+    if report.weights != WEIGHTS:
+        raise RecordError(
+            "the parts of the score have other weights than specified",
+            where=str(folder / RECORD),
+            hint=_HINT,
+        )
     if not manifest.modes or sorted(manifest.modes) != sorted(report.modes):
         raise CardSetMismatchError(
             "manifest and scores name other modes", where=str(folder), hint=_HINT
         )
     answers = read_answers(folder)
+    if not answers:
+        raise RecordError("no question", where=str(folder / ANSWERS), hint=_HINT)
     asked = [view.question_id for view in answers]
     for mode, scores in report.modes.items():
         if [row.question_id for row in scores.questions] != asked:

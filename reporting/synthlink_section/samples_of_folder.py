@@ -63,10 +63,12 @@ def mark_of(row: QuestionScore, correct: float) -> str:
     return "part" if row.parts.rqs else "off"
 
 
-def mark_counts(folder: ScoredFolder) -> Counter[str]:
-    """How many questions get each mark."""
+def mark_counts(folder: ScoredFolder, category: str | None = None) -> Counter[str]:
+    """How many questions get each mark; only those of a category, if one is given."""
     bar = folder.correct_from(folder.modes[0])
-    return Counter(mark_of(row, bar) for row in folder.headline.questions)
+    return Counter(
+        mark_of(row, bar) for row in folder.headline.questions if category in (None, row.category)
+    )
 
 
 def samples_of_folder(folder: ScoredFolder, name: str, elsewhere: str) -> Samples:

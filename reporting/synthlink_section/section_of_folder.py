@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kg.base.files import to_json_bytes
 from reporting.benchmark_sections.blocks import (
     Block,
-    Figure,
     Figures,
     Fold,
     Part,
@@ -103,26 +102,27 @@ def _headline(folder: ScoredFolder) -> Iterator[Block]:
                 "can be had with keywords and without an answer, so read the first row.",
             )
         )
-    yield grids.coverage(folder)
     overall = folder.headline.overall
     if overall.answered < overall.n:
+        yield grids.coverage(folder)
         yield Fold("Over answered questions alone", (grids.answered_only(folder),))
 
 
 def _losing(folder: ScoredFolder, id_: str) -> Iterator[Block]:
+    scores = folder.corrected
+    drawn = None if scores is None else figures.steps_figure(folder, scores, id_)
+    marks = figures.marks_figure(folder, id_)
+    yield Figures((marks, drawn) if drawn is not None else (marks,))
     yield losing_grids.made_of(folder, folder.modes[0])
     for mode in folder.modes[1:]:
         yield Fold(f"The {mode} score", (losing_grids.made_of(folder, mode),))
-    scores = folder.corrected
     if scores is None:
         return
-    drawn = figures.steps_figure(folder, scores, id_)
     lengths = losing_grids.chain_lengths(folder, scores)
     by_place = losing_grids.steps(folder, scores)
-    if drawn is None or lengths is None or by_place is None:
+    if lengths is None or by_place is None:
         yield Prose(("The catalogue states no facts, so nobody can say where chains break.",))
     else:
-        yield Figures((drawn,))
         yield lengths
         yield Fold("Steps by their place, in numbers", (by_place,))
     lowest = losing_grids.weakest(folder, scores, _WEAKEST)
@@ -141,11 +141,9 @@ def _claims(folder: ScoredFolder, id_: str) -> Iterator[Block]:
             "what the answer brings along. What nobody can tell may well be true.",
         )
     )
-    drawn: Figure | None = figures.claims_figure(scores, id_)
-    if drawn is not None:
-        yield Figures((drawn,))
+    yield Figures((figures.claims_figure(scores, id_),))
     yield losing_grids.claims(scores)
-    yield losing_grids.deciders(scores)
+    yield Fold("What decided, in numbers", (losing_grids.deciders(scores),))
 
 
 def _rounds(folder: ScoredFolder, id_: str) -> Iterator[Block]:
@@ -159,10 +157,11 @@ def _rounds(folder: ScoredFolder, id_: str) -> Iterator[Block]:
         )
     )
     drawn = figures.sweep_figure(folder, scores, id_)
+    first = figures.first_correct_figure(folder, "corrected", id_)
+    yield Figures((first, drawn) if drawn is not None else (first,))
     if drawn is not None:
-        yield Figures((drawn,))
         yield grids.sweep(folder, scores)
-    yield grids.first_correct(folder, "corrected")
+    yield Fold("First correct, in numbers", (grids.rounds(folder, "corrected"),))
 
 
 def _categories(folder: ScoredFolder) -> Iterator[Block]:

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from eval.synthlink.outputs import Compared
-from eval.synthlink.record import Measure, Mode, Value
+from eval.synthlink.record import Difference, Measure, Mode, Status, Value
 from kg.words.plain_text import listing
 from reporting.charts import number, percent
 from reporting.synthlink_comparison import headlines
-from reporting.synthlink_section.losing import PartOfScore, claims_by, parts_of_score
+from reporting.synthlink_section.losing import PartOfScore, parts_of_score, verdict_counts
 from reporting.synthlink_section.measure_words import category_name
 from reporting.synthlink_section.reading import ScoredFolder
 from reporting.verdict import points
 from reporting.visible import shown_name
 
 _NAMED_AT_MOST = 3
+_NEAR = 0.02
+"""Two scores that differ by less are nearly the same."""
+_FAR = 0.1
+"""Two values of one part that differ by as much are not."""
 _PLAIN: dict[Measure, str] = {
     "f1": "the words of the answer",
     "p_at_5": "the pages named",
     "rqs": "the steps taken",
-    "fcs": "claims that are not borne out",
-    "ie": "the number of rounds",
+    "fcs": "the claims",
+    "ie": "the speed",
 }
+
+_NOT_ANSWERED: dict[Status, tuple[str, str]] = {
+    "abstained": ("is abstained from", "are abstained from"),
+    "missing": ("has no answer", "have no answer"),
+    "refused": ("has a row that cannot be used", "have rows that cannot be used"),
+}
+"""Of one question, and of several."""
 
 LITERAL = (
     "These are the published formulas as they stand. Keywords thrown together score better in "
@@ -69,21 +80,18 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
 
 
 def _opening(folder: ScoredFolder) -> str:
-    report = folder.report
     statuses = [row.status for row in folder.headline.questions]
-    n = len(statuses)
-    one = n == 1
-    text = f"{report.n_answered:,} of {n:,} {'question' if one else 'questions'} "
-    text += "is answered" if report.n_answered == 1 else "are answered"
-    others = []
-    for status, words in (
-        ("abstained", ("is abstained from", "are abstained from")),
-        ("missing", ("has no row", "have no row")),
-        ("refused", ("has a row that cannot be used", "have rows that cannot be used")),
-    ):
-        if count := statuses.count(status):  # type: ignore[arg-type]
-            others.append(f"{count:,} {words[count != 1]}")
-    return f"{text}; {listing(others)}." if others else f"{text}."
+    n, answered = len(statuses), statuses.count("answered")
+    if n == 1:
+        return f"The one question is {statuses[0]}."
+    text = f"Each of {n:,} questions takes facts from several pages"
+    if answered == n:
+        return f"{text}; all are answered."
+    said = [f"{answered or 'none'} {'is' if answered < 2 else 'are'} answered"]
+    for status, words in _NOT_ANSWERED.items():
+        if count := statuses.count(status):
+            said.append(f"{count:,} {words[count != 1]}")
+    return f"{text}; {listing(said)}."
 
 
 def _score(folder: ScoredFolder) -> str:
@@ -109,24 +117,27 @@ def _literal(folder: ScoredFolder) -> list[str]:
         return []
     gap = shown[0] - shown[1]
     text = f"The formulas as published would say {number(shown[0])}"
-    if abs(gap) < 0.0005:
-        return [f"{text}, the same."]
-    text += f", {number(abs(gap))} {'more' if gap > 0 else 'less'}"
     weights = folder.report.weights
-    parts = [
+    literal, corrected = (
         {one.measure: one for one in parts_of_score(folder.report.modes[mode], weights)}
         for mode in ("literal", "corrected")
-    ]
-    apart = {
-        key: parts[0][key].gained - parts[1][key].gained for key in parts[0] if key in parts[1]
-    }
-    key = max(apart, key=lambda one: apart[one] if gap > 0 else -apart[one], default=None)
-    if key is not None and apart[key] * gap > 0:
-        first, second = (
-            number(part[key].gained / part[key].weight, 2) for part in (parts[0], parts[1])
-        )
-        text += f", above all for {_PLAIN[key]} ({first} instead of {second})"
-    return [f"{text}."]
+    )
+    apart = {key: literal[key].share - corrected[key].share for key in literal if key in corrected}
+    if abs(gap) < _NEAR:
+        key = max(apart, key=lambda one: abs(apart[one]))
+        text += ", nearly the same"
+        if abs(apart[key]) < _FAR:
+            return [f"{text}."]
+        text += ", though not for the same reasons: "
+    else:
+        # Of all parts the one that moves the score furthest that way.
+        key = max(apart, key=lambda one: apart[one] * weights[one] * gap)
+        text += f", {number(abs(gap))} {'more' if gap > 0 else 'less'}"
+        if apart[key] * gap <= 0:
+            return [f"{text}."]
+        text += ", above all because it gives "
+    first, second = (number(parts[key].share, 2) for parts in (literal, corrected))
+    return [f"{text}{first} instead of {second} for {_PLAIN[key]}."]
 
 
 def _lost(folder: ScoredFolder) -> list[str]:
@@ -136,22 +147,18 @@ def _lost(folder: ScoredFolder) -> list[str]:
     if lost < 0.0005:
         return []
     worst: list[PartOfScore] = sorted(parts, key=lambda part: -part.lost)[:2]
-    said = [f"{number(part.lost)} on {_PLAIN[part.measure]}" for part in worst if part.lost > 0]
-    verb = "is" if len(said) == 1 else "are"
-    return [f"Of the {number(lost)} that it lacks, {listing(said)} {verb} lost."]
+    first, *more = [(number(part.lost), _PLAIN[part.measure]) for part in worst if part.lost > 0]
+    text = f"Of the {number(lost)} that it lacks, {first[0]} is lost on {first[1]}"
+    return [f"{text}{''.join(f' and {much} on {what}' for much, what in more)}."]
 
 
 def _claims(folder: ScoredFolder) -> list[str]:
     if folder.corrected is None:
         return []
-    found = claims_by(folder.corrected)
-    total = found.total()
+    count = verdict_counts(folder.corrected)
+    total = sum(count.values())
     if not total:
         return ["No answer claims anything that could be checked."]
-    count = {
-        verdict: sum(held for (said, _), held in found.items() if said == verdict)
-        for verdict in ("licensed", "contradicted", "unknown")
-    }
     return [
         f"Of {total:,} {'claim' if total == 1 else 'claims'} {percent(count['licensed'] / total)} "
         f"{'is' if total == 1 else 'are'} borne out, {percent(count['contradicted'] / total)} "
@@ -184,11 +191,7 @@ def _against(folder: ScoredFolder, compared: Compared) -> list[str]:
         text = f"Paired tests on the same questions find it {which} than {other}{size}"
     else:
         text = f"Paired tests on the same questions cannot tell it from {other}"
-        if first.smallest_found is not None:
-            text += (
-                f"; a true difference below {min(first.smallest_found, 1.0) * 100:.0f} points may "
-                "well be missed"
-            )
+        text += _missed(first)
     second = found.get(folder.modes[1]) if len(folder.modes) > 1 else None
     if second is None or second.better == first.better:
         return [f"{text}."]
@@ -196,6 +199,22 @@ def _against(folder: ScoredFolder, compared: Compared) -> list[str]:
         return [f"{text}. By the {folder.modes[1]} scores they could not be told apart."]
     who = "this file" if second.better == second.first else other
     return [f"{text}. The {folder.modes[1]} scores would put {who} first."]
+
+
+def _missed(one: Difference) -> str:
+    """What a test that finds no difference leaves open."""
+    seen = one.difference or 0.0
+    if one.smallest_found is None:
+        return ""
+    if abs(seen) > one.smallest_found:
+        return (
+            f"; the {number(abs(seen) * 100, 1)} points between them would need more questions to "
+            "be sure of"
+        )
+    return (
+        f"; a true difference below {min(one.smallest_found, 1.0) * 100:.0f} points may well be "
+        "missed"
+    )
 
 
 def extremes(folder: ScoredFolder) -> str:
