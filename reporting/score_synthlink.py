@@ -23,7 +23,10 @@ class ModeChoice(StrEnum):
 def main(
     predictions: Annotated[Path, typer.Option(help="JSON list of predictions.")],
     output_dir: Annotated[
-        Path, typer.Option(help="Folder for scores, tables, manifest and the page.")
+        Path,
+        typer.Option(
+            "--output-dir", "--out", help="Folder for scores, tables, manifest and the page."
+        ),
     ] = Path("results/synthlink"),
     catalog: Annotated[
         Path | None,

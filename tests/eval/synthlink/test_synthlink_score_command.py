@@ -1,0 +1,282 @@
+"""``epoche synthlink score`` as it is typed: the specification's own line, and hostile files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from synthlink_attacks import SIX, attack, honest, six_questions
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from stage_calls import (
+    call,
+    command,
+    epoche,
+    error_line,
+    held_at_fsync,
+    snapshot,
+    starved,
+    usage_error,
+    wait_for,
+)
+
+from eval.synthlink.catalog import read_catalog
+from eval.synthlink.outputs import COMPARISONS, OUTPUTS, read_scored
+
+EXAMPLE = """
+   [
+     {
+       "question_id": "HIA-01",
+       "predicted_answer": "The printing press made books cheaper, boosting literacy.",
+       "retrieved_docs": ["https://en.wikipedia.org/wiki/Printing_press"],
+       "iterations": [{"answers": ["Books cheaper"], "docs": []}],
+       "sources_verified": ["Wikipedia text"]
+     }
+   ]
+"""
+"""The specification's, without the comment that no JSON has."""
+
+CATALOG = six_questions()
+HONEST = honest(CATALOG)
+SCORE = ("synthlink", "score", "--predictions", "predictions.json", "--output-dir", "results/")
+QUICK = (*SCORE, "--catalog", SIX, "--resamples", 100)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "predictions.json").write_text(json.dumps(HONEST))
+    return tmp_path
+
+
+def write(name: str, rows: list[Any]) -> str:
+    Path(name).write_text(json.dumps(rows))
+    return name
+
+
+def test_the_specifications_own_line_scores_its_own_example(here: Path) -> None:
+    (here / "predictions.json").write_text(EXAMPLE)
+    done = epoche(*SCORE)
+    assert done.code == 0, done.err
+    assert "1 of 60 questions answered (coverage 0.017)" in done.out
+    assert done.out.index("corrected: ") < done.out.index("literal: ")
+    written = {path.name for path in (here / "results").iterdir()}
+    assert written >= {*OUTPUTS, "report.html"} - set(COMPARISONS)
+    assert {
+        "synthlink_scores.csv",
+        "synthlink_category_scores.csv",
+        "synthlink_overall_score.txt",
+    } <= written
+
+
+def test_the_published_catalogue_is_scored_whole(here: Path, published_data: Path) -> None:
+    folder = published_data / "synthlink"
+    catalog = read_catalog(folder)
+    answers = [
+        {
+            "question_id": one.id,
+            "predicted_answer": one.answer,
+            "retrieved_docs": [source.title for source in one.sources],
+            "iterations": [{"answers": [one.answer], "docs": []}],
+        }
+        for one in catalog.questions
+    ]
+    write("predictions.json", answers)
+    done = epoche(*SCORE, "--catalog", folder, "--resamples", 100)
+    assert done.code == 0, done.err
+    assert "30 of 30 questions answered" in done.out
+    for said in ("STE, PSM, SFT", "no fact of any step", "without addresses", "no graph"):
+        assert said in done.out
+    report = read_scored("results").report
+    measures = report.modes["corrected"].overall.measures
+    assert measures["rqs"].value is None, "the published steps state nothing to be checked"
+    for name in ("f1", "p_at_5", "ie"):
+        assert measures[name].value == 1, name  # type: ignore[index]
+    # The literal P@5 cannot reach 1 where a question has one topic or two.
+    literal = report.modes["literal"].overall.measures
+    sources = [len(one.sources) for one in catalog.questions]
+    assert literal["p_at_5"].value == pytest.approx(sum(sources) / 5 / 30)
+    with (here / "results" / "synthlink_scores.csv").open(newline="") as handle:
+        assert sum(1 for _ in csv.DictReader(handle)) == 2 * 30
+
+
+def test_files_are_compared_in_words(here: Path) -> None:
+    shipped = read_catalog()
+    for name, rows in (("good.json", shipped.questions), ("half.json", shipped.questions[::2])):
+        write(
+            name,
+            [
+                {
+                    "question_id": one.id,
+                    "predicted_answer": one.answer,
+                    "retrieved_docs": [source.url for source in one.sources],
+                }
+                for one in rows
+            ],
+        )
+    out = ("--output-dir", "results", "--resamples", 100, "--domain", "none")
+    done = epoche(
+        "synthlink", "score", "--predictions", "half.json", "--compare", "good.json", *out
+    )
+    assert done.code == 0, done.err
+    assert "corrected, half.json less good.json: −0." in done.out
+    assert done.out.count("good.json is better") == 2
+    words = (here / "results" / "synthlink_comparison.md").read_text()
+    assert "| aggregate | 60 |" in words
+    assert "Questions answered: 30 of 60 against 60" in words
+    done = epoche("synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *out)
+    error_line(done, 3)
+    write("x.json", json.loads(Path("good.json").read_text()))
+    done = epoche("synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *out)
+    assert done.out.count("cannot be told apart") == 2
+
+
+def test_modes_and_thresholds_are_as_asked(here: Path) -> None:
+    for mode in ("corrected", "literal"):
+        assert epoche(*QUICK, "--mode", mode, "--correct", 0.35).code == 0
+        report = read_scored("results").report
+        assert list(report.modes) == [mode]
+        assert report.thresholds.correct == 0.35
+        assert report.modes[mode].overall.measures["ie"].value > 0  # type: ignore[index,operator]
+    usage_error(epoche(*QUICK, "--mode", "fair"))
+    usage_error(epoche("synthlink", "score", "--output-dir", "results"))
+
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "not JSON"),
+    "an object": (b'{"question_id": "HIA-01"}', "not a JSON list"),
+    "torn": (json.dumps(HONEST).encode()[:-9], "not JSON"),
+    "garbage": (bytes(range(256)) * 40, "not UTF-8"),
+    "deep": (b"[" * 200_000, "nested too deeply"),
+    "a number too long": (b"[1" + b"0" * 10_000 + b"]", "not JSON"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_file_that_is_no_list_ends_the_scoring(here: Path, case: str) -> None:
+    content, said = BAD[case]
+    (here / "predictions.json").write_bytes(content)
+    (here / "good.json").write_text(json.dumps(HONEST))
+    before = snapshot(here)
+    assert said in error_line(epoche(*QUICK), 12)
+    other = ("synthlink", "score", "--predictions", "good.json", "--compare", "predictions.json")
+    assert said in error_line(epoche(*other, "--catalog", SIX, "--out", "results"), 12)
+    assert snapshot(here) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--catalog", "gone.jsonl"), 3, "question catalogue"),
+        (("--catalog", "."), 3, "no SynthLink_"),
+        (("--catalog", "predictions.json"), 12, "epoche schema synthlink-question"),
+        (("--domain", "nowhere"), 10, "nowhere"),
+        (("--compare", "predictions.json"), 19, "given twice"),
+        (("--correct", "0"), 19, "cannot tell right from wrong"),
+        (("--correct", "nan"), 19, "cannot tell right from wrong"),
+        (("--output-dir", "predictions.json"), 15, "a part of its path is a file"),
+        (("--output-dir", "/proc/epoche"), 15, "cannot write"),
+        (("--output-dir", "n" * 300), 15, "too long"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    here: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    before = snapshot(here)
+    assert said in error_line(epoche(*QUICK, *arguments), code)
+    assert snapshot(here) == before
+
+
+def test_rows_that_cannot_be_used_are_said_and_end_nothing(here: Path) -> None:
+    hostile = "\x1b[31m\u202e<script>HIA-99"
+    rows = [*HONEST[:3], {"question_id": hostile, "predicted_answer": "x"}, 7, HONEST[2]]
+    write("predictions.json", rows)
+    done = epoche(*QUICK)
+    assert done.code == 0
+    assert "4 rows are refused" in done.out
+    text = (here / "results" / "synthlink_overall_score.txt").read_text()
+    assert "refused: row 3 (" in text
+    assert "refused: row 4" in text
+    for said in (done.out, text):
+        assert not {"\x1b", "\u202e"} & set(said)
+    assert "<script>HIA-99" not in (here / "results" / "report.html").read_text()
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=8,
+)
+_TEXT = st.text(max_size=40) | st.sampled_from([HONEST[0]["predicted_answer"], "", "\u202e", "= 1"])
+_ROW = _JSON | st.fixed_dictionaries(
+    {"question_id": st.sampled_from([*CATALOG.ids, "XXX-01"]), "predicted_answer": _TEXT | _JSON},
+    optional={
+        "retrieved_docs": st.lists(_TEXT, max_size=7) | _JSON,
+        "iterations": st.lists(
+            st.fixed_dictionaries({"answers": st.lists(_TEXT, max_size=3)}) | _JSON, max_size=3
+        ),
+        "sources_verified": st.lists(_TEXT, max_size=3) | _JSON,
+    },
+)
+_FILE = st.lists(_ROW, max_size=8).map(lambda rows: json.dumps(rows).encode()) | st.binary(
+    max_size=60
+)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_FILE)
+def test_any_file_is_scored_or_refused_in_one_line(here: Path, content: bytes) -> None:
+    (here / "predictions.json").write_bytes(content)
+    for leftover in (here / "results").glob("*"):
+        leftover.unlink()
+    done = epoche(*QUICK)
+    if done.code:
+        error_line(done, 12)
+        assert not list((here / "results").glob("*"))
+        return
+    report = read_scored("results").report
+    assert report.n_questions == 6
+    for scores in report.modes.values():
+        for row in scores.questions:
+            held = [getattr(row.parts, name) for name in scores.overall.measures]
+            assert all(value is None or 0 <= value <= 1 for value in held)
+
+
+def test_bytes_do_not_hang_on_the_hash_seed(here: Path) -> None:
+    write("rival.json", attack("answer shuffled", CATALOG))
+    asked = command(*QUICK, "--domain", "synthlink", "--compare", "rival.json")
+    found = []
+    for seed in ("0", "4242"):
+        assert call(asked, here, PYTHONHASHSEED=seed).code == 0
+        found.append(snapshot(here / "results"))
+    assert found[0] == found[1]
+
+
+def test_a_full_disk_leaves_what_stood(here: Path) -> None:
+    assert epoche(*QUICK).code == 0
+    before = snapshot(here / "results")
+    write("predictions.json", HONEST[:3])
+    line = error_line(call(starved(command(*QUICK), 2_000), here), 15)
+    assert "cannot write" in line
+    assert snapshot(here / "results") == before
+
+
+def test_a_key_that_stops_it_leaves_what_stood(here: Path) -> None:
+    assert epoche(*QUICK).code == 0
+    before = snapshot(here / "results")
+    write("predictions.json", HONEST[:3])
+    ready = here / "ready"
+    process = subprocess.Popen(held_at_fsync(ready, *QUICK), cwd=here, stderr=subprocess.PIPE)
+    wait_for(ready.exists, process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert snapshot(here / "results") == before
