@@ -6,6 +6,8 @@ RECORDS = (
     *("card", "result", "manifest", "metrics", "question", "chunk"),
     *("skn", "skn-row", "sample"),
     *("extract-config", "extraction-row", "extraction-sample"),
+    *("prediction", "synthlink-question", "synthlink-row", "synthlink-answer", "synthlink-scores"),
+    "corpus",
 )
 
 
@@ -50,10 +52,17 @@ def _types() -> tuple[type, ...]:
     from eval.skn.grammar.document import Document
     from eval.skn.running.row import SknRow
     from eval.skn.running.samples import Sample
+    from eval.synthlink.outputs import AnswerView, Scored
+    from eval.synthlink.predictions import Prediction
+    from eval.synthlink.question import Question as SynthLinkQuestion
+    from eval.synthlink.running.row import SynthLinkRow
     from kg.text.chunks import Chunk
+    from retrieval.corpus import CorpusPage
 
     return (
         *(Card, Result, RunManifest, MetricsReport, Question, Chunk),
         *(Document, SknRow, Sample),
         *(Config, ExtractionRow, ExtractionSample),
+        *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, Scored),
+        CorpusPage,
     )
