@@ -53,6 +53,7 @@ SCRIPTS = {
     "skn parse": "eval/skn/commands/parse_skn.py",
     "skn run": "reporting/run_skn.py",
     "skn validate": "eval/skn/commands/validate_skn.py",
+    "synthlink score": "reporting/score_synthlink.py",
 }
 SEED_FLAGS = {
     "cards": "--kg --pred --pred-label --num-per-type --out --seed --subj-hint",
@@ -60,6 +61,7 @@ SEED_FLAGS = {
     "eval": "--cards --system --out --kg-path",
     "metrics": "--results --out --verbose",
     "report": "--results --metrics --out",
+    "synthlink score": "--predictions --output-dir",
 }
 MAKE_GOALS = (
     *("cards", "near-miss", "eval-kg", "eval-graph-rag", "eval-rag", "eval-controls"),
