@@ -1,4 +1,4 @@
-"""Small hand-made card sets, so that tests of the runner need no graph."""
+"""Small hand-made card sets, so that tests of the runner need no graph; and a scripted model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from servers.scripted_server import ScriptedServer
 
 from cards.card import Card, write_cards
+from eval.model.providers import PROVIDERS
 from kg.claims import GOLD_OF_LABEL, Claim, Label
 
 LABELS: tuple[Label, ...] = ("E", "C", "U")
@@ -40,3 +42,14 @@ def card_file(tmp_path: Path) -> Callable[[int], Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def scripted_model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Name of the scripted server's model; no variable of the machine's owner decides a test."""
+    of_providers = {name for p in PROVIDERS.values() for name in (p.url_variable, p.key_variable)}
+    for name in (*sorted(of_providers), "EPOCHE_MODEL", "EPOCHE_JUDGE_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
+    monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
+    return f"custom/{scripted_server.model}"

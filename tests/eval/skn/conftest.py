@@ -1,27 +1,13 @@
-"""Clients of the scripted server, in an environment of their own."""
+"""Clients of the scripted server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from servers.scripted_server import ScriptedServer
 
 from eval.llm import ClientOptions, ModelClient
-from eval.model.providers import PROVIDERS
 from eval.skn.setting import Setting, open_client
-
-NAMES = sorted({name for p in PROVIDERS.values() for name in (p.url_variable, p.key_variable)})
-
-
-@pytest.fixture
-def scripted_model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Name of the scripted server's model; no variable of the machine's owner decides a test."""
-    for name in (*NAMES, "EPOCHE_MODEL", "EPOCHE_JUDGE_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
-    monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
-    return f"custom/{scripted_server.model}"
 
 
 @pytest.fixture
