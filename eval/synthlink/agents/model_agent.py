@@ -175,7 +175,7 @@ class _Notebook:
         if self._abstained:
             why = "the model says that what was found holds no answer"
         elif silent:
-            why = f"no answer after {len(self._rounds)} rounds"
+            why = f"no answer by round {len(self._rounds)}"
         return Trail(
             answer="" if self._abstained else last.answer,
             abstained=self._abstained or silent,
