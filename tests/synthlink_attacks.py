@@ -115,15 +115,11 @@ _VARIED = (" of the ", " was in ", " by a ", " from which ", " and its ", " that
            " to be with ", " as it is at ")  # fmt: skip
 
 
-def varied_keywords(catalog: Catalog) -> list[dict[str, Any]]:
+def _varied_keywords(question: Question, catalog: Catalog) -> str:
     """All keywords with varied small words between: what word by word passes for prose."""
-    rows = []
-    for question in catalog.questions:
-        words = [word for step in question.steps for word in step.keywords]
-        pairs = zip(words, itertools.cycle(_VARIED), strict=False)
-        answer = f"The {''.join(word + small for word, small in pairs)}it."
-        rows.append(prediction(question, answer, _found(question)))
-    return rows
+    words = [word for step in question.steps for word in step.keywords]
+    pairs = zip(words, itertools.cycle(_VARIED), strict=False)
+    return f"The {''.join(word + small for word, small in pairs)}it."
 
 
 def _everything(question: Question, catalog: Catalog) -> str:
@@ -163,6 +159,7 @@ def _wrong(question: Question, catalog: Catalog) -> str:
 ATTACKS: dict[str, Answer] = {
     "keywords as a list": _keywords,
     "keywords joined": _joined_keywords,
+    "keywords, small words varied": _varied_keywords,
     "a heap of all words": _everything,
     "answer shuffled": _shuffled,
     "facts shuffled": _shuffled_facts,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eval.synthlink.corrected.answers import flows, match
+from eval.synthlink.corrected.answers import match
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.pages import retrieval
+from eval.synthlink.corrected.prose import prose
 from eval.synthlink.corrected.steps import steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.predictions import Prediction
@@ -31,7 +32,7 @@ def score_corrected(
     rounds = tuple(match(". ".join(one.answers), question, bar).f1 for one in prediction.iterations)
     pages = retrieval(prediction.retrieved_docs, question.sources)
     steps = steps_taken(answer, question, bar)
-    flow = flows(answer, question.answer, bar)
+    flow = prose(answer, question.answer, question, bar)
     # A fact has too few words to tell whether they were thrown together; the answer has enough.
     together = min(1.0, found.order / (2 * bar.order)) if found.plain and bar.order else 1.0
     n_facts = sum(bool(step.fact) for step in question.steps)

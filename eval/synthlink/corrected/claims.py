@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from eval.synthlink.corrected.prose import is_prose, signs
 from eval.synthlink.corrected.steps import in_order, numbers_agree
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import (
     Saying,
     asked_words,
     asks,
+    bare_words,
     common,
-    is_prose,
-    prose,
     saying,
     sentences,
 )
@@ -65,8 +65,9 @@ def judge_claims(
     the reader and the licence oracle of the stream guard, about each of its clauses: one that is
     contradicted makes the claim so; it is licensed where all that is read is. Only then are words
     held against the step facts and the expected answer: a claim is licensed whose words stand, in
-    order, in one piece of evidence; with other numbers or another negation than a fact's it is
-    contradicted. A claim that shares no word with question and evidence is unknown, true or not.
+    order, in one piece of evidence, and are not all keywords; with other numbers or another
+    negation than a fact's it is contradicted. A claim that shares no word with question and
+    evidence is unknown, true or not.
 
     Args:
         answer: the answer. Its ``sources_verified`` play no part.
@@ -77,11 +78,11 @@ def judge_claims(
     Returns:
         In the order of the answer; empty where it claims nothing.
     """
-    asked = asked_words(question.question)
+    asked, bare = asked_words(question.question), bare_words(question)
     evidence = _evidence(question)
     held_words = asked.union(*(piece.told.words for piece in evidence))
     found: list[Judged] = []
-    whole = prose(answer)
+    whole = signs(answer)
     seen: set[frozenset[str]] = set()
     cut = sentences(answer)
     events = _by_sentence(answer, [start for start, _ in cut], guard)
@@ -95,14 +96,19 @@ def judge_claims(
         by: By = "nothing"
         if key & held_words:
             # What the graph could read is a sentence; words alone may be a list of keywords.
-            pieces = evidence if is_prose(text, whole, bar.sentence) else []
-            verdict, by = _verdict(claim, pieces, asked, graph, bar)
+            pieces = evidence if is_prose(text, whole, bar) else []
+            verdict, by = _verdict(claim, pieces, asked, bare, graph, bar)
         found.append(Judged(text.strip(), verdict, by))
     return tuple(found)
 
 
 def _verdict(
-    claim: Saying, evidence: list[_Piece], asked: frozenset[str], graph: _Graph, bar: Thresholds
+    claim: Saying,
+    evidence: list[_Piece],
+    asked: frozenset[str],
+    bare: frozenset[str],
+    graph: _Graph,
+    bar: Thresholds,
 ) -> tuple[Verdict, By]:
     """The verdict on one claim, by the graph before words."""
     if graph.contradicted:
@@ -115,6 +121,8 @@ def _verdict(
         # Half of the claim's own words, not of all: the question's stand in every fact.
         beyond = [word for word in told.words if word not in asked]
         if common(own, beyond) < max(1.0, bar.coverage * len(own)):
+            continue
+        if bare.issuperset(own) and not bare.issuperset(beyond):
             continue
         if not in_order(claim.words, told.words, bar):
             continue

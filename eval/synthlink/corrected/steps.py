@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from eval.synthlink.corrected.prose import is_prose, signs
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import (
     Saying,
     asked_words,
     asks,
+    bare_words,
     common,
-    is_prose,
     order,
-    prose,
     saying,
     sentences,
 )
@@ -36,6 +36,8 @@ class _Fact(NamedTuple):
     told: Saying
     beyond: frozenset[str]
     """Words that were left out of it: the question's, unless it has no others."""
+    bare: frozenset[str]
+    """Words that do not state it by themselves: keywords, unless it has no others."""
 
 
 def steps_taken(answer: str, question: Question, bar: Thresholds) -> tuple[int, ...] | None:
@@ -43,8 +45,9 @@ def steps_taken(answer: str, question: Question, bar: Thresholds) -> tuple[int, 
 
     The answer is cut into sentences and these into parts. A fact is stated by a run of parts of
     one sentence that has enough of its words, not too many others, the words in common roughly in
-    order, no other numbers and no other negation. Runs do not overlap, so that nothing said once
-    takes two steps; of all ways to give runs to facts one that takes most steps is found.
+    order, no other numbers, no other negation, and a word that is no keyword: names alone state
+    nothing. Runs do not overlap, so that nothing said once takes two steps; of all ways to give
+    runs to facts one that takes most steps is found.
 
     Args:
         answer: the answer; what iterations say does not count, for nothing else judges it.
@@ -54,14 +57,12 @@ def steps_taken(answer: str, question: Question, bar: Thresholds) -> tuple[int, 
     Returns:
         Places of the steps, from 0; None where no step has a fact.
     """
-    asked = asked_words(question.question)
-    facts: dict[int, _Fact] = {}
-    for place, step in enumerate(question.steps):
-        if step.fact:
-            told = saying(step.fact, asked)
-            facts[place] = (
-                _Fact(told, asked) if told.words else _Fact(saying(step.fact), frozenset())
-            )
+    asked, bare = asked_words(question.question), bare_words(question)
+    facts = {
+        place: _fact(step.fact, asked, bare)
+        for place, step in enumerate(question.steps)
+        if step.fact
+    }
     if not facts:
         return None
     best: dict[int, int] = {0: 0}
@@ -78,14 +79,21 @@ def steps_taken(answer: str, question: Question, bar: Thresholds) -> tuple[int, 
     return tuple(place for place in facts if most >> place & 1)
 
 
+def _fact(text: str, asked: frozenset[str], bare: frozenset[str]) -> _Fact:
+    told = saying(text, asked)
+    beyond = asked if told.words else frozenset[str]()
+    told = told if told.words else saying(text)
+    return _Fact(told, beyond, frozenset() if bare.issuperset(told.words) else bare)
+
+
 def _runs(
     answer: str, asked: frozenset[str], facts: dict[int, _Fact], bar: Thresholds
 ) -> list[tuple[int, int, int]]:
     """Runs of parts that state a fact: first part, the part behind the last, step; by their end."""
     found: list[tuple[int, int, int]] = []
-    at, whole = 0, prose(answer)
+    at, whole = 0, signs(answer)
     for _, sentence in sentences(answer):
-        if asks(sentence) or not is_prose(sentence, whole, bar.sentence):
+        if asks(sentence) or not is_prose(sentence, whole, bar):
             continue
         parts = [part for part in _CUT.split(sentence) if words(part)][: _MOST_PARTS - at]
         for first in range(len(parts)):
@@ -97,14 +105,15 @@ def _runs(
                     found += [
                         (at + first, at + behind, place)
                         for place, fact in facts.items()
-                        if states(said[fact.beyond], fact.told, bar)
+                        if states(said[fact.beyond], fact, bar)
                     ]
         at += len(parts)
     return sorted(found, key=lambda run: (run[1], run[0], run[2]))
 
 
-def states(said: Saying, fact: Saying, bar: Thresholds) -> bool:
+def states(said: Saying, of: _Fact, bar: Thresholds) -> bool:
     """Whether a stretch of text states a fact."""
+    fact = of.told
     shared = common(said.words, fact.words)
     return (
         shared >= bar.coverage * len(fact.words)
@@ -112,6 +121,7 @@ def states(said: Saying, fact: Saying, bar: Thresholds) -> bool:
         and said.negated == fact.negated
         and numbers_agree(said, fact)
         and in_order(said.words, fact.words, bar)
+        and not of.bare.issuperset(said.words)
     )
 
 

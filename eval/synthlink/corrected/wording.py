@@ -9,13 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from eval.guard.cutting import Cutter
-from kg.text.normaliser import FUNCTION_WORDS, content_words, words
+from eval.synthlink.question import Question
+from kg.text.normaliser import content_words, words
 
 LEAST_IN_ORDER: Final = 6
 """So many words in common say something of their order; fewer are taken to be in order."""
-
-LEAST_FOR_PROSE: Final = 8
-"""So many content words in one sentence call for some function words between them."""
 
 _NEGATIONS: Final = frozenset(
     ["not", "no", "never", "neither", "none", "without", "cannot", "nor", "nobody", "nothing"]
@@ -42,6 +40,12 @@ def asked_words(question: str) -> frozenset[str]:
     return frozenset(content_words(question))
 
 
+def bare_words(question: Question) -> frozenset[str]:
+    """Words that state nothing by themselves: the question's, and the keywords of its steps."""
+    keywords = (keyword for step in question.steps for keyword in step.keywords)
+    return asked_words(question.question).union(*map(content_words, keywords))
+
+
 def saying(text: str, asked: frozenset[str] = frozenset()) -> Saying:
     """What ``text`` says beyond the words that were asked."""
     all_words = words(text)
@@ -64,30 +68,6 @@ def sentences(text: str) -> list[tuple[int, str]]:
 def asks(sentence: str) -> bool:
     """Whether a sentence ends with a question mark."""
     return sentence.rstrip("\"'”’»)]*_ \t\n").endswith(("?", "？"))
-
-
-def prose(text: str) -> float:
-    """Share of function words among the different words of each sentence, over all sentences.
-
-    It is about .3 in prose and nearly 0 in a list of keywords; different words are counted, so that
-    "and the" between keywords makes no prose of them.
-    """
-    by_sentence = [set(words(sentence)) for _, sentence in sentences(text)]
-    total = sum(map(len, by_sentence))
-    small = sum(len(found & FUNCTION_WORDS) for found in by_sentence)
-    return small / total if total else 0.0
-
-
-def is_prose(sentence: str, whole: float, bar: float) -> bool:
-    """Whether a sentence is one, and no list of keywords with a full stop.
-
-    Args:
-        sentence: one of the answer's.
-        whole: ``prose`` of the answer, by which a sentence of few words is judged.
-        bar: what ``prose`` is to be at least.
-    """
-    enough = len(content_words(sentence)) >= LEAST_FOR_PROSE
-    return (prose(sentence) if enough else whole) >= bar
 
 
 def common(first: Iterable[str], second: Iterable[str]) -> int:

@@ -10,16 +10,17 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthlink_attacks import NAMES, attack, honest, prediction, six_questions, varied_keywords
+from synthlink_attacks import NAMES, attack, honest, prediction, six_questions
 
 from eval.guard.stream import Guard
 from eval.synthlink.corrected.answering import efficiency, score_corrected
 from eval.synthlink.corrected.answers import match
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.pages import page, retrieval
+from eval.synthlink.corrected.prose import signs
 from eval.synthlink.corrected.steps import steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.wording import order, prose
+from eval.synthlink.corrected.wording import order
 from eval.synthlink.predictions import Prediction
 from eval.synthlink.question import Question, Source, Step
 from eval.synthlink.record import Mode
@@ -113,7 +114,7 @@ def test_words_thrown_together_have_no_order(size: int, seed: int) -> None:
 
 def test_a_list_of_keywords_is_no_prose() -> None:
     keywords = "Gutenberg, 1440, books, cheaper, people, learned, read, ideas, Reformation, spread"
-    assert prose(keywords) == 0
+    assert signs(keywords).small == 0
     found = match(keywords, PRESS, BAR)
     assert found.plain > 0.6
     assert found.f1 == 0
@@ -375,13 +376,6 @@ def test_leaving_out_what_is_not_answered_would_pay() -> None:
     }
     assert only == {"corrected": 0.925, "literal": 0.96}
     assert "it would be .96 and .925" in DOCS.read_text(encoding="utf-8")
-
-
-def test_the_documentation_names_the_attack_that_still_pays() -> None:
-    rows = varied_keywords(six_questions())
-    corrected, literal = aggregates("corrected", rows), aggregates("literal", rows)
-    said = f"score {corrected:.3f} on the six questions (literal {literal:.3f})"
-    assert said in DOCS.read_text(encoding="utf-8")
 
 
 def test_facts_told_in_another_order_take_as_many_steps() -> None:

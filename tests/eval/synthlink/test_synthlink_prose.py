@@ -1,0 +1,160 @@
+"""Prose and keywords: the table is what the textbook gives, and honest texts are prose."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthlink_attacks import HONEST, six_questions
+
+from eval.synthlink.catalog import read_catalog
+from eval.synthlink.corrected.english import build_counts
+from eval.synthlink.corrected.english.classes import lexicon, sentence_classes
+from eval.synthlink.corrected.english.counts import TABLE, as_table, count, from_table, shipped
+from eval.synthlink.corrected.english.likelihood import DOUBT, English, english
+from eval.synthlink.corrected.prose import own_words, prose, signs
+from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.question import Question, Step
+from kg.base.errors import RecordError
+from retrieval.corpus import read_corpus
+
+BAR = Thresholds()
+QUESTIONS = read_catalog().questions
+HELD_OUT = Path(__file__).parents[2] / "data" / "synthlink_prose.txt"
+"""Answers that no part of the measure was made from: terse, and in the English of learners."""
+
+
+def test_the_table_is_what_the_textbook_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_counts.main(check=True)
+    assert TABLE.stat().st_size < 100_000
+    stale = tmp_path / "counts.tsv"
+    stale.write_text(TABLE.read_text("utf-8").replace("\ts 1", "\ts 2", 1), "utf-8")
+    monkeypatch.setattr(build_counts, "TABLE", stale)
+    with pytest.raises(RecordError):
+        build_counts.main(check=True)
+    build_counts.main()
+    assert stale.read_bytes() == TABLE.read_bytes()
+
+
+def test_a_table_read_again_holds_the_same_counts() -> None:
+    assert from_table(as_table(shipped())) == shipped()
+    assert from_table(as_table(Counter())) == Counter()
+
+
+def test_words_have_classes() -> None:
+    text = "In 1794, Whitney's gin quickly changed the farms' prices; it didn't rain. (Yes!)"
+    assert list(sentence_classes(text)) == [
+        ["in", "number", ",", "name", "'s", "other", "ly", "ed", "the", "s", "s", ",", "it", "do",
+         "other"],
+        ["other"],
+    ]  # fmt: skip
+    assert list(sentence_classes("")) == []
+    assert list(sentence_classes("?! ... —")) == []
+
+
+def test_every_class_of_the_table_is_one_of_the_lexicon() -> None:
+    known = {*lexicon().of_word.values(), *lexicon().content, "^", "$", ",", "'s"}
+    assert {one for found in shipped() for one in found} <= known
+
+
+def test_both_models_are_distributions() -> None:
+    model = english()
+    classes = sorted({one for _, _, one in shipped()})
+    # What no row tells, and a class that was never seen, keep a little of the whole.
+    for before, last in [("^", "^"), ("of", "the"), ("the", "other"), ("ly", "been")]:
+        for total in (
+            sum(model.prose(before, last, one) for one in classes),
+            sum(model.glued(last, one) for one in classes),
+        ):
+            assert 0.98 < total <= 1
+
+
+def test_the_advantage_is_the_mean_of_the_ratios() -> None:
+    model = English(count(["The cat sat. The dog sat.", "A cat saw the dog."]))
+    total = sum(
+        math.log(model.prose(*found) / model.glued(*found[1:]))
+        for found in [("^", "^", "the"), ("^", "the", "other"), ("the", "other", "$")]
+    )
+    assert model.advantage("The cow.") == pytest.approx(total / (3 + DOUBT))
+    assert model.advantage("") == 0
+
+
+def honest_texts() -> dict[str, list[str]]:
+    """Texts that the table was not made from, by what they are."""
+    rows = [line for line in HELD_OUT.read_text("utf-8").splitlines() if line[:1] not in ("", "#")]
+    kinds: dict[str, list[str]] = {}
+    for kind, text in (row.split("\t") for row in rows):
+        kinds.setdefault(kind, []).append(text)
+    return kinds | {
+        "answers": [one.answer for one in QUESTIONS],
+        "facts": [" ".join(step.fact for step in one.steps) for one in QUESTIONS],
+        "honest": list(HONEST.values()),
+        "pages": [part for page in read_corpus().pages for part in page.text.split("\n\n")],
+    }
+
+
+FREE = Question("HIA-01", "HIA", "Why?", "Because.", (), (Step("Think."),))
+"""Whose words and keywords are none of the texts'."""
+
+
+@pytest.mark.parametrize(("kind", "texts"), honest_texts().items())
+def test_honest_texts_are_prose(kind: str, texts: list[str]) -> None:
+    reference = QUESTIONS[0].answer
+    whole = [prose(text, reference, FREE, BAR) == 1 for text in texts]
+    assert whole.count(False) <= max(1, 0.03 * len(whole))
+
+
+def test_answers_are_prose_by_their_own_questions() -> None:
+    for question in (*QUESTIONS, *six_questions().questions):
+        assert own_words(question.answer, question) >= BAR.own
+        assert prose(question.answer, question.answer, question, BAR) == 1
+    for question in six_questions().questions:
+        assert prose(HONEST[question.id], question.answer, question, BAR) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shuffled_answers_are_not(seed: int) -> None:
+    chance = random.Random(seed)
+    found = []
+    for question in QUESTIONS:
+        words = question.answer.split()
+        chance.shuffle(words)
+        found.append(prose(" ".join(words), question.answer, question, BAR))
+    assert sum(found) / len(found) < 0.5
+
+
+def test_what_stands_between_keywords_makes_no_prose_of_them() -> None:
+    for question in QUESTIONS:
+        keywords = [word for step in question.steps for word in step.keywords]
+        for glue in (", ", " ", " and the ", " of ", ". It was ", ", in the "):
+            text = glue.join(keywords)
+            assert own_words(text, question) == 0
+            assert prose(text, question.answer, question, BAR) == 0
+
+
+def test_what_a_reference_lacks_is_not_asked_of_an_answer() -> None:
+    terse = "Whitney cotton gin 1794 cheap inland cotton plantations slavery growth South"
+    assert signs(terse).small < BAR.prose / 2
+    assert prose(terse, QUESTIONS[0].answer, FREE, BAR) == 0
+    assert prose(terse, terse, FREE, BAR) == 1
+    keywords = msgspec.structs.replace(FREE, steps=(Step("x", keywords=tuple(terse.split())),))
+    assert own_words(terse, keywords) == 0
+    assert prose(terse, terse, keywords, BAR) == 1
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(max_size=300), st.text(max_size=100))
+def test_any_text_has_signs(text: str, reference: str) -> None:
+    found = signs(text)
+    assert 0 <= found.small <= 1
+    assert 0 <= found.dense <= 1
+    assert math.isfinite(found.english)
+    assert 0 <= prose(text, reference, FREE, BAR) <= 1
