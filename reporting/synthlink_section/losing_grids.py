@@ -133,8 +133,10 @@ def claims(scores: ModeScores) -> Grid:
         found = verdict_counts(scores, only)
         total = sum(found.values())
         cells = [Cell(f"{total:,}")]
-        for count in found.values():
-            cells.append(Cell(f"{count:,}", (percent(count / total),) if total else ()))
+        cells += [
+            Cell(f"{count:,}", (percent(count / total),) if total else ())
+            for count in found.values()
+        ]
         lines.append(Line(name, tuple(cells), category_name(only) if only else ""))
     return Grid(
         "Claims by verdict",

@@ -10,6 +10,7 @@ from eval.synthlink.outputs import ANSWERS, MANIFEST, AnswerView, Scored, read_a
 from eval.synthlink.record import SCHEMA, WEIGHTS, Mode, ModeScores, QuestionScore, SynthLinkReport
 from eval.synthlink.tables import RECORD
 from kg.base.errors import CardSetMismatchError, RecordError
+from reporting.synthlink_section.trails import Run, read_run
 
 _HINT = "`epoche synthlink score` writes all of them; score again."
 
@@ -22,13 +23,20 @@ class ScoredFolder:
         manifest: how the scores were made.
         scored: every number.
         answers: question and answer for people to read, in the order of the catalogue.
+        run: that the predictions are of; none where they are of nobody knows whom.
         files: what all this was read from.
     """
 
     manifest: SynthLinkManifest
     scored: Scored
     answers: tuple[AnswerView, ...]
+    run: Run | None
     files: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the system where that is known, of the file of predictions else."""
+        return self.run.manifest.name if self.run is not None else self.scored.name
 
     @property
     def report(self) -> SynthLinkReport:
@@ -100,4 +108,5 @@ def read_folder(folder: Path) -> ScoredFolder:
                 hint=_HINT,
             )
     files = tuple(folder / name for name in (MANIFEST, RECORD, ANSWERS))
-    return ScoredFolder(manifest, scored, answers, files)
+    run = read_run(folder, manifest, answers)
+    return ScoredFolder(manifest, scored, answers, run, (*files, *(run.files if run else ())))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from eval.synthlink.agents.trail import Trail
 from eval.synthlink.corrected.claims import Judged
 from eval.synthlink.corrected.pages import retrieval
 from eval.synthlink.outputs import AnswerView
-from eval.synthlink.record import Mode, QuestionScore
+from eval.synthlink.record import Mode, QuestionScore, Status
+from eval.synthlink.running.row import SynthLinkRow
+from kg.words.plain_text import one_line
 from reporting.benchmark_sections.samples import (
     Answer,
     AnyDetail,
@@ -29,12 +32,14 @@ from reporting.synthlink_section.measure_words import (
     category_name,
 )
 from reporting.synthlink_section.reading import ScoredFolder
-from reporting.visible import cut
+from reporting.visible import cut, shorten
 
 CHARACTERS = 1_600_000
 """Characters of questions and answers in a page, about; the first rows stand there twice."""
 _ITEMS = 30
 """Pages, rounds, steps or claims shown of one answer."""
+_QUERY = 200
+"""Characters shown of what was searched."""
 _TEXT = 1_200
 """Characters shown of one round's answer, one claim or one page."""
 
@@ -44,18 +49,23 @@ MARKS = (
     Mark("off", "✗", "off", "wrong: not correct, and no step is taken", "wrong"),
     Mark("abstained", "○", "abstained", "abstained: the answer is blank", "held"),
     Mark("missing", "!", "missing", "missing: no row for this question", "none"),
+    Mark("invalid", "!", "INVALID", "unreadable: no reply that could be read", "none"),
+    Mark("error", "!", "ERROR", "failed: a call, a search or the system failed", "none"),
     Mark("refused", "!", "refused", "refused: its row cannot be used", "none"),
 )
 """What one answer amounts to, the best first."""
 
 
-def mark_of(row: QuestionScore, correct: float) -> str:
+def mark_of(row: QuestionScore, correct: float, way: SynthLinkRow | None = None) -> str:
     """The key of the mark an answer gets.
 
     Args:
         row: its scores in the headline's mode.
         correct: F1 from which an answer counts as correct there.
+        way: the run's row, where there is one: it tells why an answer is missing.
     """
+    if row.status == "missing" and way is not None and way.outcome in ("INVALID", "ERROR"):
+        return way.outcome.lower()
     if row.status != "answered":
         return row.status
     if (row.parts.f1 or 0.0) >= correct:
@@ -71,12 +81,11 @@ def mark_counts(folder: ScoredFolder, category: str | None = None) -> Counter[st
     )
 
 
-def samples_of_folder(folder: ScoredFolder, name: str, elsewhere: str) -> Samples:
+def samples_of_folder(folder: ScoredFolder, elsewhere: str) -> Samples:
     """The table of all questions, or of as many as a page can bear.
 
     Args:
         folder: the scores.
-        name: of the system.
         elsewhere: where all of them stand.
     """
     rows: list[SampleRow] = []
@@ -90,7 +99,7 @@ def samples_of_folder(folder: ScoredFolder, name: str, elsewhere: str) -> Sample
     return Samples(
         noun=("question", "questions"),
         facets=("Category", "Steps", "Claims"),
-        systems=(name,),
+        systems=(folder.name,),
         marks=MARKS,
         rows=tuple(rows),
         elsewhere=elsewhere,
@@ -147,27 +156,36 @@ def _answer(
     corrected: QuestionScore,
     view: AnswerView,
 ) -> Answer:
-    details: list[AnyDetail] = []
+    details: list[AnyDetail] = [*_scores(by_mode)]
     if headline.status == "answered":
         details += _steps(corrected, view)
         details += _claims(corrected.parts.claims)
         details += _pages(view)
-        details += _rounds(by_mode[folder.modes[0]], view)
-    details += _scores(by_mode)
-    mark = mark_of(headline, folder.correct_from(folder.modes[0]))
-    return Answer(mark, _line(view), tuple(details))
+    row = folder.run.rows.get(view.question_id) if folder.run else None
+    if row is not None and row.trail is not None:
+        details += _trail(row.trail, headline)
+    else:
+        details += _rounds(headline, view)
+    mark = mark_of(headline, folder.correct_from(folder.modes[0]), row)
+    return Answer(mark, _line(view, row), tuple(details))
 
 
-def _line(view: AnswerView) -> str:
-    return (
-        view.answer
-        or {
-            "answered": "It says nothing.",
-            "abstained": "It abstains: the answer is blank.",
-            "missing": "There is no row for this question.",
-            "refused": "Its row cannot be used; under Limits stands why.",
-        }[view.status]
+def _line(view: AnswerView, row: SynthLinkRow | None) -> str:
+    if view.answer or row is None:
+        return view.answer or _SILENT[view.status]
+    why = (row.error or "") if row.outcome == "ERROR" else row.trail.why if row.trail else row.note
+    said = {"ERROR": "It failed", "INVALID": "Its reply cannot be read"}.get(
+        row.outcome, "It abstains"
     )
+    return f"{said}: {why or 'no reason is given'}"
+
+
+_SILENT: dict[Status, str] = {
+    "answered": "It says nothing.",
+    "abstained": "It abstains: the answer is blank.",
+    "missing": "There is no row for this question.",
+    "refused": "Its row cannot be used; under Limits stands why.",
+}
 
 
 def _steps(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
@@ -221,9 +239,34 @@ def _rounds(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
         answers = " / ".join(text for text in one.answers if text.strip())
         f1 = row.parts.iteration_f1
         near = f" F1 {number(f1[place], 2)}." if place < len(f1) else ""
-        pages = f" {len(one.docs)} {'page' if len(one.docs) == 1 else 'pages'}." if one.docs else ""
+        pages = f" {_pages_in_words(len(one.docs))}." if one.docs else ""
         said.append(f"Round {place + 1}.{near}{pages} {answers or 'No answer yet.'}")
     yield from _listed("Rounds", said)
+
+
+def _trail(trail: Trail, row: QuestionScore) -> Iterator[Detail]:
+    """Every round of a run: what was searched, read and learned, and what stood there then."""
+    tones: dict[str, ItemTone] = {"licensed": "right", "contradicted": "wrong"}
+    for place, turn in enumerate(trail.rounds):
+        items: list[tuple[str, ItemTone]] = []
+        if turn.found:
+            read = "; ".join(one.title or one.url for one in turn.read[:_ITEMS])
+            items.append((f"{_pages_in_words(len(turn.found))} found; read: {read or 'none'}", ""))
+        items += [(link.text, tones.get(link.verdict, "")) for link in turn.links[:_ITEMS]]
+        if turn.answer:
+            f1 = row.parts.iteration_f1
+            near = f", F1 {number(f1[place], 2)}" if place < len(f1) else ""
+            items.append((f"Answer then{near}: {turn.answer}", ""))
+        if not items:
+            items.append(("Nothing came of it.", ""))
+        title = f"Round {place + 1}"
+        if turn.query:
+            title += f", searching: {shorten(one_line(turn.query), _QUERY)}"
+        yield from _listed(title, [text for text, _ in items], [tone for _, tone in items])
+
+
+def _pages_in_words(count: int) -> str:
+    return f"{count:,} {'page' if count == 1 else 'pages'}"
 
 
 def _scores(by_mode: Mapping[Mode, QuestionScore]) -> Iterator[AnyDetail]:

@@ -19,6 +19,7 @@ from reporting.synthlink_section import figures, grids, losing_grids, pair_grids
 from reporting.synthlink_section.csv_tables import SAMPLES, csv_tables
 from reporting.synthlink_section.measure_words import MODES, TERMS
 from reporting.synthlink_section.reading import ScoredFolder
+from reporting.synthlink_section.run_parts import run_blocks
 from reporting.synthlink_section.samples_of_folder import samples_of_folder
 from reporting.synthlink_section.verdict_words import LITERAL, caveats, extremes, verdict
 
@@ -35,13 +36,13 @@ def section_of_folder(folder: ScoredFolder, id_: str) -> Section:
         id_: begins the ids of everything in the section.
     """
     report = folder.report
-    name = folder.scored.name
     graph = f" · graph {report.graph}" if report.graph else ""
+    model = f" · {folder.run.manifest.model}" if folder.run and folder.run.manifest.model else ""
     return Section(
         id=id_,
         name="SynthLink",
         title=TITLE,
-        about=f"SynthLink · {name} · {folder.modes[0]} scores{graph}",
+        about=f"SynthLink · {folder.name}{model} · {folder.modes[0]} scores{graph}",
         verdict=verdict(folder),
         caveats=caveats(folder),
         notices=() if folder.corrected else (LITERAL,),
@@ -77,10 +78,13 @@ def _parts(folder: ScoredFolder, id_: str) -> Iterator[Part]:
     if folder.corrected is not None:
         yield Part("claims", "Claims", "Is what it says borne out?", tuple(_claims(folder, id_)))
         yield Part("rounds", "Rounds", "How soon it is right", tuple(_rounds(folder, id_)))
+    if folder.run is not None:
+        blocks = tuple(run_blocks(folder, folder.run, id_))
+        yield Part("run", "Run", "How it went about it", blocks)
     yield Part("categories", "Categories", "By category", tuple(_categories(folder)))
     yield Part("pairs", "Comparison", "Against other files", tuple(_pairs(folder, id_)))
     yield Part("limits", "Limits", "What these numbers cannot say", tuple(_limits(folder)))
-    samples = samples_of_folder(folder, folder.scored.name, _ELSEWHERE)
+    samples = samples_of_folder(folder, _ELSEWHERE)
     shown = len(samples.rows)
     told = "What was asked and expected, what was answered, and what each part of it is worth."
     if shown < len(folder.answers):
@@ -98,8 +102,8 @@ def _headline(folder: ScoredFolder) -> Iterator[Block]:
     if len(folder.modes) == 2:
         yield Prose(
             (
-                f"Both rows score the same answers. Literal takes {MODES['literal']}; what it adds "
-                "can be had with keywords and without an answer, so read the first row.",
+                f"Both rows score the same answers. Literal takes {MODES['literal']}, by which "
+                "keywords thrown together beat an honest answer; so read the first row.",
             )
         )
     overall = folder.headline.overall
@@ -236,8 +240,12 @@ def _provenance(folder: ScoredFolder) -> tuple[Block, ...]:
         f"{report.confidence * 100:g} %."
     )
     manifest = to_json_bytes(folder.manifest, indent=2).decode("utf-8")
-    return (
+    blocks: list[Block] = [
         Prose((said,), "note"),
         Verbatim(folder.manifest.signature),
-        Fold("Manifest", (Verbatim(manifest),)),
-    )
+        Fold("Manifest of the scores", (Verbatim(manifest),)),
+    ]
+    if folder.run is not None:
+        text = to_json_bytes(folder.run.manifest, indent=2).decode("utf-8")
+        blocks.append(Fold("Manifest of the run", (Verbatim(text),)))
+    return tuple(blocks)

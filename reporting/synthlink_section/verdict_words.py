@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from eval.synthlink.outputs import Compared
 from eval.synthlink.record import Difference, Measure, Mode, Status, Value
 from kg.words.plain_text import listing
@@ -62,6 +64,7 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
             f"Each question without an answer is worth 0. Over the answered ones alone the score "
             f"would be {number(only)}, which is what leaving questions out would claim."
         )
+    said += _of_run(folder)
     corrected = folder.corrected
     if corrected is not None:
         rqs, pages = (corrected.overall.measures.get(key) for key in ("rqs", "p_at_5"))
@@ -77,6 +80,40 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
                 "No graph was asked: claims are held against the catalogue's own words alone."
             )
     return tuple(said)
+
+
+def _of_run(folder: ScoredFolder) -> list[str]:
+    """What is known of the run that the answers are of."""
+    if folder.run is None:
+        return []
+    said = []
+    manifest = folder.run.manifest
+    asked = len(folder.run.rows)
+    if asked < len(folder.answers):
+        said.append(
+            f"Only {asked:,} of {len(folder.answers):,} questions were asked; the others count as "
+            "missing."
+        )
+    outcomes = Counter[str](row.outcome for row in folder.run.rows.values())
+    failed = [
+        f"{outcomes[name]:,} {words}"
+        for name, words in (
+            ("INVALID", "in a reply that cannot be read"),
+            ("ERROR", "in a failure"),
+        )
+        if outcomes[name]
+    ]
+    if failed:
+        said.append(f"Without an answer ended {listing(failed)}; they are not abstentions.")
+    graph = folder.manifest.graph_sha256
+    if graph is not None and manifest.params.get("graph_sha256") == graph:
+        said.append(
+            "This system answers from the very graph that its claims are held against, so that "
+            "its claims are borne out says little."
+        )
+    if manifest.offline:
+        said.append("No model was called.")
+    return said
 
 
 def _opening(folder: ScoredFolder) -> str:
@@ -135,7 +172,7 @@ def _literal(folder: ScoredFolder) -> list[str]:
         text += f", {number(abs(gap))} {'more' if gap > 0 else 'less'}"
         if apart[key] * gap <= 0:
             return [f"{text}."]
-        text += ", above all because it gives "
+        text += ", above all because they give "
     first, second = (number(parts[key].share, 2) for parts in (literal, corrected))
     return [f"{text}{first} instead of {second} for {_PLAIN[key]}."]
 
@@ -159,11 +196,11 @@ def _claims(folder: ScoredFolder) -> list[str]:
     total = sum(count.values())
     if not total:
         return ["No answer claims anything that could be checked."]
-    return [
-        f"Of {total:,} {'claim' if total == 1 else 'claims'} {percent(count['licensed'] / total)} "
-        f"{'is' if total == 1 else 'are'} borne out, {percent(count['contradicted'] / total)} "
-        f"contradicted; the rest cannot be told."
-    ]
+    text = f"Of {total:,} {'claim' if total == 1 else 'claims'}"
+    text += f" {percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} borne out"
+    wrong = count["contradicted"]
+    text += f" and {percent(wrong / total)} contradicted" if wrong else ", none is contradicted"
+    return [f"{text}; the rest cannot be told." if count["unknown"] else f"{text}."]
 
 
 def _compared(folder: ScoredFolder) -> list[str]:
