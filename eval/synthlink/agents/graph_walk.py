@@ -81,6 +81,7 @@ class GraphWalk:
             "pool": walk.POOL,
             "first_hops": walk.FIRST_HOPS,
             "names": walk.NAMES,
+            "evidence": walk.EVIDENCE,
             "asked": walk.ASKED,
             "least_asked": asking.LEAST_ASKED,
             "least_named": reading.LEAST_NAMED,
@@ -88,6 +89,7 @@ class GraphWalk:
             "borne": paths.BORNE,
             "cued": paths.CUED,
             "least_borne": paths.LEAST_BORNE,
+            "ways": paths.WAYS,
             "most_facts": paths.MOST_FACTS,
             "least_accounted": accounting.LEAST,
         }

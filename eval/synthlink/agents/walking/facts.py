@@ -65,6 +65,11 @@ class FactMap:
         """
         return claim.pred in self._ways
 
+    def bearers(self, node: str) -> list[str]:
+        """What has a node as a trait: what was made by a person, what happened in a year."""
+        claims = (self.claims[place] for place in self.arriving(node))
+        return list(dict.fromkeys(claim.subj for claim in claims if not self.is_way(claim)))
+
     def around(self, nodes: Sequence[str], hops: int, most: int) -> list[str]:
         """What lies before the first and behind the last node of a way, the nearest first.
 

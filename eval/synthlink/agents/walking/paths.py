@@ -18,6 +18,8 @@ LEAST_BORNE: Final = 0.6
 """Support from which a fact beside the way is told."""
 BEAM: Final = 200
 """Ways that are followed at once."""
+WAYS: Final = 5
+"""Ways among which is chosen by what they account for."""
 MOST_FACTS: Final = 16
 """Facts that an answer tells."""
 
@@ -46,8 +48,8 @@ class Signs(NamedTuple):
     """Support that each step must have."""
 
 
-def choose(facts: FactMap, signs: Signs, hops: int) -> Chosen:
-    """The way that gains most, and the facts beside it that pages bear or the question asks for.
+def choose(facts: FactMap, signs: Signs, hops: int) -> list[Chosen]:
+    """The ways that gain most, no two through one node, each with the facts beside it.
 
     A way gains what question and pages speak of each of its nodes, and by each step that a page
     bears or the question has words for; it pays for each step. So two things that a question names
@@ -59,17 +61,33 @@ def choose(facts: FactMap, signs: Signs, hops: int) -> Chosen:
         facts: the map.
         signs: what speaks for nodes and facts.
         hops: steps at most.
+
+    Returns:
+        At most ``WAYS``, best first.
     """
     starts = sorted(filter(facts.leaving, signs.nodes), key=lambda node: -signs.nodes[node])
     beam = [_Way(signs.nodes[node], (), (node,)) for node in starts[:BEAM]]
-    best = max(beam, key=lambda way: way.gain, default=_Way(0.0, (), ()))
+    best = {way.nodes[0]: way for way in beam}
     for _ in range(hops):
         further = [longer for way in beam for longer in _longer(facts, signs, way)]
         beam = sorted(further, key=lambda way: (-way.gain, way.places))[:BEAM]
-        if beam and beam[0].gain > best.gain:
-            best = beam[0]
-    way = tuple(facts.claims[place] for place in best.places)
-    return Chosen(best.nodes, way, _beside(facts, signs, best))
+        for way in beam:
+            if way.gain > best[way.nodes[0]].gain:
+                best[way.nodes[0]] = way
+    found: list[_Way] = []
+    passed: set[str] = set()
+    for way in sorted(best.values(), key=lambda way: -way.gain):
+        if len(found) < WAYS and passed.isdisjoint(way.nodes):
+            passed.update(way.nodes)
+            found.append(way)
+    return [
+        Chosen(
+            way.nodes,
+            tuple(facts.claims[place] for place in way.places),
+            _beside(facts, signs, way),
+        )
+        for way in found
+    ]
 
 
 class _Way(NamedTuple):

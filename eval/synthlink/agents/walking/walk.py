@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -11,9 +12,9 @@ from eval.synthlink.agents.trail import Cited, Link, Round, Trail
 from eval.synthlink.agents.walking.accounting import LEAST, accounted, demands
 from eval.synthlink.agents.walking.asking import Asked
 from eval.synthlink.agents.walking.facts import FactMap
-from eval.synthlink.agents.walking.naming import Keys, Naming, keys_of
+from eval.synthlink.agents.walking.naming import Naming, keys_of
 from eval.synthlink.agents.walking.paths import Chosen, Signs, choose
-from eval.synthlink.agents.walking.reading import LEAST_NAMED, Passage, Reading
+from eval.synthlink.agents.walking.reading import LEAST_NAMED, Reading, ReadPage
 from eval.synthlink.agents.walking.telling import in_order, tell
 from kg.words.plain_text import plain
 
@@ -38,8 +39,24 @@ FIRST_HOPS: Final = 3
 """Steps of a way in the first round; each further round goes one step farther."""
 NAMES: Final = 6
 """Names that are looked for in one round."""
+EVIDENCE: Final = 3
+"""Pages that account for a question: of many, some have its words by chance."""
 ASKED: Final = 1.5
 """What it counts that a question speaks of a node, where 1 is that the best passage does."""
+
+
+class _Found(NamedTuple):
+    """What a round came to."""
+
+    chosen: Chosen = Chosen()
+    told: tuple[Claim, ...] = ()
+    """The facts of it that are licensed, in the order they are told."""
+    pages: tuple[ReadPage, ...] = ()
+    """What speaks of them, best first."""
+    share: float = 0.0
+    """Of the question's words that facts and pages account for."""
+    why: str = "neither the question nor a page that was read names anything of the graph"
+    """Why there is nothing to answer; empty where there is."""
 
 
 class Walk:
@@ -69,12 +86,9 @@ class Walk:
         self._kb, self._facts, self._asked, self._pages = kb, facts, asked, pages
         self._demanded = demands(question)
         self._reading = Reading(naming)
-        self._relevance: dict[tuple[str, str], float] = {}
         self._looked_for: set[str] = set()
-        self._chosen = Chosen()
-        self._told: tuple[Claim, ...] = ()
+        self._found = _Found()
         self._rounds: list[Round] = []
-        self._why = ""
 
     def take(self, hits: Sequence[Hit]) -> None:
         """Reads what ``query`` found, and answers as far as one can by now.
@@ -83,26 +97,18 @@ class Walk:
             hits: best first; of the first round up to ``POOL``, of which the best are read.
         """
         if not self._rounds:
-            best = max((hit.score for hit in hits), default=0.0)
-            for hit in hits if best > 0 else ():
-                relevance = max(0.0, hit.score / best)
-                self._relevance.setdefault((hit.page.url, hit.passage), relevance)
+            self._reading.weigh(hits)
         hits = hits[:PASSAGES]
-        read = self._reading.read(
-            hits, lambda hit: self._relevance.get((hit.page.url, hit.passage), 0.0)
-        )
-        before = frozenset(self._told)
-        self._chosen = choose(self._facts, self._signs(), FIRST_HOPS + len(self._rounds))
-        verdicts = self._kb.oracle.license_many(in_order(self._facts, self._chosen))
-        self._told = tuple(verdict.claim for verdict in verdicts if verdict.label == "E")
-        self._why = self._doubt()
+        read = self._reading.read(hits)
+        before = frozenset(self._found.told)
+        self._found = self._best()
         self._rounds.append(
             Round(
                 query="" if self._pages == "withheld" else self.query,
                 found=tuple(dict.fromkeys(Cited(hit.page.url, hit.page.title) for hit in hits)),
-                read=tuple(dict.fromkeys(passage.page for passage in read)),
-                links=tuple(self._link(claim) for claim in self._told if claim not in before),
-                answer="" if self._why else " ".join(tell(self._kb, self._told)),
+                read=tuple(page.page for page in read),
+                links=tuple(self._link(one) for one in self._found.told if one not in before),
+                answer="" if self._found.why else " ".join(tell(self._kb, self._found.told)),
             )
         )
         self.query = self._next_query()
@@ -111,20 +117,29 @@ class Walk:
         """What became of the question, after at least one round."""
         *others, last = self._rounds
         found = [page for one in self._rounds for page in one.found]
-        resting = self._resting() if not self._why else []
+        resting = () if self._found.why else self._found.pages
         return Trail(
             answer=last.answer,
-            abstained=bool(self._why),
+            abstained=bool(self._found.why),
             rounds=(*others, msgspec.structs.replace(last, done=True)),
-            docs=tuple(dict.fromkeys([passage.page for passage in resting] + found)),
-            verified=tuple(passage.text for passage in resting),
-            why=self._why,
+            docs=tuple(dict.fromkeys([*(page.page for page in resting), *found])),
+            verified=tuple(page.text for page in resting),
+            why=self._found.why,
         )
 
     def _signs(self) -> Signs:
+        """What speaks for nodes and facts by now.
+
+        A maker or year that the question names speaks for what bears it, shared between all that
+        do.
+        """
         nodes = self._reading.nodes
         for node, share in self._asked.nodes.items():
-            nodes[node] = nodes.get(node, 0.0) + ASKED * share * share
+            counts = ASKED * share * share
+            nodes[node] = nodes.get(node, 0.0) + counts
+            bearers = self._facts.bearers(node)
+            for bearer in bearers:
+                nodes[bearer] = nodes.get(bearer, 0.0) + counts / len(bearers)
         return Signs(
             nodes,
             self._reading.support,
@@ -132,43 +147,44 @@ class Walk:
             least=LEAST_NAMED if self._pages == "required" else 0.0,
         )
 
-    def _doubt(self) -> str:
-        """Why there is nothing to answer, in one clause; empty where there is."""
-        if not self._chosen.nodes:
-            return "neither the question nor a page that was read names anything of the graph"
-        if not self._told:
-            name = plain(self._kb.words.name(self._chosen.nodes[0]))
-            return f"the graph licenses nothing about {name} that was asked for"
-        share = accounted(self._demanded, self._evidence())
-        if share < LEAST:
-            name = plain(self._kb.words.name(self._chosen.nodes[0]))
-            return f"what was found, about {name}, has {share:.0%} of the question's words"
-        return ""
+    def _best(self) -> _Found:
+        """Of the ways that gain most, the one that accounts for most of the question."""
+        best = _Found()
+        for chosen in choose(self._facts, self._signs(), FIRST_HOPS + len(self._rounds)):
+            verdicts = self._kb.oracle.license_many(in_order(self._facts, chosen))
+            told = tuple(verdict.claim for verdict in verdicts if verdict.label == "E")
+            pages = self._resting(chosen, told)
+            texts = [keys_of(self._kb.words.fact(claim)) for claim in told]
+            evidence = frozenset().union(*texts, *(page.keys for page in pages[:EVIDENCE]))
+            share = accounted(self._demanded, evidence) if told else 0.0
+            if share > best.share or not best.chosen.nodes:
+                name = plain(self._kb.words.name(chosen.nodes[0]))
+                why = ""
+                if not told:
+                    why = f"the graph licenses nothing about {name} that was asked for"
+                elif share < LEAST:
+                    why = f"what was found, about {name}, has {share:.0%} of the question's words"
+                best = _Found(chosen, told, pages, share, why)
+        return best
 
-    def _evidence(self) -> Keys:
-        """All words of the facts told and of the passages that they rest on."""
-        texts = (keys_of(self._kb.words.fact(claim)) for claim in self._told)
-        return frozenset().union(*texts, *(passage.keys for passage in self._resting()))
-
-    def _resting(self) -> list[Passage]:
-        """The passages that speak of what is told, the one that bears most of it first."""
-        nodes = dict.fromkeys(self._chosen.nodes)
+    def _resting(self, chosen: Chosen, told: Sequence[Claim]) -> tuple[ReadPage, ...]:
+        """The pages that speak of what is told, the one that speaks most of it first."""
         worth: dict[int, float] = {}
-        for place, passage in enumerate(self._reading.passages):
-            borne = sum(passage.bears(claim) for claim in self._told)
-            named = sum(passage.named.get(node, 0.0) for node in nodes)
+        for place, page in enumerate(self._reading.pages):
+            borne = math.fsum(page.bears(claim) for claim in told)
+            named = math.fsum(page.named.get(node, 0.0) for node in chosen.nodes)
             if borne + named > 0:
-                worth[place] = borne + named + passage.weight
+                worth[place] = borne + named + page.relevance
         ordered = sorted(worth, key=lambda place: (-worth[place], place))
-        return [self._reading.passages[place] for place in ordered]
+        return tuple(self._reading.pages[place] for place in ordered)
 
     def _link(self, claim: Claim) -> Link:
         """A fact told, and the page that bears it best."""
         page, most = "", 0.0
-        for passage in self._reading.passages:
-            borne = passage.bears(claim)
+        for one in self._reading.pages:
+            borne = one.bears(claim)
             if borne > most:
-                page, most = passage.page.url, borne
+                page, most = one.page.url, borne
         return Link(self._kb.words.fact(claim), page, "licensed")
 
     def _next_query(self) -> str:
@@ -179,8 +195,9 @@ class Walk:
         if self._pages == "withheld":
             return ""
         met = self._reading.nodes
-        unmet = [node for node in self._chosen.nodes if node not in met]
-        around = self._facts.around(self._chosen.nodes, len(self._rounds), NAMES)
+        nodes = self._found.chosen.nodes
+        unmet = [node for node in nodes if node not in met]
+        around = self._facts.around(nodes, len(self._rounds), NAMES)
         new = [node for node in (*unmet, *around) if node not in self._looked_for][:NAMES]
         self._looked_for.update(new)
         return "; ".join(plain(self._kb.words.name(node)) for node in new)
