@@ -34,7 +34,7 @@ scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
+.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -161,6 +161,12 @@ skn: setup ## Eight extraction formats on fifty questions: by rules, or by EPOCH
 extract: setup ## Texts to data by JSON Schema, thirty metrics: by rules, or by EPOCHE_MODEL   [EXTRACT_FLAGS=]
 	@$(EPOCHE) extract run $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --out '$(OUT)/extract' $(EXTRACT_FLAGS)
 
+# -- multi-hop questions -------------------------------------------------------------------------
+
+synthlink: setup ## Sixty multi-hop questions: a graph-walking agent, or EPOCHE_MODEL, against a reader of passages   [SYNTHLINK_FLAGS=]
+	@$(EPOCHE) synthlink run --system extractive --no-score --seed $(SEED) --out '$(OUT)/synthlink/extractive'
+	@$(EPOCHE) synthlink run $(if $(EPOCHE_MODEL),--system agent --model '$(EPOCHE_MODEL)',--system graph_walk) --compare '$(OUT)/synthlink/extractive/predictions.json' --seed $(SEED) --out '$(OUT)/synthlink' $(SYNTHLINK_FLAGS)
+
 # -- for developers ------------------------------------------------------------------------------
 
 lint: setup-dev ## ruff and mypy, strict
@@ -186,4 +192,4 @@ clean-results: ## Delete what runs wrote, when told YES=1
 help: ## This list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls | eval-formats   one system"
-	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= EXTRACT_FLAGS= PYTHON="
+	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= EXTRACT_FLAGS= SYNTHLINK_FLAGS= PYTHON="
