@@ -30,7 +30,7 @@ TERMS: Final = 4
 """Words that join the search in each round."""
 FEEDBACK: Final = 0.4
 """What such a word counts, where one of the question counts 1."""
-SAID: Final = 0.3
+SAID: Final = 0.5
 """What is left of a word's worth each time a sentence has said it."""
 LEAST_SHARED: Final = 2
 """Words of the question that some sentence must have: one alone is chance."""

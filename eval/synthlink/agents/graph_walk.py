@@ -92,6 +92,8 @@ class GraphWalk:
             "ways": paths.WAYS,
             "most_facts": paths.MOST_FACTS,
             "least_accounted": accounting.LEAST,
+            "least_whole": walk.LEAST_WHOLE,
+            "least_near": walk.LEAST_NEAR,
         }
 
     async def answer(self, question: str) -> Trail:

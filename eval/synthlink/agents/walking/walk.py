@@ -13,7 +13,7 @@ from eval.synthlink.agents.walking.accounting import LEAST, accounted, demands
 from eval.synthlink.agents.walking.asking import Asked
 from eval.synthlink.agents.walking.facts import FactMap
 from eval.synthlink.agents.walking.naming import Naming, keys_of
-from eval.synthlink.agents.walking.paths import Chosen, Signs, choose
+from eval.synthlink.agents.walking.paths import LEAST_BORNE, Chosen, Signs, choose
 from eval.synthlink.agents.walking.reading import LEAST_NAMED, Reading, ReadPage
 from eval.synthlink.agents.walking.telling import in_order, tell
 from kg.words.plain_text import plain
@@ -39,8 +39,13 @@ FIRST_HOPS: Final = 3
 """Steps of a way in the first round; each further round goes one step farther."""
 NAMES: Final = 6
 """Names that are looked for in one round."""
-EVIDENCE: Final = 3
+EVIDENCE: Final = 4
 """Pages that account for a question: of many, some have its words by chance."""
+LEAST_WHOLE: Final = 0.9
+"""Share of a name from which a page is about its node, though it bears nothing of what is told."""
+LEAST_NEAR: Final = 0.75
+"""Relevance that some page must have that speaks of what is told. Where the pages that the question
+itself finds best speak of other things, the question is about those."""
 ASKED: Final = 1.5
 """What it counts that a question speaks of a node, where 1 is that the best passage does."""
 
@@ -55,6 +60,8 @@ class _Found(NamedTuple):
     """What speaks of them, best first."""
     share: float = 0.0
     """Of the question's words that facts and pages account for."""
+    near: bool = False
+    """Whether a page that speaks of it is among those that the question itself finds."""
     why: str = "neither the question nor a page that was read names anything of the graph"
     """Why there is nothing to answer; empty where there is."""
 
@@ -151,21 +158,32 @@ class Walk:
         """Of the ways that gain most, the one that accounts for most of the question."""
         best = _Found()
         for chosen in choose(self._facts, self._signs(), FIRST_HOPS + len(self._rounds)):
-            verdicts = self._kb.oracle.license_many(in_order(self._facts, chosen))
-            told = tuple(verdict.claim for verdict in verdicts if verdict.label == "E")
-            pages = self._resting(chosen, told)
-            texts = [keys_of(self._kb.words.fact(claim)) for claim in told]
-            evidence = frozenset().union(*texts, *(page.keys for page in pages[:EVIDENCE]))
-            share = accounted(self._demanded, evidence) if told else 0.0
-            if share > best.share or not best.chosen.nodes:
-                name = plain(self._kb.words.name(chosen.nodes[0]))
-                why = ""
-                if not told:
-                    why = f"the graph licenses nothing about {name} that was asked for"
-                elif share < LEAST:
-                    why = f"what was found, about {name}, has {share:.0%} of the question's words"
-                best = _Found(chosen, told, pages, share, why)
+            found = self._judged(chosen)
+            if not best.chosen.nodes or (found.near, found.share) > (best.near, best.share):
+                best = found
         return best
+
+    def _judged(self, chosen: Chosen) -> _Found:
+        """What is to be told of a way, and whether it is about what was asked."""
+        name = plain(self._kb.words.name(chosen.nodes[0]))
+        verdicts = self._kb.oracle.license_many(in_order(self._facts, chosen))
+        told = tuple(verdict.claim for verdict in verdicts if verdict.label == "E")
+        pages = self._resting(chosen, told)
+        if not told:
+            why = f"the graph licenses nothing about {name} that was asked for"
+            return _Found(chosen, (), pages, why=why)
+        evidence = [page for page in pages if _speaks(page, chosen, told)]
+        texts = [keys_of(self._kb.words.fact(claim)) for claim in told]
+        words = frozenset().union(*texts, *(page.keys for page in evidence[:EVIDENCE]))
+        share = accounted(self._demanded, words)
+        near = any(page.relevance >= LEAST_NEAR for page in evidence)
+        why = ""
+        if self._pages != "withheld":  # without pages nothing could be accounted for
+            if not near:
+                why = f"what the question itself finds is not about {name}"
+            elif share < LEAST:
+                why = f"what was found, about {name}, has {share:.0%} of the question's words"
+        return _Found(chosen, told, pages, share, near, why)
 
     def _resting(self, chosen: Chosen, told: Sequence[Claim]) -> tuple[ReadPage, ...]:
         """The pages that speak of what is told, the one that speaks most of it first."""
@@ -201,3 +219,10 @@ class Walk:
         new = [node for node in (*unmet, *around) if node not in self._looked_for][:NAMES]
         self._looked_for.update(new)
         return "; ".join(plain(self._kb.words.name(node)) for node in new)
+
+
+def _speaks(page: ReadPage, chosen: Chosen, told: Sequence[Claim]) -> bool:
+    """Whether a page speaks of what is told, and does not only share words with a name."""
+    return any(page.bears(claim) >= LEAST_BORNE for claim in told) or any(
+        page.named.get(node, 0.0) >= LEAST_WHOLE for node in chosen.nodes
+    )
