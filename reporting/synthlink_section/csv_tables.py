@@ -60,8 +60,6 @@ def _pair_rows(folder: ScoredFolder) -> Iterator[list[object]]:
 
 
 def _sample_rows(folder: ScoredFolder) -> Iterator[list[object]]:
-    bar = folder.correct_from(folder.modes[0])
-    ways = folder.run.rows if folder.run else {}
     for at, view in enumerate(folder.answers):
         by_mode = folder.rows(at)
         headline = by_mode[folder.modes[0]]
@@ -69,7 +67,7 @@ def _sample_rows(folder: ScoredFolder) -> Iterator[list[object]]:
         verdicts = [claim.verdict for claim in parts.claims]
         yield [
             *(view.question_id, view.category, view.question, view.expected, view.status),
-            *(mark_of(headline, bar, ways.get(view.question_id)), view.answer, " ".join(view.docs)),
+            *(mark_of(folder, at), view.answer, " ".join(view.docs)),
             *(sum(map(bool, view.facts)), " ".join(map(str, parts.steps))),
             *(verdicts.count(verdict) for verdict in ("licensed", "contradicted", "unknown")),
             *(getattr(by_mode[mode].parts, key) for mode in folder.modes for key in MEASURES),

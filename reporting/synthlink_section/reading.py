@@ -8,6 +8,7 @@ from pathlib import Path
 from eval.synthlink.manifest import SynthLinkManifest, read_manifest
 from eval.synthlink.outputs import ANSWERS, MANIFEST, AnswerView, Scored, read_answers, read_scored
 from eval.synthlink.record import SCHEMA, WEIGHTS, Mode, ModeScores, QuestionScore, SynthLinkReport
+from eval.synthlink.running.row import SynthLinkRow
 from eval.synthlink.tables import RECORD
 from kg.base.errors import CardSetMismatchError, RecordError
 from reporting.synthlink_section.trails import Run, read_run
@@ -67,6 +68,10 @@ class ScoredFolder:
     def rows(self, at: int) -> dict[Mode, QuestionScore]:
         """The scores of the question at a place of the catalogue, by mode."""
         return {mode: self.report.modes[mode].questions[at] for mode in self.modes}
+
+    def row_of(self, question_id: str) -> SynthLinkRow | None:
+        """What became of a question in the run; none where no run is known, or it was not asked."""
+        return self.run.rows.get(question_id) if self.run is not None else None
 
 
 def read_folder(folder: Path) -> ScoredFolder:

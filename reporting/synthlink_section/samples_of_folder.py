@@ -56,28 +56,30 @@ MARKS = (
 """What one answer amounts to, the best first."""
 
 
-def mark_of(row: QuestionScore, correct: float, way: SynthLinkRow | None = None) -> str:
-    """The key of the mark an answer gets.
+def mark_of(folder: ScoredFolder, at: int) -> str:
+    """The key of the mark that the answer to a question gets, by the headline's scores.
 
     Args:
-        row: its scores in the headline's mode.
-        correct: F1 from which an answer counts as correct there.
-        way: the run's row, where there is one: it tells why an answer is missing.
+        folder: the scores.
+        at: place of the question in the catalogue.
     """
+    row = folder.headline.questions[at]
+    way = folder.row_of(row.question_id)
     if row.status == "missing" and way is not None and way.outcome in ("INVALID", "ERROR"):
         return way.outcome.lower()
     if row.status != "answered":
         return row.status
-    if (row.parts.f1 or 0.0) >= correct:
+    if (row.parts.f1 or 0.0) >= folder.correct_from(folder.modes[0]):
         return "match"
     return "part" if row.parts.rqs else "off"
 
 
 def mark_counts(folder: ScoredFolder, category: str | None = None) -> Counter[str]:
     """How many questions get each mark; only those of a category, if one is given."""
-    bar = folder.correct_from(folder.modes[0])
     return Counter(
-        mark_of(row, bar) for row in folder.headline.questions if category in (None, row.category)
+        mark_of(folder, at)
+        for at, row in enumerate(folder.headline.questions)
+        if category in (None, row.category)
     )
 
 
@@ -128,7 +130,7 @@ def _row(folder: ScoredFolder, at: int, view: AnswerView) -> SampleRow:
             *_listed("Steps to the answer", steps),
             *_listed("Sources of the catalogue", sources),
         ),
-        answers=(_answer(folder, by_mode, headline, corrected, view),),
+        answers=(_answer(folder, at, by_mode, headline, corrected, view),),
     )
 
 
@@ -151,6 +153,7 @@ def _claims_facet(claims: Sequence[Judged]) -> str:
 
 def _answer(
     folder: ScoredFolder,
+    at: int,
     by_mode: Mapping[Mode, QuestionScore],
     headline: QuestionScore,
     corrected: QuestionScore,
@@ -161,18 +164,17 @@ def _answer(
         details += _steps(corrected, view)
         details += _claims(corrected.parts.claims)
         details += _pages(view)
-    row = folder.run.rows.get(view.question_id) if folder.run else None
+    row = folder.row_of(view.question_id)
     if row is not None and row.trail is not None:
         details += _trail(row.trail, headline)
     else:
         details += _rounds(headline, view)
-    mark = mark_of(headline, folder.correct_from(folder.modes[0]), row)
-    return Answer(mark, _line(view, row), tuple(details))
+    return Answer(mark_of(folder, at), _line(view, row), tuple(details))
 
 
 def _line(view: AnswerView, row: SynthLinkRow | None) -> str:
-    if view.answer or row is None:
-        return view.answer or _SILENT[view.status]
+    if row is None or view.answer.strip():
+        return view.answer if view.answer.strip() else _SILENT[view.status]
     why = (row.error or "") if row.outcome == "ERROR" else row.trail.why if row.trail else row.note
     said = {"ERROR": "It failed", "INVALID": "Its reply cannot be read"}.get(
         row.outcome, "It abstains"
