@@ -20,6 +20,8 @@ _MOST_BYTES: Final = 4 * 1024 * 1024
 _MOST_QUESTIONS: Final = 10_000
 _MOST_STEPS: Final = 8
 _MOST_TEXT: Final = 20_000
+_LARGEST: Final = 256 * 1024
+"""Bytes of one question as JSON."""
 
 
 class Catalog(msgspec.Struct, frozen=True):
@@ -151,6 +153,8 @@ def _fault(question: Question) -> str:
             return f"{name} has an empty {what}"
         if len(text) > _MOST_TEXT:
             return f"{name} has {what} text of more than {_MOST_TEXT:,} characters"
+    if len(msgspec.json.encode(question)) > _LARGEST:
+        return f"{name} is larger than {_LARGEST:,} bytes"
     if not question.sources or not all(source.title.strip() for source in question.sources):
         return f"{name} has no sources, or one without a title"
     if not 1 <= len(question.steps) <= _MOST_STEPS:

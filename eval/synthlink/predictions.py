@@ -24,7 +24,7 @@ MOST_TEXT: Final = 20_000
 MOST_ITEMS: Final = 500
 """Documents, iterations or sources of one row."""
 MOST_TOGETHER: Final = 200_000
-"""Characters that all texts of one list may have together."""
+"""Characters that all texts of one list may have together; of all iterations too."""
 _MOST_ROWS: Final = 100_000
 _HINT: Final = "It is a list of objects; see docs/synthlink.md."
 
@@ -159,13 +159,16 @@ def _prediction(row: Any, ids: Collection[str], times: Mapping[str, int]) -> Pre
         raise _RowError("the catalogue has no such question")
     if times[name] > 1:
         raise _RowError(f"the question is answered {times[name]} times; no answer counts")
+    rounds = tuple(
+        _iteration(one, number) for number, one in enumerate(_list(row, "iterations"), 1)
+    )
+    if sum(len(text) for one in rounds for text in (*one.answers, *one.docs)) > MOST_TOGETHER:
+        raise _RowError(f"iterations has more than {MOST_TOGETHER:,} characters in all")
     return Prediction(
         question_id=name,
         predicted_answer=_text(row, "predicted_answer"),
         retrieved_docs=_texts(row, "retrieved_docs"),
-        iterations=tuple(
-            _iteration(one, number) for number, one in enumerate(_list(row, "iterations"), 1)
-        ),
+        iterations=rounds,
         sources_verified=_texts(row, "sources_verified"),
     )
 

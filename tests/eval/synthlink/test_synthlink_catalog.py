@@ -192,6 +192,7 @@ def test_json_lines_hold_what_the_layout_does_not(tmp_path: Path) -> None:
         ({"category": "HIA"}, "of category"),
         ({"answer": " "}, "empty answer"),
         ({"question": "x" * 20_001}, "more than"),
+        ({"steps": [{"instruction": "x", "fact": "y" * 300_000}]}, "larger than 262,144 bytes"),
         ({"sources": []}, "no sources"),
         ({"sources": [{"title": ""}]}, "no sources"),
         ({"steps": []}, "0 steps"),

@@ -50,6 +50,8 @@ def test_the_specifications_example_is_read(tmp_path: Path) -> None:
         ({"retrieved_docs": [1]}, "retrieved_docs holds something"),
         ({"retrieved_docs": ["x"] * 501}, "501 items"),
         ({"sources_verified": ["x" * 20_000] * 11}, "more than 200,000 characters in all"),
+        ({"iterations": [{"answers": ["x" * 20_000] * 6}] * 2}, "iterations has more than 200,000"),
+        ({"iterations": [{"docs": ["x" * 20_000] * 6}] * 2}, "iterations has more than 200,000"),
         ({"iterations": [[]]}, "iteration 1 is no object"),
         ({"iterations": [{}, {"answers": "x"}]}, "answers is no list"),
         ({"sources_verified": {"a": 1}}, "sources_verified is no list"),
