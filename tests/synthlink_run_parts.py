@@ -105,7 +105,7 @@ class First:
 
 
 class Slow(First):
-    wait = 0.02
+    wait = 0.012
 '''
 
 

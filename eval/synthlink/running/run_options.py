@@ -91,6 +91,12 @@ class RunOptions:
                 where="--retriever",
                 hint=f"There are {', '.join(TEXT_NAMES)}.",
             )
+        if self.embedder and self.retriever in (None, "bm25"):
+            raise SettingError(
+                "bm25 embeds nothing",
+                where="--embedder",
+                hint="Add --retriever dense or --retriever hybrid, or leave it out.",
+            )
         ours = self.system in SYSTEMS
         if named and self.system in WITHOUT_LIBRARY:
             raise SettingError(
