@@ -21,6 +21,7 @@ from eval.synthlink.agents.walking import accounting, asking, paths, reading, wa
 from eval.synthlink.agents.walking.asking import Asking
 from eval.synthlink.agents.walking.facts import FactMap
 from eval.synthlink.agents.walking.naming import Naming
+from eval.synthlink.agents.walking.telling import Teller
 from eval.synthlink.agents.walking.walk import Pages, Walk
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class GraphWalk:
         self._library = library if pages != "withheld" else None
         self._facts = FactMap(knowledge)
         self._naming = Naming(self._facts.names(knowledge))
+        self._teller = Teller(knowledge)
         self._asking = Asking(knowledge, self._facts, self._naming)
 
     def params(self) -> dict[str, Any]:
@@ -105,6 +107,7 @@ class GraphWalk:
         one = Walk(
             question,
             kb=self.knowledge,
+            teller=self._teller,
             facts=self._facts,
             naming=self._naming,
             asked=self._asking.understand(question),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from eval.guard.stream import Guard
 from eval.synthlink.agents.walking.facts import FactMap
 from eval.synthlink.agents.walking.paths import Chosen
 from kg.claims import Claim
@@ -41,34 +42,72 @@ def in_order(facts: FactMap, chosen: Chosen) -> tuple[Claim, ...]:
     return tuple(told)
 
 
-def tell(kb: KnowledgeBase, claims: Sequence[Claim]) -> list[str]:
-    """Sentences that say the claims and nothing else.
-
-    Neighbours about one thing are joined: "The cotton gin came about through Eli Whitney and first
-    appeared in 1794." Where a domain's wording does not begin with the subject, or several
-    sentences would be one of more than ``MOST_JOINED`` parts, they stay apart.
+class Teller:
+    """Puts facts in sentences that say them and nothing else.
 
     Args:
         kb: whose words are used.
-        claims: in order.
     """
-    found: list[str] = []
-    name, said = "", list[str]()
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._guard = Guard(kb)
+
+    def tell(self, claims: Sequence[Claim]) -> list[str]:
+        """Sentences that say the claims.
+
+        Neighbours about one thing are joined, up to ``MOST_JOINED`` in a sentence: "The cotton gin
+        came about through Eli Whitney and first appeared in 1794." They stay apart where a domain's
+        wording does not begin with the subject, and where the stream guard would not read from the
+        sentence what was put in it: what one reader takes for another claim, another might too.
+
+        Args:
+            claims: in order; all of them licensed.
+        """
+        found: list[str] = []
+        for run in _about_one(claims):
+            for start in range(0, len(run), MOST_JOINED):
+                groups = run[start : start + MOST_JOINED]
+                joined = self._joined(groups)
+                if joined and self._is_read(joined, groups):
+                    found.append(joined)
+                else:
+                    found += [self._kb.words.fact(claim) for group in groups for claim in group]
+        return found
+
+    def _joined(self, groups: Sequence[Sequence[Claim]]) -> str:
+        """One sentence about one thing; empty where the wording allows none."""
+        subject = self._kb.words.name(groups[0][0].subj)
+        clauses = [self._clause(group) for group in groups]
+        if not all(clause.startswith(subject + " ") for clause in clauses):
+            return ""
+        said = listing([clause.removeprefix(subject + " ") for clause in clauses])
+        return sentence(f"{subject} {said}") + "."
+
+    def _clause(self, group: Sequence[Claim]) -> str:
+        """What is said of one thing by one predicate: "X came about through A and B"."""
+        first, words = group[0], self._kb.words
+        if len(group) == 1:
+            return words.clause_of(first)
+        objects = listing([words.name(claim.obj, claim.pred) for claim in group])
+        return words.clause(first.pred, words.name(first.subj), objects)
+
+    def _is_read(self, text: str, groups: Sequence[Sequence[Claim]]) -> bool:
+        events = list(self._guard.events([text]))
+        read = {claim for event in events for claim in event.claims}
+        meant = {claim for group in groups for claim in group}
+        return meant <= read and all(event.kind == "licensed" for event in events)
+
+
+def _about_one(claims: Sequence[Claim]) -> list[list[list[Claim]]]:
+    """Neighbours about one subject, and among these the neighbours by one predicate."""
+    runs: list[list[list[Claim]]] = []
     for group in _by_predicate(claims):
-        subject = kb.words.name(group[0].subj)
-        clause = _clause(kb, group)
-        joins = clause.startswith(subject + " ")
-        if said and (not joins or subject != name or len(said) == MOST_JOINED):
-            found.append(_joined(name, said))
-            said = []
-        if joins:
-            name = subject
-            said.append(clause.removeprefix(subject + " "))
+        if runs and runs[-1][0][0].subj == group[0].subj:
+            runs[-1].append(group)
         else:
-            found.append(sentence(clause) + ".")
-    if said:
-        found.append(_joined(name, said))
-    return found
+            runs.append([group])
+    return runs
 
 
 def _by_predicate(claims: Iterable[Claim]) -> list[list[Claim]]:
@@ -80,16 +119,3 @@ def _by_predicate(claims: Iterable[Claim]) -> list[list[Claim]]:
         else:
             groups.append([claim])
     return groups
-
-
-def _clause(kb: KnowledgeBase, group: Sequence[Claim]) -> str:
-    """What is said of one thing by one predicate: "X came about through A and B"."""
-    first = group[0]
-    if len(group) == 1:
-        return kb.words.clause_of(first)
-    objects = listing([kb.words.name(claim.obj, claim.pred) for claim in group])
-    return kb.words.clause(first.pred, kb.words.name(first.subj), objects)
-
-
-def _joined(subject: str, said: Sequence[str]) -> str:
-    return sentence(f"{subject} {listing(said)}") + "."

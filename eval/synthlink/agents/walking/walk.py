@@ -15,7 +15,7 @@ from eval.synthlink.agents.walking.facts import FactMap
 from eval.synthlink.agents.walking.naming import Naming, keys_of
 from eval.synthlink.agents.walking.paths import LEAST_BORNE, Chosen, Signs, choose
 from eval.synthlink.agents.walking.reading import LEAST_NAMED, Reading, ReadPage
-from eval.synthlink.agents.walking.telling import in_order, tell
+from eval.synthlink.agents.walking.telling import Teller, in_order
 from kg.words.plain_text import plain
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Walk:
     Args:
         question: its text.
         kb: the graph.
+        teller: puts its facts in sentences.
         facts: its facts as a map.
         naming: finds its nodes in texts.
         asked: the question as it was understood.
@@ -83,6 +84,7 @@ class Walk:
         question: str,
         *,
         kb: KnowledgeBase,
+        teller: Teller,
         facts: FactMap,
         naming: Naming,
         asked: Asked,
@@ -91,6 +93,7 @@ class Walk:
         self.query = question
         """What to search for next; empty where nothing is left to look for."""
         self._kb, self._facts, self._asked, self._pages = kb, facts, asked, pages
+        self._teller = teller
         self._demanded = demands(question)
         self._reading = Reading(naming)
         self._looked_for: set[str] = set()
@@ -115,7 +118,7 @@ class Walk:
                 found=tuple(dict.fromkeys(Cited(hit.page.url, hit.page.title) for hit in hits)),
                 read=tuple(page.page for page in read),
                 links=tuple(self._link(one) for one in self._found.told if one not in before),
-                answer="" if self._found.why else " ".join(tell(self._kb, self._found.told)),
+                answer="" if self._found.why else " ".join(self._teller.tell(self._found.told)),
             )
         )
         self.query = self._next_query()
