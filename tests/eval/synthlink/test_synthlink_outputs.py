@@ -8,10 +8,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import msgspec
 import pytest
 from synthlink_attacks import SIX, attack, honest, six_questions
 
+from epoche.schemas import schema
 from eval.synthlink.comparing import ALL
 from eval.synthlink.manifest import read_manifest
 from eval.synthlink.outputs import COMPARISONS, OUTPUTS, read_answers, read_scored
@@ -315,6 +317,26 @@ def test_a_damaged_folder_is_named(tmp_path: Path) -> None:
         (folder / name).unlink()
         with pytest.raises(MissingFileError):
             read(folder)  # type: ignore[operator]
+
+
+def test_files_are_what_their_published_schemas_say(tmp_path: Path) -> None:
+    """Against an independent validator, and what is no such record is none there either."""
+    rival = file(tmp_path / "rival.json", HONEST[:3])
+    asked = options(tmp_path, compare=(rival,))
+    write_scores(asked)
+    lines = (asked.output_dir / "synthlink_answers.jsonl").read_text().splitlines()
+    documents = {
+        "synthlink-scores": [json.loads((asked.output_dir / "synthlink_scores.json").read_text())],
+        "synthlink-answer": list(map(json.loads, lines)),
+        "synthlink-question": list(map(json.loads, SIX.read_text().splitlines())),
+        "prediction": HONEST,
+    }
+    for name, found in documents.items():
+        validator = jsonschema.Draft202012Validator(json.loads(schema(name)))
+        assert found
+        for document in found:
+            validator.validate(document)
+            assert not validator.is_valid({key: [None] for key in document}), name
 
 
 def test_the_record_is_what_its_types_say(tmp_path: Path) -> None:
