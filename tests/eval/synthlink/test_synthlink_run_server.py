@@ -230,7 +230,7 @@ def outcome_of(raw: str) -> str:
     return "ANSWERED" if any(map(str.isalnum, value["answer"])) else "INVALID"
 
 
-@pytest.mark.parametrize(("system", "tokens"), [("agent", 60), ("raw", 300)])
+@pytest.mark.parametrize(("system", "tokens"), [("agent", 60), ("raw", 120)])
 def test_noise_from_a_real_server_is_neither_an_error_nor_an_answer_made_up(
     llama_server: LlamaServer,
     tmp_path: Path,
@@ -241,7 +241,7 @@ def test_noise_from_a_real_server_is_neither_an_error_nor_an_answer_made_up(
     shop = shop_of(tmp_path, 6)
     monkeypatch.setenv("EPOCHE_BASE_URL", llama_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
-    how = ("--max-tokens", tokens, "--limit", 6 if system == "raw" else 2)
+    how = ("--max-tokens", tokens, "--limit", 3 if system == "raw" else 1)
     arguments = online(shop, f"custom/{llama_server.model}", *how, system=system)
     if system == "raw":
         place = arguments.index("--pages")
