@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say, shown_stages
+from kg.base.console import run_script, say
 
 
 class ModeChoice(StrEnum):
@@ -61,11 +61,8 @@ def main(
     be used are named and end nothing.
     """
     from eval.synthlink.score_options import ScoreOptions
-    from eval.synthlink.tables import OVERALL, headlines
-    from reporting.benchmark_sections.page import STEM, write_page
-    from reporting.benchmark_sections.spoken import say_notes
-    from reporting.synthlink_comparison import verdicts
-    from reporting.synthlink_files import write_scores
+    from reporting.benchmark_sections.page import STEM
+    from reporting.synthlink_files import score_and_say
 
     chosen = ScoreOptions(
         predictions=predictions,
@@ -79,12 +76,7 @@ def main(
         resamples=resamples,
         seed=seed,
     )
-    with shown_stages() as watch:
-        scored = write_scores(chosen, watch)
-    write_page(output_dir)
-    for line in (*headlines(scored.report), *verdicts(scored)):
-        say(line)
-    say_notes(scored.report.notes, output_dir / OVERALL)
+    score_and_say(chosen)
     say(f"scores, tables and {STEM}.html → {output_dir}")
 
 

@@ -27,18 +27,34 @@ from eval.synthlink.tables import (
     OVERALL,
     SCORES,
     category_rows,
+    headlines,
     overall_text,
     question_rows,
 )
-from kg.base.console import Watch
+from kg.base.console import Watch, say, shown_stages
 from kg.base.errors import WriteError
 from kg.base.files import check_output, to_json_bytes, write_errors_named, write_files_atomic
 from reporting.benchmark_sections.opening import MANIFEST as ANY_MANIFEST
-from reporting.benchmark_sections.page import STEM
+from reporting.benchmark_sections.page import STEM, write_page
+from reporting.benchmark_sections.spoken import say_notes
 from reporting.guarded_text import to_csv
-from reporting.synthlink_comparison import comparison_markdown
+from reporting.synthlink_comparison import comparison_markdown, verdicts
 
 _DIFFERENCE: Final = Difference.__struct_fields__
+
+
+def score_and_say(options: ScoreOptions) -> None:
+    """Writes scores and their page, and says what came of it, as commands do.
+
+    Raises:
+        EpocheError: as ``write_scores`` and ``write_page``.
+    """
+    with shown_stages() as watch:
+        scored = write_scores(options, watch)
+    write_page(options.output_dir)
+    for line in (*headlines(scored.report), *verdicts(scored)):
+        say(line)
+    say_notes(scored.report.notes, options.output_dir / OVERALL)
 
 
 def write_scores(options: ScoreOptions, watch: Watch | None = None) -> Scored:
