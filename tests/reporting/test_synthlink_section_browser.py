@@ -1,0 +1,255 @@
+"""The page of SynthLink scores in real Chromium: what can be seen, done, and must never happen."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_contrast import CONTRAST
+from page_structure import check_structure
+from synthlink_section_folders import catalogue, catalogue_answers, ran, scored, six, uneven
+
+from reporting.benchmark_sections.page import write_page
+from reporting.html_report import main
+from reporting.visible import visible
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = (
+    "<script>document.title='owned';alert(1)</script>",
+    "</td></tr></table></section>",
+    "</script><script>alert(2)</script>",
+    "<!--<script>",
+    "<img src=x onerror=alert(3)>",
+    "{{7*7}}{% raw %}",
+    "javascript:alert(4)",
+    "\u202egnorw si siht\u202c",
+    "nul \x00 bell \x07 line\u2028separator",
+    "🏞️👩‍🔬 café",
+    "\"'`=&amp;<b>",
+    "=HYPERLINK(1)",
+    "x" * 3_000,
+)
+OPEN_ALL = "for (const one of document.querySelectorAll('details')) one.open = true"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six answers against six others."""
+    return write_page(six(tmp_path_factory.mktemp("synthlink")))[0]
+
+
+@pytest.fixture(scope="module")
+def ran_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which everything happens that can happen to a question."""
+    return write_page(ran(tmp_path_factory.mktemp("ran")))[0]
+
+
+class Table:
+    """The table of questions of an open page."""
+
+    def __init__(self, page: Any, prefix: str = "synthlink-samples") -> None:
+        self.page, self.prefix = page, prefix
+
+    def control(self, name: str) -> Any:
+        return self.page.locator(f"#{self.prefix}-{name}")
+
+    def rows(self) -> Any:
+        return self.page.locator(f"#{self.prefix}-rows > tr:has(.c-card)")
+
+    def wait(self, text: str) -> None:
+        self.page.wait_for_function(
+            "([id, text]) => document.getElementById(id).textContent === text",
+            arg=[f"{self.prefix}-count", text],
+            timeout=10_000,
+        )
+
+
+def test_opens_quietly_and_asks_nothing_of_the_network(open_report, page, ran_page):
+    for path in (page, ran_page):
+        reader = open_report(path)
+        assert reader.problems == []
+        assert reader.requests == [reader.url]
+        assert Table(reader.page).control("count").inner_text() == "6 questions"
+        csp = reader.page.locator("meta[http-equiv=Content-Security-Policy]")
+        assert csp.get_attribute("content").startswith("default-src 'none'")
+
+
+def test_the_opening_can_be_read_without_scrolling(open_report, page):
+    reader = open_report(page)
+    lede = reader.page.locator(".lede")
+    assert "The score is 0." in lede.inner_text()
+    assert "The formulas as published would say 0." in lede.inner_text()
+    box = reader.page.locator("figure.overview svg").bounding_box()
+    assert box["y"] + box["height"] < 900
+    strips = reader.page.locator("figure.overview svg .title").all_text_contents()
+    assert strips == ["corrected", "literal"]
+    fields = "document.querySelectorAll('.strips rect.worst')"
+    wide = f"Array.from({fields}, (field) => +field.getAttribute('width') + 2)"
+    assert reader.page.evaluate(wide) == pytest.approx([126, 126, 84, 42, 42] * 2, abs=0.2)
+
+
+def test_filters_search_and_a_linked_question(open_report, ran_page):
+    reader = open_report(ran_page)
+    table = Table(reader.page)
+    table.control("f-mark").select_option("ERROR")
+    table.wait("1 of 6 questions")
+    assert "! ERROR" in table.rows().first.inner_text()
+    table.control("clear").click()
+    table.control("f-0").select_option("Economic and Industrial Shifts")
+    table.wait("1 of 6 questions")
+    table.control("clear").click()
+    table.control("f-1").select_option("no step")
+    table.wait("3 of 6 questions")
+    table.control("clear").click()
+    reader.page.locator("h1").click()
+    reader.page.keyboard.press("/")
+    assert reader.page.evaluate("document.activeElement.id") == "synthlink-samples-f-q"
+    reader.page.keyboard.type("SHIRTWAIST")
+    table.wait("1 of 6 questions")
+    reader.page.goto(f"{reader.url}#synthlink-samples?id=HIA-01")
+    reader.page.reload()
+    table.wait("1 of 6 questions")
+    assert "cotton" in table.rows().first.inner_text()
+    assert reader.problems == []
+
+
+def test_a_row_opens_on_the_way_to_the_answer(open_report, ran_page):
+    table = Table(open_report(ran_page).page)
+    more = table.page.locator("#synthlink-samples-rows details.row").first
+    more.locator("> summary").focus()
+    table.page.keyboard.press("Enter")
+    assert "Steps to the answer" in more.inner_text()
+    assert "In 1794 Eli Whitney patented" not in more.inner_text()
+    more.locator("details.answer > summary").focus()
+    table.page.keyboard.press("Enter")
+    shown = more.inner_text()
+    for text in ("In 1794 Eli Whitney patented", "What it claims", "Round 1, searching: HIA first"):
+        assert text in shown
+    verdicts = more.locator(".compared tr[class^=t-] .verdict").all_inner_texts()
+    assert any(text.startswith("✓ borne out") for text in verdicts)
+
+
+def test_the_first_questions_stand_there_without_scripts(open_report, page):
+    readers = [open_report(page), open_report(page, java_script_enabled=False)]
+    parts = "#synthlink-samples-rows :is(.q, .proof, .o, .alone, .verdict, pre, li, h3, h4)"
+    shown = [reader.page.locator(parts).all_text_contents() for reader in readers]
+    assert shown[0] == shown[1]
+    assert len(shown[0]) > 100
+    assert readers[1].page.locator("noscript").inner_text().startswith("Without scripts")
+
+
+def test_light_and_dark_have_enough_contrast(open_report, page, ran_page):
+    for path in (page, ran_page):
+        backgrounds = []
+        for scheme in ("light", "dark"):
+            reader = open_report(path, color_scheme=scheme)
+            body = "getComputedStyle(document.body).backgroundColor"
+            backgrounds.append(reader.page.evaluate(body))
+            reader.page.evaluate(OPEN_ALL)
+            assert reader.page.evaluate(CONTRAST) == []
+        assert backgrounds[0] != backgrounds[1]
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280, 2200])
+def test_the_page_itself_never_scrolls_sideways(open_report, page, ran_page, width):
+    for path in (page, ran_page):
+        reader = open_report(path, viewport={"width": width, "height": 800})
+        reader.page.evaluate(OPEN_ALL)
+        assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_landmarks_captions_names_headings_and_visible_focus(open_report, page, ran_page):
+    for path in (page, ran_page):
+        reader = open_report(path)
+        check_structure(reader.page)
+        levels = "Array.from(document.querySelectorAll('main :is(h2,h3,h4)'), (h) => +h.tagName[1])"
+        found = reader.page.evaluate(levels)
+        assert all(after <= before + 1 for before, after in pairwise(found))
+
+
+def test_prints(open_report, page, tmp_path):
+    printed = open_report(page, color_scheme="dark").page
+    printed.emulate_media(media="print")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert printed.evaluate(background) == "rgb(255, 255, 255)"
+    assert not printed.locator(".filters").is_visible()
+    pdf = printed.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
+    assert pdf.startswith(b"%PDF")
+    assert len(pdf) > 20_000
+
+
+def test_two_folders_in_the_card_report_do_not_disturb_each_other(open_report, world, tmp_path):
+    folders = [six(tmp_path / "a"), uneven(tmp_path / "b")]
+    out = tmp_path / "report.html"
+    main(world.results, None, world.metrics, out, section=folders)
+    reader = open_report(out)
+    assert reader.problems == []
+    check_structure(reader.page)
+    first, second = Table(reader.page), Table(reader.page, "synthlink-2-samples")
+    second.control("f-mark").select_option("abstained")
+    second.wait("1 of 6 questions")
+    first.wait("6 questions")
+    for scheme in ("light", "dark"):
+        assert open_report(out, color_scheme=scheme).page.evaluate(CONTRAST) == []
+
+
+def hostile(folder: Path) -> Path:
+    """Scores with hostile text in every place that takes text, names and notes included."""
+    path = catalogue(folder / "hostile.jsonl", HOSTILE)
+    rows: list[Any] = [*catalogue_answers(HOSTILE)]
+    rows += [{"question_id": text[:200], "predicted_answer": "?"} for text in HOSTILE]
+    out = scored(folder, rows, {"other": []}, catalog=path, domain="none")
+    record = out / "synthlink_scores.json"
+    document = json.loads(record.read_bytes())
+    report = document["report"]
+    report["notes"] = [*report["notes"], *HOSTILE]
+    report["graph"] = HOSTILE[0]
+    document["name"] = HOSTILE[4]
+    for compared in document["comparisons"]:
+        compared["name"] = HOSTILE[2]
+        for one in compared["differences"]:
+            one["first"], one["second"] = HOSTILE[4], HOSTILE[2]
+            one["better"] = one["better"] and HOSTILE[4]
+    for scores in report["modes"].values():
+        scores["categories"] = {HOSTILE[1]: scores["categories"]["HIA"]}
+        for row in scores["questions"]:
+            row["category"] = HOSTILE[1]
+        for value in scores["overall"]["measures"].values():
+            value["why"] = HOSTILE[5]
+    record.write_text(json.dumps(document), encoding="utf-8")
+    return out
+
+
+def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
+    folder = hostile(tmp_path)
+    written = write_page(folder)
+    source = written[0].read_text("utf-8")
+    assert source.count("<script") == source.count("</script>") == 2
+    assert "\x00" not in source
+    for scripts in (True, False):
+        reader = open_report(written[0], java_script_enabled=scripts)
+        assert reader.problems == []
+        assert reader.requests == [reader.url]
+        assert reader.page.title() == "Can it link what no single page tells?"
+        shown = reader.page.locator("#synthlink-samples-rows .q").all_text_contents()
+        assert shown == [visible(f"{at} {text}") for at, text in enumerate(HOSTILE[:10])]
+        assert reader.page.locator("main img, main script:not([type])").count() == 0
+        assert HOSTILE[0] in "".join(reader.page.locator(".points li").all_text_contents())
+        reader.page.set_viewport_size({"width": 390, "height": 800})
+        if scripts:
+            reader.page.evaluate(OPEN_ALL)
+            assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+            check_structure(reader.page)
+    markdown = (folder / "report.md").read_text("utf-8")
+    assert "<" not in re.sub(r"^(`{3,})$.*?^\1$", "", markdown, flags=re.S | re.M)
+    table = (folder / "report.questions.csv").read_text("utf-8")
+    assert ",=HYPERLINK" not in table
+    assert "\n=HYPERLINK" not in table
+    table = Table(open_report(written[0]).page)
+    table.control("f-size").select_option("25")
+    assert table.rows().count() == len(HOSTILE)
