@@ -243,7 +243,7 @@ class Performance(msgspec.Struct, frozen=True, kw_only=True):
     compliance: dict[str, bool | None]
     """``p95_under_2s``, ``p99_under_5s``."""
     busy_s: float | None
-    """Seconds in which at least one request was under way."""
+    """Seconds in which at least one request that was answered was under way."""
     throughput_rps: float | None
     samples_per_minute: float | None
     tokens_per_second: float | None

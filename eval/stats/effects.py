@@ -1,4 +1,4 @@
-"""Tests and effect sizes on one difference per card: signed ranks, t, and Cohen's d.
+"""Tests and effect sizes on one difference per item: signed ranks, t, and Cohen's d.
 
 Sources: Wilcoxon, Biometrics Bulletin 1945; Pratt, JASA 1959, 54:655 (what to do with zeros);
 Streitberg & Röhmel, Statistical Software Newsletter 1986 (exact distribution with ties); Cohen,
@@ -41,14 +41,14 @@ def wilcoxon(differences: Floats) -> SignedRanks:
     """Wilcoxon's signed-rank test that differences are symmetric about zero.
 
     Zeros are ranked with the others and then left out, as Pratt proposed: dropping them first can
-    turn the verdict round when most cards show no difference. Equal sizes share their mean rank.
+    turn the verdict round when most items show no difference. Equal sizes share their mean rank.
     Up to 200 differences other than zero the distribution is exact, ties included (all signs
     equally likely, given the ranks); beyond, normal with the variance of those very ranks. Sizes
     that differ by less than 1e-12 of the largest are equal: means over repeats come with rounding
     errors (1 - 1/3 is not 2/3), which must neither break a tie nor make a zero count.
 
     Args:
-        differences: one per card, shape (n,).
+        differences: one per item, shape (n,).
 
     Returns:
         p = 1 where no difference is other than zero.
@@ -94,7 +94,7 @@ def paired_t(differences: Floats) -> PairedT | None:
     """Student's t test that the mean difference is zero, two-sided.
 
     Args:
-        differences: one per card, shape (n,).
+        differences: one per item, shape (n,).
 
     Returns:
         ``None`` for fewer than two differences, or where they do not vary.

@@ -169,7 +169,7 @@ def resample_blocks(blocks: Sequence[Floats], draws: Draws) -> list[Resampled]:
 
 
 def joined(parts: Sequence[Resampled]) -> Resampled:
-    """The whole of some parts that count different cards in the same columns."""
+    """The whole of some parts that count different items in the same columns."""
     if len(parts) == 1:
         return parts[0]
     return Resampled(
@@ -252,7 +252,7 @@ class Distribution:
     def degenerate(self) -> NDArray[np.bool_]:
         """Where the resamples say nothing of uncertainty, shape (m,).
 
-        Either they do not vary at all (every card right, say), or so few clusters take part that
+        Either they do not vary at all (every item right, say), or so few clusters take part that
         more than one resample in twenty has no value.
         """
         last = np.maximum(self._known - 1, 0)

@@ -1,10 +1,10 @@
-"""Paired comparisons: two systems on the same cards, tested against each other.
+"""Paired comparisons: two systems on the same items, tested against each other.
 
 That two intervals overlap, or do not, is never used: it is not a test. What is used is the exact
-McNemar test on the cards where only one of the two is right, the cluster bootstrap of the
+McNemar test on the items where only one of the two is right, the cluster bootstrap of the
 difference on shared draws, and Holm's correction over the pairs compared.
 
-Sources: McNemar, Psychometrika 1947 (exact form: binomial on the discordant cards); Holm, Scand.
+Sources: McNemar, Psychometrika 1947 (exact form: binomial on the discordant items); Holm, Scand.
 J. Statistics 1979; Newcombe, Statistics in Medicine 1998, 17:2635 (method 10).
 """
 
@@ -26,7 +26,7 @@ POWER = 0.80
 
 
 class Discordant(msgspec.Struct, frozen=True):
-    """The 2×2 table behind exact McNemar: on how many cards each system counts in the numerator.
+    """The 2×2 table behind exact McNemar: on how many items each system counts in the numerator.
 
     For accuracy that is being right; for FAR-NE it is a false answer.
     """
@@ -41,17 +41,17 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     """Exact two-sided McNemar test that both systems are right equally often.
 
     Args:
-        only_a: cards on which only the first system is right.
-        only_b: cards on which only the second is.
+        only_a: items on which only the first system is right.
+        only_b: items on which only the second is.
 
     Returns:
-        p = min(1, 2·P(X ≤ min)) with X ~ Binomial(only_a + only_b, ½); 1 without discordant cards.
+        p = min(1, 2·P(X ≤ min)) with X ~ Binomial(only_a + only_b, ½); 1 without discordant items.
 
     Raises:
         ValueError: a negative count.
     """
     if only_a < 0 or only_b < 0:
-        raise ValueError("counts of cards cannot be negative")
+        raise ValueError("counts of items cannot be negative")
     trials, fewer = only_a + only_b, min(only_a, only_b)
     if only_a == only_b:
         return 1.0
@@ -72,10 +72,10 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
 
 
 def discordance(right_a: Floats, right_b: Floats) -> Discordant:
-    """The 2×2 table of two systems' right cards.
+    """The 2×2 table of two systems' right items.
 
     Args:
-        right_a: 1 where the first system is right, else 0; shape (cards,).
+        right_a: 1 where the first system is right, else 0; shape (items,).
         right_b: the same for the second.
     """
     both = int((right_a * right_b).sum())
@@ -185,7 +185,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 def minimum_detectable_effect(
     standard_error: float,
-    n_cards: int | None = None,
+    n_items: int | None = None,
     *,
     alpha: float = ALPHA,
     power: float = POWER,
@@ -197,7 +197,7 @@ def minimum_detectable_effect(
 
     Args:
         standard_error: of the difference, from the paired bootstrap.
-        n_cards: cards behind a metric that is a yes or no per card, else ``None``.
+        n_items: items behind a metric that is a yes or no per item, else ``None``.
         alpha: two-sided level.
         power: probability of finding the effect.
 
@@ -207,30 +207,30 @@ def minimum_detectable_effect(
     """
     spread = 0.0 if math.isnan(standard_error) else standard_error
     effect = (normal_quantile(1 - alpha / 2) + normal_quantile(power)) * spread
-    if n_cards is not None:
-        floor = mcnemar_floor(n_cards, alpha, power)
+    if n_items is not None:
+        floor = mcnemar_floor(n_items, alpha, power)
         return None if floor is None else max(effect, floor)
     return effect or None
 
 
 @lru_cache(maxsize=256)
-def mcnemar_floor(n_cards: int, alpha: float = ALPHA, power: float = POWER) -> float | None:
+def mcnemar_floor(n_items: int, alpha: float = ALPHA, power: float = POWER) -> float | None:
     """The smallest effect exact McNemar finds with the given power when all discord is one-sided.
 
-    Fewer than k discordant cards, six for α = .05, reach no p below α however one-sided they are;
-    the floor is the share e of discordant cards with P(Binomial(n_cards, e) ≥ k) = power.
+    Fewer than k discordant items, six for α = .05, reach no p below α however one-sided they are;
+    the floor is the share e of discordant items with P(Binomial(n_items, e) ≥ k) = power.
 
     Returns:
-        The share, or ``None`` when there are fewer than k cards.
+        The share, or ``None`` when there are fewer than k items.
     """
     fewest = math.floor(1 - math.log2(alpha)) + 1
-    if n_cards < fewest:
+    if n_items < fewest:
         return None
 
     def found(share: float) -> float:
         kept = 1 - share
         terms = (
-            math.comb(n_cards, k) * share**k * math.exp((n_cards - k) * math.log(kept))
+            math.comb(n_items, k) * share**k * math.exp((n_items - k) * math.log(kept))
             for k in range(fewest)
         )
         return 1 - math.fsum(terms)

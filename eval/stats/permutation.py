@@ -1,4 +1,4 @@
-"""The sign-flip test: were one difference per card as likely to have the other sign?
+"""The sign-flip test: were one difference per item as likely to have the other sign?
 
 Fisher's randomisation test for paired samples, which needs no assumption of shape; for measures of
 rankings see Smucker, Allan & Carterette, CIKM 2007, p. 623. Where all differences other than zero
@@ -47,7 +47,7 @@ def sign_flips(differences: Floats, *, flips: int = FLIPS, seed: int = SEED) -> 
     claims p = 0 (Davison & Hinkley 1997, §4.4).
 
     Args:
-        differences: one per card, finite, shape (n,).
+        differences: one per item, finite, shape (n,).
         flips: random patterns of signs.
         seed: of the random signs.
 
