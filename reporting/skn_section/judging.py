@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from eval.skn.judges.agreement import Agreement, Kappa, Rate
+from eval.judges.rates import Rate
+from eval.skn.judges.agreement import Agreement, Kappa
 from kg.base.errors import RecordError
 from kg.words.plain_text import listing
 from reporting.benchmark_sections.blocks import Block, Cell, Grid, Head, Line, Prose, estimate_cell

@@ -14,10 +14,10 @@ from statistics import mean
 
 import msgspec
 
+from eval.judges.rates import Rate, rate_of
 from eval.skn.judges.anchors import AnchorRow
 from eval.skn.judges.record import Verdicts
 from eval.stats.kappa import cohens_kappa, fleiss_kappa, phi
-from kg.base.proportions import wilson
 
 
 class Kappa(msgspec.Struct, frozen=True):
@@ -36,17 +36,6 @@ class Kappa(msgspec.Struct, frozen=True):
     agreed: float | None
     n: int
     incomplete: int
-
-
-class Rate(msgspec.Struct, frozen=True):
-    """A share of anchors with Wilson's interval of 95 %; null where there is none."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    unjudged: int
-    """Anchors without a verdict, which are in neither ``n`` nor the share."""
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,8 +94,8 @@ def agreement(verdicts: Iterable[Verdicts], anchors: Iterable[AnchorRow] = ()) -
         accuracy=accuracy,
         hallucination=_kappa([_detected(verdict) for verdict in verdicts]),
         groundedness_gap=_gap(verdicts),
-        sensitivity=_rate([row.right for row in anchors], right=True),
-        specificity=_rate([row.wrong for row in anchors if row.asked_wrong], right=False),
+        sensitivity=rate_of([row.right for row in anchors], True),
+        specificity=rate_of([row.wrong for row in anchors if row.asked_wrong], False),
         error_correlation=_error_correlation(anchors),
         failures=_failures(verdicts),
     )
@@ -146,15 +135,6 @@ def _gap(verdicts: Iterable[Verdicts]) -> float | None:
     ]
     gaps = [max(row) - min(row) for row in scores if len(row) > 1]
     return fsum(gaps) / len(gaps) if gaps else None
-
-
-def _rate(verdicts: Sequence[bool | None], *, right: bool) -> Rate:
-    n = len(verdicts) - verdicts.count(None)
-    if not n:
-        return Rate(None, None, None, 0, len(verdicts))
-    hits = verdicts.count(right)
-    low, high = wilson(hits, n)
-    return Rate(hits / n, low, high, n, len(verdicts) - n)
 
 
 def _error_correlation(anchors: Iterable[AnchorRow]) -> float | None:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from eval.judges.drawing import drawn_by
 from eval.skn.judges.record import Failure, Judges
-from eval.skn.judges.showing import drawn_by
 from kg.text.normaliser import normalise
 
 

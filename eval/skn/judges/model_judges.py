@@ -11,15 +11,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from eval.judges.drawing import drawn_by
+from eval.judges.panel import USUAL_REPEATS, check_panel, open_panel
 from eval.model.counting import counted
 from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION, Judging
 from eval.skn.judges.record import HallucinationVote, JudgeName, Verdicts
-from eval.skn.judges.showing import Shown, drawn_by
+from eval.skn.judges.showing import Shown
 from eval.skn.judges.tallying import Ballot, Booth, of_nothing, too_long, verdicts
 from eval.skn.judges.voting import tied
-from kg.base.errors import ModelCallError, SettingError
+from kg.base.errors import ModelCallError
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 900
 """Of a verdict: room for a list of claims."""
-MAX_REPEATS = 25
-USUAL_REPEATS = 2
-"""Votes of each model on every matter, unless told otherwise: the fewest that can disagree."""
 
 
 class ModelJudges:
@@ -47,13 +44,7 @@ class ModelJudges:
     def __init__(
         self, clients: Sequence[ModelClient], *, repeats: int = USUAL_REPEATS, seed: int = 0
     ) -> None:
-        if not clients:
-            raise SettingError("no judge is named", where="--judge-model")
-        if not 1 <= repeats <= MAX_REPEATS:
-            raise SettingError(
-                f"a judge votes from 1 to {MAX_REPEATS} times, not {repeats}",
-                where="--judge-repeats",
-            )
+        check_panel(len(clients), repeats)
         self._clients = tuple(clients)
         self._repeats = repeats
         self._seed = seed
@@ -81,22 +72,10 @@ class ModelJudges:
             EpocheError: as ``ModelClient.open``.
             SettingError: as the class.
         """
-        from eval.llm import ModelClient
-
-        return cls(
-            [
-                ModelClient.open(
-                    msgspec.structs.replace(options, model=model),
-                    temperature=temperature,
-                    max_tokens=MAX_TOKENS,
-                    seed=seed,
-                    logprobs=False,
-                )
-                for model in models
-            ],
-            repeats=repeats,
-            seed=seed,
+        clients = open_panel(
+            options, models, max_tokens=MAX_TOKENS, seed=seed, temperature=temperature
         )
+        return cls(clients, repeats=repeats, seed=seed)
 
     @property
     def planned_votes(self) -> int:

@@ -10,15 +10,11 @@ from typing import Literal, Protocol, get_args
 
 import msgspec
 
+from eval.judges.votes import FailureKind
 from eval.result import Usage
 
 JudgeName = Literal["accuracy", "hallucination", "groundedness"]
 JUDGES: tuple[JudgeName, ...] = get_args(JudgeName)
-
-FailureKind = Literal["unreadable", "refused", "call", "too long"]
-"""``unreadable``: no verdict in the form asked for, or one that contradicts itself. ``refused``:
-the model or a filter would not. ``call``: the call failed for good. ``too long``: the texts are
-longer than a judge is shown."""
 
 
 class Failure(msgspec.Struct, frozen=True):

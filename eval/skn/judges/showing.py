@@ -7,12 +7,12 @@ for byte.
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
+from eval.judges.drawing import drawn_by
 from eval.model.completion import Message
 from eval.prompts import Prompt
 from kg.words.plain_text import one_line
@@ -64,12 +64,6 @@ def passages(sources: str) -> list[str]:
     """The search results one by one, without their rank: parts between blank lines."""
     parts = (_RANK.sub("", part) for part in re.split(r"\n[ \t]*\n", sources))
     return [part.strip() for part in parts if part.strip()]
-
-
-def drawn_by(key: str) -> random.Random:
-    """Draws that depend on ``key`` alone, in every process; any text will do."""
-    # Of a text that is no Unicode, `random` would not take the text itself.
-    return random.Random(key.encode("utf-8", "surrogatepass"))  # noqa: S311 - orders, no secrets
 
 
 @dataclass(frozen=True)

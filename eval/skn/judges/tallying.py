@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from eval.answers import describe_error
+from eval.judges.votes import Void, void_call, void_reply
 from eval.model.calls import CallLog
 from eval.model.completion import Completion
 from eval.skn.judges.record import (
     JUDGES,
     Failure,
-    FailureKind,
     Hallucination,
     JudgeName,
     Verdicts,
 )
 from eval.skn.judges.voting import groundedness_of, hallucination_of, majority
 from kg.base.errors import ModelCallError
-from kg.words.plain_text import plain
-
-_MAX_PROBLEM = 300
 
 
 class Ballot(NamedTuple):
@@ -48,22 +44,15 @@ class Booth(NamedTuple):
             problem: why nothing was.
             vote: makes the vote from what was read.
         """
-        if completion.refused:
-            return self._void("refused", completion.refusal or "a filter held the reply back")
-        if read is None:
-            return self._void("unreadable", problem or "no verdict")
-        if completion.text.lstrip().startswith("["):
-            # The client finds the one object in any text around it, and a list is such a text.
-            return self._void("unreadable", "a list, not a verdict")
-        return Ballot(vote(read), None)
+        void = void_reply(completion, read, problem)
+        return Ballot(vote(read), None) if void is None else self._spoilt(void)
 
     def spoilt(self, error: ModelCallError) -> Ballot:
         """The ballot of a call that failed for good."""
-        return self._void("call", describe_error(error))
+        return self._spoilt(void_call(error))
 
-    def _void(self, kind: FailureKind, problem: str) -> Ballot:
-        told = plain(problem, _MAX_PROBLEM)
-        return Ballot(None, Failure(self.judge, self.number, kind, told, self.model))
+    def _spoilt(self, void: Void) -> Ballot:
+        return Ballot(None, Failure(self.judge, self.number, *void, self.model))
 
 
 def verdicts(ballots: dict[JudgeName, list[Ballot]], planned: int, log: CallLog) -> Verdicts:

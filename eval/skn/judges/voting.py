@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from eval.judges.votes import enough
 from eval.skn.judges.record import GroundednessVote, Hallucination, HallucinationVote
-
-
-def enough(readable: int, planned: int) -> bool:
-    """Whether so few votes may speak: at least half of those that were planned.
-
-    Args:
-        readable: votes that could be read.
-        planned: votes that were asked for, deciding ones not counted.
-    """
-    return readable > 0 and 2 * readable >= planned
 
 
 def tied(votes: Sequence[bool | None]) -> bool:

@@ -67,8 +67,8 @@ async def _judge(asked: Sequence[tuple[Wide, str]], model: str | None, mode: Mod
 
 
 def _open(model: str | None, mode: Mode) -> Any:
+    from eval.judges.choosing import choose_judges
     from eval.model.options import ClientOptions
-    from eval.skn.judges.choosing import choose_judges
     from eval.skn.judges.model_judges import ModelJudges
     from eval.skn.judges.published_judges import PublishedJudges
 

@@ -86,10 +86,11 @@ def model_team(
         SettingError: no judge is named.
         EpocheError: as ``ModelClient.open``.
     """
+    from eval.judges.choosing import Chosen, choose_judges
+    from eval.judges.panel import USUAL_REPEATS
     from eval.skn.agent import ModelAgent
     from eval.skn.formats.extracting import ModelExtractor
-    from eval.skn.judges.choosing import Chosen, choose_judges
-    from eval.skn.judges.model_judges import USUAL_REPEATS, ModelJudges
+    from eval.skn.judges.model_judges import ModelJudges
     from eval.skn.judges.published_judges import PublishedJudges
 
     client = open_client(options, setting)

@@ -17,10 +17,11 @@ from servers.behaviours import FAULTS, Asked, Behaviour
 from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer, first
 
+from eval.judges.panel import MAX_REPEATS
 from eval.llm import ClientOptions
 from eval.model.calls import CallLog, recording
 from eval.skn.judges.agreement import agreement
-from eval.skn.judges.model_judges import MAX_REPEATS, ModelJudges
+from eval.skn.judges.model_judges import ModelJudges
 from eval.skn.judges.record import JUDGES, Judges, Verdicts
 from eval.skn.judges.showing import MAX_SOURCES
 from kg.base.errors import ModelAccessError, SettingError

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eval.judges.votes import enough
 from eval.model.structured import form_of, strict_schema
 from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION
 from eval.skn.judges.record import GroundednessVote, HallucinationVote
-from eval.skn.judges.voting import enough, groundedness_of, hallucination_of, majority, tied
+from eval.skn.judges.voting import groundedness_of, hallucination_of, majority, tied
 
 VOTES = st.lists(st.one_of(st.none(), st.booleans()), max_size=9)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.skn.judges.choosing import SAME, VARIABLE, Chosen, choose_judges
+from eval.judges.choosing import SAME, VARIABLE, Chosen, choose_judges
 from kg.base.errors import ModelAccessError, SettingError
 
 ANSWERER = "ollama/qwen2.5:7b"

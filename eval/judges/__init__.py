@@ -1,0 +1,1 @@
+"""What models as judges have in common, whatever benchmark they judge."""
