@@ -16,7 +16,6 @@ from eval.synthlink.outputs import (
     COMPARISONS,
     MANIFEST,
     OUTPUTS,
-    RECORD,
     Scored,
 )
 from eval.synthlink.record import Difference
@@ -25,6 +24,7 @@ from eval.synthlink.scoring_files import Made, score_files
 from eval.synthlink.tables import (
     CATEGORY_SCORES,
     OVERALL,
+    RECORD,
     SCORES,
     category_rows,
     headlines,
