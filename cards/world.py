@@ -43,6 +43,7 @@ class World:
         self.graph = kb.graph.index
         self.closed = kb.oracle.closure.index
         self.terms = kb.graph.index.terms
+        self.blanks = self.terms.blanks
         self._names: dict[int, str] = {}
         self._words: dict[int, frozenset[str]] = {}
         self._pointing: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -59,26 +60,15 @@ class World:
         return self.terms.intern(text)
 
     @cached_property
-    def blanks(self) -> frozenset[int]:
-        """The blank nodes there are: few, so that a term is mostly told from them at a glance."""
-        texts = self.terms.texts
-        return frozenset(i for i, text in enumerate(texts) if text[:2] == "_:")
-
-    @cached_property
     def type_id(self) -> int:
         """The id of ``rdf:type``."""
         return self.id(RDF_TYPE)
 
     @cached_property
     def members(self) -> dict[int, list[int]]:
-        """Class → everything the graph states to be of it, all in one walk over the types."""
-        found: dict[int, list[int]] = {}
-        for x, c in self.graph.pairs(self.type_id):
-            if c in found:
-                found[c].append(x)
-            else:
-                found[c] = [x]
-        return found
+        """Class → everything the graph states to be of it."""
+        graph, kind = self.graph, self.type_id
+        return {c: list(graph.subjects(kind, c)) for c in graph.objects_of(kind)}
 
     @property
     def stated_classes(self) -> list[int]:

@@ -10,7 +10,8 @@ Iteration is in insertion order, so nothing depends on ``PYTHONHASHSEED``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from kg.rows import LIST_LIMIT, Cell, Row, add_to_row, copy_row, discard_from_row, taken
@@ -19,14 +20,20 @@ Triple: TypeAlias = tuple[int, int, int]
 """(subject, predicate, object) as term ids."""
 
 
+MANY = 1_000
+"""For so many subjects it is worth while to have the reverse row at hand."""
+
+
 class TermTable:
     """Term text ↔ id, ids dense from 0 in order of first use. Grows only."""
 
-    __slots__ = ("attached", "ids", "texts")
+    __slots__ = ("attached", "blanks", "ids", "texts")
 
     def __init__(self) -> None:
         self.attached: dict[str, object] = {}
         """What others made once for this table (such as the ids of the OWL vocabulary)."""
+        self.blanks: set[int] = set()
+        """The blank nodes there are: few, so that a term is mostly told from them at a glance."""
         self.ids: dict[str, int] = {}
         self.texts: list[str] = []
 
@@ -36,6 +43,8 @@ class TermTable:
         if term is None:
             term = self.ids[text] = len(self.texts)
             self.texts.append(text)
+            if text[:2] == "_:":
+                self.blanks.add(term)
         return term
 
     def get(self, text: str) -> int | None:
@@ -163,18 +172,19 @@ class Index:
             for s in self.subjects(p, o):
                 yield p, s
 
-    def lacking(self, p: int, o: int, subjects: Iterable[int]) -> list[int]:
+    def lacking(self, p: int, o: int, subjects: Collection[int]) -> list[int]:
         """Those of ``subjects`` that do not have ``o`` as an object of ``p``, in their order."""
-        get = self._forward.get(p, {}).get
-        found: list[int] = []
-        for s in subjects:
-            cell = get(s)
-            if cell.__class__ is int or cell is None:
-                if cell != o:
-                    found.append(s)
-            elif o not in cell:  # type: ignore[operator]  # not int here
-                found.append(s)
-        return found
+        row = self._forward.get(p)
+        if row is None:
+            return list(subjects)
+        if len(subjects) >= MANY:
+            return list(itertools.filterfalse(self._subject_of(p, o), subjects))
+        return [s for s in subjects if not self.has(s, p, o)]
+
+    def _subject_of(self, p: int, o: int) -> Callable[[int], bool]:
+        """Tells who has ``o`` as an object of ``p``, at C's pace."""
+        found = self.subjects(p, o)
+        return (found if isinstance(found, dict) else frozenset(found)).__contains__
 
     def subjects_of(self, p: int) -> Collection[int]:
         """Distinct subjects of a predicate."""
@@ -183,6 +193,16 @@ class Index:
     def objects_of(self, p: int) -> Collection[int]:
         """Distinct objects of a predicate."""
         return (self._reverse.get(p) or self._build_reverse(p) or {}).keys()
+
+    def distinct_objects(self, p: int) -> Collection[int]:
+        """As ``objects_of``, in order of first mention, without making the reverse row."""
+        reverse = self._reverse.get(p)
+        if reverse is not None:
+            return reverse.keys()
+        try:
+            return dict.fromkeys(self._forward.get(p, {}).values())  # type: ignore[arg-type]
+        except TypeError:  # Some cell is a list or a dictionary.
+            return dict.fromkeys(o for _, o in self.pairs(p))
 
     def row(self, p: int) -> Mapping[int, Cell]:
         """Subject → its one object or a collection of them, for many look-ups at one go.
@@ -214,7 +234,7 @@ class Index:
         single = list(map(type, cells)).count(int)
         if single == len(cells):
             return single
-        return single + sum(len(cell) for cell in cells if not isinstance(cell, int))
+        return single + sum([len(cell) for cell in cells if not isinstance(cell, int)])
 
     def triples(self) -> Iterator[Triple]:
         """All triples, predicate by predicate."""
@@ -252,13 +272,24 @@ class Index:
 
     def add_links(self, p: int, links: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Adds many (subject, object) of one predicate; returns those that were not there."""
-        if p in self._shared:
-            links = [(s, o) for s, o in links if not self.has(s, p, o)]
-            if links:
-                self._unshare(p)
-        row = self._forward.get(p, {})
+        row = self._forward.get(p)
+        if row is None:
+            # Nothing to compare with: where each subject comes once, there is nothing to add up.
+            added = list(links)
+            row = dict(added)
+            if added and len(row) == len(added):
+                self._forward[p] = row
+                self._size += len(added)
+                return added
+            links, row = added, {}
+        elif p in self._shared:
+            links = self._missing(row, links)
+            if not links:
+                return []
+            self._unshare(p)
+            row = self._forward[p]
         reverse = self._reverse.get(p)
-        added: list[tuple[int, int]] = []
+        added = []
         for link in links:
             s, o = link
             if s not in row:
@@ -273,9 +304,48 @@ class Index:
             self._size += len(added)
         return added
 
+    @staticmethod
+    def _missing(row: Row, links: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Those of ``links`` that a row does not hold."""
+        get = row.get
+        return [
+            link
+            for link in links
+            if (
+                cell != link[1]
+                if (cell := get(link[0])).__class__ is int
+                else cell is None or link[1] not in cell  # type: ignore[operator]  # not int here
+            )
+        ]
+
+    def add_to_many(self, p: int, o: int, subjects: list[int]) -> None:
+        """Adds one object to many subjects, each given once, that lack it."""
+        if not subjects:
+            return
+        if p in self._shared:
+            self._unshare(p)
+        row = self._forward.setdefault(p, {})
+        for s in subjects:
+            cell = row.get(s)
+            if cell is None:
+                row[s] = o
+            elif cell.__class__ is int:
+                row[s] = [cell, o]
+            else:
+                add_to_row(row, s, o)
+        reverse = self._reverse.get(p)
+        if reverse is not None:
+            held = reverse.get(o)
+            if isinstance(held, dict):
+                held.update(dict.fromkeys(subjects))
+            else:
+                for s in subjects:
+                    add_to_row(reverse, o, s)
+        self._size += len(subjects)
+
     def add_joined(
-        self, p: int, links: Iterable[tuple[int, int]]
-    ) -> Iterator[tuple[int, int, int]]:
+        self, p: int, links: Iterable[tuple[int, int]], most: int
+    ) -> tuple[list[tuple[int, int]], list[int]]:
         """Adds what paths of two steps of ``p`` through given steps lead to.
 
         Each is added when its turn comes, so that it takes part in what follows.
@@ -283,33 +353,45 @@ class Index:
         Args:
             p: the predicate.
             links: steps that are there.
+            most: more than so many are too many: then the rest is left out.
 
-        Yields:
-            (start, end, middle) of those that were not there.
+        Returns:
+            (start, end) of those that were not there, in order, and the middle of each.
         """
         if p in self._shared:
             self._unshare(p)
         forward = self._forward.get(p, {})
         reverse = self._reverse.get(p) or self._build_reverse(p) or {}
+        forward_of, reverse_of = forward.get, reverse.get
+        added: list[tuple[int, int]] = []
+        middles: list[int] = []
         for s, o in links:
-            # Cells are copied before they are walked: what is found may land in them.
-            further = forward.get(o)
+            # Cells are copied before they are walked: what is found may land in them. Most of what
+            # is found is known, so that is asked without a call.
+            further = forward_of(o)
             if further is not None:
                 for z in (further,) if further.__class__ is int else list(further):  # type: ignore[arg-type]  # not int here
                     cell = forward[s]
-                    if cell.__class__ is not int and z in cell:  # type: ignore[operator]  # not int here
+                    if cell == z if cell.__class__ is int else z in cell:  # type: ignore[operator]  # not int here
                         continue
-                    if add_to_row(forward, s, z):
-                        add_to_row(reverse, z, s)
-                        self._size += 1
-                        yield s, z, o
-            before = reverse.get(s)
+                    add_to_row(forward, s, z)
+                    add_to_row(reverse, z, s)
+                    added.append((s, z))
+                    middles.append(o)
+            before = reverse_of(s)
             if before is not None:
                 for x in (before,) if before.__class__ is int else list(before):  # type: ignore[arg-type]  # not int here
-                    if add_to_row(forward, x, o):
-                        add_to_row(reverse, o, x)
-                        self._size += 1
-                        yield x, o, s
+                    cell = forward[x]
+                    if cell == o if cell.__class__ is int else o in cell:  # type: ignore[operator]  # not int here
+                        continue
+                    add_to_row(forward, x, o)
+                    add_to_row(reverse, o, x)
+                    added.append((x, o))
+                    middles.append(s)
+            if len(added) > most:
+                break
+        self._size += len(added)
+        return added, middles
 
     def discard(self, s: int, p: int, o: int) -> bool:
         """Removes a triple; returns False where it was not there."""

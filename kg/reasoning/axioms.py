@@ -243,7 +243,10 @@ def axioms_in(index: Index, vocabulary: Vocabulary, regime: str) -> Index:
     classes = vocabulary.schema_classes[regime]
     if classes:
         kind = vocabulary.TYPE
-        schema.update((s, kind, c) for s, c in index.pairs(kind) if c in classes)
+        for s, cell in index.cells(kind):
+            # A few of a great many: most are passed over at once.
+            if cell.__class__ is not int or cell in classes:
+                schema.update((s, kind, c) for c in index.objects(s, kind) if c in classes)
     return schema
 
 

@@ -7,8 +7,10 @@ before their conclusions, so any derivation read off the log is well-founded.
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kg.index import Triple
@@ -57,9 +59,9 @@ class InferenceLog:
             witnesses: one for each; none for 0.
         """
         block = array("i", bytes(self.entries.itemsize * ENTRY_WIDTH * len(links)))
-        block[::ENTRY_WIDTH] = array("i", [s for s, _ in links])
+        block[::ENTRY_WIDTH] = array("i", list(map(itemgetter(0), links)))
         block[1::ENTRY_WIDTH] = array("i", [p]) * len(links)
-        block[2::ENTRY_WIDTH] = array("i", [o for _, o in links])
+        block[2::ENTRY_WIDTH] = array("i", list(map(itemgetter(1), links)))
         block[3::ENTRY_WIDTH] = array("i", [rule]) * len(links)
         if witnesses:
             block[4::ENTRY_WIDTH] = array("i", witnesses)
@@ -89,11 +91,14 @@ class InferenceLog:
             entries = self.entries
             starts = entries[::ENTRY_WIDTH]
             ends = entries[2::ENTRY_WIDTH]
-            known = self._places[p] = {
-                (starts[place] << 32) | ends[place]: place
-                for place, found in enumerate(entries[1::ENTRY_WIDTH])
-                if found == p
-            }
+            here = list(map(p.__eq__, entries[1::ENTRY_WIDTH]))
+            places = zip(
+                itertools.compress(starts, here),
+                itertools.compress(ends, here),
+                itertools.compress(itertools.count(), here),
+                strict=True,
+            )
+            known = self._places[p] = {(s << 32) | o: place for s, o, place in places}
         return known.get((s << 32) | o)
 
     def _place_among_many(self, triple: Triple) -> int | None:

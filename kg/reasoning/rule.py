@@ -10,7 +10,7 @@ triple meets only the rules that can fire on it. ``axioms`` holds the bound prem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 from kg.index import Index, Triple
@@ -39,7 +39,7 @@ class Run(Protocol):
 
     def emit_types(
         self,
-        instances: Iterable[int],
+        instances: Collection[int],
         target: int,
         rule: int,
         witnesses: Mapping[int, int] | None = None,
@@ -92,6 +92,10 @@ class Rule:
         """Fires on many new instances of a class the rule listens to."""
         for x in instances:
             self.on_type(run, x)
+
+    def only_echoes(self, other: Rule) -> bool:
+        """Whether this rule infers from the conclusions of another nothing but their premises."""
+        return False
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         """The premises that are not axioms, from the conclusion and its witness."""

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import itemgetter
 
 from kg.index import Triple
 from kg.reasoning.rule import Rule, Run
+
+_START, _END, _FLIPPED = itemgetter(0), itemgetter(1), itemgetter(1, 0)
 
 
 class Rewrite(Rule):
@@ -34,8 +37,20 @@ class Rewrite(Rule):
 
     def _rewrite(self, run: Run, links: Iterable[tuple[int, int]]) -> None:
         if self.flip:
-            links = ((o, s) for s, o in links if not run.is_literal(o))
+            links = list(links)
+            # Asked once for each object: many links lead to one.
+            literals = set(filter(run.is_literal, set(map(_END, links))))
+            if literals:
+                links = [link for link in links if link[1] not in literals]
+            links = map(_FLIPPED, links)
         run.emit_links(self.target, links, self.number)
+
+    def only_echoes(self, other: Rule) -> bool:
+        return (
+            isinstance(other, Rewrite)
+            and (other.source, other.target) == (self.target, self.source)
+            and other.flip == self.flip
+        )
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return ((o, self.source, s) if self.flip else (s, self.source, o),)
@@ -61,7 +76,7 @@ class Domain(Rule):
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
         # Most links of a predicate say nothing new about the class of their ends.
-        new = set(run.index.lacking(self.kind, self.target, {s for s, _ in links}))
+        new = set(run.index.lacking(self.kind, self.target, set(map(_START, links))))
         for s, o in links if new else ():
             if s in new:
                 new.discard(s)
@@ -81,15 +96,15 @@ class Range(Domain):
             run.emit(o, self.kind, self.target, self.number, s)
 
     def on_all(self, run: Run, p: int) -> None:
-        first: dict[int, int] = {}
-        for s, o in run.base.pairs(p):
-            if o not in first:
+        lacking = run.index.lacking(self.kind, self.target, run.base.distinct_objects(p))
+        first = {o: -1 for o in lacking if not run.is_literal(o)}
+        for s, o in run.base.pairs(p) if first else ():
+            if first.get(o) == -1:
                 first[o] = s
-        nodes = [o for o in first if not run.is_literal(o)]
-        run.emit_types(nodes, self.target, self.number, first)
+        run.emit_types(first, self.target, self.number, first)
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
-        new = set(run.index.lacking(self.kind, self.target, {o for _, o in links}))
+        new = set(run.index.lacking(self.kind, self.target, set(map(_END, links))))
         for s, o in links if new else ():
             if o in new:
                 new.discard(o)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from kg.base.errors import GraphTooLargeError
@@ -27,8 +27,11 @@ MAX_INFERRED = 20_000_000
 """A run that infers more is given up: one property declared transitive over a chain of a million
 links would otherwise ask for 10¹² triples."""
 
-Batch: TypeAlias = list[tuple[int, list[tuple[int, int]]]]
-"""New triples in order: each predicate with a run of its (subject, object)."""
+Batch: TypeAlias = list[tuple[int, list[tuple[int, int]], int]]
+"""New triples in order: each predicate with a run of its (subject, object), and the rule that all
+of them were inferred by, or ``SEVERAL``."""
+SEVERAL = -7
+"""Stands for the rule where there may be several."""
 
 
 class Run:
@@ -116,7 +119,7 @@ class Run:
 
     def emit_types(
         self,
-        instances: Iterable[int],
+        instances: Collection[int],
         target: int,
         rule: int,
         witnesses: Mapping[int, int] | None = None,
@@ -126,9 +129,10 @@ class Run:
             for x in instances:
                 self.emit(x, self._kind, target, rule, witnesses[x] if witnesses else 0)
             return
-        new = [(x, target) for x in self.index.lacking(self._kind, target, instances)]
-        added = self.index.add_links(self._kind, new)
-        self._note(self._kind, added, rule, [witnesses[x] for x, _ in added] if witnesses else ())
+        new = self.index.lacking(self._kind, target, instances)
+        self.index.add_to_many(self._kind, target, new)
+        found = [witnesses[x] for x in new] if witnesses else ()
+        self._note(self._kind, [(x, target) for x in new], rule, found)
 
     def emit_joined(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
         """``emit`` for what paths of two steps of a predicate through given ones lead to.
@@ -147,14 +151,10 @@ class Run:
                 if len(entries) > most:
                     raise _too_many()
             return
-        new: list[tuple[int, int]] = []
-        witnesses: list[int] = []
         room = MAX_INFERRED - len(self.log)
-        for s, o, witness in self.index.add_joined(p, links):
-            new.append((s, o))
-            witnesses.append(witness)
-            if len(new) > room:
-                raise _too_many()
+        new, witnesses = self.index.add_joined(p, links, room)
+        if len(new) > room:
+            raise _too_many()
         self._note(p, new, rule, witnesses)
 
     def _plain(self, p: int) -> bool:
@@ -169,14 +169,14 @@ class Run:
         """Logs what was added and marks it to be inferred from."""
         self.log.extend(p, links, rule, witnesses)
         if links and p in self._hot:
-            self._todo.append((p, links))
+            self._todo.append((p, links, rule))
 
     def _put(self, s: int, p: int, o: int) -> None:
         todo = self._todo
-        if todo and todo[-1][0] == p:
+        if todo and todo[-1][0] == p and todo[-1][2] == SEVERAL:
             todo[-1][1].append((s, o))
         else:
-            todo.append((p, [(s, o)]))
+            todo.append((p, [(s, o)], SEVERAL))
 
     def emit_with(
         self, triple: Triple, name: str, premises: tuple[Triple, ...], *, trivial: bool = False
@@ -223,8 +223,9 @@ class Run:
             for rule in rules:
                 rule.on_all(self, p)
             self._drain(axioms, equality)
-        if by_class:
-            self._on_types(base.pairs(kind), by_class)
+        for c, found in [(c, list(base.subjects(kind, c))) for c in by_class]:
+            for rule in by_class[c] if found else ():
+                rule.on_types(self, found)
         for triple in self.log.triples(known):
             self._put(*triple)
         self._drain(axioms, equality)
@@ -236,14 +237,15 @@ class Run:
         # Batch by batch, so that the shortest derivation of a triple is found first.
         while self._todo:
             batch, self._todo = self._todo, []
-            for p, links in batch:
+            for p, links, number in batch:
                 if len(entries) > most:
                     raise _too_many()
                 rules = by_predicate.get(p, ())
                 if not (equality and (self._same_seen or p == same)):
                     # Rule by rule: what one asks of the graph for all of them, it asks once.
                     for rule in rules:
-                        rule.on_links(self, p, links)
+                        if number < 0 or not rule.only_echoes(self._rules[number]):
+                            rule.on_links(self, p, links)
                     if p == kind:
                         self._on_types(links, by_class)
                     continue

@@ -104,11 +104,13 @@ class Labels:
             if (term := self._terms.get(text)) is not None
         ]
         self._by_name: dict[str, int | list[int]] | None = None
-        # A literal whose normal form is its letters in lower case, which is most of them. What is
-        # plain but opens with an article is left to ``normalised``.
-        articles = "|".join(sorted(map(re.escape, self._articles)))
+        # A literal whose normal form is its letters in lower case, which is most of them; any other
+        # line gives an empty name. What is plain but opens with an article is left to
+        # ``normalised``.
+        articles = "|".join(sorted(map(re.escape, self._articles))) or "(?!)"
         self._simple = re.compile(
-            rf'"(?!(?i:{articles or "(?!)"}) )([A-Za-z0-9]+(?: [A-Za-z0-9]+)*)"(?:@[a-z-]+)?'
+            rf'^(?:"(?!(?i:{articles}) )([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"(?:@[a-z-]+)?$|.*$)',
+            re.MULTILINE,
         )
 
     def label(self, term: str) -> str:
@@ -204,34 +206,48 @@ class Labels:
             if is_iri(text):
                 yield text
 
-    def _labelled_once(self) -> Iterator[tuple[int, int]]:
-        """(IRI, its only name or -1) of all that state a name, each once."""
-        index, texts = self._index, self._terms.texts
-        rows = [index.subjects_of(predicate) for _, predicate in self._predicates]
+    def _labelled_once(self) -> tuple[list[int], list[int]]:
+        """The IRIs that state a name, each once, and the only name of each or -1."""
+        index, blanks = self._index, self._terms.blanks
+        rows = [index.row(predicate) for _, predicate in self._predicates]
         several = {s for one, two in itertools.combinations(rows, 2) for s in one if s in two}
-        seen: set[int] = set()
-        for _, predicate in self._predicates:
-            for s, cell in index.cells(predicate):
-                if texts[s][:2] == "_:":
-                    continue
-                if s not in several:
-                    yield s, cell if isinstance(cell, int) else -1
-                elif s not in seen:
-                    seen.add(s)
-                    yield s, -1
+        subjects: list[int] = []
+        names: list[int] = []
+        before: set[int] = set()
+        for row in rows:
+            new = [s for s in row if s not in blanks and s not in before]
+            cells = map(row.__getitem__, new)
+            subjects += new
+            names += [
+                cell if cell.__class__ is int and s not in several else -1
+                for s, cell in zip(new, cells, strict=True)
+            ]
+            if several:
+                before.update(row)
+        return subjects, names
+
+    def _simple_names(self, literals: Sequence[str]) -> list[str]:
+        """The normal form of each literal that is simple, else an empty text; all at one go."""
+        found = "\n".join(self._simple.findall("\n".join(literals))).lower().split("\n")
+        if len(found) == len(literals):
+            return found
+        # Some literal has several lines, or there is none.
+        return ["" if "\n" in text else self._simple.findall(text)[0].lower() for text in literals]
 
     def _nameless(self) -> Iterator[int]:
         """IRIs of nodes that state no name, to be found by their tails; in the graph's order."""
         texts = self._terms.texts
-        missing = {node for node, text in enumerate(texts) if text[:1] != '"'}
+        missing: Iterable[int] = range(len(texts))
         for _, predicate in self._predicates:
-            missing.difference_update(self._index.subjects_of(predicate))
+            missing = itertools.filterfalse(self._index.row(predicate).__contains__, missing)
         # Few are left, so what they are is asked of them before the walk over the whole graph.
         yield from self._index.nodes_among(
             {
                 node
                 for node in missing
-                if is_iri(texts[node]) and not texts[node].startswith(_VOCABULARIES)
+                if texts[node][:1] != '"'
+                and is_iri(texts[node])
+                and not texts[node].startswith(_VOCABULARIES)
             }
         )
 
@@ -242,21 +258,21 @@ class Labels:
         them is done in few steps, and a name borne by one thing costs no list.
         """
         if self._by_name is None:
-            found: dict[str, int | list[int]] = {}
             aliases: list[tuple[str, int]] = []
-            texts, simple = self._terms.texts, self._simple.fullmatch
-            for s, o in self._labelled_once():
-                match = simple(texts[o]) if o >= 0 else None
-                if match is not None:
-                    name = match[1].lower()
-                    if name not in found:
-                        found[name] = s
-                    else:
+            texts = self._terms.texts
+            subjects, literals = self._labelled_once()
+            names = self._simple_names([texts[o] if o >= 0 else "" for o in literals])
+            found: dict[str, int | list[int]] = dict(zip(names, subjects, strict=True))
+            if len(found) < len(subjects) or "" in found:
+                # Some names are shared, or are more than letters: one by one then.
+                found = {}
+                for s, name in zip(subjects, names, strict=True):
+                    if name:
                         _bear(found, name, s)
-                    continue
-                name, *others = dict.fromkeys(map(self.normalise, self.names(texts[s])))
-                _bear(found, name, s)
-                aliases += [(other, s) for other in others]
+                        continue
+                    name, *others = dict.fromkeys(map(self.normalise, self.names(texts[s])))
+                    _bear(found, name, s)
+                    aliases += [(other, s) for other in others]
             for s in self._nameless():
                 _bear(found, self.normalise(iri_tail(texts[s])), s)
             for name, s in aliases:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from kg.index import Index, TermTable
+from kg.index import MANY, Index, TermTable
 from kg.rows import LIST_LIMIT
 
 SMALL = st.integers(0, 3)
 TRIPLES = st.tuples(SMALL, st.integers(0, 2), st.integers(0, 14))
-CHANGES = st.lists(st.tuples(st.sampled_from(["add", "discard", "reverse", "fork"]), TRIPLES))
+CHANGES = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "discard", "reverse", "fork", "one to all", "all at once"]), TRIPLES
+    )
+)
 
 
 def check_same(index: Index, model: dict[tuple[int, int, int], None]) -> None:
@@ -30,6 +34,11 @@ def check_same(index: Index, model: dict[tuple[int, int, int], None]) -> None:
             assert sorted(index.objects(s, p)) == sorted(o for a, q, o in model if (a, q) == (s, p))
             for o in range(15):
                 assert index.has(s, p, o) == ((s, p, o) in model)
+        for o in range(15):
+            assert index.lacking(p, o, range(4)) == [s for s in range(4) if (s, p, o) not in model]
+            many = range(MANY)
+            assert index.lacking(p, o, many) == [s for s in many if (s, p, o) not in model]
+        assert sorted(index.distinct_objects(p)) == sorted({o for _, q, o in model if q == p})
 
 
 @settings(deadline=None, max_examples=150)
@@ -46,6 +55,15 @@ def test_index_is_a_set_of_triples(changes):
             model.pop(triple, None)
         elif what == "reverse":
             index.subjects(triple[1], triple[2])
+        elif what == "one to all":
+            lacking = index.lacking(triple[1], triple[2], range(4))
+            index.add_to_many(triple[1], triple[2], lacking)
+            model.update(dict.fromkeys((s, triple[1], triple[2]) for s in lacking))
+        elif what == "all at once":
+            links = [(s, o) for s in range(4) for o in {triple[0], triple[2]}]
+            added = index.add_links(triple[1], links)
+            assert added == [(s, o) for s, o in links if (s, triple[1], o) not in model]
+            model.update(dict.fromkeys((s, triple[1], o) for s, o in links))
         else:
             # Work goes on in the fork; what it was forked from must keep its content.
             forks.append((index, dict(model)))
@@ -103,3 +121,9 @@ def test_nodes_among_are_those_mentioned_in_order(triples, wanted):
     columns = [column for p in index.predicates() for column in zip(*index.pairs(p), strict=True)]
     walked = [node for column in columns for node in column]
     assert list(index.nodes_among(wanted)) == [n for n in dict.fromkeys(walked) if n in wanted]
+
+
+def test_the_blank_nodes_of_a_table_are_known():
+    terms = TermTable()
+    ids = [terms.intern(text) for text in ("_:b0", "http://e/a", '"_:x"', "_:b1", "_:b0")]
+    assert terms.blanks == {ids[0], ids[3]}

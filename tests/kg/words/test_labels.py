@@ -167,3 +167,11 @@ def test_the_name_index_is_what_each_name_says_by_itself(named, edges):
             expected.setdefault(labels.normalise(name), set()).add(node)
     assert {name: set(labels.find(name)) for name in labels.all_names()} == expected
     assert all(len(labels.find(name)) == len(bearers) for name, bearers in expected.items())
+
+
+def test_a_literal_with_a_line_break_of_its_own_is_no_two_names():
+    labels = Labels(graph(("x", RDFS_LABEL, '"One\nTwo"'), ("y", RDFS_LABEL, '"Three"')))
+    assert {name: labels.find(name) for name in labels.all_names()} == {
+        "one two": [E + "x"],
+        "three": [E + "y"],
+    }
