@@ -23,11 +23,11 @@ class ClosedBook:
     name = "raw"
 
     def __init__(self, client: ModelClient) -> None:
-        self.client = client
+        self._client = client
 
     def params(self) -> dict[str, Any]:
         """Prompt and model."""
-        return {"prompt": CLOSED_BOOK.params(), **self.client.params()}
+        return {"prompt": CLOSED_BOOK.params(), **self._client.params()}
 
     async def answer(self, question: str) -> Trail:
         """Answers in one round.
@@ -36,7 +36,7 @@ class ClosedBook:
             ModelAccessError: no call can succeed.
             ModelCallError: this call failed for good.
         """
-        reply = await self.client.ask(CLOSED_BOOK.messages(question=question), ClosedReply)
+        reply = await self._client.ask(CLOSED_BOOK.messages(question=question), ClosedReply)
         raw, problem = said(reply)
         value = reply.value
         if value is not None and is_blank(value.answer) and not value.abstained:

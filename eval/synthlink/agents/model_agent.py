@@ -12,13 +12,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from eval.synthlink.agents.prompts import AGENT, AgentReply, Learned
-from eval.synthlink.agents.replying import said
+from eval.synthlink.agents.replying import described, said
 from eval.synthlink.agents.trail import MOST_ROUNDS, Cited, Link, Round, Trail
 from eval.synthlink.predictions import is_blank
+from kg.base.errors import ModelCallError, SearchError
 from kg.words.plain_text import plain
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient
+    from eval.model.completion import Reply
     from eval.synthlink.agents.library import Hit, Library
 
 PASSAGES: Final = 6
@@ -41,7 +43,7 @@ class ModelAgent:
     name = "agent"
 
     def __init__(self, client: ModelClient, library: Library, *, rounds: int = MOST_ROUNDS) -> None:
-        self.client = client
+        self._client = client
         self._library = library
         self._rounds = rounds
 
@@ -51,52 +53,62 @@ class ModelAgent:
             "prompt": AGENT.params(),
             "rounds": self._rounds,
             "passages": PASSAGES,
-            **self.client.params(),
+            **self._client.params(),
         }
 
     async def answer(self, question: str) -> Trail:
-        """Answers a question; a reply that cannot be read ends it, and is no abstention.
+        """Answers a question.
+
+        A reply that cannot be read ends it, and is no abstention; so does a call or a search that
+        fails. What was found by then is in the trail.
 
         Raises:
             ModelAccessError: no call can succeed.
-            ModelCallError, SearchError: a call or a search failed.
         """
         notebook = _Notebook(question)
         for number in range(1, self._rounds + 1):
-            hits = notebook.unread(await self._search(notebook))
-            reply = await self.client.ask(
-                AGENT.messages(
-                    question=question,
-                    notes=[_noted(link, notebook.titles) for link in notebook.links],
-                    searched=[*notebook.queries, notebook.next_query],
-                    passages=[_shown(hit) for hit in hits],
-                    rounds_left=str(self._rounds - number),
-                ),
-                AgentReply,
-            )
+            try:
+                reply = await self._turn(notebook, self._rounds - number)
+            except (ModelCallError, SearchError) as error:
+                notebook.turn()
+                return notebook.broken_off(described(error), failed=True)
             raw, problem = said(reply)
             value = reply.value
             if value is not None and value.done and is_blank(value.answer) and not value.abstained:
                 problem = "done, with neither an answer nor an abstention"
             if value is None or problem:
-                notebook.turn(hits, raw=raw)
-                why = f"round {number}: {problem}"
-                return Trail(readable=False, rounds=notebook.rounds, docs=notebook.docs, why=why)
-            notebook.turn(hits, raw=raw, reply=value)
+                notebook.turn(raw=raw)
+                return notebook.broken_off(f"round {number}: {problem}")
+            notebook.turn(raw=raw, reply=value)
             # Whoever names nothing more to look for is done, whatever else is said.
             if value.done or not notebook.next_query:
                 break
         return notebook.trail()
 
-    async def _search(self, notebook: _Notebook) -> list[Hit]:
-        """More than are read, since some were read before."""
-        return await self._library.search(notebook.next_query, PASSAGES + notebook.passages_read)
+    async def _turn(self, notebook: _Notebook, left: int) -> Reply[AgentReply]:
+        """Searches, and shows the model what was found.
+
+        Raises:
+            ModelAccessError, ModelCallError, SearchError: as they say.
+        """
+        # More than are read, since some were read before.
+        wanted = PASSAGES + notebook.passages_read
+        notebook.open(await self._library.search(notebook.next_query, wanted))
+        messages = AGENT.messages(
+            question=notebook.question,
+            notes=[_noted(link, notebook.titles) for link in notebook.links],
+            searched=[*notebook.queries, notebook.next_query],
+            passages=[_shown(hit) for hit in notebook.shown],
+            rounds_left=str(left),
+        )
+        return await self._client.ask(messages, AgentReply)
 
 
 class _Notebook:
     """What the model has found, read and noted about one question."""
 
     def __init__(self, question: str) -> None:
+        self.question = question
         self.next_query = plain(question, LONGEST_QUERY)
         self.queries: list[str] = []
         self.links: list[Link] = []
@@ -104,7 +116,8 @@ class _Notebook:
         """Of all pages found, by address."""
         self._rounds: list[Round] = []
         self._found: tuple[Cited, ...] = ()
-        """By the last search."""
+        self.shown: list[Hit] = []
+        """The passages of this round, by the numbers that the model knows them by."""
         self._read: dict[tuple[str, str], None] = {}
         """Passages by address and text."""
         self._cited: dict[tuple[str, str], None] = {}
@@ -112,38 +125,34 @@ class _Notebook:
         self._abstained = False
 
     @property
-    def rounds(self) -> tuple[Round, ...]:
-        """All so far."""
-        return tuple(self._rounds)
-
-    @property
     def passages_read(self) -> int:
         """How many passages were shown so far."""
         return len(self._read)
 
-    def unread(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The best passages that were not shown before; all pages found are noted."""
+    def open(self, hits: Sequence[Hit]) -> None:
+        """Takes the best of the passages found that were not shown before."""
         self._found = _pages(hits)
         for page in self._found:
             self.titles.setdefault(page.url, page.title)
-        new = {(hit.page.url, hit.passage): hit for hit in reversed(hits)}
-        fresh = [hit for key, hit in reversed(new.items()) if key not in self._read]
-        return fresh[:PASSAGES]
+        new: dict[tuple[str, str], Hit] = {}
+        for hit in hits:
+            if _key(hit) not in self._read:
+                new.setdefault(_key(hit), hit)
+        self.shown = list(new.values())[:PASSAGES]
 
-    def turn(self, shown: Sequence[Hit], *, raw: str, reply: AgentReply | None = None) -> None:
-        """Enters a round.
+    def turn(self, *, raw: str = "", reply: AgentReply | None = None) -> None:
+        """Enters a round, and closes what was opened for it.
 
         Args:
-            shown: the passages the model saw, by the numbers it knows them by.
-            raw: its reply.
+            raw: the model's reply; empty where there is none.
             reply: as it was read; null for one that could not be.
         """
-        links = () if reply is None else tuple(_link(one, shown) for one in reply.links)
+        links = () if reply is None else tuple(_link(one, self.shown) for one in reply.links)
         self._rounds.append(
             Round(
                 query=self.next_query,
                 found=self._found,
-                read=_pages(shown),
+                read=_pages(self.shown),
                 links=links,
                 answer="" if reply is None else reply.answer.strip(),
                 done=reply is not None and reply.done,
@@ -152,12 +161,13 @@ class _Notebook:
         )
         self.queries.append(self.next_query)
         self.links.extend(links)
-        self._read.update(dict.fromkeys((hit.page.url, hit.passage) for hit in shown))
+        self._read.update(dict.fromkeys(map(_key, self.shown)))
         if reply is not None:
-            named = (shown[one.passage - 1] for one in reply.links if _stands(one, shown))
-            self._cited.update(dict.fromkeys((hit.page.url, hit.passage) for hit in named))
+            named = (_named(one, self.shown) for one in reply.links)
+            self._cited.update(dict.fromkeys(_key(hit) for hit in named if hit is not None))
             self.next_query = "" if reply.done else plain(reply.query, LONGEST_QUERY)
             self._abstained = reply.done and reply.abstained
+        self._found, self.shown = (), []
 
     @property
     def docs(self) -> tuple[Cited, ...]:
@@ -166,6 +176,17 @@ class _Notebook:
         order = {page.url: page for one in self._rounds for page in (*one.read, *one.found)}
         # Sorting is stable: pages with as many links stay in the order they were found.
         return tuple(sorted(order.values(), key=lambda page: -votes[page.url]))
+
+    def broken_off(self, why: str, *, failed: bool = False) -> Trail:
+        """What there is where the last round came to nothing.
+
+        Args:
+            why: in words.
+            failed: whether a call or a search failed, and not a reply that cannot be read.
+        """
+        return Trail(
+            readable=failed, failed=failed, rounds=tuple(self._rounds), docs=self.docs, why=why
+        )
 
     def trail(self) -> Trail:
         """What became of the question."""
@@ -179,7 +200,7 @@ class _Notebook:
         return Trail(
             answer="" if self._abstained else last.answer,
             abstained=self._abstained or silent,
-            rounds=self.rounds,
+            rounds=tuple(self._rounds),
             docs=self.docs,
             verified=tuple(text for _, text in self._cited),
             why=why,
@@ -191,13 +212,19 @@ def _pages(hits: Iterable[Hit]) -> tuple[Cited, ...]:
     return tuple(dict.fromkeys(Cited(hit.page.url, hit.page.title) for hit in hits))
 
 
-def _stands(learned: Learned, shown: Sequence[Hit]) -> bool:
-    """Whether a link names a passage that was shown."""
-    return 1 <= learned.passage <= len(shown)
+def _key(hit: Hit) -> tuple[str, str]:
+    """What a passage is told from others by."""
+    return hit.page.url, hit.passage
+
+
+def _named(learned: Learned, shown: Sequence[Hit]) -> Hit | None:
+    """The passage that a link names; null where none of that number was shown."""
+    return shown[learned.passage - 1] if 1 <= learned.passage <= len(shown) else None
 
 
 def _link(learned: Learned, shown: Sequence[Hit]) -> Link:
-    page = shown[learned.passage - 1].page.url if _stands(learned, shown) else ""
+    hit = _named(learned, shown)
+    page = "" if hit is None else hit.page.url
     return Link(text=plain(learned.statement, LONGEST_LINK), page=page)
 
 

@@ -1,10 +1,11 @@
-"""Asking a model for one typed reply, and saying in words why one cannot be used."""
+"""Asking a model for a typed reply, and saying what is wrong with one, or why none came."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eval.answers import storable
+from eval.answers import describe_error, storable
+from kg.base.errors import EpocheError
 from kg.words.plain_text import plain
 
 if TYPE_CHECKING:
@@ -53,3 +54,9 @@ def said(reply: Reply[Any]) -> Said:
         return Said(raw, "refused")
     cut = "cut off, because it is too long; " if last.finish_reason == "length" else ""
     return Said(raw, plain(f"{cut}{reply.problem or 'unreadable'}", 300))
+
+
+def described(error: BaseException) -> str:
+    """A failure as a row states it: without its place, which may be a path of this machine."""
+    bare = type(error)(error.what) if isinstance(error, EpocheError) else error
+    return describe_error(bare)

@@ -68,15 +68,18 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
         answer: the last word; empty where there is none.
         abstained: whether the agent says that it does not answer.
         readable: false where a model's reply could not be read; that is no abstention.
+        failed: whether a call or a search failed, so that it is worth asking again; what was found
+            before that is kept. An agent may as well raise what made it fail.
         rounds: at least one wherever anything was tried, at most ``MOST_ROUNDS``.
         docs: the pages found, those that the answer rests on first, each once.
         verified: the texts the answer rests on.
-        why: why it abstained, or what could not be read; empty else.
+        why: why it abstained or failed, or what could not be read; empty else.
     """
 
     answer: str = ""
     abstained: bool = False
     readable: bool = True
+    failed: bool = False
     rounds: tuple[Round, ...] = ()
     docs: tuple[Cited, ...] = ()
     verified: tuple[str, ...] = ()

@@ -15,11 +15,12 @@ import msgspec
 from eval.answers import describe_error, is_stray_cancellation, storable
 from eval.model.calls import current_calls
 from eval.result import rounded
+from eval.synthlink.agents.replying import described
 from eval.synthlink.agents.trail import MOST_ROUNDS, Cited, Round, Trail
 from eval.synthlink.predictions import MOST_ITEMS, MOST_TEXT, MOST_TOGETHER, is_blank
 from eval.synthlink.question import Question
 from eval.synthlink.running.row import SynthLinkRow
-from kg.base.errors import TERMINATED, EpocheError, ModelAccessError, WriteError
+from kg.base.errors import TERMINATED, ModelAccessError, WriteError
 
 ENDING: Final = (ModelAccessError, WriteError)
 """Failures that no other question would be spared: nobody answers, or nothing can be kept."""
@@ -54,11 +55,13 @@ async def row_of(agent: Any, question: Question, system: str) -> SynthLinkRow:
     except (Exception, SystemExit) as error:
         if isinstance(error, SystemExit) and error.code == TERMINATED:
             raise  # we are being stopped; any other exit is the agent's own
-        return _costed(row, error=_said(error))
+        return _costed(row, error=described(error))
     except BaseException as error:
         if not is_stray_cancellation(error):
             raise
-        return _costed(row, error=_said(error))
+        return _costed(row, error=described(error))
+    if trail is not None and trail.failed:
+        return _costed(row, error=trail.why or "the agent says that it failed", trail=trail)
     if trail is None or not trail.readable:
         return _costed(row, outcome="INVALID", trail=trail, note=note)
     outcome = "ABSTAINED" if trail.abstained else "ANSWERED"
@@ -87,7 +90,7 @@ def checked(reply: object) -> tuple[Trail | None, str]:
         trail = msgspec.json.decode(stored, type=Trail)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         return None, f"the agent returned a trail that is none: {describe_error(error)}"
-    if not trail.readable:
+    if trail.failed or not trail.readable:
         return trail, trail.why
     problem = _problem(trail)
     if problem:
@@ -140,10 +143,3 @@ def _costed(row: SynthLinkRow, **changes: Any) -> SynthLinkRow:
     log = current_calls()
     waited = round(log.latency_s, 4) if log.calls else None
     return msgspec.structs.replace(row, latency_s=waited, usage=rounded(log.usage()), **changes)
-
-
-def _said(error: BaseException) -> str:
-    """An exception as a row states it, without a place, which may be a path of this machine."""
-    if isinstance(error, EpocheError):
-        return describe_error(type(error)(error.what))
-    return describe_error(error)

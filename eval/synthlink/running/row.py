@@ -28,11 +28,11 @@ class SynthLinkRow(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     outcome: Outcome
     error: str | None = None
-    """Why there is no trail; null unless the outcome is ``ERROR``."""
+    """What failed; null unless the outcome is ``ERROR``."""
     note: str = ""
     """What was put right in the trail, or what cannot be read of it."""
     trail: Trail | None = None
-    """Every iteration; null where the outcome is ``ERROR``, or the agent gave none."""
+    """Every iteration, as far as it came; null where the agent left none."""
     latency_s: float | None = None
     """Seconds spent waiting for models, without back-off; null without a model."""
     usage: Usage | None = None

@@ -241,6 +241,19 @@ def test_an_unreadable_round_keeps_those_before_it(
     assert trail.docs[0] == Cited(page(3), "Alcor3 observatory")
 
 
+def test_a_call_that_fails_later_keeps_the_rounds_before_it(
+    scripted_server: ScriptedServer, ask: Ask
+) -> None:
+    scripted_server.behave([does.reply(linked), does.status(500, "out of order")])
+    trail = ask()
+    assert (trail.failed, trail.abstained, trail.answer) == (True, False, "")
+    assert "out of order" in trail.why
+    first, second = trail.rounds
+    assert [link.text for link in first.links] == ["Alcor3 was founded by Mira Voss3."]
+    assert (second.query, second.raw) == ("Voss3 born", "")
+    assert second.found
+
+
 @pytest.mark.parametrize("number", [2, 3])
 def test_a_closed_book_answers_from_memory_or_says_so(
     scripted_server: ScriptedServer, ask: Ask, number: int

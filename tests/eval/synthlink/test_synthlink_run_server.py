@@ -98,8 +98,11 @@ def test_every_faulty_reply_has_its_own_outcome_and_touches_no_other_row(
     for number, fault in enumerate(FAULTS):
         row = by_id.pop(question_id(2 * number))
         if fault in ERRORS:
-            assert (row["outcome"], row["trail"]) == ("ERROR", None), fault
+            assert (row["outcome"], row["trail"]["failed"]) == ("ERROR", True), fault
             assert row["error"].startswith("ModelCallError: "), fault
+            (searched,) = row["trail"]["rounds"]
+            assert searched["found"], "what was found before the call is kept"
+            assert (searched["raw"], searched["answer"]) == ("", ""), fault
             continue
         assert (row["outcome"], row["error"]) == ("INVALID", None), fault
         trail = row["trail"]
