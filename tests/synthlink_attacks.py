@@ -68,7 +68,7 @@ def _found(question: Question) -> list[str]:
 
 
 def attack(name: str, catalog: Catalog) -> list[dict[str, Any]]:
-    """The predictions of one attack; each verifies itself and is done in the first round.
+    """The predictions of one attack of ``NAMES``.
 
     They found the same pages as the honest answers, but for the two attacks that are about pages
     and about coverage.
@@ -76,15 +76,19 @@ def attack(name: str, catalog: Catalog) -> list[dict[str, Any]]:
     if name == "only the easy question":
         easy = catalog.questions[0]
         return [prediction(easy, easy.answer, docs=[source.url for source in easy.sources])]
-    make = ATTACKS[name]
-    rows = []
-    for question in catalog.questions:
-        answer = make(question, catalog)
-        cited = _found(question)
-        if name == "one page five times":
-            cited = [question.sources[0].url] * 5
-        rows.append(prediction(question, answer, docs=cited))
+    rows = answered(ATTACKS[name], catalog)
+    if name == "one page five times":
+        for row, question in zip(rows, catalog.questions, strict=True):
+            row["retrieved_docs"] = [question.sources[0].url] * 5
     return rows
+
+
+def answered(make: Answer, catalog: Catalog) -> list[dict[str, Any]]:
+    """Predictions with answers that are made up; each verifies itself, done in the first round."""
+    return [
+        prediction(question, make(question, catalog), _found(question))
+        for question in catalog.questions
+    ]
 
 
 def prediction(

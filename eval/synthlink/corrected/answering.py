@@ -27,16 +27,17 @@ def score_corrected(
     facts.
     """
     answer = prediction.predicted_answer
-    found = match(answer, question, bar)
+    claims = judge_claims(answer, question, guard, bar)
+    refuted = [claim.text for claim in claims if claim.verdict == "contradicted"]
+    found = match(answer, question, bar, refuted)
     # All that one round answers is one answer: else it could name everything it can think of.
     rounds = tuple(match(". ".join(one.answers), question, bar).f1 for one in prediction.iterations)
     pages = retrieval(prediction.retrieved_docs, question.sources)
     steps = steps_taken(answer, question, bar)
-    flow = prose(answer, question.answer, question, bar)
+    flow = prose(answer, question.answer, bar)
     # A fact has too few words to tell whether they were thrown together; the answer has enough.
     together = min(1.0, found.order / (2 * bar.order)) if found.plain and bar.order else 1.0
     n_facts = sum(bool(step.fact) for step in question.steps)
-    claims = judge_claims(answer, question, guard, bar)
     licensed = sum(claim.verdict == "licensed" for claim in claims)
     measures: dict[Measure, float | None] = {
         "f1": found.f1,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eval.guard.stream import Guard
 
 Verdict = Literal["licensed", "contradicted", "unknown"]
-By = Literal["graph", "facts", "nothing"]
+By = Literal["graph", "facts", "nothing", "judge"]
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -35,6 +35,8 @@ class Judged(msgspec.Struct, frozen=True):
     verdict: Verdict
     by: By
     """What decided."""
+    words: Verdict | None = None
+    """Where a judge decided: what words alone would have said."""
 
 
 class _Graph(NamedTuple):
@@ -65,8 +67,8 @@ def judge_claims(
     the reader and the licence oracle of the stream guard, about each of its clauses: one that is
     contradicted makes the claim so; it is licensed where all that is read is. Only then are words
     held against the step facts and the expected answer: a claim is licensed whose words stand, in
-    order, in one piece of evidence, and are not all keywords; with other numbers or another
-    negation than a fact's it is contradicted. A claim that shares no word with question and
+    order, in one piece of evidence, a word that is no keyword among them; with other numbers or
+    another negation than a fact's it is contradicted. A claim that shares no word with question and
     evidence is unknown, true or not.
 
     Args:
@@ -122,7 +124,8 @@ def _verdict(
         beyond = [word for word in told.words if word not in asked]
         if common(own, beyond) < max(1.0, bar.coverage * len(own)):
             continue
-        if bare.issuperset(own) and not bare.issuperset(beyond):
+        # Names in common tell what a claim is about, and not that it is so.
+        if bare.issuperset({*own} & {*beyond}) and not bare.issuperset(beyond):
             continue
         if not in_order(claim.words, told.words, bar):
             continue

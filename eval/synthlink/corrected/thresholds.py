@@ -6,7 +6,7 @@ import msgspec
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares within 0 and 1, but for ``english``."""
+    """Shares within 0 and 1, but for ``english`` and ``names``."""
 
     coverage: float = 0.5
     """Of a fact's words beyond the question, so many must be said for its step to be taken; of a
@@ -19,13 +19,11 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     prose: float = 0.1
     """Share of function words (``Signs.small``) from which an answer is prose in full. Below, its
     F1 falls with it, to 0 at half of this. A reference that has fewer asks for no more."""
-    dense: float = 0.52
-    """Share of function words among all words (``Signs.dense``) above which there are too many."""
     english: float = -0.12
     """How much likelier an answer must be as prose than as glued keywords, as ln for each word
     (``Signs.english``). 98 of 100 stretches of the shipped pages are more."""
-    own: float = 0.2
-    """Share of words that are no keywords among those beyond the question (``prose.own_words``)."""
+    names: float = 4.0
+    """Keywords of the steps count for F1 at most so many times as often as other words do."""
     sentence: float = 0.05
     """The same share of one sentence, below which it states nothing."""
     correct: float = 0.5

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthlink_attacks import NAMES, attack, honest, prediction, six_questions
+from synthlink_adaptive_attacks import ADAPTIVE, PAYING
+from synthlink_attacks import NAMES, answered, attack, honest, prediction, six_questions
 
 from eval.guard.stream import Guard
 from eval.synthlink.corrected.answering import efficiency, score_corrected
@@ -70,6 +71,66 @@ def test_words_of_the_question_neither_help_nor_harm() -> None:
     longer = "In Europe, where the printing press had its influence on literacy, Gutenberg made " \
         "books cheaper."  # fmt: skip
     assert match(longer, PRESS, BAR).plain == match(answer, PRESS, BAR).plain
+
+
+LONG = msgspec.structs.replace(
+    PRESS,
+    question="What?",
+    answer="Ada built the engine, Babbage drew it, Turing proved it and Neumann wired the machine.",
+    steps=(Step("x", keywords=("Ada", "Babbage", "Turing", "Neumann")),),
+)
+"""Whose answer has six words beside four names: built, engine, drew, proved, wired, machine."""
+
+
+def test_names_are_hits_at_most_so_many_times_as_often_as_other_words() -> None:
+    few = msgspec.structs.replace(BAR, names=1.0)
+    assert match(LONG.answer, LONG, few).plain == 1
+    # Twelve words, of them four names and one other that are right; the reference has ten.
+    answer = "Ada met Babbage near Turing while Neumann found some machine by lucky chance."
+    said = 4 + 1 + 7
+    assert match(answer, LONG, BAR).plain == pytest.approx(2 * 5 / (said + 10))
+    assert match(answer, LONG, few).plain == pytest.approx(2 * 2 / (said + 10))
+    # No other word: nothing; but a short answer may be names.
+    assert match(answer.replace("machine", "house"), LONG, BAR).f1 == 0
+    assert match("Ada, Babbage, Turing and Neumann", LONG, BAR).plain == pytest.approx(2 * 4 / 14)
+    # A reference of names is answered by names.
+    names = msgspec.structs.replace(
+        LONG, answer="Ada and Babbage and Turing and Neumann and Ada and Babbage."
+    )
+    assert match(names.answer * 2, names, BAR).plain > 0.6
+
+
+def test_words_of_a_refuted_sentence_are_no_hits() -> None:
+    wrong = "Books did not become cheaper."
+    answer = f"Gutenberg invented it about 1440. {wrong}"
+    whole, less = match(answer, PRESS, BAR), match(answer, PRESS, BAR, [wrong])
+    assert 0 < less.plain < whole.plain
+    parts = score_corrected(Prediction("HIA-01", answer), PRESS, None, BAR)
+    assert [claim.verdict for claim in parts.claims] == ["licensed", "contradicted"]
+    assert parts.plain_f1 == less.plain
+
+
+def test_names_alone_take_no_step_and_are_no_licence() -> None:
+    named = msgspec.structs.replace(
+        PRESS,
+        steps=(Step("x", PRESS.steps[0].fact, ("Gutenberg", "1440")),),
+        answer="?",
+        aliases=(),
+    )
+    names = "Gutenberg was in 1440."
+    assert steps_taken(names, named, BAR) == ()
+    assert verdicts(names, named) == ["unknown"]
+    assert steps_taken("Gutenberg invented it in 1440.", named, BAR) == (0,)
+    assert verdicts("Gutenberg invented it in 1440.", named) == ["licensed"]
+    # Other words state the fact, perhaps; that it is so they do not tell.
+    assert steps_taken("Gutenberg had it in mind by 1440.", named, BAR) == (0,)
+    assert verdicts("Gutenberg had it in mind by 1440.", named) == ["unknown"]
+    # A fact that has no other words is stated by names.
+    only = msgspec.structs.replace(
+        named, steps=(Step("x", "It was Gutenberg in 1440.", ("Gutenberg", "1440")),)
+    )
+    assert steps_taken(names, only, BAR) == (0,)
+    assert verdicts(names, only) == ["licensed"]
 
 
 def test_an_answer_that_stands_in_the_question_counts_whole() -> None:
@@ -336,6 +397,13 @@ def test_no_attack_scores_as_much_as_a_middling_honest_answer(name: str) -> None
     assert aggregates("corrected", attack(name, six)) < 0.9 * aggregates("corrected", honest(six))
 
 
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_no_attack_by_keywords_pays_though_it_knows_the_measure(name: str) -> None:
+    six = six_questions()
+    rows = answered(ADAPTIVE[name], six)
+    assert aggregates("corrected", rows) < 0.9 * aggregates("corrected", honest(six))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_shuffling_an_answer_loses_most_of_its_f1(seed: int) -> None:
     for question in six_questions().questions:
@@ -357,6 +425,7 @@ def test_repeating_or_stuffing_an_honest_answer_never_pays() -> None:
 def test_the_documentation_shows_what_attacks_score() -> None:
     six = six_questions()
     rows = {"honest, middling": honest(six)} | {name: attack(name, six) for name in NAMES}
+    rows |= {name: answered(make, six) for name, make in (ADAPTIVE | PAYING).items()}
     expected = {
         name: f"{aggregates('literal', made):.3f} | {aggregates('corrected', made):.3f}"
         for name, made in rows.items()
@@ -376,6 +445,15 @@ def test_leaving_out_what_is_not_answered_would_pay() -> None:
     }
     assert only == {"corrected": 0.925, "literal": 0.96}
     assert "it would be .96 and .925" in DOCS.read_text(encoding="utf-8")
+
+
+def test_the_documentation_names_what_still_pays() -> None:
+    six = six_questions()
+    paying = DOCS.read_text(encoding="utf-8").split("These still pay")[1].split("\n\n")[1]
+    assert re.findall(r"^\| ([a-z][^|]+?) \| 0", paying, re.M) == list(PAYING)
+    for make in PAYING.values():
+        rows = answered(make, six)
+        assert aggregates("corrected", rows) > aggregates("corrected", honest(six))
 
 
 def test_facts_told_in_another_order_take_as_many_steps() -> None:

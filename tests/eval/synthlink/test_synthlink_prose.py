@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,9 +17,8 @@ from eval.synthlink.corrected.english import build_counts
 from eval.synthlink.corrected.english.classes import lexicon, sentence_classes
 from eval.synthlink.corrected.english.counts import TABLE, as_table, count, from_table, shipped
 from eval.synthlink.corrected.english.likelihood import DOUBT, English, english
-from eval.synthlink.corrected.prose import own_words, prose, signs
+from eval.synthlink.corrected.prose import prose, signs
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.question import Question, Step
 from kg.base.errors import RecordError
 from retrieval.corpus import read_corpus
 
@@ -101,23 +99,18 @@ def honest_texts() -> dict[str, list[str]]:
     }
 
 
-FREE = Question("HIA-01", "HIA", "Why?", "Because.", (), (Step("Think."),))
-"""Whose words and keywords are none of the texts'."""
-
-
 @pytest.mark.parametrize(("kind", "texts"), honest_texts().items())
 def test_honest_texts_are_prose(kind: str, texts: list[str]) -> None:
     reference = QUESTIONS[0].answer
-    whole = [prose(text, reference, FREE, BAR) == 1 for text in texts]
+    whole = [prose(text, reference, BAR) == 1 for text in texts]
     assert whole.count(False) <= max(1, 0.03 * len(whole))
 
 
 def test_answers_are_prose_by_their_own_questions() -> None:
     for question in (*QUESTIONS, *six_questions().questions):
-        assert own_words(question.answer, question) >= BAR.own
-        assert prose(question.answer, question.answer, question, BAR) == 1
+        assert prose(question.answer, question.answer, BAR) == 1
     for question in six_questions().questions:
-        assert prose(HONEST[question.id], question.answer, question, BAR) == 1
+        assert prose(HONEST[question.id], question.answer, BAR) == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -127,27 +120,15 @@ def test_shuffled_answers_are_not(seed: int) -> None:
     for question in QUESTIONS:
         words = question.answer.split()
         chance.shuffle(words)
-        found.append(prose(" ".join(words), question.answer, question, BAR))
+        found.append(prose(" ".join(words), question.answer, BAR))
     assert sum(found) / len(found) < 0.5
-
-
-def test_what_stands_between_keywords_makes_no_prose_of_them() -> None:
-    for question in QUESTIONS:
-        keywords = [word for step in question.steps for word in step.keywords]
-        for glue in (", ", " ", " and the ", " of ", ". It was ", ", in the "):
-            text = glue.join(keywords)
-            assert own_words(text, question) == 0
-            assert prose(text, question.answer, question, BAR) == 0
 
 
 def test_what_a_reference_lacks_is_not_asked_of_an_answer() -> None:
     terse = "Whitney cotton gin 1794 cheap inland cotton plantations slavery growth South"
     assert signs(terse).small < BAR.prose / 2
-    assert prose(terse, QUESTIONS[0].answer, FREE, BAR) == 0
-    assert prose(terse, terse, FREE, BAR) == 1
-    keywords = msgspec.structs.replace(FREE, steps=(Step("x", keywords=tuple(terse.split())),))
-    assert own_words(terse, keywords) == 0
-    assert prose(terse, terse, keywords, BAR) == 1
+    assert prose(terse, QUESTIONS[0].answer, BAR) == 0
+    assert prose(terse, terse, BAR) == 1
 
 
 @settings(deadline=None, max_examples=100)
@@ -155,6 +136,5 @@ def test_what_a_reference_lacks_is_not_asked_of_an_answer() -> None:
 def test_any_text_has_signs(text: str, reference: str) -> None:
     found = signs(text)
     assert 0 <= found.small <= 1
-    assert 0 <= found.dense <= 1
     assert math.isfinite(found.english)
-    assert 0 <= prose(text, reference, FREE, BAR) <= 1
+    assert 0 <= prose(text, reference, BAR) <= 1
