@@ -22,6 +22,11 @@ from reporting.synthlink_section.measure_words import (
 from reporting.synthlink_section.reading import ScoredFolder
 from reporting.visible import shorten
 
+_VERDICT_MEANS = {
+    "licensed": "What the evaluator holds bears it out.",
+    "contradicted": "What the evaluator holds speaks against it.",
+    "unknown": "The evaluator holds nothing that decides it.",
+}
 _QUESTION = 160
 """Characters shown of a question in a table."""
 
@@ -143,11 +148,15 @@ def claims(scores: ModeScores) -> Grid:
         "A claim is a sentence that says something beyond the question.",
         (
             Head("Category", numeric=False),
-            Head("claims"),
-            *(Head(words, sign) for sign, words in VERDICTS.values()),
+            Head("claims", "", "Sentences that say something beyond the question."),
+            *_verdict_heads(),
         ),
         tuple(lines),
     )
+
+
+def _verdict_heads() -> list[Head]:
+    return [Head(words, sign, _VERDICT_MEANS[key]) for key, (sign, words) in VERDICTS.items()]
 
 
 def deciders(scores: ModeScores) -> Grid:
@@ -161,7 +170,7 @@ def deciders(scores: ModeScores) -> Grid:
     return Grid(
         "What decided",
         "The graph is asked first; words of facts and expected answer only where it is silent.",
-        (Head("By", numeric=False), *(Head(words, sign) for sign, words in VERDICTS.values())),
+        (Head("By", numeric=False), *_verdict_heads()),
         tuple(lines),
     )
 

@@ -44,7 +44,10 @@ def differences(folder: ScoredFolder, compared: Compared, mode: Mode) -> Grid:
     keys = [key for key in MEASURES if key in found]
     return _grid(
         f"{folder.scored.name} less {compared.name}, {mode}",
-        [(MEASURES[key].name, MEASURES[key].short, found[key]) for key in keys],
+        [
+            (MEASURES[key].name, "" if key == "aggregate" else MEASURES[key].short, found[key])
+            for key in keys
+        ],
         "Measure",
     )
 

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from reporting.benchmark_sections.blocks import Block, Cell, Figure, Figures, Grid, Head, Line
-from reporting.charts import UNDEFINED, Estimate, number, percent
+from reporting.benchmark_sections.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Figures,
+    Fold,
+    Grid,
+    Head,
+    Line,
+)
+from reporting.benchmark_sections.drawings import stack_drawing
+from reporting.charts import UNDEFINED, Estimate, number, percent, stack
 from reporting.plots.bars import BarRow, bar_groups
 from reporting.plots.picture import drawing
 from reporting.synthlink_section.measure_words import VERDICTS
 from reporting.synthlink_section.reading import ScoredFolder
-from reporting.synthlink_section.trails import Done, Run, done, reached
+from reporting.synthlink_section.trails import Done, Reached, Run, done, reached
 
 _OUTCOMES = {
     "ANSWERED": "answered",
@@ -20,45 +30,78 @@ _OUTCOMES = {
     "ERROR": "a call, a search or the system failed; counts as missing",
 }
 
+_LINKS = {key: words for key, (_, words) in VERDICTS.items()} | {"": "nobody asked"}
+_SIGNS = {key: sign for key, (sign, _) in VERDICTS.items()} | {"": "–"}
+_LOOKS = {"licensed": "right", "contradicted": "wrong", "unknown": "none", "": "held"}
+
 
 def run_blocks(folder: ScoredFolder, run: Run, id_: str) -> Iterator[Block]:
     """Everything about the run."""
     reach = reached(run, folder.answers)
-    if reach.sources:
-        stages = {"found": reach.found, "read": reach.read, "named": reach.named}
-        told = ", ".join(f"{name} {count:,}" for name, count in stages.items())
-        rows = [
-            BarRow(
-                name,
-                Estimate(count / reach.sources),
-                told=f"{name}: {count:,} of {reach.sources:,} sources",
-            )
-            for name, count in stages.items()
-        ]
-        title = "How far it gets to the sources"
-        about = (
-            "Share of the catalogue's sources that a search brought up, that it read, and that it "
-            "says its answer rests on."
-        )
-        described = f"Of {reach.sources:,} sources: {told}."
-        picture = drawing(bar_groups([("", rows)]), f"{id_}-sources", title, described)
-        yield Figures((Figure(title, about, picture),))
-        yield _sources(reach.sources, stages)
-    yield _outcomes(run)
-    yield _work(run)
     links = _links(run)
-    if links.lines:
-        yield links
+    drawn = [_reach_figure(reach, id_)] if reach.sources else []
+    drawn += [_links_figure(links, id_)] if links else []
+    if drawn:
+        yield Figures(tuple(drawn))
+    yield _work(run)
+    numbers = [_outcomes(run)]
+    numbers += [_sources(reach)] if reach.sources else []
+    numbers += [_links_grid(links)] if links else []
+    yield Fold("Outcomes, sources and sentences in numbers", tuple(numbers))
 
 
-def _sources(whole: int, stages: dict[str, int]) -> Grid:
+def _stages(reach: Reached) -> dict[str, int]:
+    return {"found": reach.found, "read": reach.read, "named": reach.named}
+
+
+def _reach_figure(reach: Reached, id_: str) -> Figure:
+    """How many of the sources were found, read and named."""
+    stages = _stages(reach)
+    rows = [
+        BarRow(
+            name,
+            Estimate(count / reach.sources),
+            told=f"{name}: {count:,} of {reach.sources:,} sources",
+        )
+        for name, count in stages.items()
+    ]
+    title = "How far it gets to the sources"
+    told = ", ".join(f"{name} {count:,}" for name, count in stages.items())
+    return Figure(
+        title,
+        "Share of the catalogue's sources that a search brought up, that it read, and that it "
+        "says its answer rests on.",
+        drawing(
+            bar_groups([("", rows)]), f"{id_}-sources", title, f"Of {reach.sources:,}: {told}."
+        ),
+    )
+
+
+def _links_figure(links: Counter[str], id_: str) -> Figure:
+    """What became of the sentences that were linked."""
+    parts = [(_LOOKS[key], _SIGNS[key], words, float(links[key])) for key, words in _LINKS.items()]
+    title = "Sentences linked on the way"
+    return Figure(
+        title,
+        "What it took from pages before it answered: ✓ borne out, ✗ contradicted, ? cannot be "
+        "told, as it found out itself; – nobody asked.",
+        stack_drawing(
+            stack([("all", False, [part for part in parts if part[3]])]),
+            f"{id_}-links",
+            title,
+            "Shares of the sentences. The counts stand in a table below.",
+        ),
+    )
+
+
+def _sources(reach: Reached) -> Grid:
     return Grid(
         "Sources",
-        f"Of {whole:,} in the questions that were asked.",
+        f"Of {reach.sources:,} in the questions that were asked.",
         (Head("Stage", numeric=False), Head("Sources"), Head("Share")),
         tuple(
-            Line(name, (Cell(f"{count:,}"), Cell(percent(count / whole))))
-            for name, count in stages.items()
+            Line(name, (Cell(f"{count:,}"), Cell(percent(count / reach.sources))))
+            for name, count in _stages(reach).items()
         ),
     )
 
@@ -111,24 +154,26 @@ def _line(name: str, values: Sequence[float], below: str = "") -> Line:
     return Line(name, (Cell(said), Cell(mean)), below)
 
 
-def _links(run: Run) -> Grid:
-    """What the graph said to the sentences that the system linked on its way."""
-    counts = Counter[str](
+def _links(run: Run) -> Counter[str]:
+    """Sentences by what the graph said to the system, which asked it or did not."""
+    return Counter[str](
         link.verdict
         for row in run.rows.values()
         if row.trail is not None
         for turn in row.trail.rounds
         for link in turn.links
     )
-    total = counts.total()
-    words = {key: said for key, (_, said) in VERDICTS.items()} | {"": "nobody asked"}
+
+
+def _links_grid(links: Counter[str]) -> Grid:
+    total = links.total()
     return Grid(
         "Sentences linked on the way",
-        "Before the answer: what the system took from pages, and what it found out about it then.",
+        "What the system took from pages before it answered, and what it found out about it then.",
         (Head("Verdict", numeric=False), Head("Sentences"), Head("Share")),
         tuple(
-            Line(said, (Cell(f"{counts[key]:,}"), Cell(percent(counts[key] / total))))
-            for key, said in words.items()
-            if counts[key]
+            Line(words, (Cell(f"{links[key]:,}"), Cell(percent(links[key] / total))))
+            for key, words in _LINKS.items()
+            if links[key]
         ),
     )

@@ -207,10 +207,8 @@ def _pairs(folder: ScoredFolder, id_: str) -> Iterator[Block]:
 
 def _limits(folder: ScoredFolder) -> Iterator[Block]:
     """The notes, the first of which matter most; long lists are folded."""
-    yield Prose(_CANNOT_TELL, "list")
     notes = folder.report.notes
-    if notes:
-        yield Prose(notes[:_NOTES_SHOWN], "list")
+    yield Prose((*_CANNOT_TELL, *notes[:_NOTES_SHOWN]), "list")
     if notes[_NOTES_SHOWN:]:
         rest = notes[_NOTES_SHOWN:]
         yield Fold(f"{len(rest):,} more", (Prose(rest, "list"),))

@@ -196,6 +196,8 @@ def _claims(folder: ScoredFolder) -> list[str]:
     total = sum(count.values())
     if not total:
         return ["No answer claims anything that could be checked."]
+    if count["licensed"] == total > 1:
+        return [f"All {total:,} claims are borne out."]
     text = f"Of {total:,} {'claim' if total == 1 else 'claims'}"
     text += f" {percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} borne out"
     wrong = count["contradicted"]
