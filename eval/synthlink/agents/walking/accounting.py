@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Final
 
 from eval.questions.linking import is_capitalised, tokens_of
@@ -26,6 +27,24 @@ def demands(question: str) -> dict[str, float]:
         name = token.number or (at > 0 and is_capitalised((token,)))
         for key in keys_of(token.text) - _ASIDE:
             found[key] = max(found.get(key, 0.0), NAME if name else 1.0)
+    return found
+
+
+def named_subjects(demanded: dict[str, float], titles: Iterable[str]) -> dict[str, Keys]:
+    """Titles of pages that a question names in full, and the names and numbers in them.
+
+    A question that has all words of a page's title is about what the page is about.
+
+    Args:
+        demanded: as ``demands`` gives it.
+        titles: of pages that the question itself found.
+    """
+    found: dict[str, Keys] = {}
+    for title in titles:
+        keys = keys_of(title)
+        names = frozenset(key for key in keys if demanded.get(key) == NAME)
+        if names and keys <= demanded.keys():
+            found[title] = names
     return found
 
 

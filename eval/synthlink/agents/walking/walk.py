@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import msgspec
 
 from eval.synthlink.agents.trail import Cited, Link, Round, Trail
-from eval.synthlink.agents.walking.accounting import LEAST, accounted, demands
+from eval.synthlink.agents.walking.accounting import LEAST, accounted, demands, named_subjects
 from eval.synthlink.agents.walking.asking import Asked
 from eval.synthlink.agents.walking.facts import FactMap
-from eval.synthlink.agents.walking.naming import Naming, keys_of
+from eval.synthlink.agents.walking.naming import Keys, Naming, keys_of
 from eval.synthlink.agents.walking.paths import LEAST_BORNE, Chosen, Signs, choose
 from eval.synthlink.agents.walking.reading import LEAST_NAMED, Reading, ReadPage
 from eval.synthlink.agents.walking.telling import Teller, in_order
@@ -61,7 +61,8 @@ class _Found(NamedTuple):
     share: float = 0.0
     """Of the question's words that facts and pages account for."""
     near: bool = False
-    """Whether a page that speaks of it is among those that the question itself finds."""
+    """Whether a page that speaks of it is among those that the question itself finds, and it names
+    what the question names."""
     why: str = "neither the question nor a page that was read names anything of the graph"
     """Why there is nothing to answer; empty where there is."""
 
@@ -96,6 +97,7 @@ class Walk:
         self._teller = teller
         self._demanded = demands(question)
         self._reading = Reading(naming)
+        self._subjects: dict[str, Keys] = {}
         self._looked_for: set[str] = set()
         self._found = _Found()
         self._rounds: list[Round] = []
@@ -109,6 +111,9 @@ class Walk:
         if not self._rounds:
             self._reading.weigh(hits)
         hits = hits[:PASSAGES]
+        if not self._rounds:
+            titles = dict.fromkeys(hit.page.title for hit in hits)
+            self._subjects = named_subjects(self._demanded, titles)
         read = self._reading.read(hits)
         before = frozenset(self._found.told)
         self._found = self._best()
@@ -176,16 +181,20 @@ class Walk:
             why = f"the graph licenses nothing about {name} that was asked for"
             return _Found(chosen, (), pages, why=why)
         evidence = [page for page in pages if _speaks(page, chosen, told)]
-        texts = [keys_of(self._kb.words.fact(claim)) for claim in told]
-        words = frozenset().union(*texts, *(page.keys for page in evidence[:EVIDENCE]))
+        facts = frozenset().union(*(keys_of(self._kb.words.fact(claim)) for claim in told))
+        words = facts.union(*(page.keys for page in evidence[:EVIDENCE]))
         share = accounted(self._demanded, words)
         near = any(page.relevance >= LEAST_NEAR for page in evidence)
+        left = [title for title, names in self._subjects.items() if not names <= facts]
         why = ""
-        if self._pages != "withheld":  # without pages nothing could be accounted for
+        if left:
+            why = f"the question is about {plain(left[0])}, and what was found about {name}"
+        elif self._pages != "withheld":  # without pages nothing could be accounted for
             if not near:
                 why = f"what the question itself finds is not about {name}"
             elif share < LEAST:
                 why = f"what was found, about {name}, has {share:.0%} of the question's words"
+        near = near and not left
         return _Found(chosen, told, pages, share, near, why)
 
     def _resting(self, chosen: Chosen, told: Sequence[Claim]) -> tuple[ReadPage, ...]:
