@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say, shown_stages
+from kg.base.console import run_script, say
 
 
 class PageRetriever(StrEnum):
@@ -165,29 +165,20 @@ def _score(
 ) -> None:
     """Scores a run in its own folder, and says what came of it."""
     from eval.synthlink.score_options import ScoreOptions
-    from eval.synthlink.tables import OVERALL, headlines
-    from reporting.benchmark_sections.page import write_page
-    from reporting.benchmark_sections.spoken import say_notes
-    from reporting.synthlink_comparison import verdicts
-    from reporting.synthlink_files import write_scores
+    from reporting.synthlink_files import score_and_say
 
-    folder = predictions.parent
-    chosen = ScoreOptions(
-        predictions=predictions,
-        output_dir=folder,
-        catalog=catalog,
-        # Of the shipped questions, the shipped pages are the evidence, whatever was searched.
-        pages=None if catalog is None or pages is None else str(pages),
-        compare=tuple(compare),
-        seed=seed,
-        resamples=resamples,
+    score_and_say(
+        ScoreOptions(
+            predictions=predictions,
+            output_dir=predictions.parent,
+            catalog=catalog,
+            # Of the shipped questions, the shipped pages are the evidence, whatever was searched.
+            pages=None if catalog is None or pages is None else str(pages),
+            compare=tuple(compare),
+            seed=seed,
+            resamples=resamples,
+        )
     )
-    with shown_stages() as watch:
-        scored = write_scores(chosen, watch)
-    write_page(folder)
-    for line in (*headlines(scored.report), *verdicts(scored)):
-        say(line)
-    say_notes(scored.report.notes, folder / OVERALL)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def test_the_agent_hears_the_text_of_the_question_and_nothing_else() -> None:
         (Trail(failed=True, answer="half", why="it broke"), "ERROR", ""),
         (Trail(failed=True, abstained=True), "ERROR", ""),
         (ValueError("no luck"), "ERROR", ""),
-        (SearchError("it failed", where="/home/somebody/search.jsonl"), "ERROR", ""),
+        (SearchError("it failed", where="/somewhere/private/search.jsonl"), "ERROR", ""),
         (SystemExit(3), "ERROR", ""),
         (asyncio.CancelledError("its own"), "ERROR", ""),
         (RecursionError("too deep"), "ERROR", ""),
@@ -107,7 +107,7 @@ def test_every_reply_has_an_outcome_of_its_own(said: Any, outcome: str, note: st
     assert told.outcome == outcome
     assert note in told.note
     assert bool(told.error) is (outcome == "ERROR")
-    assert "/home" not in to_json_bytes(told).decode()
+    assert "/somewhere" not in to_json_bytes(told).decode()
     (made,) = predictions([told]) if outcome in ("ANSWERED", "ABSTAINED") else (None,)
     assert list(predictions([told])) == ([] if made is None else [made])
     if outcome == "ABSTAINED":
