@@ -155,7 +155,8 @@ def marks_figure(folder: ScoredFolder, id_: str) -> Figure:
     title = "What the answers amount to"
     return Figure(
         title,
-        "✓ matches what is expected; ~ takes a step; ✗ takes none; ○ abstained; ! no usable row.",
+        "✓ correct by its F1; ~ not correct, but takes a step, or the catalogue states none; "
+        "✗ takes none; ○ abstained; ! no usable row.",
         stack_drawing(
             stack(entries),
             f"{id_}-marks",

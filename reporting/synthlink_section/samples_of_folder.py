@@ -46,6 +46,7 @@ _TEXT = 1_200
 MARKS = (
     Mark("match", "✓", "matches", "right: F1 high enough to count as correct", "right"),
     Mark("part", "~", "in part", "in part: not correct, but it takes a step", "held"),
+    Mark("below", "~", "below", "below: not correct, and nobody states the steps", "held"),
     Mark("off", "✗", "off", "wrong: not correct, and no step is taken", "wrong"),
     Mark("abstained", "○", "abstained", "abstained: the answer is blank", "held"),
     Mark("missing", "!", "missing", "missing: no row for this question", "none"),
@@ -71,6 +72,8 @@ def mark_of(folder: ScoredFolder, at: int) -> str:
         return row.status
     if (row.parts.f1 or 0.0) >= folder.correct_from(folder.modes[0]):
         return "match"
+    if row.parts.rqs is None:
+        return "below"
     return "part" if row.parts.rqs else "off"
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from benchmark_pages import check_same_bytes, check_self_contained
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from markupsafe import escape
 from synthlink_attacks import ATTACKS, SIX, attack, honest, six_questions
 from synthlink_section_folders import (
@@ -417,6 +419,8 @@ def test_scores_of_little_or_nothing_have_a_section_all_the_same(tmp_path: Path,
     }[kind]
     assert words in page
     assert (LITERAL in page) == (kind == "literal alone")
+    marks = mark_counts(read_folder(tmp_path / "run"))
+    assert (marks["below"] > 0) == (kind == "no facts")
     assert ("would say" in said(found)) == (kind not in ("literal alone", "corrected alone"))
 
 
@@ -608,6 +612,41 @@ def test_lists_without_end_are_cut(tmp_path: Path) -> None:
         assert title in html, title
     assert "https://news.example/29<" in html
     assert "https://news.example/30<" not in html
+
+
+TOLD = st.one_of(
+    st.just(""),
+    st.text(max_size=80),
+    st.lists(st.sampled_from(six_questions().questions[0].answer.split()), max_size=30).map(
+        " ".join
+    ),
+)
+
+
+@settings(max_examples=12)
+@given(st.lists(TOLD, min_size=6, max_size=6), st.lists(TOLD, max_size=3))
+def test_whatever_is_answered_can_be_shown(
+    tmp_path_factory: pytest.TempPathFactory, answers: list[str], pages: list[str]
+) -> None:
+    rows = [
+        {
+            "question_id": one.id,
+            "predicted_answer": answer,
+            "retrieved_docs": pages,
+            "iterations": [{"answers": [answer], "docs": pages}],
+        }
+        for one, answer in zip(six_questions().questions, answers, strict=True)
+    ]
+    folder = scored(tmp_path_factory.mktemp("any"), rows, domain="none", resamples=20)
+    read = read_folder(folder)
+    assert mark_counts(read).total() == 6
+    answered = read.report.n_answered
+    whole = grid(section_of(folder), "losing", "What the corrected score is made of").lines[-1]
+    total = read.report.modes["corrected"].overall.measures["aggregate"].value
+    assert float(whole.cells[1].text) == pytest.approx(total, abs=6e-4)
+    files = page_files(section_of(folder))
+    assert files["report.html"].count(b"<script") == 2
+    assert (b"all are answered" in files["report.html"]) == (answered == 6)
 
 
 def test_marks_and_measures_are_all_named() -> None:
