@@ -33,7 +33,7 @@ class Chosen(msgspec.Struct, frozen=True):
     same: bool
 
 
-def choose_judges(named: Sequence[str], answerer: str | None) -> Chosen:
+def choose_judges(named: Sequence[str], answerer: str | None, *, by_model: bool = True) -> Chosen:
     """Finds out who judges.
 
     Args:
@@ -41,6 +41,7 @@ def choose_judges(named: Sequence[str], answerer: str | None) -> Chosen:
             in between; if it is not given, ``EPOCHE_JUDGE_MODEL`` from the environment or ``.env``.
         answerer: the model that answers; None means ``EPOCHE_MODEL``, and where that is not set
             either, that whoever answered is not known here.
+        by_model: whether a model answered at all; if none did, every model may judge.
 
     Raises:
         SettingError: none is named, one is named twice, or one is the answering model though
@@ -48,7 +49,7 @@ def choose_judges(named: Sequence[str], answerer: str | None) -> Chosen:
         ModelAccessError: a name is none, or its address or key is not set.
     """
     variables = read_variables()
-    known = answerer or variables.get("EPOCHE_MODEL")
+    known = answerer or variables.get("EPOCHE_MODEL") if by_model else None
     answering = find_endpoint(known, variables) if known else None
     wanted = _names(named) or _names([variables.get(VARIABLE) or ""])
     if not wanted:

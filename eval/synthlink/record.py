@@ -14,6 +14,7 @@ from eval.stats.paired import ALPHA
 from eval.stats.shown import IntervalMethod
 from eval.synthlink.corrected.claims import Judged
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.judging.record import JudgeReport
 from eval.synthlink.predictions import Refused
 
 SCHEMA: Final = "epoche.synthlink/1"
@@ -135,6 +136,8 @@ class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
     """The domain that claims were held against; empty for none."""
     pages: str = ""
     """Name of the corpus whose texts of the sources are evidence; empty for none."""
+    judge: JudgeReport | None = None
+    """Who judged the claims that the graph left open, and how well; null for nobody."""
     confidence: float
     resamples: int
     seed: int
