@@ -35,7 +35,7 @@ SAID: Final = 0.5
 LEAST_SHARED: Final = 2
 """Words of the question that some sentence must have: one alone is chance."""
 MOST_WORDS: Final = 80
-"""Words a sentence may have; a longer one is no sentence but a table or a list."""
+"""Words of content a sentence may have; a longer one is no sentence but a table or a list."""
 
 
 class _Sentence(NamedTuple):
@@ -149,7 +149,7 @@ def _sentences(hits: Iterable[tuple[Hit, float]]) -> list[_Sentence]:
         for place, piece in enumerate(pieces):
             text = " ".join(piece.text.split())
             words = tuple(content_words(text))
-            if 0 < len(words) <= MOST_WORDS:
+            if 0 < len(words) <= MOST_WORDS and not piece.forced:
                 found.setdefault(text, _Sentence(text, words, (number, place), page, relevance))
     return list(found.values())
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from walked_graph import ODD, claim, iri, open_walked
 
 from eval.synthlink.agents.library import Hit
 from eval.synthlink.agents.walking.accounting import accounted, demands, named_subjects
@@ -20,55 +19,11 @@ from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from retrieval.corpus import CorpusPage
 
-ODD = "the {{ 7*7 }} <b>tower</b> without an end"
-GRAPH = f"""
-@prefix : <https://g.example/> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-:Person a owl:Class ; rdfs:label "person" .
-:Country a owl:Class ; rdfs:label "country" .
-:causes a owl:ObjectProperty ; rdfs:label "causes" .
-:inventor a owl:ObjectProperty ; rdfs:label "inventor" .
-:year a owl:DatatypeProperty ; rdfs:label "year" .
-:country a owl:ObjectProperty ; rdfs:label "country" .
-:storm rdfs:label "the storm of Halle" ; :causes :flood , :fire ; :year 1901 ; :country :nl .
-:flood rdfs:label "the flood at Ems" ; :causes :dyke ; :country :nl .
-:dyke rdfs:label "the dyke law" ; :causes :pump ; :year 1910 .
-:pump rdfs:label "the steam pump" ; :causes :polder , :storm ; :inventor :anna .
-:polder rdfs:label "the new polder" ; :country :nl .
-:fire rdfs:label "the fire in Delft" ; :year 1901 .
-:mill rdfs:label "the tall mill" ; :causes :tower ; :inventor :anna , :bert .
-:tower rdfs:label "{ODD}" ; :causes :bell .
-:bell rdfs:label "the bell" .
-:anna a :Person ; rdfs:label "Anna Berg" .
-:bert a :Person ; rdfs:label "Bert Cole" .
-:nl a :Country ; rdfs:label "the Netherlands" .
-"""
-SHAPES = """
-@prefix : <https://g.example/> .
-@prefix sh: <http://www.w3.org/ns/shacl#> .
-:OneYear a sh:NodeShape ; sh:targetSubjectsOf :year ;
-    sh:property [ sh:path :year ; sh:maxCount 1 ] .
-"""
-
-
-def iri(name: str) -> str:
-    """A term of the small graph."""
-    return f"https://g.example/{name}"
-
-
-def claim(subj: str, pred: str, obj: str) -> Claim:
-    """A claim about things of the small graph."""
-    return Claim(iri(subj), iri(pred), iri(obj))
-
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     """The small graph."""
-    folder: Path = tmp_path_factory.mktemp("walking")
-    (folder / "g.ttl").write_text(GRAPH, encoding="utf-8")
-    (folder / "s.ttl").write_text(SHAPES, encoding="utf-8")
-    return KnowledgeBase.open(graph=[folder / "g.ttl"], shapes=[folder / "s.ttl"])
+    return open_walked(tmp_path_factory.mktemp("walking"))
 
 
 @pytest.fixture(scope="module")
