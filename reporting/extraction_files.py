@@ -11,7 +11,8 @@ from eval.extraction.outputs import write_outputs
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ERROR, OUTCOMES, read_rows
 from eval.extraction.running.manifest import ExtractionManifest, read_manifest
-from eval.extraction.running.output_files import MANIFEST, PER_SAMPLE, forget_outputs
+from eval.extraction.running.output_files import MANIFEST, PER_SAMPLE
+from eval.running.made_files import forget
 from kg.base.files import write_text_atomic
 from reporting.guarded_text import to_csv
 
@@ -36,7 +37,7 @@ def write_files(folder: Path) -> ExtractionReport:
     if manifest.measuring.per_sample:
         write_text_atomic(folder / PER_SAMPLE, to_csv(_HEAD, _lines(folder, manifest)))
     else:
-        forget_outputs(folder, [PER_SAMPLE])
+        forget(folder, [PER_SAMPLE])
     return report
 
 

@@ -19,9 +19,9 @@ from eval.extraction.running.output_files import (
     METRICS,
     PREDICTIONS,
     SUMMARY,
-    forget_outputs,
 )
 from eval.extraction.summary import summary
+from eval.running.made_files import forget
 from kg.base.files import (
     to_json_bytes,
     write_files_atomic,
@@ -53,12 +53,12 @@ def write_outputs(folder: Path) -> ExtractionReport:
         comparison = compare(read_rows(rows), report, plan)
         contents[folder / COMPARISON] = to_json_bytes(comparison, indent=2) + b"\n"
     else:
-        forget_outputs(folder, [COMPARISON])
+        forget(folder, [COMPARISON])
     write_files_atomic(contents)
     if manifest.measuring.predictions:
         write_jsonl_atomic(folder / PREDICTIONS, map(_prediction, read_rows(rows)))
     else:
-        forget_outputs(folder, [PREDICTIONS])
+        forget(folder, [PREDICTIONS])
     return report
 
 

@@ -16,7 +16,7 @@ import msgspec
 from eval.described import combined
 from eval.extraction.row import ERROR, ROWS
 from eval.extraction.running.manifest import ExtractionManifest, continued, read_manifest
-from eval.extraction.running.output_files import MANIFEST, SAMPLES, forget_all, written_by
+from eval.extraction.running.output_files import MANIFEST, OUTPUTS, SAMPLES, written_by
 from eval.extraction.running.plan import ExtractionPlan, counts_of
 from eval.extraction.running.run_options import RunOptions
 from eval.extraction.running.team import Team, team_of
@@ -26,6 +26,7 @@ from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
+from eval.running.made_files import forget_with_page
 from eval.running.session import RunStatus, Session
 from eval.running.taking_up import not_to_be_resumed
 from eval.running.totals import Meter
@@ -123,7 +124,7 @@ class _Sitting:
         order = [place for place in every if not journal.has(place)]
         if order:
             # Whatever comes of the session, nobody shall take them for made of these rows.
-            forget_all(out)
+            forget_with_page(out, OUTPUTS)
             asked = (self._samples[item] for item in plan.places.asked)
             write_jsonl_atomic(out / SAMPLES, map(as_row, asked))
 

@@ -11,11 +11,12 @@ from typing import Any
 from eval.extraction.own.predictions import Prediction, scored_rows
 from eval.extraction.row import OUTCOMES, ROWS, ExtractionRow
 from eval.extraction.running.manifest import ExtractionManifest, Measuring
-from eval.extraction.running.output_files import MANIFEST, SAMPLES, forget_all
+from eval.extraction.running.output_files import MANIFEST, OUTPUTS, SAMPLES
 from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import as_row, digest_of
 from eval.extraction.settings import DEFAULT
 from eval.manifest import library_versions, now
+from eval.running.made_files import forget_with_page
 from eval.stats.intervals import RESAMPLES
 from kg.base.errors import RecordError, WriteError
 from kg.base.files import write_json_atomic, write_jsonl_atomic
@@ -76,7 +77,7 @@ def write_scored(
     kept = [sample for sample in samples if sample.id in asked]
     manifest = _manifest(kept, rows, scoring, started)
     out.mkdir(parents=True, exist_ok=True)
-    forget_all(out)
+    forget_with_page(out, OUTPUTS)
     write_json_atomic(out / MANIFEST, manifest)
     write_jsonl_atomic(out / SAMPLES, map(as_row, kept))
     write_jsonl_atomic(out / ROWS, rows)

@@ -19,13 +19,14 @@ from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
+from eval.running.made_files import forget
 from eval.running.session import RunStatus, Session
 from eval.running.taking_up import not_to_be_resumed
 from eval.running.totals import Meter
 from eval.running.workers import Question
 from eval.skn.running.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
 from eval.skn.running.manifest import NAME, SknManifest, as_stored, continued, read_manifest
-from eval.skn.running.output_files import forget_outputs
+from eval.skn.running.output_files import OUTPUTS
 from eval.skn.running.plan import ERROR, UNJUDGED, SknPlan, counts_of
 from eval.skn.running.row import ROWS, SknRow, read_rows
 from eval.skn.running.run_options import RunOptions
@@ -160,7 +161,7 @@ class _Sitting:
         order = [place for place in every if place in still]
         if order:
             # Whatever comes of the session, nobody shall take them for made of these rows.
-            forget_outputs(self._options.out)
+            forget(self._options.out, OUTPUTS)
         warm = WarmUp(self._team.warmed, self._meter.called)
 
         async def take(sample: Sample, pipeline: str, repeat: int) -> SknRow:

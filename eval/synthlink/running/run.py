@@ -19,6 +19,7 @@ from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
+from eval.running.made_files import forget, forget_with_page
 from eval.running.session import RunStatus, Session
 from eval.running.taking_up import HINT, as_stored, not_to_be_resumed
 from eval.running.totals import Meter
@@ -39,7 +40,6 @@ from eval.synthlink.running.output_files import (
     RECORDED,
     ROWS,
     RUN_MANIFEST,
-    forget_outputs,
     written_by,
 )
 from eval.synthlink.running.plan import ERROR, RunPlan, counts_of
@@ -47,7 +47,7 @@ from eval.synthlink.running.predicting import write_predictions
 from eval.synthlink.running.row import SynthLinkRow
 from eval.synthlink.running.run_options import RunOptions
 from kg.base.errors import WriteError
-from kg.base.files import check_output, sha256_file, write_errors_named, write_json_atomic
+from kg.base.files import check_output, sha256_file, write_json_atomic
 from kg.base.provenance import relative_name
 
 SHIPPED = "shipped"
@@ -89,13 +89,13 @@ def run(options: RunOptions) -> Done:
     """
     questions = read_catalog(options.catalog).questions
     _refuse_outputs_that_are_read(options)
+    if not options.overwrite:
+        _refuse_what_is_not_of_a_run(options.out)
     # A live search is recorded in the folder, which must be locked by then.
     early = None if options.live else _opened(options)
     with Journal(options.out / ROWS, len(questions)) as journal:
         if options.overwrite:
             _forget(options, journal)
-        else:
-            _refuse_what_is_not_of_a_run(options.out)
         team = early or _opened(options)
         return _Sitting(options, questions, team, journal).carried_out()
 
@@ -115,10 +115,8 @@ def _refuse_what_is_not_of_a_run(folder: Path) -> None:
     Raises:
         WriteError: there are some.
     """
-    if (folder / ROWS).stat().st_size or (folder / RUN_MANIFEST).exists():
-        return
     held = [name for name in MADE_OF_ROWS if (folder / name).exists()]
-    if held:
+    if held and not any((folder / name).exists() for name in (ROWS, RUN_MANIFEST)):
         raise WriteError(
             f"the folder holds {held[0]}, which no run made", where=str(folder), hint=HINT
         )
@@ -156,9 +154,7 @@ def _forget(options: RunOptions, journal: Journal) -> None:
     """What the folder holds (``--overwrite``), a recording of live searches with it."""
     journal.clear()
     if options.live:
-        recorded = options.out / RECORDED
-        with write_errors_named(recorded):
-            recorded.unlink(missing_ok=True)
+        forget(options.out, [RECORDED])
 
 
 class _Sitting:
@@ -184,7 +180,7 @@ class _Sitting:
         order = [place for place in every if not journal.has(place)]
         if order:
             # Whatever comes of the session, nobody shall take them for made of these rows.
-            forget_outputs(out)
+            forget_with_page(out, MADE_OF_ROWS)
         opened = self._team.opened
         warm = WarmUp(opened.warmed, self._meter.called)
 

@@ -246,7 +246,7 @@ def test_scores_of_another_file_are_not_removed(shop: Path) -> None:
     before = snapshot(out)
     line = error_line(epoche(*asking(shop, *QUIET, out="scored")), 15)
     assert "which no run made" in line
-    assert {**before, "rows.jsonl": b""} == snapshot(out)
+    assert snapshot(out) == before
     assert epoche(*asking(shop, *QUIET, "--overwrite", out="scored")).code == 0
 
 
@@ -321,6 +321,14 @@ class Plain(Moody):
     def answer(self, question):
         return "Tarn."
 
+class Secretive(Plain):
+    def params(self):
+        return {"api_key": "sk-secret-123456", "depth": (1, 2)}
+
+class Odd(Plain):
+    def params(self):
+        return {"made": object()}
+
 def made_by_hand():
     return Plain()
 '''
@@ -357,6 +365,17 @@ def test_an_agent_may_be_plain(shop: Path, name: str) -> None:
     done = epoche(*asking(shop, *QUIET, "--limit", 2, system=f"moods:{name}", out="plain"))
     rows = ended(done, shop / "plain")
     assert {row["trail"]["answer"] for row in rows} == {"Tarn."}
+
+
+def test_what_an_agent_says_of_itself_is_kept_without_secrets(shop: Path) -> None:
+    (shop / "moods.py").write_text(BROKEN)
+    arguments = asking(shop, *QUIET, "--limit", 1, system="moods:Secretive", out="plain")
+    ended(epoche(*arguments), shop / "plain")
+    assert manifest_of(shop / "plain")["params"] == {"api_key": "[hidden]", "depth": [1, 2]}
+    assert "0 questions" in epoche(*arguments).out, "it compares equal to what was kept"
+    odd = asking(shop, *QUIET, system="moods:Odd", out="odd")
+    assert "params() of system plain is not JSON" in error_line(epoche(*odd), 16)
+    assert not (shop / "odd").exists()
 
 
 def test_runs_are_held_against_each_other(shop: Path) -> None:

@@ -180,6 +180,46 @@ def test_raw_looks_nothing_up_and_is_told_so_little(
     assert all("Voss" not in asked.prompt for asked in scripted_server.requests)
 
 
+OWN = """
+import asyncio
+from pathlib import Path
+from eval.llm import ModelClient
+
+class Asker:
+    name = "asker"
+    def __init__(self, options):
+        self.client = ModelClient.open(options.client, max_tokens=7)
+    def params(self):
+        return self.client.params()
+    async def answer(self, question):
+        reply = await self.client.complete([{"role": "user", "content": question}])
+        return reply.text
+    async def aclose(self):
+        await self.client.aclose()
+        Path("closed").touch()
+"""
+
+
+def test_an_agent_of_one_s_own_may_call_a_model(
+    scripted_server: ScriptedServer,
+    scripted_model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shop = shop_of(tmp_path, 3)
+    (shop / "askers.py").write_text(OWN)
+    monkeypatch.chdir(shop)
+    monkeypatch.syspath_prepend(shop)
+    scripted_server.behave(does.reply(lambda _: "Tarn, perhaps."))
+    rows = ended(epoche(*online(shop, scripted_model, system="askers:Asker")), shop / "out")
+    assert {row["trail"]["answer"] for row in rows} == {"Tarn, perhaps."}
+    assert all(row["usage"]["completion_tokens"] == 2 for row in rows)
+    manifest = manifest_of(shop / "out")
+    assert (manifest["model"], manifest["calls"]["replies"]) == (scripted_model, 3)
+    assert manifest["observed"]["served"] == ["scripted-1"]
+    assert (shop / "closed").exists()
+
+
 def test_a_server_without_structure_is_asked_in_words(
     scripted_server: ScriptedServer, scripted_model: str, tmp_path: Path
 ) -> None:

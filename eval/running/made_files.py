@@ -1,0 +1,33 @@
+"""What is made of a run's rows, and must not outlive a change of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from kg.base.files import write_errors_named
+
+_PAGES: Final = ("report.html", "report.md", "report.json", "report.*.csv", "report.*.parquet")
+"""The page and its tables."""
+
+
+def forget(folder: Path, names: Iterable[str]) -> None:
+    """Removes files that are not wanted any more, where they are there.
+
+    Raises:
+        WriteError: one cannot be removed.
+    """
+    for name in names:
+        with write_errors_named(folder / name):
+            (folder / name).unlink(missing_ok=True)
+
+
+def forget_with_page(folder: Path, names: Iterable[str]) -> None:
+    """As ``forget``, and the page of the run with its tables.
+
+    Raises:
+        WriteError: one cannot be removed.
+    """
+    pages = (path.name for pattern in _PAGES for path in sorted(folder.glob(pattern)))
+    forget(folder, (*names, *pages))
