@@ -169,7 +169,7 @@ def deciders(scores: ModeScores) -> Grid:
             lines.append(Line(DECIDED_BY.get(by, by), tuple(cells)))
     return Grid(
         "What decided",
-        "The graph is asked first; words of facts and expected answer only where it is silent.",
+        "The graph is asked first; words, and a judge if there is one, only where it is silent.",
         (Head("By", numeric=False), *_verdict_heads()),
         tuple(lines),
     )

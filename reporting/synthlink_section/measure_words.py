@@ -51,6 +51,8 @@ VERDICTS: Final[dict[str, tuple[str, str]]] = {
 DECIDED_BY: Final[dict[str, str]] = {
     "graph": "the graph",
     "facts": "step facts and expected answer",
+    "pages": "the texts of the sources",
+    "judge": "a model that judges",
     "nothing": "nothing",
 }
 
@@ -84,7 +86,7 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
     (
         "FCS",
         "Share of claims verified. Literal looks them up in what the answer says verified it; "
-        "corrected in the graph, the facts and the expected answer.",
+        "corrected in what the evaluator holds: graph, facts, expected answers, texts of sources.",
     ),
     (
         "IE",

@@ -214,13 +214,21 @@ def _claims(claims: Sequence[Judged]) -> Iterator[AnyDetail]:
         ComparedLine(
             " ".join(VERDICTS[claim.verdict]),
             looks[claim.verdict],
-            (cut(claim.text, _TEXT), DECIDED_BY.get(claim.by, claim.by)),
+            (cut(claim.text, _TEXT), _decider(claim)),
         )
         for claim in claims[:_ITEMS]
     )
     more = len(claims) - len(lines)
     title = f"What it claims; {more:,} more that are not shown" if more else "What it claims"
     yield Compared(title, ("Verdict", "Claim", "Decided by"), lines)
+
+
+def _decider(claim: Judged) -> str:
+    """What decided about a claim, and what words alone would have said where that is another."""
+    said = DECIDED_BY.get(claim.by, claim.by)
+    if claim.words is None or claim.words == claim.verdict:
+        return said
+    return f"{said}; by words: {VERDICTS[claim.words][1]}"
 
 
 def _pages(view: AnswerView) -> Iterator[Detail]:

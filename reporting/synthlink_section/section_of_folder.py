@@ -17,6 +17,7 @@ from reporting.benchmark_sections.blocks import (
 from reporting.benchmark_sections.section import Section
 from reporting.synthlink_section import figures, grids, losing_grids, pair_grids
 from reporting.synthlink_section.csv_tables import SAMPLES, csv_tables
+from reporting.synthlink_section.judging import judging
 from reporting.synthlink_section.measure_words import MODES, TERMS
 from reporting.synthlink_section.reading import ScoredFolder
 from reporting.synthlink_section.run_parts import run_blocks
@@ -148,6 +149,7 @@ def _claims(folder: ScoredFolder, id_: str) -> Iterator[Block]:
     yield Figures((figures.claims_figure(scores, id_),))
     yield losing_grids.claims(scores)
     yield Fold("What decided, in numbers", (losing_grids.deciders(scores),))
+    yield from judging(folder.report.judge)
 
 
 def _rounds(folder: ScoredFolder, id_: str) -> Iterator[Block]:

@@ -76,9 +76,7 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
         if pages is not None and pages.value is None:
             said.append("The catalogue names no sources, so pages cannot be judged.")
         if not folder.report.graph:
-            said.append(
-                "No graph was asked: claims are held against the catalogue's own words alone."
-            )
+            said.append("No graph was asked: claims are held against words alone.")
     return tuple(said)
 
 
@@ -105,11 +103,20 @@ def _of_run(folder: ScoredFolder) -> list[str]:
     ]
     if failed:
         said.append(f"Without an answer ended {listing(failed)}; they are not abstentions.")
-    graph = folder.manifest.graph_sha256
-    if graph is not None and manifest.params.get("graph_sha256") == graph:
+    held = folder.manifest
+    library = manifest.library or {}
+    same = [
+        name
+        for name, mine, evidence in (
+            ("graph", manifest.params.get("graph_sha256"), held.graph_sha256),
+            ("pages", library.get("sha256"), held.pages_sha256),
+        )
+        if evidence is not None and mine == evidence
+    ]
+    if same:
         said.append(
-            "This system answers from the very graph that its claims are held against, so that "
-            "its claims are borne out says little."
+            f"This system answers from the very {listing(same)} that its claims are held against, "
+            "so that its claims are borne out says little."
         )
     if manifest.offline:
         said.append("No model was called.")

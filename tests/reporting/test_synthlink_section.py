@@ -14,6 +14,7 @@ from benchmark_pages import check_same_bytes, check_self_contained
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import escape
+from msgspec.structs import replace
 from synthlink_attacks import ATTACKS, SIX, attack, honest, six_questions
 from synthlink_section_folders import (
     RESAMPLES,
@@ -23,12 +24,16 @@ from synthlink_section_folders import (
     uneven,
 )
 
+from eval.synthlink.judging.applying import with_verdicts
+from eval.synthlink.judging.judge_report import judge_report
+from eval.synthlink.judging.record import JudgedLine, Judgement, JudgeReport
 from eval.synthlink.outputs import read_scored
 from eval.synthlink.record import MEASURES, WEIGHTS
 from eval.synthlink.running.row import read_rows
 from eval.synthlink.score_options import ScoreOptions
 from eval.synthlink.scores import score
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
+from kg.base.files import to_json_bytes
 from reporting.benchmark_sections.blocks import Figures, Fold, Grid
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.page import page_files, write_page
@@ -483,6 +488,56 @@ def test_a_system_that_answers_from_the_graph_is_not_praised_for_its_claims(
     assert "answers from the very graph" in " ".join(section_of(tmp_path).caveats)
     write_scores(ScoreOptions(**options, domain="none"))
     assert "answers from the very graph" not in " ".join(section_of(tmp_path).caveats)
+
+
+def judged(folder: Path) -> JudgeReport:
+    """Has a judge find every claim supported that the graph left open, and puts that on record."""
+    found = read_scored(folder)
+    questions = six_questions().questions
+    corrected = found.report.modes["corrected"]
+    said: dict[str, Any] = {"planned": 2, "verdict": "supported", "votes": ("supported",) * 2}
+    lines = [
+        JudgedLine(key="", kind="claim", question_id=row.question_id, claim=claim.text, **said)
+        for row in corrected.questions
+        for claim in row.parts.claims
+    ]
+    lines += [
+        JudgedLine(key="", kind=kind, question_id="HIA-01", claim="It was.", **said)
+        for kind in ("own fact", "other fact")
+    ]
+    judgement = Judgement(
+        models=("loop/<b>judge</b>",), same=True, planned=2, params={}, lines=tuple(lines)
+    )
+    rows = tuple(
+        replace(row, parts=with_verdicts(row.parts, question, judgement.by_claim))
+        for row, question in zip(corrected.questions, questions, strict=True)
+    )
+    report = judge_report(judgement, rows)
+    modes = found.report.modes | {"corrected": replace(corrected, questions=rows)}
+    changed = replace(found, report=replace(found.report, judge=report, modes=modes))
+    (folder / "synthlink_scores.json").write_bytes(to_json_bytes(changed))
+    return report
+
+
+def test_a_judge_stands_beside_what_words_would_have_said(tmp_path: Path) -> None:
+    folder = six(tmp_path)
+    before = read_scored(folder).report.modes["corrected"].claims
+    report = judged(folder)
+    found = section_of(folder)
+    table = cells(grid(found, "claims", "Words against the judge"))
+    moved = {"borne out": "licensed", "contradicted": "contradicted", "cannot be told": "unknown"}
+    assert table == {
+        words: [str(before[key]), "0", "0"] for words, key in moved.items() if before[key]
+    }
+    trust = cells(grid(found, "claims", "How far the judge can be trusted"))
+    assert trust["Every vote is the same"][0] == "100 %"
+    assert trust["Calls another question's facts not told"] == ["0.000", "1"]
+    decided = cells(grid(found, "claims", "What decided"))
+    assert decided["a model that judges"][0] == str(report.decided)
+    assert "a model that judges; by words: contradicted" in found.html
+    assert "loop/&lt;b&gt;judge&lt;/b&gt; judged what the graph left open" in found.html
+    assert "The model that answered also judged" in found.html
+    assert "judged what the graph left open" not in section_of(six(tmp_path / "nobody")).html
 
 
 def test_rows_that_are_not_what_was_scored_are_refused(tmp_path: Path) -> None:

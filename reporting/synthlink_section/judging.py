@@ -1,0 +1,89 @@
+"""Who judged claims beside graph and words, and how far that judge can be trusted."""
+
+from __future__ import annotations
+
+from eval.judges.rates import Rate
+from eval.synthlink.judging.record import JudgeReport
+from kg.words.plain_text import listing
+from reporting.benchmark_sections.blocks import Block, Cell, Grid, Head, Line, Prose, estimate_cell
+from reporting.charts import UNDEFINED, Estimate, number, percent
+from reporting.synthlink_section.measure_words import VERDICTS
+from reporting.visible import shown_name
+
+
+def judging(report: JudgeReport | None) -> tuple[Block, ...]:
+    """Nothing where nobody judged."""
+    if report is None:
+        return ()
+    return Prose(tuple(_who(report))), _against_words(report), _trust(report)
+
+
+def _who(report: JudgeReport) -> list[str]:
+    who = listing([shown_name(name) for name in report.models]) or "A model"
+    said = [
+        f"{who} judged what the graph left open: {report.decided:,} of {report.open:,} claims. The "
+        "judge sees question, claim and what the evaluator holds, never the system's name."
+    ]
+    if report.same:
+        said.append("The model that answered also judged, which favours its own answers.")
+    others = [
+        (report.open - report.asked, "not put to the judge: no sentences, too long, or too many"),
+        (report.lost, "put to it without any verdict"),
+    ]
+    left = [f"{count:,} {words}" for count, words in others if count]
+    if left:
+        said.append(f"Words decide about the others: {listing(left)}.")
+    if report.split:
+        said.append(f"Votes on {report.split:,} had no majority; these cannot be told.")
+    return said
+
+
+def _against_words(report: JudgeReport) -> Grid:
+    """What words alone would have said, and what the judge said."""
+    lines = []
+    for key, (_, words) in VERDICTS.items():
+        said = report.by_words.get(key, {})
+        if said:
+            lines.append(Line(words, tuple(Cell(f"{said.get(to, 0):,}") for to in VERDICTS)))
+    return Grid(
+        "Words against the judge",
+        "A line is what words alone say of a claim, a column what the judge said of it.",
+        (
+            Head("By words", numeric=False),
+            *(Head(words, sign) for sign, words in VERDICTS.values()),
+        ),
+        tuple(lines),
+    )
+
+
+def _trust(report: JudgeReport) -> Grid:
+    votes = f"{report.planned} planned {'vote' if report.planned == 1 else 'votes'} on each claim."
+    kappa = () if report.kappa is None else (f"κ {number(report.kappa, 2)}",)
+    lost = ", ".join(f"{count:,} {kind}" for kind, count in report.lost_votes.items())
+    return Grid(
+        "How far the judge can be trusted",
+        f"{votes} Anchors are facts whose truth is known: they are easy, and only a judge that "
+        "fails them is found out by them.",
+        (Head("Matter", numeric=False), Head("Share"), Head("Judged")),
+        (
+            Line(
+                "Says what words say",
+                (Cell(percent(report.agreed), kappa), Cell(f"{report.decided:,}")),
+                "κ is agreement beyond chance",
+            ),
+            Line(
+                "Every vote is the same",
+                (Cell(percent(report.unanimous)), Cell(UNDEFINED)),
+                f"votes that could not be had: {lost}" if lost else "",
+            ),
+            _anchor("Calls a question's own facts supported", report.own_facts),
+            _anchor("Calls another question's facts not told", report.other_facts),
+            _anchor("Calls another question's facts supported", report.other_supported),
+        ),
+    )
+
+
+def _anchor(name: str, rate: Rate) -> Line:
+    lost = (f"{rate.unjudged:,} without a verdict",) if rate.unjudged else ()
+    shown = Estimate(rate.value, rate.low, rate.high)
+    return Line(name, (estimate_cell(shown), Cell(f"{rate.n:,}", lost)))
