@@ -456,6 +456,22 @@ def test_a_run_beside_the_scores_is_told_round_by_round(run_folder: Path) -> Non
     assert links == {"borne out": ["3", "50 %"], "contradicted": ["3", "50 %"]}
 
 
+def test_tokens_and_seconds_are_of_the_rows_that_tell_them(tmp_path: Path) -> None:
+    folder = ran(tmp_path)
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
+    assert "Tokens read by the model" not in section_of(folder).html
+    for row, tokens in zip(rows, (100, 300), strict=False):
+        row["usage"] = {"prompt_tokens": tokens, "completion_tokens": 7}
+        row["latency_s"] = 1.25
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = grid(section_of(folder), "run", "What it took")
+    work = cells(table)
+    assert work["Tokens read by the model"] == ["400", "200.0"]
+    assert work["Tokens written by it"] == ["14", "7.0"]
+    assert work["Seconds waiting for it"] == ["2.5", "1.2"]
+    assert [line.below for line in table.lines][-1] == "2 of 6 rows tell it"
+
+
 def test_sources_found_read_and_named_are_counted(run_folder: Path) -> None:
     read = read_folder(run_folder)
     assert read.run is not None

@@ -253,3 +253,45 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
     table = Table(open_report(written[0]).page)
     table.control("f-size").select_option("25")
     assert table.rows().count() == len(HOSTILE)
+
+
+def test_hostile_text_of_a_run_is_shown_as_text_too(open_report, tmp_path):
+    folder = ran(tmp_path)
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
+    texts = iter(HOSTILE * 10)
+    for row in rows:
+        row["note"] = next(texts)
+        row["error"] = row["error"] and HOSTILE[0]
+        trail = row["trail"]
+        if trail is None:
+            continue
+        trail["why"] = trail["why"] and HOSTILE[2]
+        for turn in trail["rounds"]:
+            turn["query"] = next(texts)
+            turn["answer"] = next(texts)
+            pages = [{"url": next(texts), "title": next(texts)} for _ in range(3)]
+            turn["found"], turn["read"] = pages, pages
+            turn["links"] = [
+                {"text": next(texts), "page": next(texts), "verdict": verdict}
+                for verdict in ("licensed", "contradicted", "unknown", "")
+            ]
+        trail["docs"] = [{"url": next(texts), "title": next(texts)}]
+    (folder / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
+    manifest = json.loads((folder / "run_manifest.json").read_bytes())
+    manifest |= {"name": HOSTILE[2], "model": HOSTILE[4]}
+    (folder / "run_manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    page = write_page(folder)[0]
+    assert page.read_text("utf-8").count("<script") == 2
+    for scripts in (True, False):
+        reader = open_report(
+            page, java_script_enabled=scripts, viewport={"width": 390, "height": 800}
+        )
+        assert reader.problems == []
+        assert reader.requests == [reader.url]
+        assert reader.page.locator("main img, main script:not([type])").count() == 0
+        failed = reader.page.locator(".alone").all_text_contents()
+        assert f"It failed: {HOSTILE[0]}" in failed
+        assert f"It abstains: {HOSTILE[2]}" in failed
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
