@@ -17,7 +17,10 @@ from eval.stats.intervals import SEED, Draws, Floats, resample_blocks, tidy
 from eval.stats.shown import edge, interval_of, ratios
 from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.answering import aggregate, efficiency, score_corrected, unanswered
+from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.judging.applying import with_verdicts
+from eval.synthlink.judging.judge_report import judge_notes, judge_report
 from eval.synthlink.literal import Readings, score_literally
 from eval.synthlink.predictions import (
     Prediction,
@@ -44,10 +47,13 @@ from eval.synthlink.record import (
 )
 from kg.base.console import Watch
 from kg.base.provenance import package_version
+from kg.words.plain_text import listing
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
+    from eval.synthlink.judging.record import Judgement
     from kg.knowledge import KnowledgeBase
+    from retrieval.corpus import Corpus
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -63,11 +69,13 @@ def score(
     mode: Mode | Literal["both"] = "corrected",
     *,
     knowledge: KnowledgeBase | None = None,
+    pages: Corpus | None = None,
     thresholds: Thresholds | None = None,
     readings: Readings | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    judged: Judgement | None = None,
     watch: Watch | None = None,
 ) -> SynthLinkReport:
     """Scores predictions against a catalogue.
@@ -77,11 +85,13 @@ def score(
         catalog: the questions; every one counts.
         mode: ``corrected``, ``literal`` or ``both``.
         knowledge: the graph that claims are held against; none for none.
+        pages: a corpus whose texts of the sources may license claims; none for none.
         thresholds: of the corrected scores.
         readings: of the literal ones.
         confidence: coverage that intervals aim at.
         resamples: of the bootstrap.
         seed: of its draws.
+        judged: what a judge said of claims that the graph leaves open; none for nobody.
         watch: is told how many questions of each mode are scored.
 
     Returns:
@@ -96,6 +106,7 @@ def score(
     by_id = {row.question_id: row for row in read.rows}
     refused = {row.question_id for row in read.refused}
     guard = _guard(knowledge)
+    texts = None if pages is None else SourcePages(pages)
     draws = Draws(len(catalog.questions), resamples, seed)
     modes: dict[Mode, ModeScores] = {}
     for one in MODES:
@@ -105,9 +116,13 @@ def score(
                 if watch is not None:
                     watch(f"{one} scores", done, len(catalog.questions))
                 given = by_id.get(question.id)
-                rows.append(_scored(question, given, refused, one, guard, bar, readings))
+                row = _scored(question, given, refused, one, guard, texts, bar, readings, judged)
+                rows.append(row)
             modes[one] = _mode_scores(tuple(rows), catalog, one, bar, draws, confidence)
     blank = sum(is_blank(row.predicted_answer) for row in read.rows)
+    judge = None
+    if judged is not None and "corrected" in modes:
+        judge = judge_report(judged, modes["corrected"].questions)
     return SynthLinkReport(
         version=package_version(),
         n_questions=len(catalog.questions),
@@ -117,12 +132,18 @@ def score(
         weights=dict(WEIGHTS),
         thresholds=bar,
         graph=knowledge.domain.name if knowledge is not None else "",
+        pages="" if pages is None else pages.name,
+        judge=judge,
         confidence=confidence,
         resamples=resamples,
         seed=seed,
         modes=modes,
         refused=read.refused,
-        notes=(*catalog.notes, *_notes(read, catalog, knowledge)),
+        notes=(
+            *catalog.notes,
+            *_notes(read, catalog, knowledge, texts),
+            *(judge_notes(judge) if judge is not None else ()),
+        ),
     )
 
 
@@ -142,7 +163,12 @@ def _guard(knowledge: KnowledgeBase | None) -> Guard | None:
     return Guard(knowledge)
 
 
-def _notes(read: Predictions, catalog: Catalog, knowledge: KnowledgeBase | None) -> Iterable[str]:
+def _notes(
+    read: Predictions,
+    catalog: Catalog,
+    knowledge: KnowledgeBase | None,
+    pages: SourcePages | None,
+) -> Iterable[str]:
     whole = len(catalog.questions)
     missing = whole - len(read.rows)
     if missing:
@@ -154,8 +180,14 @@ def _notes(read: Predictions, catalog: Catalog, knowledge: KnowledgeBase | None)
         yield f"{len(read.refused)} rows are refused: {'; '.join(map(str, read.refused[:3]))}"
     if knowledge is None:
         facts = any(step.fact for one in catalog.questions for step in one.steps)
-        held = "step facts and expected answers" if facts else "expected answers"
-        yield f"no graph: claims are held against {held} alone"
+        held = (
+            ["step facts"] * facts
+            + ["expected answers"]
+            + ["pages of the sources"] * (pages is not None)
+        )
+        yield f"no graph: claims are held against {listing(held)} alone"
+    if pages is not None and (lacking := pages.lacking(catalog.questions)):
+        yield f"{lacking} sources have no page in the corpus"
 
 
 def _scored(
@@ -164,8 +196,10 @@ def _scored(
     refused: set[str],
     mode: Mode,
     guard: Guard | None,
+    pages: SourcePages | None,
     bar: Thresholds,
     readings: Readings | None,
+    judged: Judgement | None,
 ) -> QuestionScore:
     status: Status = "answered"
     if prediction is None or is_blank(prediction.predicted_answer):
@@ -178,7 +212,9 @@ def _scored(
     elif mode == "literal":
         parts = score_literally(prediction, question, readings)
     else:
-        parts = score_corrected(prediction, question, guard, bar)
+        parts = score_corrected(prediction, question, guard, bar, pages)
+        if judged is not None:
+            parts = with_verdicts(parts, question, judged.by_claim)
     return QuestionScore(
         question_id=question.id, category=question.category, status=status, parts=_tidied(parts)
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eval.synthlink.corrected.answers import match
 from eval.synthlink.corrected.claims import judge_claims
+from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.pages import retrieval
 from eval.synthlink.corrected.prose import prose
 from eval.synthlink.corrected.steps import steps_taken
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def score_corrected(
-    prediction: Prediction, question: Question, guard: Guard | None, bar: Thresholds
+    prediction: Prediction,
+    question: Question,
+    guard: Guard | None,
+    bar: Thresholds,
+    pages: SourcePages | None = None,
 ) -> Parts:
     """The measures of one answer.
 
@@ -27,12 +32,12 @@ def score_corrected(
     facts.
     """
     answer = prediction.predicted_answer
-    claims = judge_claims(answer, question, guard, bar)
+    claims = judge_claims(answer, question, guard, bar, pages)
     refuted = [claim.text for claim in claims if claim.verdict == "contradicted"]
     found = match(answer, question, bar, refuted)
     # All that one round answers is one answer: else it could name everything it can think of.
     rounds = tuple(match(". ".join(one.answers), question, bar).f1 for one in prediction.iterations)
-    pages = retrieval(prediction.retrieved_docs, question.sources)
+    retrieved = retrieval(prediction.retrieved_docs, question.sources)
     steps = steps_taken(answer, question, bar)
     flow = prose(answer, question.answer, bar)
     # A fact has too few words to tell whether they were thrown together; the answer has enough.
@@ -41,7 +46,7 @@ def score_corrected(
     licensed = sum(claim.verdict == "licensed" for claim in claims)
     measures: dict[Measure, float | None] = {
         "f1": found.f1,
-        "p_at_5": None if pages is None else pages.precision,
+        "p_at_5": None if retrieved is None else retrieved.precision,
         "rqs": None if steps is None else flow * together * len(steps) / n_facts,
         "fcs": licensed / len(claims) if claims else None,
         "ie": efficiency(found.f1, rounds, bar.correct),
@@ -49,7 +54,7 @@ def score_corrected(
     return Parts(
         f1=found.f1,
         p_at_5=measures["p_at_5"],
-        recall_at_5=None if pages is None else pages.recall,
+        recall_at_5=None if retrieved is None else retrieved.recall,
         rqs=measures["rqs"],
         fcs=measures["fcs"],
         ie=measures["ie"],

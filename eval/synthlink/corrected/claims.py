@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from eval.synthlink.corrected.evidence import Piece, SourcePages, pieces
 from eval.synthlink.corrected.prose import is_prose, signs
 from eval.synthlink.corrected.steps import in_order, numbers_agree
 from eval.synthlink.corrected.thresholds import Thresholds
@@ -16,6 +18,7 @@ from eval.synthlink.corrected.wording import (
     asks,
     bare_words,
     common,
+    names,
     saying,
     sentences,
 )
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from eval.guard.stream import Guard
 
 Verdict = Literal["licensed", "contradicted", "unknown"]
-By = Literal["graph", "facts", "nothing", "judge"]
+By = Literal["graph", "facts", "pages", "nothing", "judge"]
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -48,17 +51,12 @@ class _Graph(NamedTuple):
     """Whether a part of it could not be decided."""
 
 
-class _Piece(NamedTuple):
-    """One piece of evidence."""
-
-    told: Saying
-    single: bool
-    """Whether it says one thing, so that its numbers and negation are about that. A sentence of an
-    expected answer says several."""
-
-
 def judge_claims(
-    answer: str, question: Question, guard: Guard | None, bar: Thresholds
+    answer: str,
+    question: Question,
+    guard: Guard | None,
+    bar: Thresholds,
+    pages: SourcePages | None = None,
 ) -> tuple[Judged, ...]:
     """The claims of an answer, each licensed, contradicted or unknown.
 
@@ -68,21 +66,22 @@ def judge_claims(
     contradicted makes the claim so; it is licensed where all that is read is. Only then are words
     held against the step facts and the expected answer: a claim is licensed whose words stand, in
     order, in one piece of evidence, a word that is no keyword among them; with other numbers or
-    another negation than a fact's it is contradicted. A claim that shares no word with question and
-    evidence is unknown, true or not.
+    another negation than a fact's it is contradicted. A sentence of a page licenses a claim only
+    if it, or the page's title, has all the claim's names and numbers. A claim that shares no word
+    with question and evidence is unknown, true or not.
 
     Args:
         answer: the answer. Its ``sources_verified`` play no part.
         question: whose facts and expected answer are the evidence.
         guard: of the catalogue's graph; None for none.
         bar: what counts as said.
+        pages: of a corpus that has the sources; None for none.
 
     Returns:
         In the order of the answer; empty where it claims nothing.
     """
-    asked, bare = asked_words(question.question), bare_words(question)
-    evidence = _evidence(question)
-    held_words = asked.union(*(piece.told.words for piece in evidence))
+    held = _Held(pieces(question, pages), asked_words(question.question), bare_words(question), bar)
+    known = held.asked.union(*(one.told.words for one in held.pieces if one.held == "facts"))
     found: list[Judged] = []
     whole = signs(answer)
     seen: set[frozenset[str]] = set()
@@ -91,59 +90,56 @@ def judge_claims(
     for (_, text), graph in zip(cut, events, strict=True):
         claim = saying(text)
         key = frozenset(claim.words)
-        if key <= asked or key in seen or asks(text):
+        if key <= held.asked or key in seen or asks(text):
             continue
         seen.add(key)
         verdict: Verdict = "unknown"
         by: By = "nothing"
-        if key & held_words:
+        # What the graph knows of another matter is no evidence here.
+        if key & known and graph.contradicted:
+            verdict, by = "contradicted", "graph"
+        elif key & known and graph.licensed and not graph.open:
+            verdict, by = "licensed", "graph"
+        elif is_prose(text, whole, bar):
             # What the graph could read is a sentence; words alone may be a list of keywords.
-            pieces = evidence if is_prose(text, whole, bar) else []
-            verdict, by = _verdict(claim, pieces, asked, bare, graph, bar)
+            verdict, by = _by_words(claim, names(text) - held.asked, held)
         found.append(Judged(text.strip(), verdict, by))
     return tuple(found)
 
 
-def _verdict(
-    claim: Saying,
-    evidence: list[_Piece],
-    asked: frozenset[str],
-    bare: frozenset[str],
-    graph: _Graph,
-    bar: Thresholds,
-) -> tuple[Verdict, By]:
-    """The verdict on one claim, by the graph before words."""
-    if graph.contradicted:
-        return "contradicted", "graph"
-    if graph.licensed and not graph.open:
-        return "licensed", "graph"
-    own = [word for word in claim.words if word not in asked]
+class _Held(NamedTuple):
+    """What claims are held against."""
+
+    pieces: Sequence[Piece]
+    asked: frozenset[str]
+    bare: frozenset[str]
+    bar: Thresholds
+
+
+def _by_words(claim: Saying, named: frozenset[str], held: _Held) -> tuple[Verdict, By]:
+    """The verdict of the first piece that licenses a claim, or of a fact that contradicts it."""
+    own = [word for word in claim.words if word not in held.asked]
     against = False
-    for told, single in evidence:
+    for one in held.pieces:
+        told = one.told
         # Half of the claim's own words, not of all: the question's stand in every fact.
-        beyond = [word for word in told.words if word not in asked]
-        if common(own, beyond) < max(1.0, bar.coverage * len(own)):
+        beyond = [word for word in told.words if word not in held.asked]
+        if common(own, beyond) < max(1.0, held.bar.coverage * len(own)):
             continue
         # Names in common tell what a claim is about, and not that it is so.
-        if bare.issuperset({*own} & {*beyond}) and not bare.issuperset(beyond):
+        if held.bare.issuperset({*own} & {*beyond}) and not held.bare.issuperset(beyond):
             continue
-        if not in_order(claim.words, told.words, bar):
+        if not in_order(claim.words, told.words, held.bar):
             continue
-        same = claim.negated == told.negated or (not single and not claim.negated)
+        if one.held == "pages":
+            if claim.negated == told.negated and named <= one.about.union(told.words):
+                return "licensed", "pages"
+            continue
+        same = claim.negated == told.negated or (not one.single and not claim.negated)
         if same and numbers_agree(claim, told):
             return "licensed", "facts"
-        against = against or single
+        against = against or one.single
     return ("contradicted", "facts") if against else ("unknown", "nothing")
-
-
-def _evidence(question: Question) -> list[_Piece]:
-    """Facts, sentences of the expected answers, and these as wholes."""
-    facts = {step.fact for step in question.steps if step.fact}
-    texts = [step.fact for step in question.steps if step.fact]
-    for answer in (question.answer, *question.aliases):
-        texts += [text for _, text in sentences(answer)]
-        texts.append(answer)
-    return [_Piece(saying(text), text in facts) for text in dict.fromkeys(texts)]
 
 
 def _by_sentence(answer: str, starts: list[int], guard: Guard | None) -> list[_Graph]:

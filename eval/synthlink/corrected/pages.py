@@ -77,7 +77,7 @@ def retrieval(docs: Sequence[str], sources: Sequence[Source]) -> Retrieval | Non
     Returns:
         None where there are no sources.
     """
-    wanted = _different([_source_page(source) for source in sources])
+    wanted = _different([source_page(source) for source in sources])
     if not wanted:
         return None
     ranked: list[int | None] = []
@@ -101,7 +101,8 @@ def retrieval(docs: Sequence[str], sources: Sequence[Source]) -> Retrieval | Non
     )
 
 
-def _source_page(source: Source) -> Page:
+def source_page(source: Source) -> Page:
+    """What is known of a source: its title, and its address where it has one."""
     found = page(source.url) if source.url else Page("", "")
     return Page(found.address, normalise(source.title))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from eval.synthlink.corrected.english.likelihood import english
@@ -26,6 +27,7 @@ class Signs(NamedTuple):
     """How much likelier it is as prose than as glued keywords; see ``English.advantage``."""
 
 
+@lru_cache(maxsize=256)  # an answer is held against each reference, and each round asks again
 def signs(text: str) -> Signs:
     """The signs of a text; all 0 for one without words."""
     by_sentence = [set(words(sentence)) for _, sentence in sentences(text)]

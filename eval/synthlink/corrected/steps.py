@@ -14,6 +14,7 @@ from eval.synthlink.corrected.wording import (
     asks,
     bare_words,
     common,
+    joined,
     order,
     saying,
     sentences,
@@ -92,20 +93,21 @@ def _runs(
     """Runs of parts that state a fact: first part, the part behind the last, step; by their end."""
     found: list[tuple[int, int, int]] = []
     at, whole = 0, signs(answer)
+    sides = {asked, *(fact.beyond for fact in facts.values())}
     for _, sentence in sentences(answer):
         if asks(sentence) or not is_prose(sentence, whole, bar):
             continue
         parts = [part for part in _CUT.split(sentence) if words(part)][: _MOST_PARTS - at]
+        said = {left_out: [saying(part, left_out) for part in parts] for left_out in sides}
         for first in range(len(parts)):
             for behind in range(first + 1, min(first + _LONGEST_RUN, len(parts)) + 1):
-                run = " ".join(parts[first:behind])
-                said = {asked: saying(run, asked), frozenset[str](): saying(run)}
+                run = {side: joined(one[first:behind]) for side, one in said.items()}
                 # The question said again is no statement, even of a fact in its own words.
-                if said[asked].words:
+                if run[asked].words:
                     found += [
                         (at + first, at + behind, place)
                         for place, fact in facts.items()
-                        if states(said[fact.beyond], fact, bar)
+                        if states(run[fact.beyond], fact, bar)
                     ]
         at += len(parts)
     return sorted(found, key=lambda run: (run[1], run[0], run[2]))

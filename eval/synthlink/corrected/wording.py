@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from eval.guard.cutting import Cutter
 from eval.synthlink.question import Question
-from kg.text.normaliser import content_words, words
+from kg.text.normaliser import content_words, words, written_words
 
 LEAST_IN_ORDER: Final = 6
 """So many words in common say something of their order; fewer are taken to be in order."""
@@ -56,6 +56,22 @@ def saying(text: str, asked: frozenset[str] = frozenset()) -> Saying:
     )
     numbers = frozenset(word for word in held if _NUMBER.fullmatch(word))
     return Saying(held, numbers, negated)
+
+
+def joined(parts: Sequence[Saying]) -> Saying:
+    """What parts of a text say together."""
+    return Saying(
+        tuple(itertools.chain.from_iterable(part.words for part in parts)),
+        frozenset().union(*(part.numbers for part in parts)),
+        any(part.negated for part in parts),
+    )
+
+
+def names(text: str) -> frozenset[str]:
+    """Numbers of a text, and words with a capital that do not begin it, in normal form."""
+    found = (word for at, word in enumerate(written_words(text)) if at and word[0].isupper())
+    named = frozenset(word for one in found for word in content_words(one))
+    return named | saying(text).numbers
 
 
 def sentences(text: str) -> list[tuple[int, str]]:
