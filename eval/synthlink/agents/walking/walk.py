@@ -188,7 +188,7 @@ class Walk:
         left = [title for title, names in self._subjects.items() if not names <= facts]
         why = ""
         if left:
-            why = f"the question is about {plain(left[0])}, and what was found about {name}"
+            why = f"the question is about {plain(left[0])}, what was found is about {name}"
         elif self._pages != "withheld":  # without pages nothing could be accounted for
             if not near:
                 why = f"what the question itself finds is not about {name}"
