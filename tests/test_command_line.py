@@ -53,6 +53,7 @@ SCRIPTS = {
     "skn parse": "eval/skn/commands/parse_skn.py",
     "skn run": "reporting/run_skn.py",
     "skn validate": "eval/skn/commands/validate_skn.py",
+    "synthlink run": "reporting/run_synthlink.py",
     "synthlink score": "reporting/score_synthlink.py",
 }
 SEED_FLAGS = {

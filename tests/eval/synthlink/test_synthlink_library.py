@@ -28,7 +28,7 @@ def found(library: CorpusLibrary | WebLibrary, query: str, k: int) -> list[Hit]:
     return asyncio.run(library.search(query, k))
 
 
-@pytest.mark.parametrize("retriever", ["bm25", "dense", "hybrid"])
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
 def test_a_corpus_is_searched_as_its_retriever_searches(corpus: Corpus, retriever: str) -> None:
     library = CorpusLibrary(corpus, retriever, embedder="lexical")
     alone = open_text_retriever(retriever, corpus.passages(), embedder="lexical")
