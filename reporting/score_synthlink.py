@@ -44,8 +44,17 @@ def main(
     domain: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME|none",
             help="Domain whose graph claims are held against, or `none`. By default that of the "
-            "shipped catalogue, and none for another."
+            "shipped catalogue, and none for another.",
+        ),
+    ] = None,
+    pages: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|none",
+            help="Corpus (JSONL) whose texts of the sources are evidence, or `none`. By default "
+            "that of the shipped catalogue, and none for another.",
         ),
     ] = None,
     correct: Annotated[
@@ -71,6 +80,7 @@ def main(
         mode=mode.value,
         compare=tuple(compare or ()),
         domain=domain,
+        pages=pages,
         correct=correct,
         confidence=confidence,
         resamples=resamples,

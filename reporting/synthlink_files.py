@@ -19,7 +19,7 @@ from eval.synthlink.outputs import (
     Scored,
 )
 from eval.synthlink.record import Difference
-from eval.synthlink.score_options import ScoreOptions
+from eval.synthlink.score_options import NONE, ScoreOptions
 from eval.synthlink.scoring_files import Made, score_files
 from eval.synthlink.tables import (
     CATEGORY_SCORES,
@@ -86,7 +86,7 @@ def write_scores(options: ScoreOptions, watch: Watch | None = None) -> Scored:
 def _check_folder(options: ScoreOptions) -> None:
     folder = options.output_dir
     read = [options.predictions, *options.compare]
-    read += [path for path in (options.catalog,) if path is not None]
+    read += [Path(path) for path in (options.catalog, options.pages) if path not in (None, NONE)]
     for name in (*OUTPUTS, f"{STEM}.html"):
         check_output(folder / name, read)
     for path in read:

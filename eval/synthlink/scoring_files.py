@@ -24,6 +24,7 @@ from kg.base.console import Watch
 from kg.base.errors import SettingError
 from kg.base.files import require_file, sha256_bytes, sha256_file, to_json_bytes
 from kg.base.provenance import relative_name
+from retrieval.corpus import Corpus, read_corpus
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
@@ -59,12 +60,13 @@ def score_files(options: ScoreOptions, watch: Watch | None = None) -> Made:
     for file in files:
         require_file(file, "predictions file")
     catalog = read_catalog(options.catalog)
-    knowledge = _knowledge(options)
+    knowledge, pages = _knowledge(options), _pages(options)
     how = partial(
         score,
         catalog=catalog,
         mode=options.mode,
         knowledge=knowledge,
+        pages=pages,
         thresholds=Thresholds(correct=options.correct),
         readings=Readings(correct=options.correct),
         confidence=options.confidence,
@@ -93,7 +95,7 @@ def score_files(options: ScoreOptions, watch: Watch | None = None) -> Made:
             for name, other in others.items()
         ),
     )
-    manifest = _manifest(options, catalog, knowledge, report, hashes)
+    manifest = _manifest(options, catalog, knowledge, pages, report, hashes)
     return Made(scored, tuple(_views(catalog, read, report)), manifest)
 
 
@@ -119,6 +121,13 @@ def _knowledge(options: ScoreOptions) -> KnowledgeBase | None:
     from kg.knowledge import KnowledgeBase
 
     return KnowledgeBase.open(name)
+
+
+def _pages(options: ScoreOptions) -> Corpus | None:
+    """The corpus whose texts of the sources are evidence; None for none."""
+    if options.pages is None:
+        return read_corpus() if _ours(options.catalog) else None
+    return None if options.pages == NONE else read_corpus(options.pages)
 
 
 def _ours(catalog: Path | None) -> bool:
@@ -156,20 +165,24 @@ def _manifest(
     options: ScoreOptions,
     catalog: Catalog,
     knowledge: KnowledgeBase | None,
+    pages: Corpus | None,
     report: SynthLinkReport,
     hashes: dict[str, str],
 ) -> SynthLinkManifest:
     catalog_sha256 = sha256_bytes(to_json_bytes(catalog.questions))
     graph = None if knowledge is None else knowledge.graph.sha256
-    named = SHIPPED_NAME
+    named = corpus = SHIPPED_NAME
     if options.catalog is not None and not _ours(options.catalog):
         named = relative_name(options.catalog, options.output_dir)
+    if options.pages is not None:
+        corpus = relative_name(options.pages, options.output_dir)
     first, *rest = hashes
     signed = {
         "mode": "+".join(report.modes),
         "cat": catalog_sha256[:12],
         "pred": hashes[first][:12],
         "graph": (graph or NONE)[:12],
+        "pages": NONE if pages is None else pages.sha256[:12],
         "correct": f"{options.correct:g}",
         "boot": options.resamples,
         "seed": options.seed,
@@ -190,6 +203,8 @@ def _manifest(
         domain=report.graph,
         graph_sha256=graph,
         shapes_sha256=None if knowledge is None else knowledge.shapes.sha256,
+        pages="" if pages is None else corpus,
+        pages_sha256=None if pages is None else pages.sha256,
         modes=tuple(report.modes),
         thresholds=report.thresholds,
         readings=Readings(correct=options.correct),

@@ -27,6 +27,7 @@ from kg.base.errors import (
     WriteError,
 )
 from reporting.synthlink_files import write_scores
+from retrieval.corpus import read_corpus
 
 CATALOG = six_questions()
 HONEST = honest(CATALOG)
@@ -144,8 +145,8 @@ def test_the_manifest_says_what_was_scored_and_where_nothing_is(tmp_path: Path) 
     assert report.thresholds == found.thresholds
     assert found.signature == (
         f"SynthLink|mode:corrected|cat:{found.catalog_sha256[:12]}|"
-        f"pred:{found.predictions_sha256[:12]}|graph:{str(found.graph_sha256)[:12]}|correct:0.4|"
-        f"boot:100|seed:12345|v:{report.version}"
+        f"pred:{found.predictions_sha256[:12]}|graph:{str(found.graph_sha256)[:12]}|pages:none|"
+        f"correct:0.4|boot:100|seed:12345|v:{report.version}"
     )
     for name, data in contents(asked.output_dir).items():
         assert str(tmp_path).encode() not in data, name
@@ -164,17 +165,44 @@ def test_the_catalogues_hash_is_that_of_its_questions(tmp_path: Path) -> None:
     assert "cat:" in first.signature
 
 
-def test_graph_goes_with_the_shipped_catalogue_and_no_other(tmp_path: Path) -> None:
+def test_graph_and_pages_go_with_the_shipped_catalogue_and_no_other(tmp_path: Path) -> None:
     shipped = write_scores(options(tmp_path, catalog=None)).report
-    assert shipped.graph == "synthlink"
-    assert read_manifest(tmp_path / "results").catalog == "shipped"
+    assert (shipped.graph, shipped.pages) == ("synthlink", "pages.jsonl")
+    found = read_manifest(tmp_path / "results")
+    assert (found.catalog, found.pages) == ("shipped", "shipped")
+    assert found.pages_sha256 == read_corpus().sha256
+    assert f"|pages:{found.pages_sha256[:12]}|" in found.signature
     assert not any("no graph" in note for note in shipped.notes)
-    without = write_scores(options(tmp_path, catalog=None, domain=NONE)).report
-    assert without.graph == ""
-    assert read_manifest(tmp_path / "results").graph_sha256 is None
+    without = write_scores(options(tmp_path, catalog=None, domain=NONE, pages=NONE)).report
+    assert (without.graph, without.pages) == ("", "")
+    found = read_manifest(tmp_path / "results")
+    assert found.graph_sha256 is found.pages_sha256 is None
     other = write_scores(options(tmp_path)).report
-    assert other.graph == ""
+    assert (other.graph, other.pages) == ("", "")
     assert any("no graph" in note for note in other.notes)
+
+
+def test_pages_of_ones_own_are_evidence(tmp_path: Path) -> None:
+    """A claim that nothing else tells, on the page of a source."""
+    source = CATALOG.questions[0].sources[0]
+    told = "Its crank was turned by hand, and later gins were driven by steam."
+    corpus = tmp_path / "corpus" / "pages.jsonl"
+    corpus.parent.mkdir()
+    corpus.write_text(
+        json.dumps({"url": source.url, "title": source.title, "text": told}), encoding="utf-8"
+    )
+    rows = [{"question_id": CATALOG.ids[0], "predicted_answer": told}]
+    verdicts = []
+    for pages in (NONE, str(corpus)):
+        report = write_scores(options(tmp_path, rows, pages=pages)).report
+        verdicts.append(report.modes["corrected"].questions[0].parts.claims[0].verdict)
+    assert verdicts == ["unknown", "licensed"]
+    found = read_manifest(tmp_path / "results")
+    assert (found.pages, found.pages_sha256) == (
+        "../corpus/pages.jsonl",
+        read_corpus(corpus).sha256,
+    )
+    assert any("have no page in the corpus" in note for note in report.notes)
 
 
 def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
@@ -282,6 +310,7 @@ def test_one_file_twice_is_no_comparison(tmp_path: Path) -> None:
         ({"compare": (Path("none.json"),)}, MissingFileError),
         ({"predictions": Path("none.json")}, MissingFileError),
         ({"domain": "nowhere"}, DomainError),
+        ({"pages": "none.jsonl"}, MissingFileError),
     ],
 )
 def test_nothing_is_written_where_something_is_missing(
