@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from eval.judges.choosing import Chosen, choose_judges
-from eval.judges.panel import USUAL_REPEATS
+from eval.judges.panel import USUAL_REPEATS, check_panel
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
 from eval.running.session import Limits, Session
@@ -20,6 +20,7 @@ from eval.synthlink.judging.claim_judge import ClaimJudge
 from eval.synthlink.judging.judging_plan import LOST, JudgingPlan
 from eval.synthlink.judging.matters import Matter
 from eval.synthlink.judging.record import JUDGED, JudgedLine, Judgement
+from eval.synthlink.running.answerer import Answerer
 from kg.base.errors import TooManyErrorsError
 from kg.base.files import write_errors_named
 
@@ -35,8 +36,7 @@ class JudgeOptions:
         models: as given with ``--judge-model``.
         client: how models are called.
         repeats: votes of each on every claim; null for the usual number.
-        answerer: the model that answered; null where that is not known here.
-        by_model: whether a model answered at all, as far as is known.
+        answerers: who answered in each file whose claims are judged, the one scored first.
         limits: how many are asked at once, and when to give up.
         spent: what was paid before, for the answers, which ``limits.max_cost`` bounds too.
     """
@@ -44,22 +44,30 @@ class JudgeOptions:
     models: tuple[str, ...]
     client: ClientOptions
     repeats: int | None = None
-    answerer: str | None = None
-    by_model: bool = True
+    answerers: tuple[Answerer, ...] = (Answerer(),)
     limits: Limits = field(default_factory=Limits)
     spent: CallTotals | None = None
 
-    def open(self) -> tuple[Chosen, ClaimJudge]:
-        """Finds out who judges, and opens a client for each; nothing is sent yet.
+    def choose(self) -> Chosen:
+        """Finds out who judges.
 
         Raises:
-            SettingError: none is named, one twice, the answering model though ``same`` was not
+            SettingError: none is named, one twice, a model that answered though ``same`` was not
                 said, or the number of votes makes no sense.
             ModelAccessError: a name is none, or its address or key is not set.
         """
-        chosen = choose_judges(self.models, self.answerer, by_model=self.by_model)
-        repeats = USUAL_REPEATS if self.repeats is None else self.repeats
-        return chosen, ClaimJudge.open(self.client, chosen.models, repeats=repeats)
+        first, *others = self.answerers
+        chosen = choose_judges(self.models, first.model, by_model=first.by_model)
+        check_panel(len(chosen.models), self.votes)
+        if not chosen.same:
+            for one in others:
+                choose_judges(chosen.models, one.model, by_model=one.by_model)
+        return chosen
+
+    @property
+    def votes(self) -> int:
+        """Of each judge on every claim."""
+        return USUAL_REPEATS if self.repeats is None else self.repeats
 
 
 def judge_matters(matters: Sequence[Matter], folder: Path, options: JudgeOptions) -> Judgement:
@@ -77,12 +85,13 @@ def judge_matters(matters: Sequence[Matter], folder: Path, options: JudgeOptions
         All that was said of these matters, in their order.
 
     Raises:
-        SettingError, ModelAccessError: as ``JudgeOptions.open``; or no call can succeed.
+        SettingError, ModelAccessError: as ``JudgeOptions.choose``; or no call can succeed.
         RecordError, DuplicateIdError: the journal is damaged.
         WriteError: it cannot be written, or another run is writing it.
         CostLimitError, TooManyErrorsError: a limit was reached first.
     """
-    chosen, judge = options.open()
+    chosen = options.choose()
+    judge = ClaimJudge.open(options.client, chosen.models, repeats=options.votes)
     meter = Meter()
     path = folder / JUDGED
     plan = JudgingPlan(matters, judge, seen=meter.row)

@@ -14,9 +14,9 @@ from kg.text.normaliser import content_words
 
 if TYPE_CHECKING:
     from eval.synthlink.corrected.claims import Judged
+    from eval.synthlink.corrected.evidence import SourcePages
     from eval.synthlink.corrected.thresholds import Thresholds
     from eval.synthlink.question import Question
-    from retrieval.corpus import Corpus
 
 MOST_CLAIMS: Final = 40
 """Claims of one answer that are put to a judge: an answer without end must not cost without end."""
@@ -53,7 +53,7 @@ class Answered(NamedTuple):
 def matters(
     answers: Iterable[Answered],
     questions: Sequence[Question],
-    pages: Corpus | None,
+    pages: SourcePages | None,
     bar: Thresholds,
 ) -> list[Matter]:
     """What is asked about some answers: their claims, then anchors of the same questions.
@@ -95,7 +95,7 @@ def _open(answer: str, claims: Sequence[Judged], bar: Thresholds) -> list[Judged
 
 
 def _anchors(
-    question: Question, others: Mapping[str, str], pages: Corpus | None
+    question: Question, others: Mapping[str, str], pages: SourcePages | None
 ) -> Iterator[Matter]:
     """Each fact of the question, and one of another.
 
@@ -103,7 +103,7 @@ def _anchors(
     by which it is judged: finding a sentence again would be no examination.
     """
     whole = evidence_of(question, pages)
-    told = pages is not None and any(pages.page(one.url) for one in question.sources)
+    told = pages is not None and bool(pages.of(question))
     for fact in dict.fromkeys(step.fact for step in question.steps if step.fact):
         evidence = evidence_of(question, pages, without=fact) if told else whole
         yield Matter("own fact", question.id, Shown(question.question, fact, evidence))
@@ -112,7 +112,7 @@ def _anchors(
         yield Matter("other fact", question.id, shown)
 
 
-def other_facts(questions: Sequence[Question], pages: Corpus | None) -> dict[str, str]:
+def other_facts(questions: Sequence[Question], pages: SourcePages | None) -> dict[str, str]:
     """A fact of another question for each, which its own evidence does not tell.
 
     All stand in one ring in a drawn order, and each gets a fact of the next one that shares no

@@ -11,8 +11,8 @@ from eval.synthlink.judging.prompts import CLAIM
 
 if TYPE_CHECKING:
     from eval.model.completion import Message
+    from eval.synthlink.corrected.evidence import SourcePages
     from eval.synthlink.question import Question
-    from retrieval.corpus import Corpus
 
 MOST_EVIDENCE: Final = 100_000
 """Characters of evidence that a judge is shown. Nothing is ever cut: a judge who sees half of the
@@ -58,12 +58,14 @@ class Shown:
         )
 
 
-def evidence_of(question: Question, pages: Corpus | None, without: str = "") -> tuple[str, ...]:
+def evidence_of(
+    question: Question, pages: SourcePages | None, without: str = ""
+) -> tuple[str, ...]:
     """Facts, expected answers, and the paragraphs of the pages that are the question's sources.
 
     Args:
         question: whose.
-        pages: where the sources' texts are; None for none.
+        pages: texts of the sources; None for none.
         without: a fact that is left out.
 
     Returns:
@@ -71,8 +73,6 @@ def evidence_of(question: Question, pages: Corpus | None, without: str = "") -> 
     """
     found = [step.fact for step in question.steps if step.fact and step.fact != without]
     found += [question.answer, *question.aliases]
-    for source in question.sources:
-        page = pages.page(source.url) if pages is not None else None
-        if page is not None:
-            found += [f"{page.title}: {paragraph}" for paragraph in page.paragraphs]
+    for page in pages.of(question) if pages is not None else ():
+        found += [f"{page.title}: {paragraph}" for paragraph in page.paragraphs]
     return tuple(dict.fromkeys(text for text in found if text.strip()))

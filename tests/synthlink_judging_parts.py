@@ -1,0 +1,173 @@
+"""Six questions with answers and pages, and a model that judges claims about them."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from servers.behaviours import Asked, Behaviour, reply
+
+from eval.synthlink.judging.record import JUDGED
+from kg.base.files import to_json_bytes
+
+
+class Topic(NamedTuple):
+    """What a question is made of. Names in capitals with a number tell topics apart."""
+
+    question: str
+    facts: tuple[str, str]
+    answer: str
+    page: str
+    said: str
+    """An answer to it, in words that the facts do not have."""
+
+
+TOPICS = (
+    Topic(
+        "Which town did the builder of the Alcor1 observatory come from?",
+        (
+            "The Alcor1 observatory owes its founding to Voss1.",
+            "The astronomer Voss1 spent a childhood in Tarn1.",
+        ),
+        "The founder, Voss1, came from Tarn1.",
+        "Alcor1 was set up by Voss1, who grew up in Tarn1 beside a lake.",
+        "A lens grinder of Tarn1 is the one who paid for Alcor1.",
+    ),
+    Topic(
+        "Which bird did the keeper of the Brell2 lighthouse draw?",
+        (
+            "Keeper Quill2 tended the lamp of Brell2.",
+            "A heron named Osk2 is on every sheet that Quill2 left.",
+        ),
+        "Quill2, who kept Brell2, drew the heron Osk2.",
+        "Quill2 looked after Brell2 for decades and sketched Osk2, a heron.",
+        "Night after night Osk2 sat there for its portrait.",
+    ),
+    Topic(
+        "Which metal came from the mine below Crag3?",
+        (
+            "Below Crag3 lies the shaft Dorn3.",
+            "Miners at Dorn3 broke cobalt out of the rock.",
+        ),
+        "Cobalt, out of the shaft Dorn3 below Crag3.",
+        "The pit Dorn3, under Crag3, gave cobalt until it flooded.",
+        "Blue glass was made with what Dorn3 gave.",
+    ),
+    Topic(
+        "Which opera did the tailor of Pell4 pay for?",
+        (
+            "Tailor Fenn4 had a workshop in Pell4.",
+            "Money from Fenn4 put the opera Lyra4 on stage.",
+        ),
+        "Fenn4, tailor in Pell4, paid for Lyra4.",
+        "Fenn4 sewed coats in Pell4 and financed Lyra4, an opera in three acts.",
+        "Coats and collars carried the whole of Lyra4.",
+    ),
+    Topic(
+        "Which bridge was lost in the flood of the river Gant5?",
+        (
+            "Rain for nine days swelled Gant5.",
+            "Ice and timber tore the bridge Hale5 away.",
+        ),
+        "Hale5, torn away by Gant5.",
+        "After long rain Gant5 rose, and the crossing Hale5 was gone by morning.",
+        "Nobody crossed there again before a ferry replaced Hale5.",
+    ),
+    Topic(
+        "Which law followed the strike at Irons6?",
+        (
+            "Weavers at Irons6 laid their shuttles down.",
+            "Parliament passed the Jute6 act on working hours.",
+        ),
+        "The Jute6 act, after weavers struck at Irons6.",
+        "The walkout at Irons6 led lawmakers to Jute6, which limited the day to ten hours.",
+        "Shorter days came with Jute6.",
+    ),
+)
+IDS = ("HIA-01", "EIS-01", "EEC-01", "STE-01", "PSM-01", "SFT-01")
+
+
+def write_shop(folder: Path, said: Callable[[int], str] = lambda place: TOPICS[place].said) -> Path:
+    """Writes ``catalog.jsonl``, ``pages.jsonl`` and ``predictions.json``; returns the folder.
+
+    Args:
+        folder: where.
+        said: the answer to the n-th question.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    questions, pages = [], []
+    for place, topic in enumerate(TOPICS):
+        address = f"https://example.org/{place}"
+        questions.append(
+            {
+                "id": IDS[place],
+                "category": IDS[place][:3],
+                "question": topic.question,
+                "answer": topic.answer,
+                "sources": [{"title": f"Page {place}", "url": address}],
+                "hops": 2,
+                "steps": [
+                    {"instruction": "Look it up.", "fact": fact, "keywords": [fact.split()[-1]]}
+                    for fact in topic.facts
+                ],
+            }
+        )
+        pages.append({"url": address, "title": f"Page {place}", "text": topic.page})
+    predictions = [
+        {"question_id": IDS[place], "predicted_answer": said(place)} for place in range(len(TOPICS))
+    ]
+    for name, rows in (("catalog.jsonl", questions), ("pages.jsonl", pages)):
+        (folder / name).write_bytes(b"".join(to_json_bytes(row) + b"\n" for row in rows))
+    (folder / "predictions.json").write_bytes(to_json_bytes(predictions))
+    return folder
+
+
+def scoring(shop: Path, *more: object, out: str = "out") -> list[object]:
+    """The command that scores the predictions of a shop."""
+    files = ("--predictions", shop / "predictions.json", "--catalog", shop / "catalog.jsonl")
+    evidence = ("--pages", shop / "pages.jsonl", "--domain", "none")
+    rest = ("--resamples", 100, "--output-dir", shop / out)
+    return ["synthlink", "score", *files, *evidence, *rest, *more]
+
+
+def judging(shop: Path, model: str, *more: object, out: str = "out") -> list[object]:
+    """The same with a judge."""
+    how = ("--judge-model", model, "--retries", 0, "--no-cache")
+    return scoring(shop, *how, *more, out=out)
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    """The journal in a folder of scores."""
+    return [json.loads(line) for line in (folder / JUDGED).read_bytes().splitlines()]
+
+
+def block(asked: Asked, name: str) -> str:
+    """What a request shows in one block, with its entities undone."""
+    found = re.search(
+        rf"<{name}>\n(.*?)\n</{name}>", str(asked.body["messages"][1]["content"]), re.S
+    )
+    assert found is not None, name
+    return html.unescape(found[1])
+
+
+def finding(asked: Asked) -> str:
+    """What a careful judge finds: names decide, and "never" denies."""
+    claim, evidence = block(asked, "claim"), block(asked, "evidence")
+    if "never" in claim:
+        return "contradicted"
+    names = re.findall(r"[A-Z][a-z]+\d", claim)
+    return "supported" if names and all(name in evidence for name in names) else "not_told"
+
+
+def verdict(asked: Asked) -> str:
+    """A judge's reply."""
+    return json.dumps({"reason": "As it stands there.", "verdict": finding(asked)})
+
+
+def judge(delay: float = 0.0) -> Callable[[Asked], Behaviour]:
+    """A model that judges well."""
+    return lambda _: reply(verdict, delay=delay)
