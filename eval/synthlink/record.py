@@ -50,6 +50,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """F1 without regard to order and prose; corrected only."""
     order: float | None = None
     prose: float | None = None
+    brevity: float | None = None
+    """What a long answer leaves of the steps it takes; corrected only."""
     steps: tuple[int, ...] = ()
     """Numbers of the steps taken, from 1; corrected only."""
     claims: tuple[Judged, ...] = ()

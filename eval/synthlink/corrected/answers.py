@@ -56,6 +56,17 @@ def match(answer: str, question: Question, bar: Thresholds, refuted: Sequence[st
     return max(_against(answer, text, words, refuted, bar) for text in references(question))
 
 
+def brevity(answer: str, question: Question, bar: Thresholds) -> float:
+    """Share of an answer that its length leaves it: 1 up to ``bar.length`` times the reference's.
+
+    Pages copied out take every step that stands on them, and answer nothing. Lengths are in content
+    words; the longest of the references counts.
+    """
+    longest = max(len(content_words(text)) for text in references(question))
+    said = len(content_words(answer))
+    return min(1.0, bar.length * longest / said) if said else 1.0
+
+
 class _Words(NamedTuple):
     asked: frozenset[str]
     bare: frozenset[str]

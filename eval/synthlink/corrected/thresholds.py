@@ -6,7 +6,7 @@ import msgspec
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares within 0 and 1, but for ``english`` and ``names``."""
+    """Shares within 0 and 1, but for ``english``, ``names`` and ``length``."""
 
     coverage: float = 0.5
     """Of a fact's words beyond the question, so many must be said for its step to be taken; of a
@@ -24,6 +24,9 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     (``Signs.english``). 98 of 100 stretches of the shipped pages are more."""
     names: float = 4.0
     """Keywords of the steps count for F1 at most so many times as often as other words do."""
+    length: float = 3.0
+    """An answer may have so many times the words of the longest reference; the steps that a longer
+    one takes count less in proportion."""
     sentence: float = 0.05
     """The same share of one sentence, below which it states nothing."""
     correct: float = 0.5

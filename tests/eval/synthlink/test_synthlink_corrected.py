@@ -27,6 +27,7 @@ from eval.synthlink.question import Question, Source, Step
 from eval.synthlink.record import Mode
 from eval.synthlink.scores import score
 from kg.knowledge import KnowledgeBase
+from kg.text.normaliser import content_words
 
 BAR = Thresholds()
 DOCS = Path(__file__).parents[3] / "docs" / "synthlink.md"
@@ -290,6 +291,19 @@ def test_what_is_said_once_takes_one_step() -> None:
 def test_what_states_no_fact_takes_no_step(answer: str) -> None:
     first = msgspec.structs.replace(PRESS, steps=PRESS.steps[:1])
     assert steps_taken(answer, first, BAR) == ()
+
+
+def test_steps_of_an_answer_too_long_count_less() -> None:
+    facts = " ".join(step.fact for step in PRESS.steps)
+    longest = len(content_words(facts))
+    more = "Besides, monks kept copying psalters by hand in remote abbeys for many years."
+    padded = " ".join([facts, *[more] * 9])
+    said = longest + 9 * len(content_words(more))
+    assert steps_taken(padded, PRESS, BAR) == (0, 1, 2, 3)
+    parts = score_corrected(Prediction("HIA-01", padded), PRESS, None, BAR)
+    assert parts.brevity == pytest.approx(3 * longest / said)
+    assert parts.rqs == parts.brevity
+    assert score_corrected(Prediction("HIA-01", facts), PRESS, None, BAR).brevity == 1
 
 
 def test_without_facts_steps_cannot_be_checked() -> None:

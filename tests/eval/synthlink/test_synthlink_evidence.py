@@ -8,15 +8,16 @@ from functools import cache
 import msgspec
 import pytest
 from synthlink_adaptive_attacks import ADAPTIVE
-from synthlink_attacks import answered, honest, six_questions
+from synthlink_attacks import answered, honest, prediction, six_questions
 
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.corrected.claims import Judged, judge_claims
 from eval.synthlink.corrected.evidence import SourcePages, pieces
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.wording import names, sentences
+from eval.synthlink.corrected.wording import common, names, sentences
 from eval.synthlink.question import Question, Source, Step
 from eval.synthlink.scores import score
+from kg.text.normaliser import content_words
 from retrieval.corpus import Corpus, CorpusPage, read_corpus
 
 BAR = Thresholds()
@@ -128,6 +129,41 @@ def test_sentences_with_other_numbers_are_not_licensed() -> None:
     ]
     assert len(changed) > 50
     assert share_licensed(changed) < 0.02
+
+
+def closest(fact: str, texts: list[str]) -> str:
+    """The text that shares most with a fact, as F1 of words."""
+    wanted = content_words(fact)
+    return max(
+        texts,
+        key=lambda text: common(wanted, found := content_words(text)) / (len(wanted) + len(found)),
+    )
+
+
+def test_copying_out_pages_pays_less_than_a_sentence_for_each_fact() -> None:
+    catalog = read_catalog()
+    copied, chosen = [], []
+    for question in QUESTIONS:
+        texts = [text.strip() for text in texts_of(question)]
+        facts = [closest(step.fact, texts) for step in question.steps]
+        for rows, said in ((copied, texts), (chosen, facts)):
+            docs = [source.url for source in question.sources]
+            rows.append(prediction(question, " ".join(dict.fromkeys(said)), docs))
+    copied_parts, chosen_parts = (
+        [
+            row.parts
+            for row in score(rows, catalog, pages=read_corpus(), resamples=10)
+            .modes["corrected"]
+            .questions
+        ]
+        for rows in (copied, chosen)
+    )
+    assert all(part.brevity == 1 for part in chosen_parts)
+    assert max(part.brevity or 1 for part in copied_parts) < 0.6
+    total, chosen_total = (
+        sum(part.aggregate or 0 for part in parts) for parts in (copied_parts, chosen_parts)
+    )
+    assert total < 0.75 * chosen_total
 
 
 def test_pages_are_on_record_and_help_no_attack_much() -> None:
