@@ -179,6 +179,8 @@ def test_a_file_that_is_no_list_ends_the_scoring(here: Path, case: str) -> None:
         (("--catalog", "."), 3, "no SynthLink_"),
         (("--catalog", "predictions.json"), 12, "epoche schema synthlink-question"),
         (("--domain", "nowhere"), 10, "nowhere"),
+        (("--pages", "gone.jsonl"), 3, "corpus file"),
+        (("--pages", "predictions.json"), 12, "epoche schema corpus"),
         (("--compare", "predictions.json"), 19, "given twice"),
         (("--correct", "0"), 19, "cannot tell right from wrong"),
         (("--correct", "nan"), 19, "cannot tell right from wrong"),
@@ -248,6 +250,23 @@ def test_any_file_is_scored_or_refused_in_one_line(here: Path, content: bytes) -
         for row in scores.questions:
             held = [getattr(row.parts, name) for name in scores.overall.measures]
             assert all(value is None or 0 <= value <= 1 for value in held)
+
+
+_SIX = SIX.read_bytes()
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, len(_SIX)), st.integers(0, 3_000), st.binary(max_size=12))
+def test_any_catalogue_is_read_or_refused_in_one_line(
+    here: Path, start: int, size: int, inserted: bytes
+) -> None:
+    (here / "catalog.jsonl").write_bytes(_SIX[:start] + inserted + _SIX[start + size :])
+    done = epoche(*SCORE, "--catalog", "catalog.jsonl", "--resamples", 100, "--mode", "corrected")
+    if done.code:
+        assert done.code in (12, 13)
+        assert "catalog.jsonl" in error_line(done, done.code)
+    else:
+        assert read_scored("results").report.n_questions >= 1
 
 
 def test_bytes_do_not_hang_on_the_hash_seed(here: Path) -> None:
