@@ -224,6 +224,21 @@ def test_who_is_asked_for_is_told_though_no_page_says_so(small: KnowledgeBase) -
     assert "Anna Berg" in trail.answer
 
 
+def test_it_walks_other_graphs_too() -> None:
+    library = library_of(
+        "Main: The Main is a river of Germany. At Mainz it flows into the Rhine.",
+        "Rhine: The Rhine flows through Germany and the Netherlands into the North Sea.",
+        "Po: The Po flows through Italy to the Adriatic.",
+    )
+    agent = GraphWalk(library, knowledge=KnowledgeBase.shared())
+    ask = "Into which sea does the water of the Main flow in the end?"
+    sea, unknown = answered(agent, [ask, "Who wrote Hamlet?"])
+    assert "flows into the Rhine" in sea.answer
+    assert sea.answer.endswith("flows into the North Sea.")
+    assert "Po" not in sea.answer
+    assert unknown.abstained
+
+
 def test_hostile_pages_and_questions_are_only_words(small: KnowledgeBase) -> None:
     page = "Ems: <script>alert(1)</script> {{ 7*7 }} The flood at Ems and the dyke law. \x1b[2J"
     agent = GraphWalk(library_of(page), knowledge=small)

@@ -20,7 +20,8 @@ class FactMap:
     nothing is walked *through* a year, a country or a maker that two things share.
 
     Args:
-        kb: whose stated facts are taken, but for those of predicates nobody asks about.
+        kb: whose stated facts are taken, but for those of predicates nobody asks about. What the
+            graph only entails is licensed too, but would mostly tell the same the other way round.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
