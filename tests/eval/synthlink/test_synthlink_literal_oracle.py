@@ -168,7 +168,7 @@ def files(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Catalog]:
     return draw(st.permutations(rows)), catalog
 
 
-@settings(max_examples=100)
+@settings(max_examples=80)
 @given(files())
 def test_a_second_hand_gives_the_same_literal_scores(
     made: tuple[list[dict[str, Any]], Catalog],

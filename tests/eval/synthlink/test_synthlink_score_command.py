@@ -255,7 +255,7 @@ def test_any_file_is_scored_or_refused_in_one_line(here: Path, content: bytes) -
 _SIX = SIX.read_bytes()
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, len(_SIX)), st.integers(0, 3_000), st.binary(max_size=12))
 def test_any_catalogue_is_read_or_refused_in_one_line(
     here: Path, start: int, size: int, inserted: bytes
