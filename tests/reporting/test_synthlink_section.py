@@ -34,10 +34,11 @@ from eval.synthlink.score_options import ScoreOptions
 from eval.synthlink.scores import score
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from kg.base.files import to_json_bytes
+from kg.base.proportions import wilson
 from reporting.benchmark_sections.blocks import Figures, Fold, Grid
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.page import page_files, write_page
-from reporting.benchmark_sections.samples import Samples
+from reporting.benchmark_sections.samples import Detail, Samples
 from reporting.benchmark_sections.section import Section
 from reporting.html_report import main
 from reporting.synthlink_files import write_scores
@@ -218,6 +219,8 @@ def test_a_difference_is_said_only_where_the_test_found_one(tmp_path: Path) -> N
     assert re.search(r"find it better than keywords\.json by \d\d\.\d points", said(found))
     assert "cannot tell it from same.json" in said(found)
     assert "better than same" not in said(found)
+    assert "would put" not in said(found)
+    assert "could not be told apart" not in said(found)
     best = grid(found, "pairs", "answers.json less keywords.json, corrected")
     told = {line.name: line.cells[-1].text for line in best.lines}
     assert told["Score"] == "answers.json is better"
@@ -293,9 +296,52 @@ def test_steps_are_counted_at_their_place_in_the_chain(section: Section, folder:
         with_it = [at for at, view in enumerate(read.answers) if len(view.facts) >= one.number]
         taken = [at for at in with_it if one.number in corrected.questions[at].parts.steps]
         assert (one.asked, one.taken) == (len(with_it), len(taken))
+        low, high = wilson(one.taken, one.asked)
+        shown = grid(section, "losing", "Steps by their place").lines[one.number - 1].cells[2]
+        assert (shown.text, shown.below) == (
+            f"{one.taken / one.asked:.3f}",
+            (f"{low:.3f}–{high:.3f}",),
+        )
     chains = cells(grid(section, "losing", "How far chains are followed"))
     assert sum(int(line[0]) for line in chains.values()) == 6
     assert all(int(a) == int(b) + int(c) + int(d) for a, b, c, d in chains.values())
+
+
+def test_a_chain_is_whole_where_every_step_is_taken(tmp_path: Path) -> None:
+    questions = six_questions().questions
+    rows = [
+        {"question_id": one.id, "predicted_answer": " ".join(step.fact for step in one.steps)}
+        for one in questions[:4]
+    ]
+    rows += [
+        {"question_id": one.id, "predicted_answer": one.steps[0].fact} for one in questions[4:]
+    ]
+    found = section_of(scored(tmp_path, rows))
+    chains = cells(grid(found, "losing", "How far chains are followed"))
+    assert [sum(int(line[at]) for line in chains.values()) for at in range(4)] == [6, 4, 2, 0]
+    facets = [row.facets[1] for row in samples_of(found).rows]
+    assert facets == ["every step"] * 4 + ["some steps"] * 2
+
+
+def test_steps_and_pages_are_marked_as_the_record_has_them(section: Section, folder: Path) -> None:
+    read = read_folder(folder)
+    corrected = read.report.modes["corrected"].questions
+    rows = zip(samples_of(section).rows, corrected, read.answers, strict=True)
+    for shown, row, view in rows:
+        answer = shown.answers[0]
+        assert answer is not None
+        lists = {one.title: one for one in answer.details if isinstance(one, Detail)}
+        steps = lists[f"Steps taken: {len(row.parts.steps)} of {len(view.facts)}"]
+        marked = [at for at, tone in enumerate(steps.tones, start=1) if tone == "right"]
+        assert marked == sorted(row.parts.steps)
+        assert set(steps.tones) <= {"right", "wrong"}
+        pages = lists["Pages it names; ✓ are sources"]
+        urls = {source.url for source in view.sources}
+        assert [tone == "right" for tone in pages.tones] == [doc in urls for doc in view.docs]
+        missed = lists["Sources not among its first five pages"]
+        assert list(missed.items) == [
+            source.title for source in view.sources if source.url not in view.docs
+        ]
 
 
 def test_claims_are_counted_by_verdict_and_by_what_decided(section: Section, folder: Path) -> None:
@@ -345,7 +391,14 @@ def test_the_samples_show_the_whole_way(section: Section, folder: Path) -> None:
         assert str(escape(text)) in section.html, text
 
 
-def test_exports_agree_with_the_record(folder: Path) -> None:
+def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
+    rows = csv.DictReader(io.StringIO(section_of(uneven(tmp_path)).tables["measures"], newline=""))
+    overall = read_scored(tmp_path / "run").report.modes["corrected"].overall
+    assert overall.answered_only["aggregate"] != overall.measures["aggregate"].value
+    for row in rows:
+        if (row["mode"], row["category"]) == ("corrected", "all"):
+            measure = row["measure"]
+            assert row["answered_only"] == str(overall.answered_only[measure])
     files = page_files(section_of(folder))
     found = read_scored(folder)
     rows = [*csv.DictReader(io.StringIO(files["report.measures.csv"].decode(), newline=""))]
@@ -479,6 +532,8 @@ def test_sources_found_read_and_named_are_counted(run_folder: Path) -> None:
     answered = [at for at, row in enumerate(read_rows(run_folder / "rows.jsonl")) if row.trail
                 and row.outcome == "ANSWERED"]  # fmt: skip
     assert len(answered) == 3
+    table = cells(grid(section_of(run_folder), "run", "Sources"))
+    assert table["named"] == ["3", f"{300 / sum(sources):.0f} %"]
     assert reached(read.run, read.answers) == (
         sum(sources),
         sum(min(2, sources[at]) for at in answered),
