@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from eval.synthlink.corrected.prose import LEAST_FOR_PROSE, prose
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.wording import asked_words, bare_words, order, saying
+from eval.synthlink.corrected.wording import asked_words, bare_words, order, references, saying
 from eval.synthlink.question import Question
 from kg.text.normaliser import content_words
 
@@ -22,15 +22,6 @@ class Match(NamedTuple):
     """F1 of words with repetitions, as SQuAD's, but for names and what was refuted."""
     order: float = 0.0
     prose: float = 0.0
-
-
-def references(question: Question) -> tuple[str, ...]:
-    """Texts that an answer may agree with: the expected answer, its aliases, all facts in order.
-
-    The last is for answers that give their reasons, which would be punished for their length.
-    """
-    facts = " ".join(step.fact for step in question.steps if step.fact)
-    return tuple(dict.fromkeys([question.answer, *question.aliases, *([facts] if facts else [])]))
 
 
 def match(answer: str, question: Question, bar: Thresholds, refuted: Sequence[str] = ()) -> Match:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from eval.synthlink.corrected.evidence import Piece, SourcePages, pieces
-from eval.synthlink.corrected.prose import is_prose, signs
+from eval.synthlink.corrected.prose import is_prose, least, signs
 from eval.synthlink.corrected.steps import in_order, numbers_agree
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import (
@@ -83,7 +83,7 @@ def judge_claims(
     held = _Held(pieces(question, pages), asked_words(question.question), bare_words(question), bar)
     known = held.asked.union(*(one.told.words for one in held.pieces if one.held == "facts"))
     found: list[Judged] = []
-    whole = signs(answer)
+    whole, enough = signs(answer), least(question, bar)
     seen: set[frozenset[str]] = set()
     cut = sentences(answer)
     events = _by_sentence(answer, [start for start, _ in cut], guard)
@@ -100,7 +100,7 @@ def judge_claims(
             verdict, by = "contradicted", "graph"
         elif key & known and graph.licensed and not graph.open:
             verdict, by = "licensed", "graph"
-        elif is_prose(text, whole, bar):
+        elif is_prose(text, whole, enough):
             # What the graph could read is a sentence; words alone may be a list of keywords.
             verdict, by = _by_words(claim, names(text) - held.asked, held)
         found.append(Judged(text.strip(), verdict, by))

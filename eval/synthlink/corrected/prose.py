@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from eval.synthlink.corrected.english.likelihood import english
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.wording import sentences
+from eval.synthlink.corrected.wording import references, sentences
+from eval.synthlink.question import Question
 from kg.text.normaliser import FUNCTION_WORDS, content_words, words
 
 LEAST_FOR_PROSE: Final = 8
@@ -55,17 +56,30 @@ def prose(answer: str, reference: str, bar: Thresholds) -> float:
     )
 
 
-def is_prose(sentence: str, whole: Signs, bar: Thresholds) -> bool:
+def least(question: Question, bar: Thresholds) -> Signs:
+    """Signs below which a sentence states nothing.
+
+    They are ``bar.sentence`` and what leaves nothing of an answer; less where a reference has less,
+    as it has in other languages than English.
+    """
+    held = [signs(text) for text in references(question)]
+    return Signs(
+        min(bar.sentence, *(one.small / 2 for one in held)),
+        min(bar.english, *(one.english for one in held)) - _ENGLISH_SPAN,
+    )
+
+
+def is_prose(sentence: str, whole: Signs, least: Signs) -> bool:
     """Whether a sentence is one, and no list of keywords with a full stop.
 
     Args:
         sentence: one of the answer's.
         whole: signs of the answer, by which a sentence of few words is judged.
-        bar: what they are to be; ``sentence`` of small words is enough.
+        least: what they are to be.
     """
     enough = len(content_words(sentence)) >= LEAST_FOR_PROSE
     has = signs(sentence) if enough else whole
-    return has.small >= bar.sentence and has.english > bar.english - _ENGLISH_SPAN
+    return has.small >= least.small and has.english > least.english
 
 
 def _clipped(value: float) -> float:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from eval.synthlink.corrected.prose import is_prose, signs
+from eval.synthlink.corrected.prose import is_prose, least, signs
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import (
     Saying,
@@ -68,7 +68,7 @@ def steps_taken(answer: str, question: Question, bar: Thresholds) -> tuple[int, 
         return None
     best: dict[int, int] = {0: 0}
     """Steps taken so far, as a set of bits → from which part on the answer is free."""
-    runs = _runs(answer, asked, facts, bar)
+    runs = _runs(answer, question, facts, bar)
     # Runs come by where they end, so a set of steps is first reached at its earliest end.
     for start, end, place in runs:
         bit = 1 << place
@@ -88,14 +88,15 @@ def _fact(text: str, asked: frozenset[str], bare: frozenset[str]) -> _Fact:
 
 
 def _runs(
-    answer: str, asked: frozenset[str], facts: dict[int, _Fact], bar: Thresholds
+    answer: str, question: Question, facts: dict[int, _Fact], bar: Thresholds
 ) -> list[tuple[int, int, int]]:
     """Runs of parts that state a fact: first part, the part behind the last, step; by their end."""
     found: list[tuple[int, int, int]] = []
-    at, whole = 0, signs(answer)
+    asked, whole, enough = asked_words(question.question), signs(answer), least(question, bar)
+    at = 0
     sides = {asked, *(fact.beyond for fact in facts.values())}
     for _, sentence in sentences(answer):
-        if asks(sentence) or not is_prose(sentence, whole, bar):
+        if asks(sentence) or not is_prose(sentence, whole, enough):
             continue
         parts = [part for part in _CUT.split(sentence) if words(part)][: _MOST_PARTS - at]
         said = {left_out: [saying(part, left_out) for part in parts] for left_out in sides}

@@ -46,6 +46,15 @@ def bare_words(question: Question) -> frozenset[str]:
     return asked_words(question.question).union(*map(content_words, keywords))
 
 
+def references(question: Question) -> tuple[str, ...]:
+    """Texts that an answer may agree with: the expected answer, its aliases, all facts in order.
+
+    The last is for answers that give their reasons, which would be punished for their length.
+    """
+    facts = " ".join(step.fact for step in question.steps if step.fact)
+    return tuple(dict.fromkeys([question.answer, *question.aliases, *([facts] if facts else [])]))
+
+
 def saying(text: str, asked: frozenset[str] = frozenset()) -> Saying:
     """What ``text`` says beyond the words that were asked."""
     all_words = words(text)

@@ -109,7 +109,7 @@ def share_licensed(claims: list[tuple[str, Question]]) -> float:
 
 
 def test_sentences_of_the_sources_are_licensed_and_those_of_others_are_not() -> None:
-    some = QUESTIONS[::4]
+    some = QUESTIONS[::7]
     own = [(text, question) for question in some for text in texts_of(question)]
     assert share_licensed(own) > 0.98
     others = [
@@ -141,9 +141,9 @@ def closest(fact: str, texts: list[str]) -> str:
 
 
 def test_copying_out_pages_pays_less_than_a_sentence_for_each_fact() -> None:
-    catalog = read_catalog()
+    catalog = msgspec.structs.replace(read_catalog(), questions=QUESTIONS[::5])
     copied, chosen = [], []
-    for question in QUESTIONS:
+    for question in catalog.questions:
         texts = [text.strip() for text in texts_of(question)]
         facts = [closest(step.fact, texts) for step in question.steps]
         for rows, said in ((copied, texts), (chosen, facts)):

@@ -7,18 +7,22 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthlink_attacks import HONEST, six_questions
 
 from eval.synthlink.catalog import read_catalog
+from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.english import build_counts
 from eval.synthlink.corrected.english.classes import lexicon, sentence_classes
 from eval.synthlink.corrected.english.counts import TABLE, as_table, count, from_table, shipped
 from eval.synthlink.corrected.english.likelihood import DOUBT, English, english
-from eval.synthlink.corrected.prose import prose, signs
+from eval.synthlink.corrected.prose import is_prose, least, prose, signs
+from eval.synthlink.corrected.steps import steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.question import Question, Step
 from kg.base.errors import RecordError
 from retrieval.corpus import read_corpus
 
@@ -129,6 +133,23 @@ def test_what_a_reference_lacks_is_not_asked_of_an_answer() -> None:
     assert signs(terse).small < BAR.prose / 2
     assert prose(terse, QUESTIONS[0].answer, BAR) == 0
     assert prose(terse, terse, BAR) == 1
+
+
+def test_an_answer_in_another_language_is_held_to_its_reference() -> None:
+    fact = (
+        "Die Zahl der Sklaven stieg bis 1860 auf fast vier Millionen Menschen, weil der Anbau "
+        "kurzfaseriger Baumwolle im Binnenland lohnte."
+    )
+    german = Question(
+        "HIA-01", "HIA", "Warum?", f"{fact} Pflanzer zogen nach Süden.", (), (Step("x", fact),)
+    )
+    assert signs(fact).small < BAR.sentence
+    assert steps_taken(fact, german, BAR) == (0,)
+    assert [one.verdict for one in judge_claims(fact, german, None, BAR)] == ["licensed"]
+    bare = " ".join(word for word in fact.split() if word[0].isupper() or len(word) > 7)
+    english = msgspec.structs.replace(QUESTIONS[0], question="Why?")
+    assert least(english, BAR).small == BAR.sentence
+    assert not is_prose(bare, signs(bare), least(english, BAR))
 
 
 @settings(deadline=None, max_examples=100)
