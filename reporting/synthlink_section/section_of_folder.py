@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kg.base.files import to_json_bytes
+from kg.words.plain_text import listing
 from reporting.benchmark_sections.blocks import (
     Block,
     Figures,
@@ -142,14 +143,26 @@ def _claims(folder: ScoredFolder, id_: str) -> Iterator[Block]:
         return
     yield Prose(
         (
-            "Each sentence of an answer is held against what the evaluator holds, never against "
-            "what the answer brings along. What nobody can tell may well be true.",
+            f"Each sentence of an answer is held against {_evidence(folder)}, never against what "
+            "the answer brings along. What cannot be told may well be true.",
         )
     )
     yield Figures((figures.claims_figure(scores, id_),))
     yield losing_grids.claims(scores)
     yield Fold("What decided, in numbers", (losing_grids.deciders(scores),))
     yield from judging(folder.report.judge)
+
+
+def _evidence(folder: ScoredFolder) -> str:
+    """What claims are held against."""
+    report = folder.report
+    held = [f"the graph {report.graph}"] if report.graph else []
+    if any(fact for view in folder.answers for fact in view.facts):
+        held.append("the facts of the steps")
+    held.append("the expected answers")
+    if report.pages:
+        held.append(f"the texts of the sources in {report.pages}")
+    return listing(held)
 
 
 def _rounds(folder: ScoredFolder, id_: str) -> Iterator[Block]:

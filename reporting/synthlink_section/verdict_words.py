@@ -116,7 +116,7 @@ def _of_run(folder: ScoredFolder) -> list[str]:
     if same:
         said.append(
             f"This system answers from the very {listing(same)} that its claims are held against, "
-            "so that its claims are borne out says little."
+            "so the share that is borne out says little."
         )
     if manifest.offline:
         said.append("No model was called.")
