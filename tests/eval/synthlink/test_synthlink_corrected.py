@@ -1,17 +1,14 @@
-"""The corrected scores: each measure by hand, its invariants, and attacks that must not pay."""
+"""The corrected scores: each measure by hand, and its invariants."""
 
 from __future__ import annotations
 
 import random
-import re
-from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthlink_adaptive_attacks import ADAPTIVE, PAYING
-from synthlink_attacks import NAMES, answered, attack, honest, prediction, six_questions
+from synthlink_attacks import prediction, six_questions
 
 from eval.guard.stream import Guard
 from eval.synthlink.corrected.answering import efficiency, score_corrected
@@ -24,13 +21,11 @@ from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import order
 from eval.synthlink.predictions import Prediction
 from eval.synthlink.question import Question, Source, Step
-from eval.synthlink.record import Mode
 from eval.synthlink.scores import score
 from kg.knowledge import KnowledgeBase
 from kg.text.normaliser import content_words
 
 BAR = Thresholds()
-DOCS = Path(__file__).parents[3] / "docs" / "synthlink.md"
 
 PRESS = Question(
     id="HIA-01",
@@ -393,88 +388,3 @@ def test_a_round_that_names_everything_is_one_answer() -> None:
 
 def six_like(question: Question):  # type: ignore[no-untyped-def]
     return msgspec.structs.replace(six_questions(), questions=(question,), notes=())
-
-
-# Attacks
-
-
-def aggregates(mode: Mode, rows: list[dict[str, object]]) -> float:
-    report = score(rows, six_questions(), mode, resamples=10)
-    value = report.modes[mode].overall.measures["aggregate"].value
-    assert value is not None
-    return value
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_attack_scores_as_much_as_a_middling_honest_answer(name: str) -> None:
-    six = six_questions()
-    assert aggregates("corrected", attack(name, six)) < 0.9 * aggregates("corrected", honest(six))
-
-
-@pytest.mark.parametrize("name", ADAPTIVE)
-def test_no_attack_by_keywords_pays_though_it_knows_the_measure(name: str) -> None:
-    six = six_questions()
-    rows = answered(ADAPTIVE[name], six)
-    assert aggregates("corrected", rows) < 0.9 * aggregates("corrected", honest(six))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_shuffling_an_answer_loses_most_of_its_f1(seed: int) -> None:
-    for question in six_questions().questions:
-        words = question.answer.split()
-        random.Random(seed).shuffle(words)
-        assert match(" ".join(words), question, BAR).f1 < 0.4
-
-
-def test_repeating_or_stuffing_an_honest_answer_never_pays() -> None:
-    six = six_questions()
-    for row, question in zip(honest(six), six.questions, strict=True):
-        answer = str(row["predicted_answer"])
-        before = match(answer, question, BAR).f1
-        words = " ".join(dict.fromkeys(" ".join(one.answer for one in six.questions).split()))
-        assert match(f"{answer} {answer}", question, BAR).f1 < before
-        assert match(f"{answer} {words}", question, BAR).f1 < before
-
-
-def test_the_documentation_shows_what_attacks_score() -> None:
-    six = six_questions()
-    rows = {"honest, middling": honest(six)} | {name: attack(name, six) for name in NAMES}
-    rows |= {name: answered(make, six) for name, make in (ADAPTIVE | PAYING).items()}
-    expected = {
-        name: f"{aggregates('literal', made):.3f} | {aggregates('corrected', made):.3f}"
-        for name, made in rows.items()
-    }
-    shown = dict(
-        re.findall(
-            r"^\| ([^|]+?) \| (0\.\d{3} \| 0\.\d{3}) \|$", DOCS.read_text(encoding="utf-8"), re.M
-        )
-    )
-    assert shown == expected
-
-
-def test_leaving_out_what_is_not_answered_would_pay() -> None:
-    report = score(attack("only the easy question", six_questions()), six_questions(), "both")
-    only = {
-        mode: scores.overall.answered_only["aggregate"] for mode, scores in report.modes.items()
-    }
-    assert only == {"corrected": 0.925, "literal": 0.96}
-    assert "it would be .96 and .925" in DOCS.read_text(encoding="utf-8")
-
-
-def test_the_documentation_names_what_still_pays() -> None:
-    six = six_questions()
-    paying = DOCS.read_text(encoding="utf-8").split("These still pay")[1].split("\n\n")[1]
-    assert re.findall(r"^\| ([a-z][^|]+?) \| 0", paying, re.M) == list(PAYING)
-    for make in PAYING.values():
-        rows = answered(make, six)
-        assert aggregates("corrected", rows) > aggregates("corrected", honest(six))
-
-
-def test_facts_told_in_another_order_take_as_many_steps() -> None:
-    for question in six_questions().questions:
-        facts = [step.fact for step in question.steps]
-        forward, backward = (
-            score_corrected(Prediction(question.id, " ".join(told)), question, None, BAR)
-            for told in (facts, facts[::-1])
-        )
-        assert forward.rqs == backward.rqs == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Any
 
 import msgspec
 import pytest
@@ -142,7 +143,8 @@ def closest(fact: str, texts: list[str]) -> str:
 
 def test_copying_out_pages_pays_less_than_a_sentence_for_each_fact() -> None:
     catalog = msgspec.structs.replace(read_catalog(), questions=QUESTIONS[::5])
-    copied, chosen = [], []
+    copied: list[dict[str, Any]] = []
+    chosen: list[dict[str, Any]] = []
     for question in catalog.questions:
         texts = [text.strip() for text in texts_of(question)]
         facts = [closest(step.fact, texts) for step in question.steps]
