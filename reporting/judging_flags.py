@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -36,7 +36,7 @@ def judge_of_flags(
     *,
     client: ClientOptions,
     limits: Limits,
-    answerers: tuple[Answerer, ...],
+    answerers: Callable[[], tuple[Answerer, ...]],
     spent: CallTotals | None = None,
 ) -> JudgeOptions | None:
     """Who is to judge; None where nobody is named.
@@ -46,13 +46,14 @@ def judge_of_flags(
         repeats: ``--judge-repeats``.
         client: how models are called.
         limits: when to give up.
-        answerers: who answered in each file that is scored.
+        answerers: tells who answered in each file that is scored; not asked where nobody judges.
         spent: what the answers have cost.
 
     Raises:
         SettingError: votes are asked for and nobody is to cast them; or as
             ``JudgeOptions.choose``.
         ModelAccessError: as there.
+        EpocheError: as ``answerers``.
     """
     from eval.synthlink.judging.judging_run import JudgeOptions
     from kg.base.errors import SettingError
@@ -70,7 +71,7 @@ def judge_of_flags(
         repeats=repeats,
         client=client,
         limits=limits,
-        answerers=answerers,
+        answerers=answerers(),
         spent=spent,
     )
     chosen.choose()  # before anything is asked or paid

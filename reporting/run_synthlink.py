@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg.base import options
 from kg.base.console import run_script, say
+from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, report_unjudged
+
+if TYPE_CHECKING:
+    from eval.synthlink.judging.judging_run import JudgeOptions
+    from eval.synthlink.judging.record import JudgeReport
 
 
 class PageRetriever(StrEnum):
@@ -64,6 +70,8 @@ def main(
         list[Path] | None,
         typer.Option(help="Predictions of others to hold this run against; repeatable."),
     ] = None,
+    judge_model: JudgeModels = None,
+    judge_repeats: JudgeRepeats = None,
     no_score: Annotated[
         bool, typer.Option("--no-score", help="Write rows and predictions, and stop there.")
     ] = False,
@@ -92,6 +100,8 @@ def main(
     from eval.model.options import ClientOptions
     from eval.running.failed_rows import report_failed
     from eval.running.session import Limits
+    from eval.synthlink.judging.record import JUDGED
+    from eval.synthlink.running.answerer import answerer_of, answerer_of_system
     from eval.synthlink.running.output_files import ROWS, written_by
     from eval.synthlink.running.run import run
     from eval.synthlink.running.run_options import RunOptions
@@ -101,6 +111,12 @@ def main(
         raise SettingError(
             "what is compared is scored",
             where="--no-score, --compare",
+            hint="Leave one of them out.",
+        )
+    if no_score and judge_model:
+        raise SettingError(
+            "what is judged is scored",
+            where="--no-score, --judge-model",
             hint="Leave one of them out.",
         )
     client = ClientOptions.of_flags(
@@ -114,7 +130,20 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=out / ROWS,
-        written=written_by(out),
+        written=[*written_by(out), out / JUDGED],
+    )
+    limits = Limits(
+        concurrency=concurrency, max_cost=max_cost, max_consecutive_errors=max_consecutive_errors
+    )
+    judge = judge_of_flags(
+        judge_model,
+        judge_repeats,
+        client=client,
+        limits=limits,
+        answerers=lambda: (
+            answerer_of_system(system, model),
+            *map(answerer_of, compare or ()),
+        ),
     )
     done = run(
         RunOptions(
@@ -135,22 +164,28 @@ def main(
             resume=resume,
             overwrite=overwrite,
             retry_errors=retry_errors,
-            limits=Limits(
-                concurrency=concurrency,
-                max_cost=max_cost,
-                max_consecutive_errors=max_consecutive_errors,
-            ),
+            limits=limits,
         )
     )
-    if not no_score:
-        _score(done.predictions, catalog, pages, compare or [], seed=seed, resamples=resamples)
     manifest = done.manifest
+    told = None
+    if not no_score:
+        told = _score(
+            done.predictions,
+            catalog,
+            pages,
+            compare or [],
+            seed=seed,
+            resamples=resamples,
+            judge=judge and replace(judge, spent=manifest.calls),
+        )
     counts = manifest.counts
     kept = f" ({done.kept} were there already)" if done.kept else ""
-    told = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    say(f"{done.asked} questions{kept} → {out}: {told}")
+    ended = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    say(f"{done.asked} questions{kept} → {out}: {ended}")
     if calls := manifest.calls:
         say(f"model calls: {calls.in_words()}")
+    report_unjudged(told, out / JUDGED)
     report_failed(counts["ERROR"], sum(counts.values()), field="error", where=out / ROWS)
 
 
@@ -162,12 +197,13 @@ def _score(
     *,
     seed: int,
     resamples: int,
-) -> None:
+    judge: JudgeOptions | None,
+) -> JudgeReport | None:
     """Scores a run in its own folder, and says what came of it."""
     from eval.synthlink.score_options import ScoreOptions
     from reporting.synthlink_files import score_and_say
 
-    score_and_say(
+    return score_and_say(
         ScoreOptions(
             predictions=predictions,
             output_dir=predictions.parent,
@@ -177,7 +213,8 @@ def _score(
             compare=tuple(compare),
             seed=seed,
             resamples=resamples,
-        )
+        ),
+        judge,
     )
 
 

@@ -10,6 +10,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import run_script, say
+from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, report_unjudged
 
 
 class ModeChoice(StrEnum):
@@ -63,12 +64,30 @@ def main(
     confidence: options.Confidence = 0.95,
     resamples: options.Resamples = 2000,
     seed: options.ResampleSeed = 12345,
+    judge_model: JudgeModels = None,
+    judge_repeats: JudgeRepeats = None,
+    concurrency: options.Concurrency = 16,
+    rpm: options.RequestsPerMinute = None,
+    tpm: options.TokensPerMinute = None,
+    timeout: options.CallTimeout = 60.0,
+    retries: options.CallRetries = 8,
+    cache: options.ReplyCache = None,
+    no_cache: options.NoReplyCache = False,
+    prices: options.PriceFile = None,
+    max_cost: options.MaxCost = None,
+    max_consecutive_errors: options.MaxConsecutiveErrors = 50,
 ) -> None:
     """Scores answers to multi-hop questions: corrected scores, and beside them the literal ones.
 
     Every question of the catalogue counts: one without a usable answer is worth 0. Rows that cannot
-    be used are named and end nothing.
+    be used are named and end nothing. A judge that was cut off goes on where it stopped when the
+    same command is given again.
     """
+    from eval.model.options import ClientOptions
+    from eval.running.session import Limits
+    from eval.synthlink.judging.record import JUDGED
+    from eval.synthlink.outputs import OUTPUTS
+    from eval.synthlink.running.answerer import answerer_of
     from eval.synthlink.score_options import ScoreOptions
     from reporting.benchmark_sections.page import STEM
     from reporting.synthlink_files import score_and_say
@@ -86,8 +105,33 @@ def main(
         resamples=resamples,
         seed=seed,
     )
-    score_and_say(chosen)
+    client = ClientOptions.of_flags(
+        model=None,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        timeout=timeout,
+        retries=retries,
+        cache=cache,
+        no_cache=no_cache,
+        prices=prices,
+        out=output_dir / JUDGED,
+        written=[output_dir / name for name in (*OUTPUTS, JUDGED)],
+    )
+    judge = judge_of_flags(
+        judge_model,
+        judge_repeats,
+        client=client,
+        limits=Limits(
+            concurrency=concurrency,
+            max_cost=max_cost,
+            max_consecutive_errors=max_consecutive_errors,
+        ),
+        answerers=lambda: tuple(map(answerer_of, (predictions, *chosen.compare))),
+    )
+    told = score_and_say(chosen, judge)
     say(f"scores, tables and {STEM}.html → {output_dir}")
+    report_unjudged(told, output_dir / JUDGED)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
+from eval.synthlink.judging.judge_files import judge_files
+from eval.synthlink.judging.judging_run import JudgeOptions
+from eval.synthlink.judging.record import JUDGED, Judgement, JudgeReport
 from eval.synthlink.manifest import KIND
 from eval.synthlink.outputs import (
     ANSWERS,
@@ -43,26 +46,39 @@ from reporting.synthlink_comparison import comparison_markdown, verdicts
 _DIFFERENCE: Final = Difference.__struct_fields__
 
 
-def score_and_say(options: ScoreOptions) -> None:
+def score_and_say(options: ScoreOptions, judge: JudgeOptions | None = None) -> JudgeReport | None:
     """Writes scores and their page, and says what came of it, as commands do.
 
+    Args:
+        options: what to score, how, and the folder.
+        judge: who judges claims that the graph leaves open; none for nobody.
+
+    Returns:
+        What is known of the judge; None for nobody.
+
     Raises:
-        EpocheError: as ``write_scores`` and ``write_page``.
+        EpocheError: as ``judge_files``, ``write_scores`` and ``write_page``.
     """
+    _check_folder(options)
+    judged = None if judge is None else judge_files(options, judge)
     with shown_stages() as watch:
-        scored = write_scores(options, watch)
+        scored = write_scores(options, watch, judged)
     write_page(options.output_dir)
     for line in (*headlines(scored.report), *verdicts(scored)):
         say(line)
     say_notes(scored.report.notes, options.output_dir / OVERALL)
+    return scored.report.judge
 
 
-def write_scores(options: ScoreOptions, watch: Watch | None = None) -> Scored:
+def write_scores(
+    options: ScoreOptions, watch: Watch | None = None, judged: Judgement | None = None
+) -> Scored:
     """Scores a file of predictions and writes everything but the page.
 
     Args:
         options: what to score, how, and the folder.
         watch: is told how far it is.
+        judged: what ``judge_files`` found of these predictions; none for nobody.
 
     Returns:
         What ``synthlink_scores.json`` holds.
@@ -74,7 +90,7 @@ def write_scores(options: ScoreOptions, watch: Watch | None = None) -> Scored:
     """
     folder = options.output_dir
     _check_folder(options)
-    made = score_files(options, watch)
+    made = score_files(options, watch, judged)
     write_files_atomic({folder / name: data for name, data in _contents(made).items()})
     if not made.scored.comparisons:
         for name in COMPARISONS:  # of files that this scoring knows nothing of
@@ -87,7 +103,7 @@ def _check_folder(options: ScoreOptions) -> None:
     folder = options.output_dir
     read = [options.predictions, *options.compare]
     read += [Path(path) for path in (options.catalog, options.pages) if path not in (None, NONE)]
-    for name in (*OUTPUTS, f"{STEM}.html"):
+    for name in (*OUTPUTS, JUDGED, f"{STEM}.html"):
         check_output(folder / name, read)
     for path in read:
         if path.resolve().parent == folder.resolve() and path.name.startswith(f"{STEM}."):

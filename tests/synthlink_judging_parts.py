@@ -165,7 +165,7 @@ def finding(asked: Asked) -> str:
 
 def verdict(asked: Asked) -> str:
     """A judge's reply."""
-    return json.dumps({"reason": "As it stands there.", "verdict": finding(asked)})
+    return json.dumps({"verdict": finding(asked)})
 
 
 def judge(delay: float = 0.0) -> Callable[[Asked], Behaviour]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -27,6 +27,7 @@ from kg.base.provenance import relative_name
 from retrieval.corpus import Corpus, read_corpus
 
 if TYPE_CHECKING:
+    from eval.synthlink.judging.record import Judgement
     from kg.knowledge import KnowledgeBase
 
 OURS: Final = "synthlink"
@@ -42,12 +43,35 @@ class Made(msgspec.Struct, frozen=True):
     manifest: SynthLinkManifest
 
 
-def score_files(options: ScoreOptions, watch: Watch | None = None) -> Made:
+class Held(NamedTuple):
+    """What an evaluator holds."""
+
+    catalog: Catalog
+    knowledge: KnowledgeBase | None
+    """The graph that claims are held against; None for none."""
+    pages: Corpus | None
+    """The corpus whose texts of the sources are evidence; None for none."""
+
+
+def held_of(options: ScoreOptions) -> Held:
+    """Reads what predictions are scored against.
+
+    Raises:
+        MissingFileError, RecordError, DuplicateIdError: of catalogue or corpus.
+        DomainError, EpocheError: the domain cannot be opened.
+    """
+    return Held(read_catalog(options.catalog), _knowledge(options), _pages(options))
+
+
+def score_files(
+    options: ScoreOptions, watch: Watch | None = None, judged: Judgement | None = None
+) -> Made:
     """Scores a file of predictions, and those it is compared with in the same way.
 
     Args:
         options: what to score and how.
         watch: is told how far it is.
+        judged: what a judge said of their claims; none for nobody.
 
     Raises:
         MissingFileError: a file is not there.
@@ -59,19 +83,20 @@ def score_files(options: ScoreOptions, watch: Watch | None = None) -> Made:
     names = _names(files)
     for file in files:
         require_file(file, "predictions file")
-    catalog = read_catalog(options.catalog)
-    knowledge, pages = _knowledge(options), _pages(options)
+    held = held_of(options)
+    catalog = held.catalog
     how = partial(
         score,
         catalog=catalog,
         mode=options.mode,
-        knowledge=knowledge,
-        pages=pages,
+        knowledge=held.knowledge,
+        pages=held.pages,
         thresholds=Thresholds(correct=options.correct),
         readings=Readings(correct=options.correct),
         confidence=options.confidence,
         resamples=options.resamples,
         seed=options.seed,
+        judged=judged,
         watch=watch,
     )
     read = read_predictions(options.predictions, catalog.ids)
@@ -95,7 +120,7 @@ def score_files(options: ScoreOptions, watch: Watch | None = None) -> Made:
             for name, other in others.items()
         ),
     )
-    manifest = _manifest(options, catalog, knowledge, pages, report, hashes)
+    manifest = _manifest(options, held, report, hashes, judged)
     return Made(scored, tuple(_views(catalog, read, report)), manifest)
 
 
@@ -163,12 +188,12 @@ def _views(catalog: Catalog, read: Predictions, report: SynthLinkReport) -> list
 
 def _manifest(
     options: ScoreOptions,
-    catalog: Catalog,
-    knowledge: KnowledgeBase | None,
-    pages: Corpus | None,
+    held: Held,
     report: SynthLinkReport,
     hashes: dict[str, str],
+    judged: Judgement | None,
 ) -> SynthLinkManifest:
+    catalog, knowledge, pages = held
     catalog_sha256 = sha256_bytes(to_json_bytes(catalog.questions))
     graph = None if knowledge is None else knowledge.graph.sha256
     named = corpus = SHIPPED_NAME
@@ -188,6 +213,10 @@ def _manifest(
         "seed": options.seed,
         "v": report.version,
     }
+    judge = None if judged is None else judged.told()
+    if judge is not None:
+        # Verdicts are no function of what else is signed: a model may say something else tomorrow.
+        signed |= {"judge": judge["sha256"][:12], "verdicts": judge["verdicts_sha256"][:12]}
     return SynthLinkManifest(
         predictions=relative_name(options.predictions, options.output_dir),
         predictions_sha256=hashes[first],
@@ -207,6 +236,7 @@ def _manifest(
         pages_sha256=None if pages is None else pages.sha256,
         modes=tuple(report.modes),
         thresholds=report.thresholds,
+        judge=judge,
         readings=Readings(correct=options.correct),
         confidence=options.confidence,
         resamples=options.resamples,

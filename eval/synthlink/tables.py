@@ -31,7 +31,8 @@ def question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
                 | {"steps_taken": " ".join(map(str, one.parts.steps)),
                    "claims_licensed": verdicts.count("licensed"),
                    "claims_contradicted": verdicts.count("contradicted"),
-                   "claims_unknown": verdicts.count("unknown")}
+                   "claims_unknown": verdicts.count("unknown"),
+                   "claims_judged": sum(claim.by == "judge" for claim in one.parts.claims)}
             )  # fmt: skip
     return rows
 

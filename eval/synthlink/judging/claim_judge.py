@@ -13,15 +13,11 @@ from eval.synthlink.judging.prompts import CLAIM, MAX_TOKENS, ClaimReply, Findin
 from eval.synthlink.judging.record import LostVote
 from eval.synthlink.judging.voting import outcome, undecided
 from kg.base.errors import ModelCallError
-from kg.words.plain_text import plain
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient
     from eval.model.options import ClientOptions
     from eval.synthlink.judging.showing import Shown
-
-LONGEST_REASON = 300
-"""Characters of a reason that are kept."""
 
 
 class Said(NamedTuple):
@@ -30,13 +26,11 @@ class Said(NamedTuple):
     verdict: Finding | None
     split: bool
     votes: tuple[Finding | None, ...]
-    why: str
     lost: tuple[LostVote, ...]
 
 
 class _Ballot(NamedTuple):
     vote: Finding | None
-    why: str
     lost: LostVote | None
 
 
@@ -75,6 +69,11 @@ class ClaimJudge:
         return cls(open_panel(options, models, max_tokens=MAX_TOKENS, seed=0), repeats=repeats)
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """``provider/model`` of each."""
+        return tuple(client.model for client in self._clients)
+
+    @property
     def planned(self) -> int:
         """Votes on every claim, a deciding one not counted."""
         return len(self._clients) * self._repeats
@@ -104,9 +103,8 @@ class ClaimJudge:
             ballots.append(await self._vote(shown, self.planned))
         votes = tuple(one.vote for one in ballots)
         verdict, split = outcome(votes, self.planned)
-        why = next((one.why for one in ballots if verdict and one.vote == verdict), "")
         lost = tuple(one.lost for one in ballots if one.lost is not None)
-        return Said(verdict, split, votes, why, lost)
+        return Said(verdict, split, votes, lost)
 
     async def _planned(self, shown: Shown) -> list[_Ballot]:
         try:
@@ -132,8 +130,8 @@ class ClaimJudge:
         void = void_reply(reply.completion, reply.value, reply.problem)
         if void is not None or reply.value is None:
             return _spoilt(vote, void or Void("unreadable", "no verdict"), client.model)
-        return _Ballot(reply.value.verdict, plain(reply.value.reason, LONGEST_REASON), None)
+        return _Ballot(reply.value.verdict, None)
 
 
 def _spoilt(vote: int, void: Void, model: str) -> _Ballot:
-    return _Ballot(None, "", LostVote(vote, void.kind, void.problem, model))
+    return _Ballot(None, LostVote(vote, void.kind, void.problem, model))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import fsum
+from typing import Final
 
 from eval.judges.rates import rate_of
 from eval.result import Usage, rounded
@@ -12,6 +13,8 @@ from eval.stats.intervals import tidy
 from eval.stats.kappa import cohens_kappa
 from eval.synthlink.judging.record import JudgedLine, Judgement, JudgeReport, Kind
 from eval.synthlink.record import QuestionScore
+
+_OFTEN: Final = 0.2
 
 
 def judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> JudgeReport:
@@ -59,31 +62,40 @@ def judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> JudgeRe
 def judge_notes(report: JudgeReport) -> Iterator[str]:
     """What must be said beside scores that a judge took part in."""
     who = ", ".join(report.models)
-    yield (
-        f"{who} judged {report.decided} of {report.open} claims that the graph left open"
-        + (
-            f", and agreed with the words on {report.agreed:.0%}"
-            if report.agreed is not None
-            else ""
-        )
-    )
+    agreed = "" if report.agreed is None else f", and agreed with words on {report.agreed:.0%}"
+    yield f"{who} judged {report.decided} of {report.open} claims that the graph left open{agreed}"
     for said, rate in (
         ("called supported {} of {} facts of the questions themselves", report.own_facts),
         ("called supported {} of {} facts of other questions", report.other_supported),
     ):
         if rate.value is not None:
             yield f"the judge {said.format(round(rate.value * rate.n), rate.n)}"
+    if errs_often(report):
+        yield "it errs so often on what is known that its verdicts are worth little"
     if report.same:
         yield "a model that answered is also the judge, and models favour what they wrote"
     if report.split:
-        yield f"votes on {report.split} claims had no majority: these are unknown"
+        yield f"votes without a majority, which leave a claim unknown: on {_claims(report.split)}"
     if report.lost:
-        yield f"{report.lost} claims got no verdict from the judge: words decide about them"
+        yield f"{_claims(report.lost)} got no verdict from the judge: words decide there"
     if left := report.open - report.asked:
-        yield f"{left} claims were not put to the judge: no sentences, too long or too many"
+        yield f"{_claims(left)} not put to the judge: no sentence, too long, or one too many"
     if report.lost_votes:
         told = ", ".join(f"{count} {kind}" for kind, count in report.lost_votes.items())
         yield f"votes of the judge that could not be had: {told}"
+
+
+def errs_often(report: JudgeReport) -> bool:
+    """Whether a judge misses every fifth fact of a question, or supports every fifth foreign one.
+
+    Both are easy; what it says of claims that are nearly right is worth less still.
+    """
+    own, other = report.own_facts.value, report.other_supported.value
+    return (own is not None and own <= 1 - _OFTEN) or (other is not None and other >= _OFTEN)
+
+
+def _claims(count: int) -> str:
+    return f"{count} {'claim' if count == 1 else 'claims'}"
 
 
 def _anchor(judgement: Judgement, kind: Kind) -> list[str | None]:

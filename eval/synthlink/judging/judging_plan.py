@@ -92,7 +92,6 @@ class JudgingPlan:
                 split=said.split,
                 planned=self._judge.planned,
                 votes=said.votes,
-                why=said.why,
                 lost=said.lost,
                 latency_s=round(log.latency_s, 4) if log.calls else None,
                 usage=rounded(log.usage()),

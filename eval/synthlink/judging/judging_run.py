@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +95,32 @@ def judge_matters(matters: Sequence[Matter], folder: Path, options: JudgeOptions
         CostLimitError, TooManyErrorsError: a limit was reached first.
     """
     chosen = options.choose()
+    with _opened(options, chosen) as judge:
+        return Judgement(
+            models=chosen.models,
+            same=chosen.same,
+            planned=judge.planned,
+            params=judge.params(),
+            lines=tuple(_judged(matters, folder, judge, options)),
+        )
+
+
+@contextmanager
+def _opened(options: JudgeOptions, chosen: Chosen) -> Iterator[ClaimJudge]:
+    """The judge, closed whatever happens before anybody asks it."""
     judge = ClaimJudge.open(options.client, chosen.models, repeats=options.votes)
+    try:
+        yield judge
+    finally:
+        # In a thread of its own, since a notebook's runs a loop already.
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(lambda: asyncio.run(judge.aclose())).result()
+
+
+def _judged(
+    matters: Sequence[Matter], folder: Path, judge: ClaimJudge, options: JudgeOptions
+) -> list[JudgedLine]:
+    """The journal's lines of all matters, once what it lacks was asked."""
     meter = Meter()
     path = folder / JUDGED
     plan = JudgingPlan(matters, judge, seen=meter.row)
@@ -110,7 +139,7 @@ def judge_matters(matters: Sequence[Matter], folder: Path, options: JudgeOptions
 
         try:
             Session(
-                f"judge {', '.join(chosen.models)}",
+                f"judge {', '.join(judge.models)}",
                 journal,
                 meter,
                 options.limits,
@@ -127,14 +156,7 @@ def judge_matters(matters: Sequence[Matter], folder: Path, options: JudgeOptions
                 "again: what has a verdict is kept.",
             ) from error
         decode = msgspec.json.Decoder(JudgedLine).decode
-        lines = [decode(line) for line, _ in zip(journal.lines(), matters, strict=False)]
-    return Judgement(
-        models=chosen.models,
-        same=chosen.same,
-        planned=judge.planned,
-        params=judge.params(),
-        lines=tuple(lines),
-    )
+        return [decode(line) for line in islice(journal.lines(), len(matters))]
 
 
 def _lines(path: Path) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eval.judges.drawing import drawn_by
-from eval.synthlink.corrected.prose import is_prose, signs
+from eval.synthlink.corrected.prose import is_prose, least, signs
 from eval.synthlink.judging.record import Kind
 from eval.synthlink.judging.showing import Shown, evidence_of
 from kg.base.files import sha256_bytes, to_json_bytes
@@ -75,7 +75,7 @@ def matters(
     for question, answer, claims in answers:
         if question.id not in evidence:
             evidence[question.id] = evidence_of(question, pages)
-        for claim in _open(answer, claims, bar):
+        for claim in _open(question, answer, claims, bar):
             shown = Shown(question.question, claim.text, evidence[question.id])
             if shown.fits:
                 found[question.id, claim.text] = Matter("claim", question.id, shown)
@@ -87,10 +87,12 @@ def matters(
     return [*claims_first, *(one for one in anchors if one.shown.fits)]
 
 
-def _open(answer: str, claims: Sequence[Judged], bar: Thresholds) -> list[Judged]:
+def _open(
+    question: Question, answer: str, claims: Sequence[Judged], bar: Thresholds
+) -> list[Judged]:
     """Claims of one answer that a judge is asked about."""
-    whole = signs(answer)
-    found = [one for one in claims if one.by != "graph" and is_prose(one.text, whole, bar)]
+    whole, enough = signs(answer), least(question, bar)
+    found = [one for one in claims if one.by != "graph" and is_prose(one.text, whole, enough)]
     return found[:MOST_CLAIMS]
 
 

@@ -16,16 +16,13 @@ from eval.prompts import DATA_ONLY, Prompt
 Finding = Literal["supported", "contradicted", "not_told"]
 """What a judge finds of a claim."""
 
-MAX_TOKENS: Final = 300
-"""Of a verdict: a sentence and a word."""
+MAX_TOKENS: Final = 200
+"""Of a verdict: a word, and room for a model that thinks aloud before it."""
 
 
 class ClaimReply(msgspec.Struct, frozen=True):
     """The reply of one vote."""
 
-    reason: Annotated[
-        str, Meta(description="In one short sentence, what of the evidence decides, or is missing.")
-    ]
     verdict: Annotated[Finding, Meta(description="supported, contradicted or not_told.")]
 
 

@@ -13,7 +13,7 @@ from eval.judges.rates import Rate
 from eval.judges.votes import FailureKind
 from eval.result import Usage
 from eval.synthlink.judging.prompts import Finding
-from kg.base.files import iter_decoded_lines
+from kg.base.files import iter_decoded_lines, sha256_bytes, to_json_bytes
 
 JUDGED: Final = "synthlink_judged.jsonl"
 """Holds a ``JudgedLine`` a line, in the folder of the scores."""
@@ -49,8 +49,6 @@ class JudgedLine(msgspec.Struct, frozen=True, kw_only=True):
     """Votes that were planned; one more is a deciding one."""
     votes: tuple[Finding | None, ...]
     """Null for a vote that was lost."""
-    why: str = ""
-    """The reason that the first vote for the verdict gave."""
     lost: tuple[LostVote, ...] = ()
     latency_s: float | None = None
     usage: Usage | None = None
@@ -72,6 +70,16 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """All that decides verdicts, for the manifest."""
     lines: tuple[JudgedLine, ...]
     """Claims of all files of predictions, then the anchors."""
+
+    def told(self) -> dict[str, Any]:
+        """Who judged and what came of it, as a manifest states it: without times."""
+        verdicts = [(one.key, one.verdict, one.split, one.votes) for one in self.lines]
+        return {
+            **self.params,
+            "same": self.same,
+            "sha256": sha256_bytes(to_json_bytes(self.params)),
+            "verdicts_sha256": sha256_bytes(to_json_bytes(verdicts)),
+        }
 
     @cached_property
     def by_claim(self) -> dict[tuple[str, str], JudgedLine]:

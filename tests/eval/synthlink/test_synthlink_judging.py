@@ -254,8 +254,8 @@ def test_verdicts_take_the_place_of_words_and_nothing_else(shop: Path, catalog: 
     assert told.agreed == tidy(sum(agreed) / 4)
     said = "\n".join(report.notes)
     assert "judged 4 of 6 claims" in said
-    assert "1 claims got no verdict from the judge" in said
-    assert "1 claims were not put to the judge" in said
+    assert "1 claim got no verdict from the judge" in said
+    assert "1 claim not put to the judge" in said
     assert plain.judge is None
     assert "judge" not in "\n".join(plain.notes)
 
