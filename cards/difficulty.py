@@ -15,7 +15,7 @@ from cards.card import Difficulty
 from kg.claims import Claim
 from kg.difficulty.fact_graph import FactGraph
 from kg.difficulty.score import SEED, score_of
-from kg.index import TermTable
+from kg.term_table import TermTable
 
 _LEVELS: dict[str, Difficulty] = {"EASY": "easy", "MEDIUM": "medium", "HARD": "hard"}
 
@@ -40,5 +40,5 @@ def difficulty_of(
         "preset": score.preset,
         "score": score.total,
         "dimensions": score.dimensions,
-        "features": msgspec.to_builtins(features),
+        "features": msgspec.structs.asdict(features),
     }

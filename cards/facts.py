@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kg.claims import Claim
-from kg.index import TermTable
+from kg.term_table import TermTable
 from kg.terms import OWL, RDF_TYPE
 
 
@@ -37,7 +37,8 @@ class Place(NamedTuple):
 
 def place(fact: Fact, term: int) -> Place:
     """How ``fact`` looks from ``term``."""
-    return Place(fact.p, fact.s == term, fact.denied)
+    s, p, _, denied = fact
+    return Place(p, s == term, denied)
 
 
 def as_triples(facts: Iterable[Fact], terms: TermTable) -> list[Claim]:

@@ -25,6 +25,7 @@ The closure is made once, from the graph alone; nothing is ever inferred from a 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -155,6 +156,11 @@ class Closure:
             for rule, premises in find_clashes(self.index):
                 # One triple may fill two places (a property that is disjoint with itself).
                 yield Inconsistency(rule, tuple(map(self._claim, dict.fromkeys(premises))))
+
+    @cached_property
+    def inferred_predicates(self) -> frozenset[int]:
+        """The predicates of inferred triples."""
+        return self._run.log.predicates() if self._run else frozenset()
 
     @property
     def inferred_count(self) -> int:

@@ -14,7 +14,18 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from kg.rows import LIST_LIMIT, Cell, Row, add_to_row, copy_row, discard_from_row, taken
+from kg.rows import (
+    Cell,
+    Row,
+    add_to_row,
+    copy_row,
+    discard_from_row,
+    join_links,
+    missing_links,
+    reversed_row,
+    taken,
+)
+from kg.term_table import TermTable
 
 Triple: TypeAlias = tuple[int, int, int]
 """(subject, predicate, object) as term ids."""
@@ -22,45 +33,6 @@ Triple: TypeAlias = tuple[int, int, int]
 
 MANY = 1_000
 """For so many subjects it is worth while to have the reverse row at hand."""
-
-
-class TermTable:
-    """Term text ↔ id, ids dense from 0 in order of first use. Grows only."""
-
-    __slots__ = ("attached", "blanks", "ids", "texts")
-
-    def __init__(self) -> None:
-        self.attached: dict[str, object] = {}
-        """What others made once for this table (such as the ids of the OWL vocabulary)."""
-        self.blanks: set[int] = set()
-        """The blank nodes there are: few, so that a term is mostly told from them at a glance."""
-        self.ids: dict[str, int] = {}
-        self.texts: list[str] = []
-
-    def intern(self, text: str) -> int:
-        """The id of ``text``, given now if it has none."""
-        term = self.ids.get(text)
-        if term is None:
-            term = self.ids[text] = len(self.texts)
-            self.texts.append(text)
-            if text[:2] == "_:":
-                self.blanks.add(term)
-        return term
-
-    def get(self, text: str) -> int | None:
-        """The id of ``text``, or None where no index has ever held it."""
-        return self.ids.get(text)
-
-    def text(self, term: int) -> str:
-        """The text of an id."""
-        return self.texts[term]
-
-    def is_literal(self, term: int) -> bool:
-        """Whether the term is a literal."""
-        return self.texts[term][:1] == '"'
-
-    def __len__(self) -> int:
-        return len(self.texts)
 
 
 class Index:
@@ -211,6 +183,10 @@ class Index:
         """
         return self._forward.get(p, {})
 
+    def reverse_row(self, p: int) -> Mapping[int, Cell]:
+        """As ``row``, the other way round: object → its one subject or a collection of them."""
+        return self._reverse.get(p) or self._build_reverse(p) or {}
+
     def cells(self, p: int) -> Collection[tuple[int, Cell]]:
         """(subject, its one object or a collection of them), for walks over a whole predicate."""
         return self._forward.get(p, {}).items()
@@ -283,7 +259,7 @@ class Index:
                 return added
             links, row = added, {}
         elif p in self._shared:
-            links = self._missing(row, links)
+            links = missing_links(row, links)
             if not links:
                 return []
             self._unshare(p)
@@ -303,20 +279,6 @@ class Index:
             self._forward[p] = row
             self._size += len(added)
         return added
-
-    @staticmethod
-    def _missing(row: Row, links: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Those of ``links`` that a row does not hold."""
-        get = row.get
-        return [
-            link
-            for link in links
-            if (
-                cell != link[1]
-                if (cell := get(link[0])).__class__ is int
-                else cell is None or link[1] not in cell  # type: ignore[operator]  # not int here
-            )
-        ]
 
     def add_to_many(self, p: int, o: int, subjects: list[int]) -> None:
         """Adds one object to many subjects, each given once, that lack it."""
@@ -362,34 +324,7 @@ class Index:
             self._unshare(p)
         forward = self._forward.get(p, {})
         reverse = self._reverse.get(p) or self._build_reverse(p) or {}
-        forward_of, reverse_of = forward.get, reverse.get
-        added: list[tuple[int, int]] = []
-        middles: list[int] = []
-        for s, o in links:
-            # Cells are copied before they are walked: what is found may land in them. Most of what
-            # is found is known, so that is asked without a call.
-            further = forward_of(o)
-            if further is not None:
-                for z in (further,) if further.__class__ is int else list(further):  # type: ignore[arg-type]  # not int here
-                    cell = forward[s]
-                    if cell == z if cell.__class__ is int else z in cell:  # type: ignore[operator]  # not int here
-                        continue
-                    add_to_row(forward, s, z)
-                    add_to_row(reverse, z, s)
-                    added.append((s, z))
-                    middles.append(o)
-            before = reverse_of(s)
-            if before is not None:
-                for x in (before,) if before.__class__ is int else list(before):  # type: ignore[arg-type]  # not int here
-                    cell = forward[x]
-                    if cell == o if cell.__class__ is int else o in cell:  # type: ignore[operator]  # not int here
-                        continue
-                    add_to_row(forward, x, o)
-                    add_to_row(reverse, o, x)
-                    added.append((x, o))
-                    middles.append(s)
-            if len(added) > most:
-                break
+        added, middles = join_links(forward, reverse, links, most)
         self._size += len(added)
         return added, middles
 
@@ -443,26 +378,7 @@ class Index:
             if known is not None:
                 self._reverse[p] = known
                 return known
-        reverse: Row = {}
-        for s, cell in forward.items():
-            if cell.__class__ is int and cell not in reverse:
-                reverse[cell] = s
-                continue
-            for o in (cell,) if isinstance(cell, int) else cell:
-                # As ``add_to_row``, but no subject comes twice to an object.
-                held = reverse.get(o)
-                if held is None:
-                    reverse[o] = s
-                elif isinstance(held, int):
-                    reverse[o] = [held, s]
-                elif isinstance(held, dict):
-                    held[s] = None
-                elif len(held) < LIST_LIMIT:
-                    held.append(s)
-                else:
-                    grown = reverse[o] = dict.fromkeys(held)
-                    grown[s] = None
-        self._reverse[p] = reverse
+        reverse = self._reverse[p] = reversed_row(forward)
         return reverse
 
     def _unshare(self, p: int) -> None:

@@ -24,8 +24,9 @@ from kg.base.errors import (
 )
 from kg.base.files import require_file
 from kg.guarded_streams import EntityGuard, LimitedStream, Readable, json_within_depth, unpacked
-from kg.index import Index, TermTable
+from kg.index import Index
 from kg.rows import Row, add_to_row
+from kg.term_table import TermTable
 
 if TYPE_CHECKING:
     from pyoxigraph import QuadParser, RdfFormat
@@ -227,28 +228,28 @@ def _fill(
     """Adds all quads of a parser; returns (named graphs merged, statements seen).
 
     The loop body is written out rather than calling ``Index.add``, and asks only what the format
-    can hold: it runs once per triple of files with millions of them.
+    can hold: it runs once per triple of files with millions of them. What each predicate links is
+    listed first and made a row at the end, where most rows take a single step.
     """
     from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode
 
     terms = index.terms
-    ids = terms.ids
-    texts = terms.texts
+    ids, texts = terms.ids, terms.texts
+    known, put = ids.get, texts.append
     forward = index.rows_for_loading()
-    rows: dict[str, Row] = {}
+    linked: dict[NamedNode, list[int]] = {}
     blanks: dict[str, int] = {}
     graphs: dict[str, None] = {}
-    seen = added = s = 0
+    s = 0
     last = None
     for quad in parser:
-        seen += 1
         subject = quad.subject
         if subject.__class__ is NamedNode:
             text = subject.value
             # Files mostly tell all about one subject before the next.
             if text != last:
                 last = text
-                found = ids.get(text)
+                found = known(text)
                 s = _intern_iri(terms, text) if found is None else found
         elif subject.__class__ is BlankNode:
             last = None
@@ -258,39 +259,62 @@ def _fill(
             s = found
         else:
             _refuse(subject, path)
-        text = quad.predicate.value
-        row = rows.get(text)
-        if row is None:
-            row = rows[text] = forward.setdefault(_intern_iri(terms, text), {})
+        predicate = quad.predicate
+        try:
+            links = linked[predicate]
+        except KeyError:
+            links = linked[predicate] = []
+            forward.setdefault(_intern_iri(terms, predicate.value), {})
         target = quad.object
         if target.__class__ is NamedNode:
             text = target.value
-            o = ids.get(text)
+            o = known(text)
             if o is None:
                 o = _intern_iri(terms, text)
         elif target.__class__ is Literal:
             text = str(target)
-            o = ids.get(text)
+            o = known(text)
             if o is None:
                 o = ids[text] = len(texts)
-                texts.append(text)
+                put(text)
         elif target.__class__ is BlankNode:
             o = blanks.get(target.value)
             if o is None:
                 o = blanks[target.value] = terms.intern(reader.next_blank())
         else:
             _refuse(target, path)
-        if s not in row:
-            row[s] = o
-            added += 1
-        elif add_to_row(row, s, o):
-            added += 1
+        links.append(s)
+        links.append(o)
         if graphs_named:
             graph = quad.graph_name
             if graph.__class__ is not DefaultGraph:
                 graphs[str(graph)] = None
+    seen = added = 0
+    while linked:
+        predicate, links = linked.popitem()
+        p = _intern_iri(terms, predicate.value)
+        seen += len(links) // 2
+        forward[p], new = _with_links(forward[p], links)
+        added += new
     index.finish_loading(added)
     return len(graphs), seen
+
+
+def _with_links(row: Row, links: list[int]) -> tuple[Row, int]:
+    """A row with links added, given as subject, object, subject …, and how many were new."""
+    subjects = links[::2]
+    if not row:
+        made: Row = dict(zip(subjects, links[1::2], strict=True))
+        if len(made) == len(subjects):  # No subject has two objects.
+            return made, len(made)
+    added = 0
+    for s, o in zip(subjects, links[1::2], strict=True):
+        if s not in row:
+            row[s] = o
+            added += 1
+        else:
+            added += add_to_row(row, s, o)
+    return row, added
 
 
 def _intern_iri(terms: TermTable, text: str) -> int:

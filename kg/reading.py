@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from enum import IntEnum
 
-from kg.index import Index, TermTable
+from kg.index import Index
 from kg.shapes.components import (
     ClassOf,
     Closed,
@@ -37,6 +37,7 @@ from kg.shapes.evaluation import CompiledShape, Component
 from kg.shapes.lexicon import Lexicon
 from kg.shapes.nested import AllOf, AnyOf, Nested, Not, OneOf, Qualified
 from kg.shapes.sparql import SparqlConstraint
+from kg.term_table import TermTable
 from kg.terms import OWL, RDF, RDFS
 
 ABSENT = "the violation rests on something not being stated"

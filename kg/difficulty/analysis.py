@@ -15,7 +15,7 @@ from kg.difficulty.calibrated import calibrated_score, shipped_model
 from kg.difficulty.fact_graph import FactGraph
 from kg.difficulty.features import QueryFeatures, features_within, subgraph_of
 from kg.difficulty.score import DifficultyScore, score_of
-from kg.index import TermTable
+from kg.term_table import TermTable
 from kg.text.normaliser import content_words, words
 from kg.words.labels import Labels
 from kg.words.plain_text import plain

@@ -67,6 +67,10 @@ class InferenceLog:
             block[4::ENTRY_WIDTH] = array("i", witnesses)
         self.entries += block
 
+    def predicates(self) -> frozenset[int]:
+        """The predicates of all triples."""
+        return frozenset(self.entries[1::ENTRY_WIDTH])
+
     def triples(self, end: int) -> Iterator[Triple]:
         """The first ``end`` triples in order."""
         entries = self.entries

@@ -94,7 +94,7 @@ class Rule:
             self.on_type(run, x)
 
     def only_echoes(self, other: Rule) -> bool:
-        """Whether this rule infers from the conclusions of another nothing but their premises."""
+        """Whether the conclusions of another tell this rule nothing that their premises did not."""
         return False
 
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:

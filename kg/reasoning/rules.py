@@ -82,6 +82,10 @@ class Domain(Rule):
                 new.discard(s)
                 run.emit(s, self.kind, self.target, self.number, o)
 
+    def only_echoes(self, other: Rule) -> bool:
+        # The ends of a path of two steps are ends of its steps.
+        return isinstance(other, Transitive) and other.predicate == self.predicate
+
     def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         return ((s, self.predicate, witness),)
 

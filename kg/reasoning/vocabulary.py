@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg.index import TermTable
+from kg.term_table import TermTable
 from kg.terms import OWL, RDF, RDFS
 
 _TERMS = {

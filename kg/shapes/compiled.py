@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from kg.index import Index, TermTable
+from kg.index import Index
 from kg.shapes.components import (
     ByTypes,
     ClassOf,
@@ -25,6 +25,7 @@ from kg.shapes.model import Parameter, Shape
 from kg.shapes.nested import AllOf, AnyOf, Nested, Not, OneOf, Qualified
 from kg.shapes.paths import compile_path
 from kg.shapes.sparql import SparqlConstraint
+from kg.term_table import TermTable
 from kg.terms import RDF, RDFS
 
 _NESTED: dict[str, Callable[[Parameter, list[CompiledShape]], Nested]] = {

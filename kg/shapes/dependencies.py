@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kg.index import Index, TermTable
+from kg.index import Index
 from kg.shapes.components import ClassOf, Closed, Compared
 from kg.shapes.evaluation import CompiledShape
 from kg.shapes.nested import AllOf, AnyOf, Nested, Qualified
 from kg.shapes.paths import Path, Walk, compile_path, joined, reverse, steps_with_prefix
 from kg.shapes.sparql import SparqlConstraint
+from kg.term_table import TermTable
 
 
 @dataclass(frozen=True)

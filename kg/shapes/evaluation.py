@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TypeAlias
 
-from kg.index import Index, TermTable
+from kg.index import Index
 from kg.shapes.model import SH_VIOLATION, Parameter, Shape
 from kg.shapes.paths import Step, Walk
+from kg.term_table import TermTable
 
 NO_VALUE = -1
 """Stands for the missing ``sh:value`` of results about counts."""

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kg.index import TermTable
+from kg.term_table import TermTable
 from kg.terms import parse_literal, to_rdflib
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kg.index import Index, TermTable
+from kg.index import Index
 from kg.shapes.compiled import Compiler, Target
 from kg.shapes.dependencies import AnyEdge, Dependencies, Edge, QueryEdge
 from kg.shapes.evaluation import NO_VALUE, CompiledShape, Result
 from kg.shapes.model import Raw
+from kg.term_table import TermTable
 from kg.terms import RDF, RDFS
 
 if TYPE_CHECKING:

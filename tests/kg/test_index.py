@@ -5,8 +5,9 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from kg.index import MANY, Index, TermTable
+from kg.index import MANY, Index
 from kg.rows import LIST_LIMIT
+from kg.term_table import TermTable
 
 SMALL = st.integers(0, 3)
 TRIPLES = st.tuples(SMALL, st.integers(0, 2), st.integers(0, 14))
