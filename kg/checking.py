@@ -192,7 +192,16 @@ class Incremental:
             if targeted.evaluation == "compiled" and not owners.isdisjoint(targeted.owners):
                 for focus in foci:
                     own += self._own_results(targeted, focus)
-        return list((Counter(after) - Counter(own)).elements()) if own else after
+        if not own:
+            return after
+        left = Counter(own)
+        new: list[Result] = []
+        for result in after:
+            if left[result]:
+                left[result] -= 1
+            else:
+                new.append(result)
+        return new
 
     def _own_results(self, targeted: Targeted, focus: int) -> tuple[Result, ...]:
         key = (targeted.number, focus)

@@ -19,11 +19,13 @@ step of every dimension.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from kg.difficulty.features import LONGEST_HOP, QueryFeatures
 from kg.index import Index, Triple
+from kg.rows import Cell
 
 MAX_HOPS = 3
 """Longest path looked for. A pair farther apart counts as unconnected."""
@@ -163,10 +165,17 @@ class FactGraph:
         if len(self._known) >= REMEMBERED:
             self._known.clear()
         found = self._known[node] = _Facts(
-            [cell for p in self._predicates if (cell := index.objects(node, p))],
-            [cell for p in self._predicates if (cell := index.subjects(p, node))],
+            _cells(self._forward, node), _cells(self._backward, node)
         )
         return found
+
+    @cached_property
+    def _forward(self) -> list[Mapping[int, Cell]]:
+        return [self._index.row(p) for p in self._predicates]
+
+    @cached_property
+    def _backward(self) -> list[Mapping[int, Cell]]:
+        return [self._index.reverse_row(p) for p in self._predicates]
 
     def _around(self, node: int, predicate: int | None) -> _Around:
         known = self._asked.get((node, predicate))
@@ -227,6 +236,15 @@ class FactGraph:
                 continue
             return (step, node) if turned else (node, step)
         return None
+
+
+def _cells(rows: list[Mapping[int, Cell]], node: int) -> list[Collection[int]]:
+    """What some rows hold at a node."""
+    return [
+        (cell,) if isinstance(cell, int) else cell
+        for row in rows
+        if (cell := row.get(node)) is not None
+    ]
 
 
 def _meet(cell: Collection[int], nodes: set[int]) -> bool:

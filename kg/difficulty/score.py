@@ -82,4 +82,4 @@ def score_of(features: QueryFeatures, preset: Preset = SEED) -> DifficultyScore:
 
 
 def _points(value: float, steps: tuple[float, float]) -> int:
-    return sum(value > step for step in steps)
+    return (value > steps[0]) + (value > steps[1])

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from kg.base.errors import ShapesError
-from kg.index import Index, TermTable
+from kg.index import Index
 from kg.shapes.vocabulary import SH
+from kg.term_table import TermTable
 from kg.terms import RDF
 
 if TYPE_CHECKING:
@@ -215,6 +216,13 @@ def compile_path(path: Path, terms: TermTable) -> Walk:
                 return lambda index, node: index.subjects(p, node)
             return lambda index, node: index.objects(node, p)
         case Sequence(parts):
+            last = parts[-1]
+            if isinstance(last, Step):
+                before = joined(parts[:-1])
+                assert before is not None
+                return _then_step(
+                    compile_path(before, terms), terms.intern(last.predicate), last.inverse
+                )
             return _walk_sequence([compile_path(part, terms) for part in parts])
         case Alternative(parts):
             steps = [part for part in parts if isinstance(part, Step)]
@@ -277,18 +285,39 @@ def _walk_sequence(walks: list[Walk]) -> Walk:
     return walk_all
 
 
+def _then_step(walk: Walk, p: int, inverse: bool) -> Walk:
+    """A path that ends in a single predicate, asked of all nodes before it without a call each."""
+
+    def step_on(index: Index, node: int) -> Collection[int]:
+        find = (index.reverse_row(p) if inverse else index.row(p)).get
+        cells = [cell for start in walk(index, node) if (cell := find(start)) is not None]
+        if len(cells) == 1:
+            cell = cells[0]
+            return (cell,) if isinstance(cell, int) else cell
+        return dict.fromkeys(
+            value for cell in cells for value in ((cell,) if isinstance(cell, int) else cell)
+        )
+
+    return step_on
+
+
 def _follow(p: int, zero: bool, *, inverse: bool) -> Walk:
     """The commonest repeated path, one predicate, without a call per step."""
 
     def follow(index: Index, node: int) -> Collection[int]:
-        objects, subjects = index.objects, index.subjects
-        queue = list(subjects(p, node) if inverse else objects(node, p))
-        found = dict.fromkeys((node, *queue) if zero else queue)
+        find = (index.reverse_row(p) if inverse else index.row(p)).get
+        found: dict[int, None] = {node: None} if zero else {}
+        queue = [node]
         for value in queue:
-            for further in subjects(p, value) if inverse else objects(value, p):
+            cell = find(value)
+            if cell is None:
+                continue
+            for further in (cell,) if cell.__class__ is int else cell:  # type: ignore[union-attr]  # not int here
                 if further not in found:
                     found[further] = None
-                    queue.append(further)
+                    # The start may be reached again, but was followed already.
+                    if further != node:
+                        queue.append(further)
         return found
 
     return follow
@@ -298,12 +327,16 @@ def _follow_any(steps: list[tuple[int, bool]], zero: bool) -> Walk:
     """A repeated alternative of single predicates, without a call or a merged set per step."""
 
     def follow(index: Index, node: int) -> Collection[int]:
-        objects, subjects = index.objects, index.subjects
+        rows = [index.reverse_row(p) if inverse else index.row(p) for p, inverse in steps]
+        finds = [row.get for row in rows if row]
         found: dict[int, None] = {node: None} if zero else {}
         queue = [node]
         for value in queue:
-            for p, inverse in steps:
-                for further in subjects(p, value) if inverse else objects(value, p):
+            for find in finds:
+                cell = find(value)
+                if cell is None:
+                    continue
+                for further in (cell,) if cell.__class__ is int else cell:  # type: ignore[union-attr]  # not int here
                     if further not in found:
                         found[further] = None
                         # The start may be reached again, but was followed already.
