@@ -104,6 +104,7 @@ class Labels:
             if (term := self._terms.get(text)) is not None
         ]
         self._by_name: dict[str, int | list[int]] | None = None
+        self._plain = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
         # A literal whose normal form is its letters in lower case, which is most of them; any other
         # line gives an empty name. What is plain but opens with an article is left to
         # ``normalised``.
@@ -120,6 +121,9 @@ class Labels:
         """
         if is_literal(term):
             return parse_literal(term).lexical
+        only = self._only_label(term)
+        if only:
+            return only
         best = None
         for key, text in self._stated(term):
             if best is None or key < best[0]:
@@ -127,6 +131,21 @@ class Labels:
         if best is not None:
             return best[1]
         return term if is_blank(term) else iri_tail(term)
+
+    def _only_label(self, term: str) -> str:
+        """The label of a term that states one in plain letters and no more: the usual case."""
+        s = self._terms.get(term)
+        if s is None:
+            return ""
+        cells = [
+            cell
+            for _, predicate in self._predicates
+            if (cell := self._index.row(predicate).get(s)) is not None
+        ]
+        if len(cells) != 1 or not isinstance(cells[0], int):
+            return ""
+        match = self._plain.match(self._terms.text(cells[0]))
+        return "" if match is None else match[1]
 
     def names(self, term: str) -> list[str]:
         """All names of a term, best first: labels and aliases of every language."""

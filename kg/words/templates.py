@@ -100,18 +100,20 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
                 where=where,
                 hint=f"It may use {', '.join(variables)}.",
             )
-        template = _ENVIRONMENT.from_string(tree)
-        if not plain(template.render(variables), SENTENCE_LIMIT):
+        parts = _straight(tree)
+        if parts is not None:
+            straight = _joining(parts)
+            if not straight(**variables):
+                raise DomainError("template renders to nothing", where=where)
+            return straight
+        # Jinja2 writes and compiles a module for each template: only where nothing else will do.
+        output = compile_output(tree) or _ENVIRONMENT.from_string(tree).render
+        if not plain(output(variables), SENTENCE_LIMIT):
             raise DomainError("template renders to nothing", where=where)
     except TemplateError as error:
         raise DomainError(f"template does not parse: {error}", where=where) from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise DomainError(f"template does not render: {error}", where=where) from error
-
-    parts = _straight(tree)
-    if parts is not None:
-        return _joining(parts)
-    output = compile_output(tree) or template.render
 
     def render(**values: str) -> str:
         try:
