@@ -111,7 +111,21 @@ def read_cards(path: Path | str) -> list[Card]:
 
 def write_cards(path: Path | str, cards: Iterable[Card]) -> int:
     """Writes a card file, all or nothing; returns how many."""
-    return write_jsonl_atomic(path, map(card_to_json, cards))
+    return write_jsonl_atomic(path, map(_row, cards))
+
+
+def _row(card: Card) -> Any:
+    """What encodes to ``card_to_json(card)``; a card of ours has nothing extra to be put last."""
+    return card_to_json(card) if card.extra else msgspec.Raw(_without_extra(card))
+
+
+_NO_EXTRA = b',"extra":{}}'
+
+
+def _without_extra(card: Card) -> bytes:
+    line = to_json_bytes(card)
+    assert line.endswith(_NO_EXTRA)
+    return line[: -len(_NO_EXTRA)] + b"}"
 
 
 def card_set_hash(cards: Iterable[Card]) -> str:

@@ -49,34 +49,33 @@ def build_context(
     closed = asked | {anchor} | {t for fact in core for t in (fact.s, fact.o)}
     mine = {role.x: [f for f in core if f.mentions(role.x)] for role in roles}
     spare = {role.x: _spare(world, pool, role, closed, rng) for role in roles}
-    places = {x: Counter(place(f, x) for f in found) for x, found in mine.items()}
+    places = {x: [place(f, x) for f in found] for x, found in mine.items()}
 
     # First give every role the kinds of facts that another role needs for its label.
     needed = list(dict.fromkeys(p for x in mine for p in places[x]))
     for x in mine:
         for wanted in needed:
-            if not places[x][wanted]:
+            if wanted not in places[x]:
                 _move(x, mine, spare, places, wanted)
     # Then level the number of mentions, in the kinds of facts that others have most.
     level = max(len(found) for found in mine.values())
     for x in mine:
         # Not only how many facts mention each must be alike, but also where in the sentence: a
         # stand-in for a fact that cannot be had is one that reads like it.
-        others = Counter(world.style(p) for y in mine if y != x for p in places[y].elements())
+        if len(mine[x]) == level:
+            continue
+        others = Counter([world.style(p) for y in mine if y != x for p in places[y]])
         while len(mine[x]) < level:
-            own = Counter(world.style(p) for p in places[x].elements())
-            lacking = {style: n / (len(mine) - 1) - own[style] for style, n in others.items()}
-            best = _most_wanted(world, spare[x], x, lacking)
+            own = [world.style(p) for p in places[x]]
+            lacking = {style: n / (len(mine) - 1) - own.count(style) for style, n in others.items()}
+            best = _most_wanted(world, spare[x], lacking)
             if best is None or not _move(x, mine, spare, places, best):
                 return None
     # At last, one more of a kind for all while there is room.
     total = len(set(core)) + sum(len(set(found) - set(core)) for found in mine.values())
     while total + len(mine) <= size:
-        common = [
-            p
-            for p in dict.fromkeys(place(f, roles[0].x) for f in spare[roles[0].x])
-            if all(any(place(f, x) == p for f in spare[x]) for x in mine)
-        ]
+        kinds = [dict(spare[x]) for x in mine]
+        common = [p for p in dict(spare[roles[0].x]) if all(p in kind for kind in kinds)]
         if not common:
             break
         chosen = common[rng.randrange(len(common))]
@@ -100,8 +99,10 @@ def reads_alike(world: World, facts: list[Fact], roles: list[Role]) -> bool:
     return len(starts) == 1
 
 
-def _spare(world: World, pool: Pool, role: Role, closed: set[int], rng: Random) -> list[Fact]:
-    """Facts about a role's term that bring in no term of the triplet, shuffled."""
+def _spare(
+    world: World, pool: Pool, role: Role, closed: set[int], rng: Random
+) -> list[tuple[Place, Fact]]:
+    """Facts about a role's term that bring in no term of the triplet, each with its kind."""
     x = role.x
     if world.terms.is_literal(x):
         return []
@@ -120,16 +121,16 @@ def _spare(world: World, pool: Pool, role: Role, closed: set[int], rng: Random) 
     ]
     rng.shuffle(fit)
     # Stable: facts with x as subject first, since those read as facts about x.
-    return sorted(fit, key=lambda fact: fact.s != x)
+    fit.sort(key=lambda fact: fact.s != x)
+    return [(place(fact, x), fact) for fact in fit]
 
 
 def _most_wanted(
-    world: World, spare: list[Fact], x: int, lacking: dict[Style, float]
+    world: World, spare: list[tuple[Place, Fact]], lacking: dict[Style, float]
 ) -> Place | None:
-    """The kind of spare fact whose style ``x`` lacks most; rather stated than denied."""
-    kinds = [place(fact, x) for fact in spare]
+    """The kind of spare fact whose style is lacking most; rather stated than denied."""
     return max(
-        kinds,
+        dict(spare),
         key=lambda p: (lacking.get(world.style(p), -1.0), not p.denied, p.head),
         default=None,
     )
@@ -138,14 +139,15 @@ def _most_wanted(
 def _move(
     x: int,
     mine: dict[int, list[Fact]],
-    spare: dict[int, list[Fact]],
-    places: dict[int, Counter[Place]],
+    spare: dict[int, list[tuple[Place, Fact]]],
+    places: dict[int, list[Place]],
     wanted: Place,
 ) -> bool:
     """Gives ``x`` one spare fact of the wanted kind."""
-    for i, fact in enumerate(spare[x]):
-        if place(fact, x) == wanted:
-            mine[x].append(spare[x].pop(i))
-            places[x][wanted] += 1
+    for i, (kind, fact) in enumerate(spare[x]):
+        if kind == wanted:
+            del spare[x][i]
+            mine[x].append(fact)
+            places[x].append(kind)
             return True
     return False

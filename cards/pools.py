@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from random import Random
 from typing import Literal
@@ -66,6 +66,12 @@ class Pool:
         found = index.subjects(self.p, a) if forward else index.objects(a, self.p)
         return self._listed(found, a, not forward) if isinstance(found, dict) else found  # type: ignore[return-value]  # as above
 
+    @property
+    def onward(self) -> Mapping[int, object]:
+        """``x`` → what ``anchors_of`` gives, for those that have an anchor; as of now."""
+        index = self.world.closed
+        return index.row(self.p) if self.varying == "subj" else index.reverse_row(self.p)
+
     def _listed(self, found: dict[int, None], term: int, objects: bool) -> list[int]:
         """The values of a hub, to draw from by number: listed once, not at every draw."""
         listed = self._lists.get((objects, term))
@@ -86,12 +92,8 @@ class Pool:
     @cached_property
     def e_kinds(self) -> tuple[str, ...]:
         """Which of ``asserted`` and ``inferred`` the predicate has."""
-        graph, closed = self.world.graph, self.world.closed
-        stated = bool(graph.subjects_of(self.p))
-        if not stated or closed.shares(self.p, graph):
-            more = not stated and bool(closed.subjects_of(self.p))
-        else:
-            more = closed.count(self.p) > graph.count(self.p)
+        stated = bool(self.world.graph.subjects_of(self.p))
+        more = self.p in self.world.kb.oracle.closure.inferred_predicates
         kinds = (("asserted", stated), ("inferred", more))
         return tuple(kind for kind, there in kinds if there)
 
@@ -134,6 +136,19 @@ class Pool:
                     yield (s, o) if forward else (o, s)
                     break
 
+    def draw_way(self, rng: Random, anchor: int, hops: int) -> list[int] | None:
+        """A random way on from an anchor, itself first, over so many other terms."""
+        way = [anchor]
+        for _ in range(hops):
+            further = self.anchors_of(way[-1])
+            if not further:
+                return None
+            y = further[int(rng.random() * len(further))]
+            if y in way:
+                return None
+            way.append(y)
+        return way
+
     def draw_holder(self, rng: Random) -> int | None:
         """A random ``x`` that has an anchor."""
         pair = self.draw_pair(rng)
@@ -172,7 +187,7 @@ class Pool:
             held = self.world.closed.subjects_of(self.p)
         else:
             held = self.world.closed.objects_of(self.p)
-        return [x for x in self.members if x not in held]
+        return list(itertools.filterfalse(held.__contains__, self.members))
 
     @cached_property
     def aliens(self) -> list[int]:

@@ -81,6 +81,7 @@ class Recipes:
         """Whether what holds leads on from an anchor to another, judged by a sample."""
         self._deniers = list(self.world.denials)
         self._popular: dict[int, int] = {}
+        self._told: dict[int, frozenset[str]] = {}
         self._with_bound: dict[int, list[int]] = {}
 
     @property
@@ -157,8 +158,13 @@ class Recipes:
         # Popularity first: it tells more of those apart that are drawn, and costs no name.
         if self.strict and self._popularity(x) != self._popularity(other):
             return False
-        words, telling = self.world.words, self._telling
-        return words(x) & telling == words(other) & telling
+        return self._telling_words(x) == self._telling_words(other)
+
+    def _telling_words(self, x: int) -> frozenset[str]:
+        found = self._told.get(x)
+        if found is None:
+            found = self._told[x] = self.world.words(x) & self._telling
+        return found
 
     def _popularity(self, x: int) -> int:
         found = self._popular.get(x)
@@ -301,8 +307,9 @@ class Recipes:
         """C: the reverse of what holds, over one step or several."""
         kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
         # Most draws end here: their anchor leads nowhere.
+        onward = self.pool.onward
         for pair in self.pool.draw_pairs(self.rng, kind, DRAWS if kind else 0):
-            way = self._way(pair[1], hops)
+            way = self.pool.draw_way(self.rng, pair[1], hops) if pair[1] in onward else None
             if way is None:
                 continue
             e, anchor = pair
@@ -323,19 +330,6 @@ class Recipes:
             facts += step
         role = Role("C", x, tuple(dict.fromkeys(facts)), no_other_value=True)
         return self._triplet(anchor, e, role, self.unknown(x, anchor))
-
-    def _way(self, anchor: int, hops: int) -> list[int] | None:
-        """A random way on from an anchor, itself first, over so many other terms."""
-        way = [anchor]
-        for _ in range(hops):
-            further = self.pool.anchors_of(way[-1])
-            if not further:
-                return None
-            y = further[int(self.rng.random() * len(further))]
-            if y in way:
-                return None
-            way.append(y)
-        return way
 
     def numeric(self) -> Proposal | None:
         """C: a value on the wrong side of another stated value of the same subject."""
