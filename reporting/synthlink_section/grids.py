@@ -107,12 +107,12 @@ def coverage(folder: ScoredFolder) -> Grid:
         "Only an answer that says something counts as answered; all other questions are worth 0.",
         (
             Head("Category", numeric=False),
-            Head("questions"),
-            Head("coverage", "answered"),
-            Head("answered"),
-            Head("abstained", "answer is blank"),
-            Head("missing", "no row"),
-            Head("refused", "row unusable"),
+            Head("all", "questions", "Questions of the catalogue."),
+            Head("coverage", "answered", "Share of them that has an answer."),
+            Head("answered", "", "The answer says something."),
+            Head("abstained", "blank", "There is a row, and its answer is blank."),
+            Head("missing", "no row", "There is no row for the question."),
+            Head("refused", "unusable", "There is a row, and it cannot be used."),
         ),
         tuple(lines),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eval.judges.rates import Rate
+from eval.synthlink.judging.judge_report import errs_often
 from eval.synthlink.judging.record import JudgeReport
 from kg.words.plain_text import listing
 from reporting.benchmark_sections.blocks import Block, Cell, Grid, Head, Line, Prose, estimate_cell
@@ -24,6 +25,8 @@ def _who(report: JudgeReport) -> list[str]:
         f"{who} judged what the graph left open: {report.decided:,} of {report.open:,} claims. The "
         "judge sees question, claim and what the evaluator holds, never the system's name."
     ]
+    if errs_often(report):
+        said.append("It errs so often on what is known that its verdicts are worth little.")
     if report.same:
         said.append("The model that answered also judged, which favours its own answers.")
     others = [

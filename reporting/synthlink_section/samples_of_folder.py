@@ -55,6 +55,8 @@ MARKS = (
     Mark("refused", "!", "refused", "refused: its row cannot be used", "none"),
 )
 """What one answer amounts to, the best first."""
+_ALWAYS = ("match", "part", "off")
+"""Explained even where no answer has them; the others only where one has."""
 
 
 def mark_of(folder: ScoredFolder, at: int) -> str:
@@ -93,6 +95,7 @@ def samples_of_folder(folder: ScoredFolder, elsewhere: str) -> Samples:
         folder: the scores.
         elsewhere: where all of them stand.
     """
+    counts = mark_counts(folder)
     rows: list[SampleRow] = []
     spent = 0
     for at, view in enumerate(folder.answers):
@@ -105,7 +108,7 @@ def samples_of_folder(folder: ScoredFolder, elsewhere: str) -> Samples:
         noun=("question", "questions"),
         facets=("Category", "Steps", "Claims"),
         systems=(folder.name,),
-        marks=MARKS,
+        marks=tuple(mark for mark in MARKS if counts[mark.key] or mark.key in _ALWAYS),
         rows=tuple(rows),
         elsewhere=elsewhere,
     )

@@ -163,6 +163,16 @@ def test_the_page_itself_never_scrolls_sideways(open_report, page, ran_page, wid
         assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_names_of_lines_stay_words_on_a_narrow_screen(open_report, page, ran_page):
+    for path in (page, ran_page):
+        reader = open_report(path, viewport={"width": 390, "height": 800})
+        reader.page.evaluate(OPEN_ALL)
+        names = "document.querySelectorAll('main .scroller tbody th[scope=row]')"
+        found = reader.page.evaluate(f"Array.from({names}, (name) => name.offsetWidth)")
+        assert len(found) > 20
+        assert min(found) > 90
+
+
 def test_landmarks_captions_names_headings_and_visible_focus(open_report, page, ran_page):
     for path in (page, ran_page):
         reader = open_report(path)
