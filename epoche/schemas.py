@@ -7,7 +7,7 @@ RECORDS = (
     *("skn", "skn-row", "sample"),
     *("extract-config", "extraction-row", "extraction-sample"),
     *("prediction", "synthlink-question", "synthlink-row", "synthlink-answer", "synthlink-scores"),
-    "corpus",
+    *("synthlink-judged", "corpus"),
 )
 
 
@@ -52,6 +52,7 @@ def _types() -> tuple[type, ...]:
     from eval.skn.grammar.document import Document
     from eval.skn.running.row import SknRow
     from eval.skn.running.samples import Sample
+    from eval.synthlink.judging.record import JudgedLine
     from eval.synthlink.outputs import AnswerView, Scored
     from eval.synthlink.predictions import Prediction
     from eval.synthlink.question import Question as SynthLinkQuestion
@@ -64,5 +65,5 @@ def _types() -> tuple[type, ...]:
         *(Document, SknRow, Sample),
         *(Config, ExtractionRow, ExtractionSample),
         *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, Scored),
-        CorpusPage,
+        *(JudgedLine, CorpusPage),
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from forked_commands import Forker
+from jsonschema import Draft202012Validator
 from servers import behaviours as does
 from servers.behaviours import Asked, Behaviour
 from servers.llama_server import LlamaServer
@@ -30,6 +31,7 @@ from synthlink_judging_parts import (
     write_shop,
 )
 
+from epoche.schemas import schema
 from eval.synthlink.judging.record import JUDGED
 from eval.synthlink.outputs import read_scored
 
@@ -125,8 +127,12 @@ def test_verdicts_and_what_is_known_of_the_judge_stand_in_every_file(
     assert manifest_of(shop / "plain")["judge"] is None
     assert "|judge:" not in manifest_of(shop / "plain")["signature"]
     assert "1 of 6 claims got no verdict from the judge, so words decided" in done.err
+    checker = Draft202012Validator(json.loads(schema("synthlink-judged")))
+    for line in lines_of(out):
+        checker.validate(line)
     page = (out / "report.html").read_text()
-    assert scripted_model in page
+    assert f"{scripted_model} judged what the graph left open: 5 of 6 claims" in page
+    assert "It errs so often on what is known" in page
     for name in ("manifest.json", "synthlink_scores.json", JUDGED):
         assert scripted_server.api_key not in (out / name).read_text()
         assert str(shop) not in (out / name).read_text()
