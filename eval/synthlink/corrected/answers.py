@@ -10,7 +10,6 @@ from eval.synthlink.corrected.prose import LEAST_FOR_PROSE, prose
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import asked_words, bare_words, order, references, saying
 from eval.synthlink.question import Question
-from kg.text.normaliser import content_words
 
 
 class Match(NamedTuple):
@@ -53,8 +52,8 @@ def brevity(answer: str, question: Question, bar: Thresholds) -> float:
     Pages copied out take every step that stands on them, and answer nothing. Lengths are in content
     words; the longest of the references counts.
     """
-    longest = max(len(content_words(text)) for text in references(question))
-    said = len(content_words(answer))
+    longest = max(len(saying(text).words) for text in references(question))
+    said = len(saying(answer).words)
     return min(1.0, bar.length * longest / said) if said else 1.0
 
 
@@ -75,7 +74,7 @@ def _against(
     said = saying(answer, asked).words
     right = Counter(said) - Counter(word for text in refuted for word in saying(text, asked).words)
     hits = right & Counter(expected)
-    if len(content_words(answer)) < LEAST_FOR_PROSE:
+    if len(saying(answer).words) < LEAST_FOR_PROSE:
         shared: float = hits.total()
     else:
         shared = _with_few_names(hits, Counter(expected), bare, bar.names)

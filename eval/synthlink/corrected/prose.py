@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from eval.synthlink.corrected.english.likelihood import english
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.wording import references, sentences
+from eval.synthlink.corrected.wording import references, saying, sentences
 from eval.synthlink.question import Question
-from kg.text.normaliser import FUNCTION_WORDS, content_words, words
+from kg.text.normaliser import FUNCTION_WORDS, words
 
 LEAST_FOR_PROSE: Final = 8
 """So many content words call for some function words between them; fewer tell nothing."""
@@ -46,7 +46,7 @@ def prose(answer: str, reference: str, bar: Thresholds) -> float:
     What the reference itself has of each is always enough, and an answer too short to tell is
     prose.
     """
-    if len(content_words(answer)) < LEAST_FOR_PROSE:
+    if len(saying(answer).words) < LEAST_FOR_PROSE:
         return 1.0
     has, asked = signs(answer), signs(reference)
     small, likely = min(bar.prose, asked.small), min(bar.english, asked.english)
@@ -77,7 +77,7 @@ def is_prose(sentence: str, whole: Signs, least: Signs) -> bool:
         whole: signs of the answer, by which a sentence of few words is judged.
         least: what they are to be.
     """
-    enough = len(content_words(sentence)) >= LEAST_FOR_PROSE
+    enough = len(saying(sentence).words) >= LEAST_FOR_PROSE
     has = signs(sentence) if enough else whole
     return has.small >= least.small and has.english > least.english
 

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from eval.guard.cutting import Cutter
@@ -55,6 +56,7 @@ def references(question: Question) -> tuple[str, ...]:
     return tuple(dict.fromkeys([question.answer, *question.aliases, *([facts] if facts else [])]))
 
 
+@lru_cache(maxsize=512)  # an answer is held against each reference, and references against all
 def saying(text: str, asked: frozenset[str] = frozenset()) -> Saying:
     """What ``text`` says beyond the words that were asked."""
     all_words = words(text)
