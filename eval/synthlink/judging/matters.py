@@ -70,7 +70,7 @@ def matters(
     Returns:
         In the order of the catalogue; what is asked about a claim depends on no other claim.
     """
-    found: dict[tuple[str, str], Matter] = {}
+    found: dict[str, dict[str, Matter]] = {}
     evidence: dict[str, tuple[str, ...]] = {}
     for question, answer, claims in answers:
         if question.id not in evidence:
@@ -78,11 +78,11 @@ def matters(
         for claim in _open(question, answer, claims, bar):
             shown = Shown(question.question, claim.text, evidence[question.id])
             if shown.fits:
-                found[question.id, claim.text] = Matter("claim", question.id, shown)
-    asked = [one for one in questions if any(of == one.id for of, _ in found)]
-    by_question = {one.id: [m for m in found.values() if m.question_id == one.id] for one in asked}
-    claims_first = [matter for question in asked for matter in by_question[question.id]]
-    others = other_facts(questions, pages)
+                matter = Matter("claim", question.id, shown)
+                found.setdefault(question.id, {})[claim.text] = matter
+    asked = [one for one in questions if one.id in found]
+    claims_first = [matter for question in asked for matter in found[question.id].values()]
+    others = other_facts(questions, pages) if asked else {}
     anchors = [one for question in asked for one in _anchors(question, others, pages)]
     return [*claims_first, *(one for one in anchors if one.shown.fits)]
 

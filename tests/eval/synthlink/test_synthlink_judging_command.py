@@ -19,7 +19,7 @@ from servers import behaviours as does
 from servers.behaviours import Asked, Behaviour
 from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
-from stage_calls import epoche, error_line
+from stage_calls import call, command, epoche, error_line, starved
 from synthlink_judging_parts import (
     IDS,
     TOPICS,
@@ -331,41 +331,54 @@ def without_times(folder: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in one.items() if k != "latency_s"} for one in lines_of(folder)]
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_judge_that_is_stopped_goes_on_from_there(
-    scripted_server: ScriptedServer,
-    scripted_model: str,
-    shop: Path,
-    forks: Forker,
-    sent: signal.Signals,
+    scripted_server: ScriptedServer, scripted_model: str, shop: Path, forks: Forker
+) -> None:
+    """Killed, interrupted, terminated; ``whole`` was never stopped."""
+    codes = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130, signal.SIGTERM: 143}
+    for sent, code in codes.items():
+        out = shop / sent.name
+        scripted_server.behave_by(judge(delay=0.04))
+        slow = judging(shop, scripted_model, "--concurrency", 2, out=sent.name)
+        process = forks.start(*slow, folder=shop)
+        deadline = time.monotonic() + 30
+        while not ((out / JUDGED).exists() and (out / JUDGED).read_bytes().count(b"\n") >= 5):
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        os.kill(process.pid, sent)
+        assert process.wait() == code
+        lines = (out / JUDGED).read_bytes().splitlines(True)
+        held = sum(line.endswith(b"\n") for line in lines)
+        assert 5 <= held < 24
+        assert not (out / "synthlink_scores.json").exists()
+        if sent == signal.SIGINT:
+            said = (shop / "stderr").read_text().splitlines()[-1]
+            assert said == "interrupted: what was finished is saved"
+        scripted_server.forget()
+        scripted_server.behave_by(judge())
+        assert forks.run(*judging(shop, scripted_model, out=sent.name), folder=shop) == 0
+        assert len(scripted_server.requests) == 2 * (24 - held)
+        assert without_times(out) == without_times(shop / "whole")
+        assert scores_of(out) == scores_of(shop / "whole")
+
+
+def test_a_full_disk_loses_no_verdict(
+    scripted_server: ScriptedServer, scripted_model: str, shop: Path
 ) -> None:
     scripted_server.behave_by(judge())
-    whole = judging(shop, scripted_model, out="whole")
-    assert forks.run(*whole, folder=shop) == 0
-    scripted_server.forget()
-    scripted_server.behave_by(judge(delay=0.05))
-    slow = judging(shop, scripted_model, "--concurrency", 2)
-    process = forks.start(*slow, folder=shop)
-    deadline = time.monotonic() + 30
-    journal = shop / "out" / JUDGED
-    while not (journal.exists() and journal.read_bytes().count(b"\n") >= 5):
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-    os.kill(process.pid, sent)
-    codes = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130, signal.SIGTERM: 143}
-    assert process.wait() == codes[sent]
-    held = [line for line in journal.read_bytes().splitlines(True) if line.endswith(b"\n")]
-    assert 5 <= len(held) < 24
+    arguments = judging(shop, scripted_model, "--concurrency", 1)
+    done = call(starved(command(*arguments), 3_000), shop)
+    assert "cannot write" in error_line(done, 15)
+    held = (shop / "out" / JUDGED).read_bytes()
+    assert held.endswith(b"\n")
+    assert 0 < held.count(b"\n") < 24
     assert not (shop / "out" / "synthlink_scores.json").exists()
-    if sent == signal.SIGINT:
-        said = (shop / "stderr").read_text().splitlines()[-1]
-        assert said == "interrupted: what was finished is saved"
     scripted_server.forget()
-    scripted_server.behave_by(judge())
-    assert forks.run(*judging(shop, scripted_model), folder=shop) == 0
-    assert len(scripted_server.requests) <= 2 * (24 - len(held))
-    assert without_times(shop / "out") == without_times(shop / "whole")
-    assert scores_of(shop / "out") == scores_of(shop / "whole")
+    assert epoche(*arguments).code == 0
+    assert len(scripted_server.requests) == 2 * (24 - held.count(b"\n"))
+    kept = (shop / "out" / JUDGED).read_bytes().splitlines()
+    assert len(kept) == 24
+    assert set(held.splitlines()) <= set(kept)
 
 
 def test_a_real_server_is_held_to_the_form_of_a_verdict(

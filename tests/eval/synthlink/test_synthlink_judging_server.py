@@ -21,6 +21,7 @@ from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.corrected.claims import Judged
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.judging.judge_report import errs_often, judge_report
 from eval.synthlink.judging.judging_run import JudgeOptions, judge_matters
 from eval.synthlink.judging.matters import Answered, Matter, matters
 from eval.synthlink.judging.record import JUDGED, JudgedLine, Judgement, read_judged
@@ -350,6 +351,17 @@ def test_a_second_judge_in_the_folder_is_refused(
     ):
         judge_matters(all_matters, tmp_path, options(scripted_model))
     assert not scripted_server.requests
+
+
+def test_nothing_to_judge_is_no_failure(
+    scripted_server: ScriptedServer, scripted_model: str, tmp_path: Path
+) -> None:
+    said = judge_matters([], tmp_path, options(scripted_model))
+    assert said.lines == ()
+    assert not scripted_server.requests
+    report = judge_report(said, ())
+    assert (report.open, report.agreed, report.kappa, report.usage) == (0, None, None, None)
+    assert not errs_often(report)
 
 
 # --- limits -----------------------------------------------------------------------------------
