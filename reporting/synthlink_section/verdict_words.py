@@ -280,6 +280,6 @@ def extremes(folder: ScoredFolder) -> str:
         for end in (high, low)
     ]
     return (
-        f"The score goes from {number(high)} ({ends[0]}) down to {number(low)} ({ends[1]}); with "
-        "so few questions each, that alone says little about the categories."
+        f"The score goes from {number(high)} ({ends[0]}) down to {number(low)} ({ends[1]}). "
+        "Nothing here tests categories against each other."
     )
