@@ -21,8 +21,10 @@ from eval.synthlink.corrected.wording import (
     names,
     saying,
     sentences,
+    to_the_letter,
 )
 from eval.synthlink.question import Question
+from kg.text.normaliser import normalise
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
@@ -82,6 +84,7 @@ def judge_claims(
     """
     held = _Held(pieces(question, pages), asked_words(question.question), bare_words(question), bar)
     known = held.asked.union(*(one.told.words for one in held.pieces if one.held == "facts"))
+    told = to_the_letter(question)
     found: list[Judged] = []
     whole, enough = signs(answer), least(question, bar)
     seen: set[frozenset[str]] = set()
@@ -100,8 +103,9 @@ def judge_claims(
             verdict, by = "contradicted", "graph"
         elif key & known and graph.licensed and not graph.open:
             verdict, by = "licensed", "graph"
-        elif is_prose(text, whole, enough):
-            # What the graph could read is a sentence; words alone may be a list of keywords.
+        elif normalise(text) in told or is_prose(text, whole, enough):
+            # What the graph could read is a sentence, and so is evidence said again to the letter;
+            # other words may be a list of keywords.
             verdict, by = _by_words(claim, names(text) - held.asked, held)
         found.append(Judged(text.strip(), verdict, by))
     return tuple(found)

@@ -18,9 +18,10 @@ from eval.synthlink.corrected.wording import (
     order,
     saying,
     sentences,
+    to_the_letter,
 )
 from eval.synthlink.question import Question
-from kg.text.normaliser import words
+from kg.text.normaliser import normalise, words
 
 _CUT: Final = re.compile(
     r"[,;:()]\s+|\s+[\u2013\u2014-]\s+|\s+(?=(?:and|but|while|whereas|which|who|because|so|thus|then|"
@@ -94,9 +95,12 @@ def _runs(
     found: list[tuple[int, int, int]] = []
     asked, whole, enough = asked_words(question.question), signs(answer), least(question, bar)
     at = 0
+    told = to_the_letter(question)
     sides = {asked, *(fact.beyond for fact in facts.values())}
     for _, sentence in sentences(answer):
-        if asks(sentence) or not is_prose(sentence, whole, enough):
+        if asks(sentence):
+            continue
+        if normalise(sentence) not in told and not is_prose(sentence, whole, enough):
             continue
         parts = [part for part in _CUT.split(sentence) if words(part)][: _MOST_PARTS - at]
         said = {left_out: [saying(part, left_out) for part in parts] for left_out in sides}

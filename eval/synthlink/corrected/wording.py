@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from eval.guard.cutting import Cutter
 from eval.synthlink.question import Question
-from kg.text.normaliser import content_words, words, written_words
+from kg.text.normaliser import content_words, normalise, words, written_words
 
 LEAST_IN_ORDER: Final = 6
 """So many words in common say something of their order; fewer are taken to be in order."""
@@ -67,6 +67,12 @@ def saying(text: str, asked: frozenset[str] = frozenset()) -> Saying:
     )
     numbers = frozenset(word for word in held if _NUMBER.fullmatch(word))
     return Saying(held, numbers, negated)
+
+
+def to_the_letter(question: Question) -> frozenset[str]:
+    """Sentences of facts and expected answers, in normal form: said again they need no grammar."""
+    texts = [step.fact for step in question.steps] + list(references(question))
+    return frozenset(normalise(one) for text in texts for _, one in sentences(text))
 
 
 def joined(parts: Sequence[Saying]) -> Saying:

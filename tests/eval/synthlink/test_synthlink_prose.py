@@ -117,6 +117,14 @@ def test_answers_are_prose_by_their_own_questions() -> None:
         assert prose(HONEST[question.id], question.answer, BAR) == 1
 
 
+def test_facts_said_to_the_letter_are_steps_and_licensed() -> None:
+    for question in QUESTIONS:
+        facts = " ".join(step.fact for step in question.steps)
+        assert steps_taken(facts, question, BAR) == tuple(range(len(question.steps)))
+        claims = judge_claims(facts, question, None, BAR)
+        assert {claim.verdict for claim in claims} == {"licensed"}
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_shuffled_answers_are_not(seed: int) -> None:
     chance = random.Random(seed)
