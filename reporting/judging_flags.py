@@ -78,8 +78,8 @@ def judge_of_flags(
     return chosen
 
 
-def report_unjudged(report: JudgeReport | None, where: Path) -> None:
-    """Warns of claims without a verdict; a judge who came to none at all has failed.
+def report_judge(report: JudgeReport | None, where: Path) -> None:
+    """Says what a judge took, and of which claims it said nothing; one of none at all has failed.
 
     Args:
         report: of the judge; None for nobody.
@@ -88,10 +88,20 @@ def report_unjudged(report: JudgeReport | None, where: Path) -> None:
     Raises:
         TooManyErrorsError: claims were put to the judge, and it said nothing of any.
     """
-    from kg.base.console import warn
+    from eval.running.totals import CallTotals
+    from kg.base.console import say, warn
     from kg.base.errors import TooManyErrorsError
 
-    if report is None or not report.lost:
+    if report is None:
+        return
+    if (used := report.usage) is not None:
+        took = CallTotals(
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+            cost_usd=used.cost_usd,
+        )
+        say(f"judge: {took.in_words()}")
+    if not report.lost:
         return
     said = f"{report.lost} of {report.asked} claims got no verdict from the judge"
     again = "give the same command to ask again"

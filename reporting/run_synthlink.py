@@ -11,7 +11,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import run_script, say
-from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, report_unjudged
+from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, report_judge
 
 if TYPE_CHECKING:
     from eval.synthlink.judging.judging_run import JudgeOptions
@@ -185,7 +185,7 @@ def main(
     say(f"{done.asked} questions{kept} → {out}: {ended}")
     if calls := manifest.calls:
         say(f"model calls: {calls.in_words()}")
-    report_unjudged(told, out / JUDGED)
+    report_judge(told, out / JUDGED)
     report_failed(counts["ERROR"], sum(counts.values()), field="error", where=out / ROWS)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import run_script, say
-from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, report_unjudged
+from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, report_judge
 
 
 class ModeChoice(StrEnum):
@@ -131,7 +131,7 @@ def main(
     )
     told = score_and_say(chosen, judge)
     say(f"scores, tables and {STEM}.html → {output_dir}")
-    report_unjudged(told, output_dir / JUDGED)
+    report_judge(told, output_dir / JUDGED)
 
 
 if __name__ == "__main__":

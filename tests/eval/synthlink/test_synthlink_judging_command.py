@@ -127,6 +127,9 @@ def test_verdicts_and_what_is_known_of_the_judge_stand_in_every_file(
     assert manifest_of(shop / "plain")["judge"] is None
     assert "|judge:" not in manifest_of(shop / "plain")["signature"]
     assert "1 of 6 claims got no verdict from the judge, so words decided" in done.err
+    assert f"judge: {told.usage.prompt_tokens:,} + {told.usage.completion_tokens:,} tokens" in (
+        done.out
+    )
     checker = Draft202012Validator(json.loads(schema("synthlink-judged")))
     for line in lines_of(out):
         checker.validate(line)
