@@ -82,12 +82,12 @@ class Pool:
     @cached_property
     def heads(self) -> list[int]:
         """Subjects of the predicate in the closure."""
-        return self._hinted(list(self.world.closed.subjects_of(self.p)))
+        return self._hinted(self.world.subjects_of(self.p, stated=False))
 
     @cached_property
     def stated_heads(self) -> list[int]:
         """Subjects of the predicate in the graph itself."""
-        return self._hinted(list(self.world.graph.subjects_of(self.p)))
+        return self._hinted(self.world.subjects_of(self.p, stated=True))
 
     @cached_property
     def e_kinds(self) -> tuple[str, ...]:
@@ -120,19 +120,23 @@ class Pool:
             kind: ``asserted``, ``inferred`` or empty for either.
             times: how often to draw; fewer come where a few tries find none without blank nodes.
         """
-        world = self.world
+        world, p = self.world, self.p
         heads = self.stated_heads if kind == "asserted" else self.heads
         graph, blanks, forward = world.graph, world.blanks, self.varying == "subj"
+        draw, stated_too = rng.random, kind != "inferred"
         row = (graph if kind == "asserted" else world.closed).row(self.p)
         count = len(heads)
         for _ in range(times):
             for _ in range(PAIR_TRIES if heads else 0):
-                s = heads[int(rng.random() * count)]
+                s = heads[int(draw() * count)]
                 cell = row[s]
-                o = cell if isinstance(cell, int) else list(cell)[int(rng.random() * len(cell))]
-                if kind == "inferred" and graph.has(s, self.p, o):
-                    continue
-                if s != o and s not in blanks and o not in blanks:
+                if isinstance(cell, int):
+                    o = cell
+                else:
+                    o = (cell if isinstance(cell, list) else list(cell))[int(draw() * len(cell))]
+                if (stated_too or not graph.has(s, p, o)) and (
+                    s != o and s not in blanks and o not in blanks
+                ):
                     yield (s, o) if forward else (o, s)
                     break
 

@@ -44,6 +44,7 @@ class World:
         self.closed = kb.oracle.closure.index
         self.terms = kb.graph.index.terms
         self.blanks = self.terms.blanks
+        self._subjects: dict[tuple[int, bool], list[int]] = {}
         self._names: dict[int, str] = {}
         self._words: dict[int, frozenset[str]] = {}
         self._pointing: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -54,6 +55,18 @@ class World:
         self._types: dict[int, tuple[int, ...]] = {}
         self._namesakes: dict[int, frozenset[int]] = {}
         self._looks: dict[tuple[int, int], Look] = {}
+
+    def subjects_of(self, p: int, *, stated: bool) -> list[int]:
+        """Subjects of a predicate, in the graph or its closure, to draw from by number.
+
+        Listed once and never changed, whoever asks.
+        """
+        same = self.closed.shares(p, self.graph)
+        known = self._subjects.get((p, stated or same))
+        if known is None:
+            found = (self.graph if stated or same else self.closed).subjects_of(p)
+            known = self._subjects[p, stated or same] = list(found)
+        return known
 
     def id(self, text: str) -> int:
         """The id of a term, interned when no graph has it."""
@@ -138,7 +151,10 @@ class World:
         """The words of a term's label, case-folded."""
         found = self._words.get(term)
         if found is None:
-            found = self._words[term] = frozenset(_WORD.findall(self.label(term).casefold()))
+            name = self.label(term).casefold()
+            # Mostly letters and spaces, where words need no pattern to be found.
+            plain = name.replace(" ", "").isalnum()
+            found = self._words[term] = frozenset(name.split() if plain else _WORD.findall(name))
         return found
 
     def types(self, term: int) -> tuple[int, ...]:

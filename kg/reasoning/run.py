@@ -220,9 +220,11 @@ class Run:
             for x, y in base.pairs(same):
                 self._equal(x, y)
         for p, rules in by_predicate.items():
-            for rule in rules:
-                rule.on_all(self, p)
-            self._drain(axioms, equality)
+            if base.subjects_of(p):
+                for rule in rules:
+                    rule.on_all(self, p)
+            if self._todo:
+                self._drain(axioms, equality)
         for c, found in [(c, list(base.subjects(kind, c))) for c in by_class]:
             for rule in by_class[c] if found else ():
                 rule.on_types(self, found)
