@@ -36,6 +36,7 @@ _REACHING = re.compile(
 
 
 _OR = re.compile(r"\s*or\b", re.IGNORECASE)
+_RELATIVE = re.compile(r"\s*(?:which|who|whom|whose|where)\b", re.IGNORECASE)
 
 
 class Part(NamedTuple):
@@ -62,6 +63,8 @@ class Splitter:
             sentence: the sentence.
             subject: what the clause before it was about, or empty.
         """
+        if _RELATIVE.match(sentence):
+            subject = ""
         reading = self._read(sentence, subject)
         if isinstance(reading, Statement):
             yield self._part(sentence, reading)
@@ -79,6 +82,12 @@ class Splitter:
         unread, why = "", Unread("")
         at = 0
         while at < len(parts):
+            relative = _RELATIVE.match(parts[at]) is not None
+            if relative:
+                # "The Moselle flows into the Rhine, which flows into …": not the Moselle does. What
+                # the clause behind is about then, nobody can tell.
+                before = self._reader.named_last("".join(parts[:at]))
+                subject = self._name_of(before) if before else ""
             size, found = self._longest(parts, at, subject)
             text = "".join(parts[at : at + size])
             at += size
@@ -93,6 +102,8 @@ class Splitter:
                 yield Part(text, None, subject)
             else:
                 part = self._part(text, found)
+                if relative:
+                    part = part._replace(subject="")
                 subject = part.subject
                 yield part
         if unread:

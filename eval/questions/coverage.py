@@ -33,6 +33,10 @@ _EMPTY = frozenset(
 )
 
 
+JOINING = frozenset(("and", "or"))
+"""They stand in names of classes ("law or treaty"), and name no kind."""
+
+
 class Coverage:
     """The words each predicate accounts for."""
 
@@ -44,11 +48,13 @@ class Coverage:
             cues: what points to the predicates.
             kinds: names of classes, as folded words: "river" behind a name adds nothing.
         """
-        self._kinds = frozenset(stem(word) for kind in kinds for word in kind)
-        self._words: dict[str, set[str]] = {}
+        words_of_kinds = (stem(word) for kind in kinds for word in kind if word not in JOINING)
+        self._kinds = frozenset(words_of_kinds)
+        self.words: dict[str, set[str]] = {}
+        """Predicate → stems that belong to its own wording."""
         for cue in cues:
-            self._words.setdefault(cue.pred, set()).update(cue.stems)
-        for pred, words in self._words.items():
+            self.words.setdefault(cue.pred, set()).update(cue.stems)
+        for pred, words in self.words.items():
             entry = kb.words.words_of(pred)
             texts = (kb.words.clause(pred, "", ""), *entry.synonyms, *entry.inverse_synonyms)
             words.update(stem(token.key) for text in texts for token in tokens_of(text))
@@ -64,7 +70,7 @@ class Coverage:
             used: the mentions that became subject and object.
             match: the cue that was found; prepositions count only where it has them.
         """
-        own = self._words.get(pred, set())
+        own = self.words.get(pred, set())
         left, seen = [], set()
         for at, key in enumerate(question.keys):
             word = stem(key)

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from eval.questions.callings import Callings
 from eval.questions.coverage import Coverage
 from eval.questions.cues import (
     SLOT,
@@ -78,6 +79,7 @@ class ClaimParser:
             self._by_stem.setdefault(max(cue.stems, key=weight), []).append(cue)
         self._coverage = Coverage(kb, self._cues, self.mentions.classes)
         self._maker = ClaimMaker(kb, self.preds)
+        self.callings = Callings(kb, self.mentions.classes, self._coverage.words)
 
     def parse(self, text: str) -> Reading | Unread:
         """The claim a question asks for, or why none could be read."""

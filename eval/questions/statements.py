@@ -46,7 +46,9 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _NOT = re.compile(r"\bcannot\b|(?<=\w)n['’]t\b", re.IGNORECASE)
-_PRONOUN = re.compile(r"(?P<it>it)(?:\s+also)?(?=\s)|(?P<its>its)(?=\s)", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"(?P<it>it|which|who)(?:\s+also)?(?=\s)|(?P<its>its|whose)(?=\s)", re.IGNORECASE
+)
 # Emphasis and code marks stand between no letters, and underscores count as letters to tokens.
 _MARKUP = re.compile(r"[*_`~]+")
 _LIST_MARK = re.compile(r"\s*(?:[-*•+>|#]+\s+|\d{1,3}[.)]\s+|\(?[a-z]\)\s+)", re.IGNORECASE)
@@ -75,30 +77,45 @@ class StatementReader:
 
         Args:
             text: one clause.
-            subject: what "it", or a verb without a subject, is about, by name; empty: nothing.
+            subject: what "it", "which" or a verb without a subject is about, by name, or empty.
         """
         clean = _plain(text)
         clean = _LEADS.sub("", clean, count=1) if _LEADS.match(clean) else clean
         if denied := self._parser.denied(clean):
-            return self._statement((Reading(denied),), True, clean)
+            mentions = self._parser.mentions.scan(tokens_of(clean))
+            return self._statement((Reading(denied),), True, mentions)
         positive, negated = _undenied(clean)
         if positive is None:
             return Unread("it is negated more than once")
         if subject:
             positive = _with_subject(positive, subject)
         reading = self._parser.parse(positive)
+        tokens = tokens_of(positive)
+        mentions = self._parser.mentions.scan(tokens)
         if isinstance(reading, Unread):
-            tokens = tokens_of(positive)
-            mentions = self._parser.mentions.scan(tokens)
             readings = self._turned(tokens, mentions) or self._listed(tokens, mentions)
-            return self._statement(readings, negated, positive) if readings else reading
-        return self._statement((reading,), negated, positive)
+            if not readings:
+                return reading
+        else:
+            readings = (reading,)
+        claims = [claim for one in readings for claim in one.claims]
+        if kind := self._parser.callings.wrong(tokens, mentions, claims):
+            return Unread(f"nothing in the graph says that what it calls “{kind}” is one")
+        return self._statement(readings, negated, mentions)
+
+    def named_last(self, text: str) -> str:
+        """IRI of the thing a clause ends with, which "which" behind it is about; or empty."""
+        tokens = tokens_of(_plain(text))
+        last = next((m for m in reversed(self._parser.mentions.scan(tokens)) if m.entities), None)
+        alone = last is not None and last.end == len(tokens) and len(last.entities) == 1
+        return last.entities[0] if last is not None and alone else ""
 
     def concerns(self, text: str, *, continues: bool) -> bool:
         """Whether a clause may speak of what the graph is about, understood or not.
 
-        It does when it names a thing of the graph, or when it has the words of a predicate and a
-        proper name, a number, or a subject to borrow.
+        It does when it names a thing of the graph, when it calls the subject it may have left out
+        something ("…, a lake"), or when it has the words of a predicate and a proper name, a
+        number, or such a subject.
 
         Args:
             text: one clause.
@@ -108,14 +125,17 @@ class StatementReader:
         mentions = self._parser.mentions.scan(tokens)
         if any(m.entities and is_capitalised(tokens[m.start : m.end]) for m in mentions):
             return True
+        if continues and self._parser.callings.names_a_kind(tokens):
+            return True
         bears = continues or any(m.number for m in mentions)
         bears = bears or any(is_capitalised((t,)) and t.key != "i" for t in tokens[1:])
         return bears and self._parser.speaks(cut_out(tokens, mentions))
 
-    def _statement(self, readings: Sequence[Reading], negated: bool, text: str) -> Statement:
+    def _statement(
+        self, readings: Sequence[Reading], negated: bool, mentions: Sequence[Mention]
+    ) -> Statement:
         claims = tuple(reading.claims for reading in readings)
         ends = {end for group in claims for claim in group for end in (claim.subj, claim.obj)}
-        mentions = self._parser.mentions.scan(tokens_of(text))
         first = next((m for m in mentions if m.entities), None)
         known = [iri for iri in first.entities if iri in ends] if first else []
         inverted = negated ^ readings[0].inverted

@@ -1,6 +1,7 @@
 """The guard lets licensed claims through, marks the others, and does not depend on chunks."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -124,10 +125,71 @@ def test_what_passes_passes_unchanged(guard: Guard, text: str) -> None:
         ("The Rhine flows into the Black Sea, right?", f"{UNREAD}?"),
         ("The Rhi\u200bne flows into the Black Sea.",
          "[withheld: the graph contradicts that the Rhine flows into the Black Sea]."),
+        # What a thing is called besides is said too.
+        (f"{NORTH}, a lake.", f"{NORTH}, {UNREAD}."),
+        ("The lake Rhine flows into the North Sea.", f"{UNREAD}."),
+        (f"{NORTH}, is a lake.",
+         f"{NORTH}, [withheld: the graph contradicts that the Rhine is a lake]."),
+        ("The Rhine, which flows into the North Sea, is a lake.",
+         "The Rhine, which flows into the North Sea, [withheld: the graph contradicts that the "
+         "Rhine is a lake]."),
+        # "Which" is about what stands before it, not about what the sentence is about.
+        ("The Aare directly receives the Limmat, which flows into the Rhine.",
+         "The Aare directly receives the Limmat, which [withheld: the graph contradicts that the "
+         "Limmat flows into the Rhine]."),
+        ("The Aare directly receives the Limmat, which is a lake.",
+         "The Aare directly receives the Limmat, which [withheld: the graph contradicts that the "
+         "Limmat is a lake]."),
     ],
 )  # fmt: skip
 def test_what_is_not_licensed_is_marked(guard: Guard, text: str, wanted: str) -> None:
     assert out(guard, text) == wanted
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{a} flows into {b}, {kind}.",
+        "{a}, {kind}, flows into {b}.",
+        "{a}, which is {kind}, flows into {b}.",
+        "{a} flows into {b}, which is {kind}.",
+        "{a}, which flows into {b}, is {kind}.",
+        "{kind} called {a} flows into {b}.",
+    ],
+)
+def test_nothing_licensed_calls_a_thing_what_it_is_not(
+    kb: KnowledgeBase, guard: Guard, template: str
+) -> None:
+    flows = kb.resolve_predicate("flows into")
+    claims = [claim for claim in kb.graph.claims() if claim.pred == flows][::40]
+    lake, country = "a lake", "a country"
+    for claim, kind in itertools.product(claims, (lake, country)):
+        if any(
+            kind.endswith(kb.words.class_noun(one))
+            for iri in (claim.subj, claim.obj)
+            for one in kb.words.types(iri)
+        ):
+            continue  # fmt: skip
+        a, b = kb.words.name(claim.subj), kb.words.name(claim.obj)
+        text = template.format(a=a, b=b, kind=kind)
+        text = text[0].upper() + text[1:]
+        licensed = [event.source for event in guard.events([text]) if event.kind == "licensed"]
+        assert not any(kind in source.lower() for source in licensed), text
+
+
+def test_which_is_about_what_stands_before_it(kb: KnowledgeBase, guard: Guard) -> None:
+    flows, receives = map(kb.resolve_predicate, ("flows into", "has tributary"))
+    mouths = {claim.subj: claim.obj for claim in kb.graph.claims() if claim.pred == flows}
+    told = [claim for claim in kb.graph.claims() if claim.pred == receives and claim.subj in mouths]
+    assert len(told) > 50
+    for claim in told[::5]:
+        first, second = kb.words.name(claim.subj), kb.words.name(claim.obj)
+        mouth = kb.words.name(mouths[claim.subj])
+        text = (
+            f"{first[0].upper()}{first[1:]} directly receives {second}, which flows into {mouth}."
+        )
+        *_, last = guard.events([text])
+        assert last.kind != "licensed", text
 
 
 @pytest.mark.parametrize(
