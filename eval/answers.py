@@ -81,9 +81,15 @@ def is_async(system: AnySystem) -> bool:
 
 
 def is_stray_cancellation(error: BaseException) -> bool:
-    """Whether a system let a cancellation escape that it started itself, and not the run."""
+    """Whether a system let an end escape that it came to itself, and not the run.
+
+    That is a cancellation of its own, or a generator's end, which asyncio would take for the
+    worker's: all questions would stay unasked and the run would look complete.
+    """
     import asyncio
 
+    if isinstance(error, GeneratorExit):
+        return True
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
 

@@ -114,18 +114,24 @@ def _shortened(trail: Trail) -> tuple[Trail, str]:
     """A trail without pages and texts beyond what a scorer reads."""
     docs = _fitting(trail.docs, _length)
     verified = _fitting(trail.verified, len)
-    rounds = tuple(
-        msgspec.structs.replace(one, found=_fitting(one.found, _length)) for one in trail.rounds
-    )
-    short = msgspec.structs.replace(trail, docs=docs, verified=verified, rounds=rounds)
     lost = len(trail.docs) - len(docs) + len(trail.verified) - len(verified)
+    # All rounds share one room in a prediction, and their answers go before their pages.
+    room = MOST_TOGETHER - sum(len(one.answer) for one in trail.rounds)
+    rounds = []
+    for one in trail.rounds:
+        found = _fitting(one.found, _length, room)
+        room -= sum(map(_length, found))
+        lost += len(one.found) - len(found)
+        rounds.append(msgspec.structs.replace(one, found=found))
+    short = msgspec.structs.replace(trail, docs=docs, verified=verified, rounds=tuple(rounds))
     return short, f"{lost} pages or texts left out: too long, or too many" if lost else ""
 
 
-def _fitting(items: tuple[Any, ...], size: Callable[[Any], int]) -> tuple[Any, ...]:
-    """The first items that fit into one list of a prediction."""
+def _fitting(
+    items: tuple[Any, ...], size: Callable[[Any], int], room: int = MOST_TOGETHER
+) -> tuple[Any, ...]:
+    """The first items that fit into ``room`` characters and one list of a prediction."""
     kept: list[Any] = []
-    room = MOST_TOGETHER
     for item in items:
         needed = size(item)
         if needed <= MOST_TEXT and needed <= room and len(kept) < MOST_ITEMS:

@@ -373,12 +373,13 @@ def test_ctrl_c_cancels_what_is_being_asked_and_keeps_the_rest(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_system_that_cancels_itself_is_an_error_row(
-    card_file: CardFile, tmp_path: Path, scripted: Scripted
+@pytest.mark.parametrize("end", [asyncio.CancelledError, GeneratorExit])
+def test_a_system_that_ends_itself_is_an_error_row(
+    card_file: CardFile, tmp_path: Path, scripted: Scripted, end: type[BaseException]
 ) -> None:
     async def call(number: int) -> str:
         if number == 1:
-            raise asyncio.CancelledError
+            raise end
         return "YES"
 
     go(card_file(3), tmp_path / "r.jsonl", scripted(call))

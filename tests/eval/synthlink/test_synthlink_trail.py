@@ -99,6 +99,7 @@ def test_the_agent_hears_the_text_of_the_question_and_nothing_else() -> None:
         (SearchError("it failed", where="/somewhere/private/search.jsonl"), "ERROR", ""),
         (SystemExit(3), "ERROR", ""),
         (asyncio.CancelledError("its own"), "ERROR", ""),
+        (GeneratorExit("its own"), "ERROR", ""),
         (RecursionError("too deep"), "ERROR", ""),
     ],
 )  # fmt: skip
@@ -129,7 +130,19 @@ def test_what_a_scorer_would_not_read_is_left_out_and_said() -> None:
     assert told.trail.docs == many[:MOST_ITEMS]
     assert told.trail.rounds[0].found == many[:MOST_ITEMS]
     assert told.trail.verified == texts[1:11]
-    assert told.note == "6 pages or texts left out: too long, or too many"
+    assert told.note == "9 pages or texts left out: too long, or too many"
+    (made,) = predictions([told])
+    read = check_predictions(msgspec.json.decode(to_json_bytes([made])), {ASKED.id})
+    assert read.rows == (made,)
+
+
+def test_all_rounds_together_are_what_a_scorer_reads() -> None:
+    long = tuple(Cited(f"https://example.org/{n}/{'x' * 370}", "t") for n in range(MOST_ITEMS))
+    rounds = (Round(found=long, answer="y" * MOST_TEXT),) * MOST_ROUNDS
+    told = row(Trail(answer="Tarn.", docs=long, rounds=rounds))
+    assert told.trail is not None
+    assert [len(one.found) > 0 for one in told.trail.rounds] == [True, False, False, False, False]
+    assert "left out" in told.note
     (made,) = predictions([told])
     read = check_predictions(msgspec.json.decode(to_json_bytes([made])), {ASKED.id})
     assert read.rows == (made,)
