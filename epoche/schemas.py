@@ -52,11 +52,11 @@ def _types() -> tuple[type, ...]:
     from eval.skn.grammar.document import Document
     from eval.skn.running.row import SknRow
     from eval.skn.running.samples import Sample
-    from eval.synthlink.judging.record import JudgedLine
     from eval.synthlink.outputs import AnswerView, Scored
     from eval.synthlink.predictions import Prediction
     from eval.synthlink.question import Question as SynthLinkQuestion
     from eval.synthlink.running.row import SynthLinkRow
+    from eval.synthlink.verdicts.record import JudgedLine
     from kg.text.chunks import Chunk
     from retrieval.corpus import CorpusPage
 

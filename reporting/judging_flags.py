@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from eval.running.session import Limits
     from eval.running.totals import CallTotals
     from eval.synthlink.judging.judging_run import JudgeOptions
-    from eval.synthlink.judging.record import JudgeReport
     from eval.synthlink.running.answerer import Answerer
+    from eval.synthlink.verdicts.record import JudgeReport
 
 JudgeModels: TypeAlias = Annotated[
     list[str] | None,

@@ -15,7 +15,7 @@ from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, r
 
 if TYPE_CHECKING:
     from eval.synthlink.judging.judging_run import JudgeOptions
-    from eval.synthlink.judging.record import JudgeReport
+    from eval.synthlink.verdicts.record import JudgeReport
 
 
 class PageRetriever(StrEnum):
@@ -100,11 +100,11 @@ def main(
     from eval.model.options import ClientOptions
     from eval.running.failed_rows import report_failed
     from eval.running.session import Limits
-    from eval.synthlink.judging.record import JUDGED
     from eval.synthlink.running.answerer import answerer_of, answerer_of_system
     from eval.synthlink.running.output_files import ROWS, written_by
     from eval.synthlink.running.run import run
     from eval.synthlink.running.run_options import RunOptions
+    from eval.synthlink.verdicts.record import JUDGED
     from kg.base.errors import SettingError
 
     if no_score and compare:

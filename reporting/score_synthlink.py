@@ -85,10 +85,10 @@ def main(
     """
     from eval.model.options import ClientOptions
     from eval.running.session import Limits
-    from eval.synthlink.judging.record import JUDGED
     from eval.synthlink.outputs import OUTPUTS
     from eval.synthlink.running.answerer import answerer_of
     from eval.synthlink.score_options import ScoreOptions
+    from eval.synthlink.verdicts.record import JUDGED
     from reporting.benchmark_sections.page import STEM
     from reporting.synthlink_files import score_and_say
 

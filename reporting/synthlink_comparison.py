@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from eval.synthlink.comparing import ALL
+from eval.synthlink.measures import Measure, Mode
 from eval.synthlink.outputs import Compared, Scored
-from eval.synthlink.record import Difference, Measure, Mode
+from eval.synthlink.record import Difference
 from kg.words.plain_text import listing
 from reporting.charts import UNDEFINED, number
 from reporting.forest import signed

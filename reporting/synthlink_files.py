@@ -10,7 +10,6 @@ import msgspec
 
 from eval.synthlink.judging.judge_files import judge_files
 from eval.synthlink.judging.judging_run import JudgeOptions
-from eval.synthlink.judging.record import JUDGED, Judgement, JudgeReport
 from eval.synthlink.manifest import KIND
 from eval.synthlink.outputs import (
     ANSWERS,
@@ -34,6 +33,7 @@ from eval.synthlink.tables import (
     overall_text,
     question_rows,
 )
+from eval.synthlink.verdicts.record import JUDGED, Judgement, JudgeReport
 from kg.base.console import Watch, say, shown_stages
 from kg.base.errors import WriteError
 from kg.base.files import check_output, to_json_bytes, write_errors_named, write_files_atomic

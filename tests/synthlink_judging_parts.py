@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from servers.behaviours import Asked, Behaviour, reply
 
-from eval.synthlink.judging.record import JUDGED
+from eval.synthlink.verdicts.record import JUDGED
 from kg.base.files import to_json_bytes
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from eval.stats.intervals import Draws, Resampled, resample_blocks, tidy
 from eval.stats.paired import holm
 from eval.stats.paired_values import better_of, difference_block, paired_values
-from eval.synthlink.record import MEASURES, Difference, Mode, SynthLinkReport
+from eval.synthlink.measures import MEASURES, Mode
+from eval.synthlink.record import Difference, SynthLinkReport
 from eval.synthlink.scores import values_of
 from kg.base.errors import CardSetMismatchError
 

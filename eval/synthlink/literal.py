@@ -15,9 +15,9 @@ import msgspec
 
 from eval.synthlink.catalog_markdown import steps_cell
 from eval.synthlink.corrected.wording import sentences
+from eval.synthlink.measures import WEIGHTS, Measure, Parts
 from eval.synthlink.predictions import Prediction
 from eval.synthlink.question import Question, Source
-from eval.synthlink.record import WEIGHTS, Measure, Parts
 from kg.text.normaliser import FUNCTION_WORDS, words
 
 _CUTOFF = 5

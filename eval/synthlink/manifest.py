@@ -14,8 +14,8 @@ import msgspec
 from eval.running.taking_up import read_as
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.literal import Readings
+from eval.synthlink.measures import Mode
 from eval.synthlink.outputs import MANIFEST
-from eval.synthlink.record import Mode
 
 KIND: Final = "synthlink"
 

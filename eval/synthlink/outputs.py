@@ -7,9 +7,10 @@ from typing import Final
 
 import msgspec
 
+from eval.synthlink.measures import Mode, Status
 from eval.synthlink.predictions import Iteration
 from eval.synthlink.question import Source
-from eval.synthlink.record import Difference, Group, Mode, Status, SynthLinkReport
+from eval.synthlink.record import Difference, Group, SynthLinkReport
 from eval.synthlink.tables import CATEGORY_SCORES, OVERALL, RECORD, SCORES
 from kg.base.errors import RecordError
 from kg.base.files import iter_decoded_lines, require_file

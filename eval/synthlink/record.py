@@ -12,62 +12,12 @@ import msgspec
 
 from eval.stats.paired import ALPHA
 from eval.stats.shown import IntervalMethod
-from eval.synthlink.corrected.claims import Judged
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.judging.record import JudgeReport
+from eval.synthlink.measures import Measure, Mode, QuestionScore
 from eval.synthlink.predictions import Refused
+from eval.synthlink.verdicts.record import JudgeReport
 
 SCHEMA: Final = "epoche.synthlink/1"
-
-Mode = Literal["literal", "corrected"]
-MODES: Final[tuple[Mode, ...]] = ("corrected", "literal")
-
-Measure = Literal["f1", "p_at_5", "recall_at_5", "rqs", "fcs", "ie", "aggregate"]
-MEASURES: Final[tuple[Measure, ...]] = (
-    "f1", "p_at_5", "recall_at_5", "rqs", "fcs", "ie", "aggregate",
-)  # fmt: skip
-
-WEIGHTS: Final[dict[Measure, float]] = {
-    "f1": 0.3, "p_at_5": 0.2, "rqs": 0.3, "fcs": 0.1, "ie": 0.1,
-}  # fmt: skip
-"""Of the five parts of the aggregate, as specified."""
-
-Status = Literal["answered", "abstained", "missing", "refused"]
-"""``abstained``: the answer is blank. All but ``answered`` are worth 0 and outside coverage."""
-
-
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """The measures of one answer, within 0 and 1; null where one cannot be had."""
-
-    f1: float | None
-    p_at_5: float | None
-    recall_at_5: float | None
-    rqs: float | None
-    fcs: float | None
-    ie: float | None
-    aggregate: float | None
-    plain_f1: float | None = None
-    """F1 without regard to order and prose; corrected only."""
-    order: float | None = None
-    prose: float | None = None
-    brevity: float | None = None
-    """What a long answer leaves of the steps it takes; corrected only."""
-    steps: tuple[int, ...] = ()
-    """Numbers of the steps taken, from 1; corrected only."""
-    claims: tuple[Judged, ...] = ()
-    """Corrected only."""
-    iteration_f1: tuple[float, ...] = ()
-    """F1 of each iteration's answer, by which efficiency is swept."""
-
-
-class QuestionScore(msgspec.Struct, frozen=True, kw_only=True):
-    """One question of the catalogue, answered or not."""
-
-    question_id: str
-    category: str
-    status: Status
-    parts: Parts
-    """Zeros where it is not answered, but for what the catalogue itself cannot have."""
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from eval.stats.intervals import SEED
-from eval.synthlink.record import Mode
+from eval.synthlink.measures import Mode
 from eval.synthlink.scores import CONFIDENCE, RESAMPLES
 from kg.base.errors import SettingError
 

@@ -19,9 +19,17 @@ from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.answering import aggregate, efficiency, score_corrected, unanswered
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.judging.applying import with_verdicts
-from eval.synthlink.judging.judge_report import judge_notes, judge_report
 from eval.synthlink.literal import Readings, score_literally
+from eval.synthlink.measures import (
+    MEASURES,
+    MODES,
+    WEIGHTS,
+    Measure,
+    Mode,
+    Parts,
+    QuestionScore,
+    Status,
+)
 from eval.synthlink.predictions import (
     Prediction,
     Predictions,
@@ -30,28 +38,16 @@ from eval.synthlink.predictions import (
     read_predictions,
 )
 from eval.synthlink.question import Question
-from eval.synthlink.record import (
-    MEASURES,
-    MODES,
-    WEIGHTS,
-    Group,
-    Measure,
-    Mode,
-    ModeScores,
-    Parts,
-    QuestionScore,
-    Status,
-    Swept,
-    SynthLinkReport,
-    Value,
-)
+from eval.synthlink.record import Group, ModeScores, Swept, SynthLinkReport, Value
+from eval.synthlink.verdicts.applying import with_verdicts
+from eval.synthlink.verdicts.judge_report import judge_notes, judge_report
 from kg.base.console import Watch
 from kg.base.provenance import package_version
 from kg.words.plain_text import listing
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
-    from eval.synthlink.judging.record import Judgement
+    from eval.synthlink.verdicts.record import Judgement
     from kg.knowledge import KnowledgeBase
     from retrieval.corpus import Corpus
 

@@ -27,7 +27,7 @@ from kg.base.provenance import relative_name
 from retrieval.corpus import Corpus, read_corpus
 
 if TYPE_CHECKING:
-    from eval.synthlink.judging.record import Judgement
+    from eval.synthlink.verdicts.record import Judgement
     from kg.knowledge import KnowledgeBase
 
 OURS: Final = "synthlink"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from eval.synthlink.record import MEASURES, Mode, SynthLinkReport
+from eval.synthlink.measures import MEASURES, Mode
+from eval.synthlink.record import SynthLinkReport
 
 Cell = str | int | float | None
 

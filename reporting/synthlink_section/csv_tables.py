@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.synthlink.record import MEASURES
+from eval.synthlink.measures import MEASURES
 from reporting.guarded_text import to_csv
 from reporting.synthlink_section.reading import ScoredFolder
 from reporting.synthlink_section.samples_of_folder import mark_of

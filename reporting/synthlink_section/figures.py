@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eval.synthlink.record import Difference, Mode, ModeScores
+from eval.synthlink.measures import Mode
+from eval.synthlink.record import Difference, ModeScores
 from reporting.benchmark_sections.blocks import Figure
 from reporting.benchmark_sections.drawings import dots_drawing, forest_drawing, stack_drawing
 from reporting.charts import Estimate, dot_panel, number, stack

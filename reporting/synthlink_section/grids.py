@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from eval.synthlink.record import Group, Measure, Mode, ModeScores, Value
+from eval.synthlink.measures import Measure, Mode
+from eval.synthlink.record import Group, ModeScores, Value
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, estimate_cell
 from reporting.charts import UNDEFINED, Estimate, number, percent
 from reporting.forest import signed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from eval.judges.rates import Rate
-from eval.synthlink.judging.judge_report import errs_often
-from eval.synthlink.judging.record import JudgeReport
+from eval.synthlink.verdicts.judge_report import errs_often
+from eval.synthlink.verdicts.record import JudgeReport
 from kg.words.plain_text import listing
 from reporting.benchmark_sections.blocks import Block, Cell, Grid, Head, Line, Prose, estimate_cell
 from reporting.charts import UNDEFINED, Estimate, number, percent

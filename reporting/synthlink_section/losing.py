@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from eval.synthlink.measures import Measure, Mode, QuestionScore
 from eval.synthlink.outputs import AnswerView
-from eval.synthlink.record import Measure, Mode, ModeScores, QuestionScore
+from eval.synthlink.record import ModeScores
 from kg.base.proportions import wilson
 from reporting.charts import Estimate
 from reporting.synthlink_section.measure_words import PARTS, VERDICTS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from eval.synthlink.record import Mode, ModeScores
+from eval.synthlink.measures import Mode
+from eval.synthlink.record import ModeScores
 from kg.words.plain_text import one_line
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone, estimate_cell
 from reporting.charts import UNDEFINED, number, percent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from eval.synthlink.measures import WEIGHTS, Measure, Mode
 from eval.synthlink.question import CATEGORIES
-from eval.synthlink.record import WEIGHTS, Measure, Mode
 from reporting.glossary import MetricWords
 
 MEASURES: Final[dict[Measure, MetricWords]] = {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eval.synthlink.measures import Mode
 from eval.synthlink.outputs import Compared
-from eval.synthlink.record import Difference, Mode
+from eval.synthlink.record import Difference
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone
 from reporting.charts import number
 from reporting.forest import signed

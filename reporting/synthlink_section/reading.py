@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eval.synthlink.manifest import SynthLinkManifest, read_manifest
+from eval.synthlink.measures import WEIGHTS, Mode, QuestionScore
 from eval.synthlink.outputs import ANSWERS, MANIFEST, AnswerView, Scored, read_answers, read_scored
-from eval.synthlink.record import SCHEMA, WEIGHTS, Mode, ModeScores, QuestionScore, SynthLinkReport
+from eval.synthlink.record import SCHEMA, ModeScores, SynthLinkReport
 from eval.synthlink.running.row import SynthLinkRow
 from eval.synthlink.tables import RECORD
 from kg.base.errors import CardSetMismatchError, RecordError

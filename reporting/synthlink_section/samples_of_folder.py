@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from eval.synthlink.agents.trail import Trail
-from eval.synthlink.corrected.claims import Judged
 from eval.synthlink.corrected.pages import retrieval
+from eval.synthlink.measures import Judged, Mode, QuestionScore, Status
 from eval.synthlink.outputs import AnswerView
-from eval.synthlink.record import Mode, QuestionScore, Status
 from eval.synthlink.running.row import SynthLinkRow
 from kg.words.plain_text import one_line
 from reporting.benchmark_sections.samples import (

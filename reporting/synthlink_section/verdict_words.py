@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from eval.synthlink.measures import Measure, Mode, Status
 from eval.synthlink.outputs import Compared
-from eval.synthlink.record import Difference, Measure, Mode, Status, Value
+from eval.synthlink.record import Difference, Value
 from kg.words.plain_text import listing
 from reporting.charts import number, percent
 from reporting.synthlink_comparison import headlines

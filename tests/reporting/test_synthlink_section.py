@@ -24,14 +24,14 @@ from synthlink_section_folders import (
     uneven,
 )
 
-from eval.synthlink.judging.applying import with_verdicts
-from eval.synthlink.judging.judge_report import judge_report
-from eval.synthlink.judging.record import JudgedLine, Judgement, JudgeReport
+from eval.synthlink.measures import MEASURES, WEIGHTS
 from eval.synthlink.outputs import read_scored
-from eval.synthlink.record import MEASURES, WEIGHTS
 from eval.synthlink.running.row import read_rows
 from eval.synthlink.score_options import ScoreOptions
 from eval.synthlink.scores import score
+from eval.synthlink.verdicts.applying import with_verdicts
+from eval.synthlink.verdicts.judge_report import judge_report
+from eval.synthlink.verdicts.record import JudgedLine, Judgement, JudgeReport
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from kg.base.files import to_json_bytes
 from kg.base.proportions import wilson

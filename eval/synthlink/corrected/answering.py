@@ -11,9 +11,9 @@ from eval.synthlink.corrected.pages import retrieval
 from eval.synthlink.corrected.prose import prose
 from eval.synthlink.corrected.steps import steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.measures import WEIGHTS, Measure, Parts
 from eval.synthlink.predictions import Prediction
 from eval.synthlink.question import Question
-from eval.synthlink.record import WEIGHTS, Measure, Parts
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from eval.synthlink.corrected.evidence import Piece, SourcePages, pieces
 from eval.synthlink.corrected.prose import is_prose, least, signs
@@ -23,25 +21,12 @@ from eval.synthlink.corrected.wording import (
     sentences,
     to_the_letter,
 )
+from eval.synthlink.measures import By, Judged, Verdict
 from eval.synthlink.question import Question
 from kg.text.normaliser import normalise
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
-
-Verdict = Literal["licensed", "contradicted", "unknown"]
-By = Literal["graph", "facts", "pages", "nothing", "judge"]
-
-
-class Judged(msgspec.Struct, frozen=True):
-    """One claim of an answer."""
-
-    text: str
-    verdict: Verdict
-    by: By
-    """What decided."""
-    words: Verdict | None = None
-    """Where a judge decided: what words alone would have said."""
 
 
 class _Graph(NamedTuple):

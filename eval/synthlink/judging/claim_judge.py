@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eval.judges.drawing import drawn_by
 from eval.judges.panel import USUAL_REPEATS, check_panel, open_panel
 from eval.judges.votes import Void, void_call, void_reply
-from eval.synthlink.judging.prompts import CLAIM, MAX_TOKENS, ClaimReply, Finding
-from eval.synthlink.judging.record import LostVote
+from eval.synthlink.judging.prompts import CLAIM, MAX_TOKENS, ClaimReply
 from eval.synthlink.judging.voting import outcome, undecided
+from eval.synthlink.verdicts.record import Finding, LostVote
 from kg.base.errors import ModelCallError
 
 if TYPE_CHECKING:

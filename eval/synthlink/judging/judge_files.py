@@ -8,10 +8,10 @@ from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.judging.judging_run import JudgeOptions, judge_matters
 from eval.synthlink.judging.matters import Answered, matters
-from eval.synthlink.judging.record import JUDGED, Judgement
 from eval.synthlink.predictions import read_predictions
 from eval.synthlink.scores import score
 from eval.synthlink.scoring_files import Held, held_of
+from eval.synthlink.verdicts.record import JUDGED, Judgement
 from kg.base.console import shown_stages
 from kg.base.errors import SettingError
 from kg.base.files import check_output, require_file

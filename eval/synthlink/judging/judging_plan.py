@@ -13,7 +13,7 @@ from eval.running.grid import Awaited
 from eval.running.workers import Answered
 from eval.synthlink.judging.claim_judge import ClaimJudge
 from eval.synthlink.judging.matters import Matter
-from eval.synthlink.judging.record import JUDGED, JudgedLine
+from eval.synthlink.verdicts.record import JUDGED, JudgedLine
 from kg.base.errors import RecordError
 from kg.base.files import to_json_bytes
 

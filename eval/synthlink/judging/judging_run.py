@@ -23,8 +23,8 @@ from eval.running.workers import Question as Asked
 from eval.synthlink.judging.claim_judge import ClaimJudge
 from eval.synthlink.judging.judging_plan import LOST, JudgingPlan
 from eval.synthlink.judging.matters import Matter
-from eval.synthlink.judging.record import JUDGED, JudgedLine, Judgement
 from eval.synthlink.running.answerer import Answerer
+from eval.synthlink.verdicts.record import JUDGED, JudgedLine, Judgement
 from kg.base.errors import TooManyErrorsError
 from kg.base.files import write_errors_named
 

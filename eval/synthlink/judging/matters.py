@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eval.judges.drawing import drawn_by
 from eval.synthlink.corrected.prose import is_prose, least, signs
-from eval.synthlink.judging.record import Kind
 from eval.synthlink.judging.showing import Shown, evidence_of
+from eval.synthlink.verdicts.record import Kind
 from kg.base.files import sha256_bytes, to_json_bytes
 from kg.text.normaliser import content_words
 
 if TYPE_CHECKING:
-    from eval.synthlink.corrected.claims import Judged
     from eval.synthlink.corrected.evidence import SourcePages
     from eval.synthlink.corrected.thresholds import Thresholds
+    from eval.synthlink.measures import Judged
     from eval.synthlink.question import Question
 
 MOST_CLAIMS: Final = 40

@@ -6,15 +6,13 @@ system, what it read, or what it was given for it.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
 from eval.prompts import DATA_ONLY, Prompt
-
-Finding = Literal["supported", "contradicted", "not_told"]
-"""What a judge finds of a claim."""
+from eval.synthlink.verdicts.record import Finding
 
 MAX_TOKENS: Final = 200
 """Of a verdict: a word, and room for a model that thinks aloud before it."""

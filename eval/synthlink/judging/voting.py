@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eval.judges.votes import enough
-from eval.synthlink.judging.prompts import Finding
+from eval.synthlink.verdicts.record import Finding
 
 
 class Outcome(NamedTuple):

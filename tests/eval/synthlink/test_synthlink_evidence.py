@@ -12,10 +12,11 @@ from synthlink_adaptive_attacks import ADAPTIVE
 from synthlink_attacks import answered, honest, prediction, six_questions
 
 from eval.synthlink.catalog import read_catalog
-from eval.synthlink.corrected.claims import Judged, judge_claims
+from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.evidence import SourcePages, pieces
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import common, names, sentences
+from eval.synthlink.measures import Judged
 from eval.synthlink.question import Question, Source, Step
 from eval.synthlink.scores import score
 from kg.text.normaliser import content_words

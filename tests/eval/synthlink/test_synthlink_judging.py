@@ -13,16 +13,16 @@ from synthlink_judging_parts import IDS, TOPICS, write_shop
 
 from eval.stats.intervals import tidy
 from eval.synthlink.catalog import Catalog, read_catalog
-from eval.synthlink.corrected.claims import Judged
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.judging.applying import with_verdicts
 from eval.synthlink.judging.matters import MOST_CLAIMS, Answered, matters, other_facts
-from eval.synthlink.judging.prompts import CLAIM, Finding
-from eval.synthlink.judging.record import JudgedLine, Judgement
+from eval.synthlink.judging.prompts import CLAIM
 from eval.synthlink.judging.showing import MOST_EVIDENCE, Shown, evidence_of
 from eval.synthlink.judging.voting import outcome, undecided
+from eval.synthlink.measures import Judged
 from eval.synthlink.scores import score
+from eval.synthlink.verdicts.applying import with_verdicts
+from eval.synthlink.verdicts.record import Finding, JudgedLine, Judgement
 from kg.text.normaliser import content_words
 from retrieval.corpus import read_corpus
 

@@ -32,8 +32,8 @@ from synthlink_judging_parts import (
 )
 
 from epoche.schemas import schema
-from eval.synthlink.judging.record import JUDGED
 from eval.synthlink.outputs import read_scored
+from eval.synthlink.verdicts.record import JUDGED
 
 
 @pytest.fixture

@@ -18,13 +18,13 @@ from synthlink_judging_parts import IDS, TOPICS, block, judge, write_shop
 from eval.model.options import ClientOptions
 from eval.running.session import Limits
 from eval.synthlink.catalog import Catalog, read_catalog
-from eval.synthlink.corrected.claims import Judged
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.judging.judge_report import errs_often, judge_report
 from eval.synthlink.judging.judging_run import JudgeOptions, judge_matters
 from eval.synthlink.judging.matters import Answered, Matter, matters
-from eval.synthlink.judging.record import JUDGED, JudgedLine, Judgement, read_judged
+from eval.synthlink.measures import Judged
+from eval.synthlink.verdicts.judge_report import errs_often, judge_report
+from eval.synthlink.verdicts.record import JUDGED, JudgedLine, Judgement
 from kg.base.errors import (
     CostLimitError,
     DuplicateIdError,
@@ -100,7 +100,8 @@ def test_a_good_judge_knows_the_anchors(
     }
     assert len(scripted_server.requests) == 48, "two votes each, and none to decide"
     assert [line.claim for line in said.lines] == [one.shown.claim for one in all_matters]
-    assert list(read_judged(tmp_path / JUDGED)) == list(said.lines)
+    written = (tmp_path / JUDGED).read_bytes().splitlines()
+    assert [msgspec.json.decode(line, type=JudgedLine) for line in written] == list(said.lines)
     assert said.models == (scripted_model,)
     for line in said.lines:
         assert (line.votes[0], len(line.votes), line.planned) == (line.verdict, 2, 2)

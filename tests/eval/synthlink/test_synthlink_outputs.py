@@ -16,8 +16,8 @@ from synthlink_attacks import SIX, attack, honest, six_questions
 from epoche.schemas import schema
 from eval.synthlink.comparing import ALL
 from eval.synthlink.manifest import read_manifest
+from eval.synthlink.measures import MEASURES
 from eval.synthlink.outputs import COMPARISONS, OUTPUTS, read_answers, read_scored
-from eval.synthlink.record import MEASURES
 from eval.synthlink.score_options import NONE, ScoreOptions
 from kg.base.errors import (
     DomainError,

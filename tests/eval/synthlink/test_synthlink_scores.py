@@ -15,7 +15,7 @@ from synthlink_attacks import honest, prediction, six_questions
 
 from eval.synthlink.comparing import ALL, compare
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.record import MEASURES, WEIGHTS
+from eval.synthlink.measures import MEASURES, WEIGHTS
 from eval.synthlink.scores import score
 from eval.synthlink.tables import category_rows, overall_text, question_rows
 from kg.base.errors import CardSetMismatchError

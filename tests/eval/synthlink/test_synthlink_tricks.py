@@ -13,8 +13,8 @@ from synthlink_attacks import NAMES, answered, attack, honest, six_questions
 from eval.synthlink.corrected.answering import score_corrected
 from eval.synthlink.corrected.answers import match
 from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.measures import Mode
 from eval.synthlink.predictions import Prediction
-from eval.synthlink.record import Mode
 from eval.synthlink.scores import score
 
 BAR = Thresholds()

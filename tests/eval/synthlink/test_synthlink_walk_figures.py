@@ -19,7 +19,7 @@ from eval.synthlink.agents.trail import Agent, Trail
 from eval.synthlink.agents.walking.facts import FactMap
 from eval.synthlink.agents.walking.telling import Teller
 from eval.synthlink.catalog import read_catalog
-from eval.synthlink.record import Mode
+from eval.synthlink.measures import Mode
 from eval.synthlink.scores import score
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from eval.synthlink.corrected.answering import aggregate
-from eval.synthlink.corrected.claims import Judged, Verdict
-from eval.synthlink.judging.prompts import Finding
-from eval.synthlink.judging.record import JudgedLine
+from eval.synthlink.measures import WEIGHTS, Judged, Measure, Parts, Verdict
 from eval.synthlink.question import Question
-from eval.synthlink.record import WEIGHTS, Measure, Parts
+from eval.synthlink.verdicts.record import Finding, JudgedLine
 
 VERDICT_OF: dict[Finding, Verdict] = {
     "supported": "licensed",

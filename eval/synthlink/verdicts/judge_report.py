@@ -11,8 +11,8 @@ from eval.judges.rates import rate_of
 from eval.result import Usage, rounded
 from eval.stats.intervals import tidy
 from eval.stats.kappa import cohens_kappa
-from eval.synthlink.judging.record import JudgedLine, Judgement, JudgeReport, Kind
-from eval.synthlink.record import QuestionScore
+from eval.synthlink.measures import QuestionScore
+from eval.synthlink.verdicts.record import JudgedLine, Judgement, JudgeReport, Kind
 
 _OFTEN: Final = 0.2
 

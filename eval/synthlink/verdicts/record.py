@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
@@ -12,11 +10,13 @@ import msgspec
 from eval.judges.rates import Rate
 from eval.judges.votes import FailureKind
 from eval.result import Usage
-from eval.synthlink.judging.prompts import Finding
-from kg.base.files import iter_decoded_lines, sha256_bytes, to_json_bytes
+from kg.base.files import sha256_bytes, to_json_bytes
 
 JUDGED: Final = "synthlink_judged.jsonl"
 """Holds a ``JudgedLine`` a line, in the folder of the scores."""
+
+Finding = Literal["supported", "contradicted", "not_told"]
+"""What a judge finds of a claim."""
 
 Kind = Literal["claim", "own fact", "other fact"]
 """``own fact``, ``other fact``: anchors, a fact of the question itself and one of another."""
@@ -128,13 +128,3 @@ class JudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     other_supported: Rate
     lost_votes: dict[str, int] = {}
     usage: Usage | None = None
-
-
-def read_judged(path: Path | str) -> Iterable[JudgedLine]:
-    """Yields the lines of a finished journal.
-
-    Raises:
-        MissingFileError, RecordError: as named there, with file and line.
-    """
-    decode = msgspec.json.Decoder(JudgedLine).decode
-    return (line for _, line in iter_decoded_lines(path, "synthlink-judged", decode))
