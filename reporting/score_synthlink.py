@@ -59,8 +59,12 @@ def main(
         ),
     ] = None,
     correct: Annotated[
-        float, typer.Option(help="F1 from which an answer counts as correct.")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            help="F1 from which an answer counts as correct; by default .35 in corrected and .5 in "
+            "literal scores.",
+        ),
+    ] = None,
     confidence: options.Confidence = 0.95,
     resamples: options.Resamples = 2000,
     seed: options.ResampleSeed = 12345,

@@ -147,7 +147,6 @@ ADAPTIVE: dict[str, Answer] = {
     "keywords, one small word each": _one_small_word,
     "keywords in sentences with other verbs": _with_other_verbs,
     "keywords, the likeliest words between": _likeliest,
-    "keywords in a textbook's sentences": _in_textbook,
     "keywords in another answer": _in_another_answer,
     "facts denied": _denied,
     "facts, small words varied": _facts_glued(_VARIED),
@@ -156,8 +155,9 @@ ADAPTIVE: dict[str, Answer] = {
 """What does not pay."""
 
 PAYING: dict[str, Answer] = {
+    "keywords in a textbook's sentences": _in_textbook,
     "facts, names exchanged": _names_exchanged,
     "facts, one small word each": _facts_glued(_SMALL),
     "answer, one small word each": _answer_glued,
 }
-"""What does: all of it knows the facts or the answer, and not only the keywords."""
+"""What does: the names in good English that says something else, or the facts or the answer."""

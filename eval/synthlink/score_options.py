@@ -8,6 +8,8 @@ from typing import Final, Literal
 import msgspec
 
 from eval.stats.intervals import SEED
+from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.literal import Readings
 from eval.synthlink.measures import Mode
 from eval.synthlink.scores import CONFIDENCE, RESAMPLES
 from kg.base.errors import SettingError
@@ -36,16 +38,26 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     pages: str | None = None
     """JSONL file of a corpus whose texts of the sources are evidence, or ``none``. By default the
     shipped catalogue's own, and no corpus for another catalogue."""
-    correct: float = 0.5
-    """F1 from which an answer is correct, in both modes."""
+    correct: float | None = None
+    """F1 from which an answer is correct, in both modes; by default each mode's own."""
     confidence: float = CONFIDENCE
     resamples: int = RESAMPLES
     seed: int = SEED
 
     def __post_init__(self) -> None:
-        if not 0 < self.correct <= 1:
+        if self.correct is not None and not 0 < self.correct <= 1:
             raise SettingError(
                 f"an F1 of {self.correct:g} cannot tell right from wrong",
                 where="--correct",
                 hint="Give a number above 0, and at most 1.",
             )
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Of the corrected scores."""
+        return Thresholds() if self.correct is None else Thresholds(correct=self.correct)
+
+    @property
+    def readings(self) -> Readings:
+        """Of the literal scores."""
+        return Readings() if self.correct is None else Readings(correct=self.correct)

@@ -12,8 +12,6 @@ import msgspec
 from eval.manifest import library_versions
 from eval.synthlink.catalog import SHIPPED, Catalog, read_catalog
 from eval.synthlink.comparing import compare
-from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.literal import Readings
 from eval.synthlink.manifest import ComparedFile, SynthLinkManifest
 from eval.synthlink.outputs import AnswerView, Compared, Scored
 from eval.synthlink.predictions import Predictions, read_predictions
@@ -91,8 +89,8 @@ def score_files(
         mode=options.mode,
         knowledge=held.knowledge,
         pages=held.pages,
-        thresholds=Thresholds(correct=options.correct),
-        readings=Readings(correct=options.correct),
+        thresholds=options.thresholds,
+        readings=options.readings,
         confidence=options.confidence,
         resamples=options.resamples,
         seed=options.seed,
@@ -202,13 +200,14 @@ def _manifest(
     if options.pages is not None:
         corpus = relative_name(options.pages, options.output_dir)
     first, *rest = hashes
+    how = (options.thresholds, options.readings)
     signed = {
         "mode": "+".join(report.modes),
         "cat": catalog_sha256[:12],
         "pred": hashes[first][:12],
         "graph": (graph or NONE)[:12],
         "pages": NONE if pages is None else pages.sha256[:12],
-        "correct": f"{options.correct:g}",
+        "correct": "/".join(dict.fromkeys(f"{one.correct:g}" for one in how)),
         "boot": options.resamples,
         "seed": options.seed,
         "v": report.version,
@@ -237,7 +236,7 @@ def _manifest(
         modes=tuple(report.modes),
         thresholds=report.thresholds,
         judge=judge,
-        readings=Readings(correct=options.correct),
+        readings=options.readings,
         confidence=options.confidence,
         resamples=options.resamples,
         seed=options.seed,

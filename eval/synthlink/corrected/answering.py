@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eval.synthlink.corrected.answers import brevity, match
+from eval.synthlink.corrected.answers import brevity, match, together
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.pages import retrieval
@@ -40,15 +40,16 @@ def score_corrected(
     retrieved = retrieval(prediction.retrieved_docs, question.sources)
     steps = steps_taken(answer, question, bar)
     flow = prose(answer, question.answer, bar)
-    # A fact has too few words to tell whether they were thrown together; the answer has enough.
-    together = min(1.0, found.order / (2 * bar.order)) if found.plain and bar.order else 1.0
+    # A fact has too few words to tell whether they, or names, were thrown together; the answer has
+    # enough.
+    told = flow * together(found.order, bar) * found.named
     brief = brevity(answer, question, bar)
     n_facts = sum(bool(step.fact) for step in question.steps)
     licensed = sum(claim.verdict == "licensed" for claim in claims)
     measures: dict[Measure, float | None] = {
         "f1": found.f1,
         "p_at_5": None if retrieved is None else retrieved.precision,
-        "rqs": None if steps is None else flow * together * brief * len(steps) / n_facts,
+        "rqs": None if steps is None else told * brief * len(steps) / n_facts,
         "fcs": licensed / len(claims) if claims else None,
         "ie": efficiency(found.f1, rounds, bar.correct),
     }
@@ -63,6 +64,7 @@ def score_corrected(
         plain_f1=found.plain,
         order=found.order,
         prose=flow,
+        named=found.named,
         brevity=brief,
         steps=tuple(step + 1 for step in steps or ()),
         claims=claims,

@@ -4,34 +4,41 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eval.synthlink.corrected.prose import LEAST_FOR_PROSE, prose
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import asked_words, bare_words, order, references, saying
 from eval.synthlink.question import Question
 
+_DOUBT: Final = 4
+"""Neighbours that are taken to be in order besides those that an answer has."""
+
 
 class Match(NamedTuple):
     """How far an answer agrees with the best of its references."""
 
     f1: float = 0.0
-    """``plain`` times ``order`` times ``prose``."""
+    """``plain`` times ``prose``, times what ``order`` leaves."""
     plain: float = 0.0
     """F1 of words with repetitions, as SQuAD's, but for names and what was refuted."""
-    order: float = 0.0
+    order: float = 1.0
+    """How far the words in common are in order; few are given the benefit of the doubt."""
     prose: float = 0.0
+    named: float = 1.0
+    """What is left of keywords, as there are too many of them."""
 
 
 def match(answer: str, question: Question, bar: Thresholds, refuted: Sequence[str] = ()) -> Match:
-    """F1 of the words beyond the question's own, times order and prose; the best of references.
+    """F1 of the words beyond the question's own, less for disorder and what is no prose.
 
     Precision and recall are of words with repetitions (Rajpurkar et al., SQuAD, EMNLP 2016, §6.1),
     in this package's normal form and without function words; words of the question neither help
-    nor harm. A word repeated ten times is one hit and nine misses, and so is a word of a sentence
-    that was refuted. Keywords are hits at most ``bar.names`` times as often as other words: who
-    knows the names alone has little. The order is that of ``wording.order``; how far it is prose,
-    ``prose.prose`` says.
+    nor harm. A word repeated ten times is one hit and nine misses; one of a sentence that was
+    refuted is ``bar.refuted`` of a hit. Keywords beyond ``bar.names`` times the number of other
+    words that the answer has are none: they were strung together. The order is that of
+    ``wording.order`` and takes at most 1 - ``bar.thrown``; how far it is prose, ``prose.prose``
+    says. The best of the references counts.
 
     Args:
         answer: the answer.
@@ -44,6 +51,12 @@ def match(answer: str, question: Question, bar: Thresholds, refuted: Sequence[st
     """
     words = _Words(asked_words(question.question), bare_words(question))
     return max(_against(answer, text, words, refuted, bar) for text in references(question))
+
+
+def together(kept: float, bar: Thresholds) -> float:
+    """What an answer's order leaves of it: all from twice ``bar.order`` on, then in proportion."""
+    share = min(1.0, kept / (2 * bar.order)) if bar.order else 1.0
+    return bar.thrown + (1 - bar.thrown) * share
 
 
 def brevity(answer: str, question: Question, bar: Thresholds) -> float:
@@ -72,33 +85,34 @@ def _against(
         asked = bare = frozenset()
         expected = saying(reference).words
     said = saying(answer, asked).words
-    right = Counter(said) - Counter(word for text in refuted for word in saying(text, asked).words)
-    hits = right & Counter(expected)
-    if len(saying(answer).words) < LEAST_FOR_PROSE:
-        shared: float = hits.total()
-    else:
-        shared = _with_few_names(hits, Counter(expected), bare, bar.names)
+    named = 1.0
+    if len(saying(answer).words) >= LEAST_FOR_PROSE:
+        named = _left_of_names(said, expected, bare, bar.names)
+    wrong = Counter(word for text in refuted for word in saying(text, asked).words)
+    hits = Counter(said) & Counter(expected)
+    right = (Counter(said) - wrong) & hits
+    shared = sum(
+        weight * number * (named if word in bare else 1.0)
+        for weight, found in ((1.0, right), (bar.refuted, hits - right))
+        for word, number in found.items()
+    )
     if not shared:
         return Match()
     plain = 2 * shared / (len(said) + len(expected))
-    kept = order(said, expected)
+    kept = order(said, expected, _DOUBT)
     flow = prose(answer, reference, bar)
-    return Match(plain * kept * flow, plain, kept, flow)
+    return Match(plain * together(kept, bar) * flow, plain, kept, flow, named)
 
 
-def _with_few_names(
-    hits: Counter[str], expected: Counter[str], bare: frozenset[str], most: float
+def _left_of_names(
+    said: Sequence[str], expected: Sequence[str], bare: frozenset[str], most: float
 ) -> float:
-    """How many hits count: keywords at most ``most`` times as often as others.
+    """What is left of keywords where more than ``most`` of them come on each other word.
 
     What the reference has is always enough: one that consists of names is answered by names.
     """
-    named, named_there = (_within(found, bare) for found in (hits, expected))
-    others, others_there = hits.total() - named, expected.total() - named_there
-    if not others_there:
-        return named
-    return others + min(named, others * max(most, named_there / others_there))
-
-
-def _within(found: Counter[str], words: frozenset[str]) -> int:
-    return sum(number for word, number in found.items() if word in words)
+    named, named_there = (sum(word in bare for word in words) for words in (said, expected))
+    others, others_there = len(said) - named, len(expected) - named_there
+    if not named or not others_there:
+        return 1.0
+    return min(1.0, others * max(most, named_there / others_there) / named)

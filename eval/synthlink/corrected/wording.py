@@ -108,7 +108,7 @@ def common(first: Iterable[str], second: Iterable[str]) -> int:
     return (Counter(first) & Counter(second)).total()
 
 
-def order(said: Sequence[str], reference: Sequence[str]) -> float:
+def order(said: Sequence[str], reference: Sequence[str], doubt: int = 0) -> float:
     """How far the words in common stand in the reference's order, 0 as thrown together, 1 kept.
 
     Of each two neighbours among the words in common it is asked whether they go forward in the
@@ -119,6 +119,7 @@ def order(said: Sequence[str], reference: Sequence[str]) -> float:
     Args:
         said: words, with repetitions.
         reference: words, with repetitions.
+        doubt: so many neighbours are taken to go forward besides, for few prove little.
 
     Returns:
         Within 0 and 1; 1 for fewer than ``LEAST_IN_ORDER`` words in common.
@@ -137,5 +138,7 @@ def order(said: Sequence[str], reference: Sequence[str]) -> float:
             path.append(taken)
     if len(path) < LEAST_IN_ORDER:
         return 1.0
-    ahead = sum(later > earlier for earlier, later in itertools.pairwise(path))
-    return max(0.0, 2 * ahead / (len(path) - 1) - 1)
+    ahead = doubt + sum(later > earlier for earlier, later in itertools.pairwise(path))
+    pairs = doubt + len(path) - 1
+    # Whole numbers as long as can be: 2 * 3 / 5 - 1 is less than .2.
+    return max(0, 2 * ahead - pairs) / pairs

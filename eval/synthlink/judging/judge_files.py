@@ -56,7 +56,7 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
         options.output_dir / JUDGED, [*files, *([options.catalog] if options.catalog else [])]
     )
     held = held_of(options)
-    bar = Thresholds(correct=options.correct)
+    bar = options.thresholds
     answers: list[Answered] = []
     with shown_stages() as watch:
         for file in files:

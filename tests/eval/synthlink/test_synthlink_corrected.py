@@ -12,7 +12,7 @@ from synthlink_attacks import prediction, six_questions
 
 from eval.guard.stream import Guard
 from eval.synthlink.corrected.answering import efficiency, score_corrected
-from eval.synthlink.corrected.answers import match
+from eval.synthlink.corrected.answers import match, together
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.pages import page, retrieval
 from eval.synthlink.corrected.prose import signs
@@ -78,16 +78,20 @@ LONG = msgspec.structs.replace(
 """Whose answer has six words beside four names: built, engine, drew, proved, wired, machine."""
 
 
-def test_names_are_hits_at_most_so_many_times_as_often_as_other_words() -> None:
-    few = msgspec.structs.replace(BAR, names=1.0)
-    assert match(LONG.answer, LONG, few).plain == 1
-    # Twelve words, of them four names and one other that are right; the reference has ten.
-    answer = "Ada met Babbage near Turing while Neumann found some machine by lucky chance."
-    said = 4 + 1 + 7
-    assert match(answer, LONG, BAR).plain == pytest.approx(2 * 5 / (said + 10))
-    assert match(answer, LONG, few).plain == pytest.approx(2 * 2 / (said + 10))
-    # No other word: nothing; but a short answer may be names.
-    assert match(answer.replace("machine", "house"), LONG, BAR).f1 == 0
+def test_names_count_less_where_they_are_strung_together() -> None:
+    few = msgspec.structs.replace(BAR, names=0.5)
+    assert match(LONG.answer, LONG, few).plain == 1, "as many as the reference has are enough"
+    # Four names, none of the other words right: an answer in verbs of its own loses nothing.
+    answer = "Ada met Babbage near Turing while Neumann found some house by lucky chance."
+    said = 4 + 8
+    assert match(answer, LONG, BAR).plain == pytest.approx(2 * 4 / (said + 10))
+    # Seven names on one other word, of which four are right: 1.5 of the seven count.
+    strung = "Ada and Babbage and Turing and Neumann and Ada met Babbage and Turing."
+    found = match(strung, LONG, BAR)
+    assert found.named == pytest.approx(1.5 / 7)
+    assert found.plain == pytest.approx(2 * 4 * 1.5 / 7 / (8 + 10))
+    assert match(strung.replace("met", "and Ada and"), LONG, BAR).f1 == 0
+    # A short answer may be names.
     assert match("Ada, Babbage, Turing and Neumann", LONG, BAR).plain == pytest.approx(2 * 4 / 14)
     # A reference of names is answered by names.
     names = msgspec.structs.replace(
@@ -96,11 +100,14 @@ def test_names_are_hits_at_most_so_many_times_as_often_as_other_words() -> None:
     assert match(names.answer * 2, names, BAR).plain > 0.6
 
 
-def test_words_of_a_refuted_sentence_are_no_hits() -> None:
+def test_words_of_a_refuted_sentence_are_hits_by_a_quarter() -> None:
     wrong = "Books did not become cheaper."
     answer = f"Gutenberg invented it about 1440. {wrong}"
     whole, less = match(answer, PRESS, BAR), match(answer, PRESS, BAR, [wrong])
-    assert 0 < less.plain < whole.plain
+    # Gutenberg, invented, about and 1440; of the refuted sentence, books and cheaper. The answer
+    # has 8 words, the facts 18.
+    assert whole.plain == pytest.approx(2 * 6 / (8 + 18))
+    assert less.plain == pytest.approx(2 * (4 + 0.25 * 2) / (8 + 18))
     parts = score_corrected(Prediction("HIA-01", answer), PRESS, None, BAR)
     assert [claim.verdict for claim in parts.claims] == ["licensed", "contradicted"]
     assert parts.plain_f1 == less.plain
@@ -154,6 +161,17 @@ def test_order_is_neighbours_going_forward_less_chance() -> None:
     assert order(list("xyz"), reference) == 1
     # A word that stands twice is taken where it goes forward.
     assert order(list("abcdea"), list("abcdea")) == 1
+    # To the last bit: three of five forward are as far in order as a fact must be.
+    assert order(list("adbecf"), list("abcdef")) == 0.2
+
+
+def test_few_words_prove_little_and_disorder_takes_at_most_half() -> None:
+    assert order(list("fedcba"), list("abcdef"), 4) == pytest.approx(2 * 4 / 9 - 1, abs=0.2) == 0
+    assert order(list("adbecf"), list("abcdef"), 4) == pytest.approx(2 * 7 / 9 - 1)
+    assert together(0, BAR) == 0.5
+    assert together(0.2, BAR) == pytest.approx(0.75)
+    assert together(0.4, BAR) == together(1, BAR) == 1
+    assert together(0, msgspec.structs.replace(BAR, order=0.0)) == 1
 
 
 @settings(deadline=None, max_examples=60)
@@ -378,7 +396,8 @@ def test_efficiency_is_that_of_the_first_correct_round() -> None:
 
 
 def test_a_round_that_names_everything_is_one_answer() -> None:
-    guesses = [PRESS.answer, *(f"The {word} did all of it by itself." * 3 for word in "abcdefgh")]
+    others = (f"The {word} did all of it by some chance. " * 3 for word in "abcdefgh")
+    guesses = [PRESS.answer, *others]
     row = prediction(PRESS, PRESS.answer, [])
     row["iterations"] = [{"answers": guesses}]
     modes = score([row], six_like(PRESS), "both").modes

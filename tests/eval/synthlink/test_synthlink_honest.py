@@ -1,0 +1,136 @@
+"""What the rules against tricks cost right answers told otherwise than the catalogue does.
+
+With ``pytest -s`` it prints the table of docs/synthlink.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from synthlink_attacks import HONEST, six_questions
+from synthlink_paraphrases import PARAPHRASES
+
+from eval.guard.stream import Guard
+from eval.synthlink.agents.extractive import Extractive
+from eval.synthlink.agents.graph_walk import GraphWalk
+from eval.synthlink.agents.library import CorpusLibrary
+from eval.synthlink.agents.trail import Agent
+from eval.synthlink.catalog import read_catalog
+from eval.synthlink.corrected.answering import score_corrected
+from eval.synthlink.corrected.evidence import SourcePages
+from eval.synthlink.corrected.steps import steps_taken
+from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.predictions import Prediction
+from eval.synthlink.question import Question
+from kg.knowledge import KnowledgeBase
+from kg.text.normaliser import content_words
+from retrieval.corpus import read_corpus
+
+BAR = Thresholds()
+DOCS = Path(__file__).parents[3] / "docs" / "synthlink.md"
+CATALOG = {one.id: one for one in read_catalog().questions}
+
+
+class Told(NamedTuple):
+    """One answer: its F1 and RQS, and what they would be without any rule against tricks."""
+
+    f1: float
+    plain: float
+    rqs: float
+    steps: float
+
+
+def plain_f1(answer: str, question: Question) -> float:
+    """SQuAD's F1 of content words beyond the question's, by the best reference; no rule more."""
+    asked = set(content_words(question.question))
+    facts = " ".join(step.fact for step in question.steps)
+
+    def beyond(text: str) -> Counter[str]:
+        return Counter(word for word in content_words(text) if word not in asked)
+
+    said = beyond(answer)
+    references = [beyond(text) for text in (question.answer, *question.aliases, facts)]
+    return max(2 * (said & one).total() / (said.total() + one.total()) for one in references)
+
+
+def walked(agent: Agent) -> dict[str, str]:
+    """Answers that an offline agent gives; those it leaves open are left out."""
+
+    async def each() -> dict[str, str]:
+        return {name: (await agent.answer(one.question)).answer for name, one in CATALOG.items()}
+
+    return {name: text for name, text in asyncio.run(each()).items() if text}
+
+
+def told(answer: str, question: Question, guard: Guard, pages: SourcePages) -> Told:
+    parts = score_corrected(Prediction(question.id, answer), question, guard, BAR, pages)
+    assert parts.f1 is not None
+    assert parts.rqs is not None
+    loose = msgspec.structs.replace(BAR, order=0.0, sentence=0.0, english=-9.0)
+    steps = steps_taken(answer, question, loose) or ()
+    return Told(parts.f1, plain_f1(answer, question), parts.rqs, len(steps) / len(question.steps))
+
+
+@cache
+def found() -> dict[str, list[Told]]:
+    library = CorpusLibrary(read_corpus())
+    six = {one.id: one for one in six_questions().questions}
+    texts: dict[str, Iterable[tuple[str, Question]]] = {
+        "`graph_walk`": [(text, CATALOG[i]) for i, text in walked(GraphWalk(library)).items()],
+        "18 paraphrases": [(text, CATALOG[name]) for name, text in PARAPHRASES.items()],
+        "the six honest": [(text, six[name]) for name, text in HONEST.items()],
+        "facts, last first": [
+            (" ".join(step.fact for step in reversed(one.steps)), one) for one in CATALOG.values()
+        ],
+        "`extractive`": [(text, CATALOG[i]) for i, text in walked(Extractive(library)).items()],
+    }
+    guard, pages = Guard(KnowledgeBase.shared("synthlink")), SourcePages(read_corpus())
+    return {kind: [told(*one, guard, pages) for one in some] for kind, some in texts.items()}
+
+
+def kept(some: Iterable[tuple[float, float]]) -> list[float]:
+    """Shares of what would be without the rules."""
+    return [after / before for after, before in some if before]
+
+
+@pytest.mark.parametrize("kind", list(found()))
+def test_right_answers_keep_their_f1_and_their_steps(kind: str) -> None:
+    f1 = kept((one.f1, one.plain) for one in found()[kind])
+    assert mean(f1) >= 0.9
+    assert min(f1) >= 0.5
+    assert mean(kept((one.rqs, one.steps) for one in found()[kind])) >= 0.8
+
+
+def test_three_of_four_right_answers_are_correct_and_of_quotations_hardly_one() -> None:
+    shares = {
+        kind: sum(one.f1 >= BAR.correct for one in some) / len(some)
+        for kind, some in found().items()
+    }
+    print({kind: round(share, 2) for kind, share in shares.items()})
+    for kind in ("`graph_walk`", "18 paraphrases", "the six honest"):
+        assert shares[kind] >= 0.75
+    assert shares["`extractive`"] < 0.05
+
+
+def test_the_documentation_shows_what_the_rules_cost() -> None:
+    rows = {}
+    for kind, some in found().items():
+        f1 = kept((one.f1, one.plain) for one in some)
+        rqs = kept((one.rqs, one.steps) for one in some)
+        cells = [mean(one.plain for one in some), mean(one.f1 for one in some)]
+        cells += [mean(f1), min(f1), mean(rqs), min(rqs)]
+        rows[kind] = " | ".join(f"{cell:.2f}" for cell in cells)
+        print(f"| {kind} | {rows[kind]} |")
+    shown = re.findall(
+        r"^\| ([^|]+?) \| ((?:\d\.\d\d \| ){5}\d\.\d\d) \|$", DOCS.read_text("utf-8"), re.M
+    )
+    assert dict(shown) == rows

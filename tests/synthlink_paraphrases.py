@@ -1,0 +1,91 @@
+"""Right answers to questions of the shipped catalogue, told otherwise than it tells them.
+
+They were written from the expected answers, before it was looked at what any rule makes of them:
+last things first, in the passive, in other words, in one line, at length, in a learner's English.
+All are true and none knows how it is scored.
+"""
+
+from __future__ import annotations
+
+PARAPHRASES = {
+    # Last things first.
+    "HIA-02": "The Peasants' Revolt under Wat Tyler broke out in 1381 because people hated the "
+    "poll tax and a law of thirty years before, the Statute of Labourers, by which Parliament had "
+    "meant to freeze pay. Pay had gone up since workers were so few, and workers were few because "
+    "the Black Death, which came to England in 1348, had killed perhaps half of them.",
+    # In other words.
+    "HIA-06": "When Bonaparte invaded Egypt in 1798, his soldiers dug up a slab at Rosetta a year "
+    "later. Because the same text was carved on it three times, twice in Egyptian scripts and once "
+    "in Greek, scholars could use the Greek as a key. The Frenchman Champollion cracked the signs "
+    "in 1822, so the pharaohs' own writings could be read again.",
+    # In the passive, the chain broken into short sentences.
+    "EIS-05": "The structure of indigo had been found out by Adolf von Baeyer. From 1897 an "
+    "artificial version was sold by BASF. Plant indigo was driven out of the market within twenty "
+    "years. Hardly any was exported from India any more, and the fields were given up.",
+    # One line.
+    "EIS-08": "Carter's Airline Deregulation Act freed fares and routes, so tickets got cheaper, "
+    "and the Civil Aeronautics Board was abolished by 1985.",
+    # Names and verbs of movement only: a chain told tersely.
+    "EIS-03": "Seiko launched the quartz Astron in 1969. Quartz undercut mechanical watches. "
+    "The Swiss watch industry collapsed in the quartz crisis. Swatch, in 1983, was its comeback.",
+    # The effect first, then the cause.
+    "EEC-03": "Fish exports boomed, but hundreds of kinds of small cichlids that lived nowhere "
+    "else disappeared, because a big predator, the Nile perch, had been released into the lake in "
+    "the 1950s and multiplied wildly some thirty years later.",
+    # In other words.
+    "EEC-07": "Because there are almost no birds to eat the spiders. Brown tree snakes, stowaways "
+    "on ships after the Second World War, devoured nearly all of the island's woodland birds, "
+    "and so spiders thrive there much more than on islands nearby.",
+    # At length, with asides.
+    "EEC-09": "It was the drug diclofenac, which farmers gave to cows against pain. In South Asia "
+    "dead cows are commonly left out in the open, and vultures come to eat them; when there was "
+    "diclofenac in the meat, the birds' kidneys stopped working and they died within days. A team "
+    "led by Lindsay Oaks worked this out in 2004. By then more than nine in ten of the birds of "
+    "the three Gyps species had gone. In 2006 India forbade the drug for use in animals.",
+    # In a learner's English.
+    "EEC-05": "The factory of Chisso company was putting methylmercury in the sea of Minamata. The "
+    "fishes and the shells took it in their body and the people which ate them became very ill. "
+    "In 1956 it was known officially as the Minamata disease. For this reason the treaty of 2013 "
+    "for limiting mercury has the name Minamata Convention.",
+    # In other words.
+    "STE-02": "In 1928 Fleming saw that bacteria died around a mould in his laboratory. Some ten "
+    "years later a team at Oxford, among them Florey and Chain, extracted the active substance and "
+    "tried it on the sick. Companies in the United States learned to grow the mould in large "
+    "tanks, and by June 1944 the armies landing in Normandy had plenty of penicillin.",
+    # Last things first.
+    "STE-04": "Marconi's wireless telegraph, with which he bridged the Atlantic in 1901, used "
+    "waves that Hertz had been able to generate and detect in his laboratory in the late 1880s. "
+    "That such electromagnetic waves must exist had been foretold by Maxwell in 1865.",
+    # In the passive.
+    "STE-08": "The pile was announced by Volta in 1800. Water was soon decomposed with it by "
+    "Nicholson and Carlisle. Strong batteries were then used by Humphry Davy, and potassium and "
+    "sodium were obtained from molten potash and soda in 1807.",
+    # One line.
+    "PSM-03": "After Rosa Parks was arrested in 1955, Martin Luther King led a boycott of more "
+    "than a year, and in 1956 the courts ruled in Browder v. Gayle that segregated buses violate "
+    "the Constitution.",
+    # In other words.
+    "PSM-06": "Police stormed the Stonewall Inn in June 1969, and the guests and neighbours fought "
+    "back for several nights. Activists then set up the Gay Liberation Front. A year after the "
+    "riots Craig Rodwell and his friends held a march from Christopher Street, and pride parades "
+    "have been held every year since.",
+    # At length.
+    "PSM-02": "Upton Sinclair wanted The Jungle, which came out in 1906, to make readers pity the "
+    "workers of Chicago's slaughterhouses. What disgusted the public instead was the dirt in their "
+    "food. Roosevelt sent Neill and Reynolds to look into it, and their report bore the book out. "
+    "Congress passed two laws the same summer, the Meat Inspection Act and the Pure Food and Drug "
+    "Act, so that inspectors of the federal government have watched over meat plants ever since.",
+    # A chain told in names, with other verbs.
+    "SFT-05": "Vaswani's team described the Transformer in Attention Is All You Need (2017). "
+    "GPT-3, which OpenAI finished in 2020, is a Transformer. Humans rated its replies, and it was "
+    "tuned on these ratings to obey instructions. ChatGPT came out of that in 2022.",
+    # The three in another order.
+    "SFT-08": "Sony brought the battery to the shops in 1991. Its anode of carbon goes back to "
+    "Akira Yoshino in 1985, its cathode of lithium cobalt oxide to John Goodenough in 1980, and "
+    "the whole idea of a rechargeable lithium cell to Stanley Whittingham, who had tried titanium "
+    "disulphide in the 1970s.",
+    # In other words, terse.
+    "SFT-02": "Karikó and Weissman found in 2005 that swapping one RNA letter for a modified one, "
+    "pseudouridine, keeps the immune system from attacking the RNA. Wrapped in fat droplets, such "
+    "mRNA became the vaccines of Pfizer and Moderna, cleared at the end of 2020.",
+}
