@@ -14,13 +14,14 @@ import pytest
 from benchmark_pages import check_same_bytes, check_self_contained
 from extraction_folders import SYSTEMS, run_folder, write_folder
 from extraction_outputs import Skill, rows_of, shipped_samples
+from section_reading import blocks_of, grid
 
 from eval.extraction.record import Metric
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scoring import score
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
-from reporting.benchmark_sections.blocks import Figures, Fold, Grid, Prose, Terms
+from reporting.benchmark_sections.blocks import Figures, Prose, Terms
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.page import page_files, write_page
 from reporting.benchmark_sections.samples import Compared, SampleRow, Samples
@@ -44,22 +45,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def section(folder: Path) -> Section:
     return section_of(folder)
-
-
-def blocks_of(section: Section, part: str) -> list[Any]:
-    found = next(one for one in section.parts if one.id == part)
-    opened: list[Any] = []
-    for block in found.blocks:
-        opened += [*block.blocks] if isinstance(block, Fold) else [block]
-    return opened
-
-
-def grid(section: Section, part: str, title: str) -> Grid:
-    return next(
-        one
-        for one in blocks_of(section, part)
-        if isinstance(one, Grid) and one.title.startswith(title)
-    )
 
 
 def figures(section: Section, part: str) -> dict[str, str]:

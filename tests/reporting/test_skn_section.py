@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from benchmark_pages import check_same_bytes, check_self_contained
+from section_reading import grid
 from skn_folders import abstained, answered, failed, samples_of, two_pipelines, write_folder
 
 from eval.skn.agent import Response
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
-from reporting.benchmark_sections.blocks import Fold, Grid
 from reporting.benchmark_sections.opening import section_of, sections_of
 from reporting.benchmark_sections.page import page_files, write_page
 from reporting.benchmark_sections.section import Section
@@ -34,22 +34,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def section(folder: Path) -> Section:
     return section_of(folder)
-
-
-def blocks_of(section: Section, part: str) -> list[Any]:
-    found = next(one for one in section.parts if one.id == part)
-    opened: list[Any] = []
-    for block in found.blocks:
-        opened += [*block.blocks] if isinstance(block, Fold) else [block]
-    return opened
-
-
-def grid(section: Section, part: str, title: str) -> Grid:
-    return next(
-        one
-        for one in blocks_of(section, part)
-        if isinstance(one, Grid) and one.title.startswith(title)
-    )
 
 
 def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
