@@ -1,16 +1,18 @@
-"""Small hand-made card sets, so that tests of the runner need no graph; and a scripted model."""
+"""Small hand-made card sets, so that tests of the runner need no graph; a model and a web."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from servers.scripted_server import ScriptedServer
+from servers.search_engine import SearchEngine, make_certificates
 
 from cards.card import Card, write_cards
 from eval.model.providers import PROVIDERS
 from kg.claims import GOLD_OF_LABEL, Claim, Label
+from retrieval.web import AUTHORITIES_VARIABLE, PROXY_VARIABLE
 
 LABELS: tuple[Label, ...] = ("E", "C", "U")
 
@@ -53,3 +55,16 @@ def scripted_model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
     return f"custom/{scripted_server.model}"
+
+
+@pytest.fixture
+def search_engine(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SearchEngine]:
+    """A server on this machine that searches of the web end at."""
+    folder = tmp_path_factory.mktemp("certificates")
+    make_certificates(folder, "html.duckduckgo.com")
+    with SearchEngine(folder) as server:
+        monkeypatch.setenv(PROXY_VARIABLE, server.address)
+        monkeypatch.setenv(AUTHORITIES_VARIABLE, str(folder / "ca.pem"))
+        yield server

@@ -6,24 +6,16 @@ import asyncio
 import inspect
 
 import pytest
+from synthlink_libraries import library_of
 
 from eval.synthlink.agents.extractive import FEEDBACK, SENTENCES, Extractive
 from eval.synthlink.agents.library import CorpusLibrary, Hit
 from eval.synthlink.agents.trail import MOST_ROUNDS, Trail
 from eval.synthlink.catalog import read_catalog
 from kg.base.errors import SearchError
-from retrieval.corpus import Corpus, CorpusPage, read_corpus
+from retrieval.corpus import read_corpus
 
 QUESTIONS = read_catalog().questions[::3]
-
-
-def library_of(*texts: str) -> CorpusLibrary:
-    """A library of pages: title, colon, text."""
-    pages = []
-    for text in texts:
-        title, _, rest = text.partition(": ")
-        pages.append(CorpusPage(f"https://p.example/{title}", title, rest))
-    return CorpusLibrary(Corpus(tuple(pages), "small"))
 
 
 def answered(library: CorpusLibrary, question: str, rounds: int = MOST_ROUNDS) -> Trail:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from servers.search_engine import SearchEngine, make_certificates, page_of
+from servers.search_engine import SearchEngine, page_of
 from stage_calls import epoche, error_line
 from synthlink_run_parts import asking, ended, manifest_of, predictions_of, rows_of, shop_of
-
-from retrieval.web import AUTHORITIES_VARIABLE, PROXY_VARIABLE
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ddgs") is None or shutil.which("openssl") is None,
@@ -25,16 +23,9 @@ LIVE = ("--live", "--backend", "duckduckgo", "--no-score")
 
 
 @pytest.fixture
-def engine(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[SearchEngine]:
-    folder = tmp_path_factory.mktemp("certificates")
-    make_certificates(folder, "html.duckduckgo.com")
-    with SearchEngine(folder) as server:
-        monkeypatch.setenv(PROXY_VARIABLE, server.address)
-        monkeypatch.setenv(AUTHORITIES_VARIABLE, str(folder / "ca.pem"))
-        server.page = PAGE
-        yield server
+def engine(search_engine: SearchEngine) -> SearchEngine:
+    search_engine.page = PAGE
+    return search_engine
 
 
 @pytest.fixture

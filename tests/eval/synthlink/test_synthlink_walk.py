@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from synthlink_libraries import library_of
 from walked_graph import open_walked
 
 from eval.guard.stream import Guard
@@ -23,7 +24,7 @@ from eval.synthlink.agents.walking.walk import FIRST_HOPS
 from eval.synthlink.catalog import read_catalog
 from kg.base.errors import SearchError
 from kg.knowledge import KnowledgeBase
-from retrieval.corpus import Corpus, CorpusPage, read_corpus
+from retrieval.corpus import read_corpus
 from retrieval.web import FrozenSearch
 
 QUESTIONS = read_catalog().questions
@@ -65,15 +66,6 @@ def answered(agent: GraphWalk, questions: Sequence[str]) -> list[Trail]:
         return [await agent.answer(question) for question in questions]
 
     return asyncio.run(each())
-
-
-def library_of(*texts: str) -> CorpusLibrary:
-    """A library of pages: title, colon, text."""
-    pages = []
-    for text in texts:
-        title, _, rest = text.partition(": ")
-        pages.append(CorpusPage(f"https://p.example/{title}", title, rest))
-    return CorpusLibrary(Corpus(tuple(pages), "small"))
 
 
 @pytest.fixture(scope="module")
