@@ -28,7 +28,7 @@ from eval.running.grid import shuffled
 from eval.running.journal import Journal
 from eval.running.made_files import forget_with_page
 from eval.running.session import RunStatus, Session
-from eval.running.taking_up import not_to_be_resumed
+from eval.running.taking_up import taken_up_rows
 from eval.running.totals import Meter
 from eval.running.workers import Question
 from kg.base.files import check_output, write_json_atomic, write_jsonl_atomic
@@ -114,7 +114,15 @@ class _Sitting:
             seen=self._meter.row,
             ready=self._warm.done,
         )
-        self._manifest = self._taken_up(new)
+        self._manifest = taken_up_rows(
+            new,
+            journal,
+            self._plan,
+            self._meter,
+            continued=continued,
+            resume=options.resume,
+            again=[ERROR] if options.retry_errors else [],
+        )
         self._kept = journal.held
 
     def carried_out(self) -> Done:
@@ -174,21 +182,6 @@ class _Sitting:
             started=now(),
             status="running",
         )
-
-    def _taken_up(self, new: ExtractionManifest) -> ExtractionManifest:
-        """The manifest, of the run that is going on if there is one, once its rows are read."""
-        options, journal = self._options, self._journal
-        if not journal.path.stat().st_size:
-            return new
-        if not options.resume:
-            raise not_to_be_resumed(options.out)
-        manifest = continued(new, options.out)
-        journal.load(self._plan)
-        self._meter.earlier(manifest.calls)
-        if options.retry_errors:
-            journal.drop(ERROR)
-            self._meter.drop(ERROR)
-        return manifest
 
     def _save(self, status: RunStatus) -> None:
         write_json_atomic(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from eval.running.folder_manifest import FolderManifest
+from eval.running.journal import Journal, RowReader
+from eval.running.totals import Meter
 from kg.base.errors import CardSetMismatchError, RecordError, WriteError
 from kg.base.files import require_file
 
@@ -69,6 +71,45 @@ def taken_up(new: AnyManifest, path: Path, same: Sequence[str], written_by: str)
         )
     old = read_as(path, type(new), written_by)
     return _continued(old, new, folder, same)
+
+
+def taken_up_rows(
+    new: AnyManifest,
+    journal: Journal,
+    plan: RowReader,
+    meter: Meter,
+    *,
+    continued: Callable[[AnyManifest, Path], AnyManifest],
+    resume: bool,
+    again: Sequence[int],
+) -> AnyManifest:
+    """The manifest, of the run that is going on if there is one, once its rows are read.
+
+    Args:
+        new: as it would be, were the run new.
+        journal: of the rows, in the folder of the run.
+        plan: what reads them, and enters them in ``meter``.
+        meter: of the calls.
+        continued: makes the manifest of a run that goes on from ``new`` and the folder.
+        resume: whether it may go on.
+        again: outcomes whose rows are taken out, to be asked again.
+
+    Raises:
+        WriteError: there are rows, and the run is not to go on.
+        EpocheError: as ``continued`` and ``Journal.load``.
+    """
+    folder = journal.path.parent
+    if not journal.path.stat().st_size:
+        return new
+    if not resume:
+        raise not_to_be_resumed(folder)
+    manifest = continued(new, folder)
+    journal.load(plan)
+    meter.earlier(manifest.calls)
+    for outcome in again:
+        journal.drop(outcome)
+        meter.drop(outcome)
+    return manifest
 
 
 def not_to_be_resumed(folder: Path) -> WriteError:

@@ -19,9 +19,9 @@ from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
-from eval.running.made_files import forget, forget_with_page
+from eval.running.made_files import forget, forget_with_page, page_in
 from eval.running.session import RunStatus, Session
-from eval.running.taking_up import HINT, as_stored, not_to_be_resumed
+from eval.running.taking_up import HINT, as_stored, taken_up_rows
 from eval.running.totals import Meter
 from eval.running.workers import Question as Asked
 from eval.synthlink.agents.opening import AgentOptions, Opened, open_agent
@@ -110,12 +110,12 @@ def _refuse_outputs_that_are_read(options: RunOptions) -> None:
 
 
 def _refuse_what_is_not_of_a_run(folder: Path) -> None:
-    """Scores of other predictions, which may stand in the same folder, are nobody's to remove.
+    """Scores of other predictions, or a report of something else, are nobody's to remove.
 
     Raises:
         WriteError: there are some.
     """
-    held = [name for name in MADE_OF_ROWS if (folder / name).exists()]
+    held = [name for name in MADE_OF_ROWS if (folder / name).exists()] or page_in(folder)
     if held and not any((folder / name).exists() for name in (ROWS, RUN_MANIFEST)):
         raise WriteError(
             f"the folder holds {held[0]}, which no run made", where=str(folder), hint=HINT
@@ -170,7 +170,15 @@ class _Sitting:
         self._meter = Meter()
         new = self._asked_for()
         self._plan = RunPlan(questions, new.name, new.places, seen=self._meter.row)
-        self._manifest = self._taken_up(new)
+        self._manifest = taken_up_rows(
+            new,
+            journal,
+            self._plan,
+            self._meter,
+            continued=continued,
+            resume=options.resume,
+            again=[ERROR] if options.retry_errors else [],
+        )
         self._kept = journal.held
 
     def carried_out(self) -> Done:
@@ -229,21 +237,6 @@ class _Sitting:
             started=now(),
             status="running",
         )
-
-    def _taken_up(self, new: RunManifest) -> RunManifest:
-        """The manifest, of the run that is going on if there is one, once its rows are read."""
-        options, journal = self._options, self._journal
-        if not journal.path.stat().st_size:
-            return new
-        if not options.resume:
-            raise not_to_be_resumed(options.out)
-        manifest = continued(new, options.out)
-        journal.load(self._plan)
-        self._meter.earlier(manifest.calls)
-        if options.retry_errors:
-            journal.drop(ERROR)
-            self._meter.drop(ERROR)
-        return manifest
 
     def _save(self, status: RunStatus) -> None:
         write_json_atomic(
