@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from eval.running.made_files import forget_with_page, page_in
 from eval.synthlink.judging.judge_files import judge_files
 from eval.synthlink.judging.judging_run import JudgeOptions
 from eval.synthlink.manifest import KIND
@@ -36,7 +37,7 @@ from eval.synthlink.tables import (
 from eval.synthlink.verdicts.record import JUDGED, Judgement, JudgeReport
 from kg.base.console import Watch, say, shown_stages
 from kg.base.errors import WriteError
-from kg.base.files import check_output, to_json_bytes, write_errors_named, write_files_atomic
+from kg.base.files import check_output, to_json_bytes, write_files_atomic
 from reporting.benchmark_sections.opening import MANIFEST as ANY_MANIFEST
 from reporting.benchmark_sections.page import STEM, write_page
 from reporting.benchmark_sections.spoken import say_notes
@@ -73,7 +74,7 @@ def score_and_say(options: ScoreOptions, judge: JudgeOptions | None = None) -> J
 def write_scores(
     options: ScoreOptions, watch: Watch | None = None, judged: Judgement | None = None
 ) -> Scored:
-    """Scores a file of predictions and writes everything but the page.
+    """Scores a file of predictions and writes everything but the page; an older page goes.
 
     Args:
         options: what to score, how, and the folder.
@@ -84,18 +85,17 @@ def write_scores(
         What ``synthlink_scores.json`` holds.
 
     Raises:
-        WriteError: the folder holds a run of another kind, an output would take the place of a
-            file that is read, or one cannot be written; every file is then as it was.
+        WriteError: the folder holds a run of another kind or a report of something else, an output
+            would take the place of a file that is read, or one cannot be written; every file is
+            then as it was.
         EpocheError: as ``score_files``.
     """
     folder = options.output_dir
     _check_folder(options)
     made = score_files(options, watch, judged)
     write_files_atomic({folder / name: data for name, data in _contents(made).items()})
-    if not made.scored.comparisons:
-        for name in COMPARISONS:  # of files that this scoring knows nothing of
-            with write_errors_named(folder / name):
-                (folder / name).unlink(missing_ok=True)
+    # A page, or comparisons, of earlier scores: whatever comes next, they are not of these.
+    forget_with_page(folder, () if made.scored.comparisons else COMPARISONS)
     return made.scored
 
 
@@ -117,6 +117,13 @@ def _check_folder(options: ScoreOptions) -> None:
     if kind not in (None, KIND):
         raise WriteError(
             f"the folder holds a run of another kind ({kind})",
+            where=str(folder),
+            hint="Choose another --output-dir.",
+        )
+    others = page_in(folder) if kind is None else []
+    if others:
+        raise WriteError(
+            f"the folder holds {others[0]}, which was not made of such scores",
             where=str(folder),
             hint="Choose another --output-dir.",
         )

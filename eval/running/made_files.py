@@ -29,5 +29,9 @@ def forget_with_page(folder: Path, names: Iterable[str]) -> None:
     Raises:
         WriteError: one cannot be removed.
     """
-    pages = (path.name for pattern in _PAGES for path in sorted(folder.glob(pattern)))
-    forget(folder, (*names, *pages))
+    forget(folder, (*names, *page_in(folder)))
+
+
+def page_in(folder: Path) -> list[str]:
+    """Names of the files of a page that a folder holds, whoever made it."""
+    return [path.name for pattern in _PAGES for path in sorted(folder.glob(pattern))]

@@ -294,6 +294,25 @@ def test_a_run_of_another_kind_stays_as_it_is(tmp_path: Path, manifest: bytes) -
     assert contents(folder) == {"manifest.json": manifest}
 
 
+@pytest.mark.parametrize("name", ["report.html", "report.cards.csv"])
+def test_a_report_of_something_else_stays_as_it_is(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / name).write_bytes(b"precious")
+    with pytest.raises(WriteError, match=name):
+        write_scores(options(tmp_path))
+    assert contents(folder) == {name: b"precious"}
+
+
+def test_a_page_of_earlier_scores_does_not_outlive_them(tmp_path: Path) -> None:
+    asked = options(tmp_path)
+    write_scores(asked)
+    before = contents(asked.output_dir)
+    (asked.output_dir / "report.html").write_bytes(b"as they were")
+    write_scores(asked)
+    assert contents(asked.output_dir) == before
+
+
 def test_one_file_twice_is_no_comparison(tmp_path: Path) -> None:
     asked = options(tmp_path)
     again = tmp_path / "x" / ".." / "predictions.json"

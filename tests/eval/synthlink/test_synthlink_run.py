@@ -250,6 +250,16 @@ def test_scores_of_another_file_are_not_removed(shop: Path) -> None:
     assert epoche(*asking(shop, *QUIET, "--overwrite", out="scored")).code == 0
 
 
+@pytest.mark.parametrize("name", ["report.html", "report.cards.csv"])
+def test_a_report_of_something_else_is_not_removed(shop: Path, name: str) -> None:
+    (shop / "results").mkdir()
+    (shop / "results" / name).write_text("precious")
+    before = snapshot(shop)
+    line = error_line(epoche(*asking(shop, *QUICK, out="results")), 15)
+    assert f"{name}, which no run made" in line
+    assert snapshot(shop) == before
+
+
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [
