@@ -1,7 +1,9 @@
-"""What every page of ours has: a check of a page that is open in a browser."""
+"""What every page of ours has: checks of a page that is open in a browser."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 NAMELESS = """() => Array.from(document.querySelectorAll('input, select')).filter(
@@ -31,3 +33,21 @@ def check_structure(page: Any) -> None:
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.locator(".skip").bounding_box()["y"] >= 0
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def check_headings(page: Any) -> None:
+    """No heading skips a level."""
+    levels = "Array.from(document.querySelectorAll('main :is(h2,h3,h4)'), (h) => +h.tagName[1])"
+    found = page.evaluate(levels)
+    assert all(after <= before + 1 for before, after in pairwise(found))
+
+
+def check_prints(page: Any, file: Path) -> None:
+    """On paper a dark page is white and without its tools; it is printed into ``file``."""
+    page.emulate_media(media="print")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    assert not page.locator(".filters").is_visible()
+    pdf = page.pdf(path=file, format="A4", print_background=True)
+    assert pdf.startswith(b"%PDF")
+    assert len(pdf) > 20_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from extraction_folders import run_folder, write_folder
 from extraction_outputs import Skill
 from page_contrast import CONTRAST
-from page_structure import check_structure
+from page_structure import check_headings, check_prints, check_structure
 
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
@@ -60,8 +59,7 @@ def test_opens_quietly_and_asks_nothing_of_the_network(open_report: Any, page: P
     assert csp.startswith("default-src 'none'")
     assert reader.page.locator(f"{TABLE}-count").inner_text() == "24 samples"
     check_structure(reader.page)
-    levels = "Array.from(document.querySelectorAll('main :is(h2,h3,h4)'), (h) => +h.tagName[1])"
-    assert all(after <= before + 1 for before, after in pairwise(reader.page.evaluate(levels)))
+    check_headings(reader.page)
 
 
 def test_samples_are_found_by_why_they_are_shown_and_open_field_by_field(
@@ -146,12 +144,7 @@ def test_the_page_never_scrolls_sideways_and_no_words_leave_their_drawing(
 
 def test_prints(open_report: Any, page: Path, tmp_path: Path) -> None:
     printed = open_report(page, color_scheme="dark").page
-    printed.emulate_media(media="print")
-    assert (
-        printed.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    )
-    pdf = printed.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
-    assert pdf.startswith(b"%PDF")
+    check_prints(printed, tmp_path / "report.pdf")
 
 
 def test_abstention_and_extraction_stand_in_one_report(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from page_contrast import CONTRAST
-from page_structure import check_structure
+from page_structure import check_prints, check_structure
 
 from reporting.html_report import main
 from reporting.inputs import read_inputs
@@ -200,10 +200,5 @@ def test_the_page_itself_never_scrolls_sideways(open_report, report, width):
 
 
 def test_prints(open_report, report, tmp_path):
-    page = open_report(report, color_scheme="dark").page
-    page.emulate_media(media="print")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert not page.locator(".filters").is_visible()
-    pdf = page.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
-    assert pdf.startswith(b"%PDF")
-    assert len(pdf) > 20_000
+    printed = open_report(report, color_scheme="dark").page
+    check_prints(printed, tmp_path / "report.pdf")

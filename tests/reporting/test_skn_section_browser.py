@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from page_contrast import CONTRAST
-from page_structure import check_structure
+from page_structure import check_headings, check_prints, check_structure
 from skn_folders import answered, failed, samples_of, two_pipelines, write_folder
 
 from eval.skn.agent import Response
@@ -187,20 +186,12 @@ def test_the_page_itself_never_scrolls_sideways(open_report, page, width):
 def test_landmarks_captions_names_headings_and_visible_focus(open_report, page):
     reader = open_report(page)
     check_structure(reader.page)
-    levels = "Array.from(document.querySelectorAll('main :is(h2,h3,h4)'), (h) => +h.tagName[1])"
-    found = reader.page.evaluate(levels)
-    assert all(after <= before + 1 for before, after in pairwise(found))
+    check_headings(reader.page)
 
 
 def test_prints(open_report, page, tmp_path):
     printed = open_report(page, color_scheme="dark").page
-    printed.emulate_media(media="print")
-    background = "getComputedStyle(document.body).backgroundColor"
-    assert printed.evaluate(background) == "rgb(255, 255, 255)"
-    assert not printed.locator(".filters").is_visible()
-    pdf = printed.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
-    assert pdf.startswith(b"%PDF")
-    assert len(pdf) > 20_000
+    check_prints(printed, tmp_path / "report.pdf")
 
 
 def test_two_runs_in_the_card_report_do_not_disturb_each_other(open_report, world, tmp_path):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from page_contrast import CONTRAST
-from page_structure import check_structure
+from page_structure import check_headings, check_prints, check_structure
 from synthlink_section_folders import catalogue, catalogue_answers, ran, scored, six, uneven
 
 from reporting.benchmark_sections.page import write_page
@@ -177,20 +176,12 @@ def test_landmarks_captions_names_headings_and_visible_focus(open_report, page, 
     for path in (page, ran_page):
         reader = open_report(path)
         check_structure(reader.page)
-        levels = "Array.from(document.querySelectorAll('main :is(h2,h3,h4)'), (h) => +h.tagName[1])"
-        found = reader.page.evaluate(levels)
-        assert all(after <= before + 1 for before, after in pairwise(found))
+        check_headings(reader.page)
 
 
 def test_prints(open_report, page, tmp_path):
     printed = open_report(page, color_scheme="dark").page
-    printed.emulate_media(media="print")
-    background = "getComputedStyle(document.body).backgroundColor"
-    assert printed.evaluate(background) == "rgb(255, 255, 255)"
-    assert not printed.locator(".filters").is_visible()
-    pdf = printed.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
-    assert pdf.startswith(b"%PDF")
-    assert len(pdf) > 20_000
+    check_prints(printed, tmp_path / "report.pdf")
 
 
 def test_two_folders_in_the_card_report_do_not_disturb_each_other(open_report, world, tmp_path):
