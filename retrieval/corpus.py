@@ -16,6 +16,7 @@ import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes, to_json_bytes
+from kg.base.provenance import encodable
 from kg.words.plain_text import plain
 from retrieval.protocol import Passage
 
@@ -136,7 +137,7 @@ def read_corpus(path: str | Path | None = None) -> Corpus:
         pages.append(page)
     if not pages:
         raise RecordError("no pages", where=str(path), hint=_HINT)
-    return Corpus(tuple(pages), path.name)
+    return Corpus(tuple(pages), encodable(path.name))
 
 
 def _checked(path: Path) -> Iterator[tuple[int, CorpusPage]]:

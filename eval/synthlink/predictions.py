@@ -94,14 +94,17 @@ def read_predictions(path: str | Path, ids: Collection[str]) -> Predictions:
     if path.stat().st_size > MOST_BYTES:
         raise RecordError(f"larger than {MOST_BYTES:,} bytes", where=str(path), hint=_HINT)
     try:
-        value = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_object)
+        # No number is looked at, and one of 5,000 digits shall not end the reading.
+        value = json.loads(
+            path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_object, parse_int=float
+        )
     except RecursionError as error:
         raise RecordError("JSON nested too deeply", where=str(path), hint=_HINT) from error
     except UnicodeDecodeError as error:
         raise RecordError(
             f"byte {error.start + 1} is not UTF-8", where=str(path), hint=_HINT
         ) from error
-    except ValueError as error:  # no JSON, or a whole number of more digits than Python reads
+    except ValueError as error:
         raise RecordError(f"not JSON: {plain(str(error))}", where=str(path), hint=_HINT) from error
     if not isinstance(value, list):
         raise RecordError("not a JSON list", where=str(path), hint=_HINT)

@@ -21,7 +21,7 @@ from eval.synthlink.scores import score
 from kg.base.console import Watch
 from kg.base.errors import SettingError
 from kg.base.files import require_file, sha256_bytes, sha256_file, to_json_bytes
-from kg.base.provenance import relative_name
+from kg.base.provenance import encodable, relative_name
 from retrieval.corpus import Corpus, read_corpus
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ def _names(files: Sequence[Path]) -> list[str]:
             hint="Give each file once.",
         )
     longest = max(len(path.parts) for path in paths)
-    tails = [["/".join(path.parts[-n:]) for path in paths] for n in range(1, longest + 1)]
+    tails = [
+        [encodable("/".join(path.parts[-n:])) for path in paths] for n in range(1, longest + 1)
+    ]
     return next(found for found in tails if len(set(found)) == len(found))
 
 

@@ -47,12 +47,20 @@ def card_manifest_beside(cards: Path | str, kind: type[AnyManifest]) -> AnyManif
 
 
 def relative_name(target: Path | str, folder: Path | str) -> str:
-    """``target`` as seen from ``folder``, with forward slashes, so that both can move together."""
+    """``target`` as seen from ``folder``, with forward slashes, so that both can move together.
+
+    Bytes of a name that are not UTF-8 are written out in hex, for JSON can hold no others.
+    """
     target, folder = Path(target).resolve(), Path(folder).resolve()
     try:
-        return Path(os.path.relpath(target, folder)).as_posix()
+        return encodable(Path(os.path.relpath(target, folder)).as_posix())
     except ValueError:  # another drive on Windows has no relative path
-        return target.name
+        return encodable(target.name)
+
+
+def encodable(name: str) -> str:
+    """A file's name as a text that UTF-8 can hold, whatever bytes the file system has it as."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 @cache

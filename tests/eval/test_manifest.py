@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -83,3 +84,9 @@ def test_time_and_versions() -> None:
 def test_names_are_relative(tmp_path: Path) -> None:
     assert relative_name(tmp_path / "c.jsonl", tmp_path / "results") == "../c.jsonl"
     assert relative_name(tmp_path / "results" / "c.jsonl", tmp_path / "results") == "c.jsonl"
+
+
+def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"caf\xe9.jsonl")
+    assert relative_name(odd, tmp_path) == r"caf\xe9.jsonl"
+    assert relative_name(tmp_path / "café.jsonl", tmp_path) == "café.jsonl"

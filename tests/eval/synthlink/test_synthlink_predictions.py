@@ -122,3 +122,14 @@ def test_every_row_is_taken_or_refused(rows: list[Any]) -> None:
     assert len(set(names)) == len(names)
     assert set(names) <= set(IDS)
     assert ("SFT-03" in names) or any(one.question_id == "SFT-03" for one in found.refused)
+
+
+def test_a_number_of_many_digits_ends_nothing(tmp_path: Path) -> None:
+    digits = "9" * 6_000
+    (tmp_path / "p.json").write_text(
+        f'[{{"question_id": "HIA-01", "predicted_answer": "x", "tokens": {digits}}},'
+        f' {{"question_id": {digits}, "predicted_answer": "x"}}]'
+    )
+    read = read_predictions(tmp_path / "p.json", {"HIA-01"})
+    assert [one.question_id for one in read.rows] == ["HIA-01"]
+    assert [one.why for one in read.refused] == ["question_id is missing or no text"]
