@@ -89,3 +89,59 @@ PARAPHRASES = {
     "pseudouridine, keeps the immune system from attacking the RNA. Wrapped in fat droplets, such "
     "mRNA became the vaccines of Pfizer and Moderna, cleared at the end of 2020.",
 }
+
+LATER = {
+    "HIA-03": "Mary Shelley started Frankenstein because Byron's guests at the Villa Diodati, shut "
+    "in by rain and cold in the summer of 1816, challenged each other to invent ghost stories. "
+    "The summer was that bad because Tambora had blown up in 1815 and its dust dimmed the sun. "
+    "The novel was printed in 1818.",
+    "HIA-07": "The sepoys rose at Meerut in 1857. Their revolt became a war all over northern "
+    "India. When it had been crushed, Parliament dissolved the Company's government with an Act of "
+    "1858, and the Crown ruled directly, as the British Raj, until independence in 1947.",
+    "EIS-01": "McLean loaded boxes on the Ideal X in 1956. Since containers made handling cheap, "
+    "ships became bigger than the old docks could take, so business went to Tilbury, the docks "
+    "shut down by 1981, and Canary Wharf stands there now.",
+    "STE-06": "Penzias and Wilson could not get rid of noise in the antenna at Holmdel. Dicke at "
+    "Princeton told them what it was: the microwave background left by the Big Bang. COBE, which "
+    "went up in 1989, found that its spectrum is that of a black body, with very small "
+    "variations from place to place.",
+    "PSM-09": "Disabled activists under Judith Heumann sat in for weeks in 1977 until the rules "
+    "for Section 504, which forbids discrimination, were signed. Congress copied the idea in the "
+    "Americans with Disabilities Act, signed by Bush in 1990.",
+    "PSM-10": "Jody Williams coordinated a campaign of six groups, founded in 1992, against "
+    "landmines. Canada invited states to Ottawa in 1996, the treaty was ready in 1997, and that "
+    "year the campaign was given the Nobel Peace Prize. It has been law since 1999.",
+    "SFT-03": "AlphaFold 2, by DeepMind, was so good at CASP14 in 2020 that the problem counted as "
+    "largely solved. CASP is a contest which Moult started in 1994. The predicted structures "
+    "were put online with EMBL-EBI in 2021, and a year later there were more than 200 million.",
+    "SFT-04": "Shor's algorithm of 1994 factors big numbers fast on a quantum computer, so RSA "
+    "would no longer be safe. That is why NIST called for new methods in 2016 and issued "
+    "standards in 2024, for example FIPS 203 with ML-KEM, which was called CRYSTALS-Kyber before.",
+    "SFT-09": "Maiman built a laser in 1960. Nuckolls suggested in 1972 that lasers might squeeze "
+    "fuel until it fuses. The National Ignition Facility was ready in 2009 and succeeded in "
+    "December 2022: 2.05 megajoules in, 3.15 out.",
+    "SFT-07": "Nakamura made blue LEDs bright by 1993. That was possible because Akasaki and Amano "
+    "had learned to grow gallium nitride and to dope it p-type in 1989. Blue light on a yellow "
+    "phosphor looks white, and such lamps need a fraction of the electricity.",
+}
+"""More of them, written when the rules stood."""
+
+LISTS = {
+    "HIA-08": "- 1839: Lin Zexu seizes and destroys opium at Humen.\n- 1839-1842: Britain fights "
+    "the First Opium War.\n- 1842: Treaty of Nanking; Hong Kong Island ceded, five ports opened.",
+    "HIA-05": "Perry's squadron in 1853 → Convention of Kanagawa in 1854 → unequal treaties weaken "
+    "the Tokugawa shogunate → Meiji Restoration in 1868, power back to the emperor.",
+    "HIA-10": "Scilly wreck of Shovell's fleet, 1707 → Longitude Act, 1714 → Harrison's H4, 1759 → "
+    "longitude at sea by timekeeper.",
+    "SFT-06": "**2015:** first Falcon 9 booster lands at Cape Canaveral.\n**2017:** SES-10 flies "
+    "on a used booster.\nReuse becomes routine for SpaceX.",
+    "STE-08": "1. Volta announces the pile (1800). 2. Nicholson and Carlisle electrolyse water. 3. "
+    "Davy electrolyses potash and soda. 4. Davy isolates potassium and sodium (1807).",
+    "SFT-08": "Whittingham: titanium disulphide cathode. Goodenough: lithium cobalt oxide cathode "
+    "(1980). Yoshino: carbon anode (1985). Sony sells the battery in 1991 for portable "
+    "electronics.",
+    "HIA-06": "Timeline: French campaign in Egypt, 1798; Rosetta Stone found, 1799; same decree in "
+    "hieroglyphic, Demotic and Greek; Champollion's decipherment, 1822; Egypt's written records "
+    "readable.",
+}
+"""Right answers as chat programs list them; written when the rules stood too."""

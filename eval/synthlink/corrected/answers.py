@@ -19,7 +19,7 @@ class Match(NamedTuple):
     """How far an answer agrees with the best of its references."""
 
     f1: float = 0.0
-    """``plain`` times ``prose``, times what ``order`` leaves."""
+    """``plain`` times what ``order`` and ``prose`` leave."""
     plain: float = 0.0
     """F1 of words with repetitions, as SQuAD's, but for names and what was refuted."""
     order: float = 1.0
@@ -38,7 +38,7 @@ def match(answer: str, question: Question, bar: Thresholds, refuted: Sequence[st
     refuted is ``bar.refuted`` of a hit. Keywords beyond ``bar.names`` times the number of other
     words that the answer has are none: they were strung together. The order is that of
     ``wording.order`` and takes at most 1 - ``bar.thrown``; how far it is prose, ``prose.prose``
-    says. The best of the references counts.
+    says, and what is none keeps ``bar.glued``. The best of the references counts.
 
     Args:
         answer: the answer.
@@ -101,7 +101,8 @@ def _against(
     plain = 2 * shared / (len(said) + len(expected))
     kept = order(said, expected, _DOUBT)
     flow = prose(answer, reference, bar)
-    return Match(plain * together(kept, bar) * flow, plain, kept, flow, named)
+    left = bar.glued + (1 - bar.glued) * flow
+    return Match(plain * together(kept, bar) * left, plain, kept, flow, named)
 
 
 def _left_of_names(

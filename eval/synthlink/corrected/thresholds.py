@@ -20,6 +20,8 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     thrown: float = 0.5
     """What is left of an answer whose words are wholly thrown together: right answers are told in
     any order, and few words in common prove little."""
+    glued: float = 0.25
+    """What is left of F1 where an answer is no prose at all: right answers come as lists too."""
     refuted: float = 0.25
     """What a hit counts in a sentence that is refuted: verdicts err."""
     prose: float = 0.1
