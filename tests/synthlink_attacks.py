@@ -53,11 +53,11 @@ def honest(catalog: Catalog) -> list[dict[str, Any]]:
     for question in catalog.questions:
         answer = HONEST[question.id]
         first = f"{answer.split('. ')[0]}."
-        rows.append(prediction(question, answer, _found(question), rounds=["", first, answer]))
+        rows.append(prediction(question, answer, found(question), rounds=["", first, answer]))
     return rows
 
 
-def _found(question: Question) -> list[str]:
+def found(question: Question) -> list[str]:
     """Two sources among pages that are none."""
     return [
         question.sources[0].url,
@@ -86,7 +86,7 @@ def attack(name: str, catalog: Catalog) -> list[dict[str, Any]]:
 def answered(make: Answer, catalog: Catalog) -> list[dict[str, Any]]:
     """Predictions with answers that are made up; each verifies itself, done in the first round."""
     return [
-        prediction(question, make(question, catalog), _found(question))
+        prediction(question, make(question, catalog), found(question))
         for question in catalog.questions
     ]
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 from synthlink_adaptive_attacks import ADAPTIVE, PAYING
-from synthlink_attacks import NAMES, answered, attack, honest, six_questions
+from synthlink_attacks import (
+    ATTACKS,
+    NAMES,
+    answered,
+    attack,
+    found,
+    honest,
+    prediction,
+    six_questions,
+)
+from synthlink_paraphrases import LATER, PARAPHRASES
 
-from eval.synthlink.catalog import read_catalog
+from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.corrected.answering import score_corrected
 from eval.synthlink.corrected.answers import match
 from eval.synthlink.corrected.thresholds import Thresholds
@@ -40,6 +52,40 @@ def test_no_attack_by_keywords_pays_though_it_knows_the_measure(name: str) -> No
     six = six_questions()
     rows = answered(ADAPTIVE[name], six)
     assert aggregates("corrected", rows) < 0.9 * aggregates("corrected", honest(six))
+
+
+@cache
+def paraphrased() -> Catalog:
+    """Questions that no rule was set on, but for one, for which there are paraphrases."""
+    catalog = read_catalog()
+    asked = tuple(one for one in catalog.questions if one.id in PARAPHRASES | LATER)
+    return msgspec.structs.replace(catalog, questions=asked)
+
+
+def aggregate_there(rows: list[dict[str, object]]) -> float:
+    report = score(rows, paraphrased(), resamples=10)
+    value = report.modes["corrected"].overall.measures["aggregate"].value
+    assert value is not None
+    return value
+
+
+@cache
+def honest_there() -> float:
+    """Paraphrases, of which the third round has the whole."""
+    rows = []
+    for question in paraphrased().questions:
+        text = (PARAPHRASES | LATER)[question.id]
+        first = f"{text.split('. ')[0]}."
+        rows.append(prediction(question, text, found(question), rounds=["", first, text]))
+    return aggregate_there(rows)
+
+
+@pytest.mark.parametrize("name", ATTACKS | ADAPTIVE)
+def test_the_same_holds_on_questions_that_no_rule_was_set_on(name: str) -> None:
+    attacked = aggregate_there(answered((ATTACKS | ADAPTIVE)[name], paraphrased()))
+    # The docs say so: it has the answer itself, and where words are few nothing tells.
+    pays = name == "answer, neighbours exchanged"
+    assert (attacked >= 0.9 * honest_there()) == pays
 
 
 @pytest.mark.parametrize("seed", range(3))
