@@ -11,7 +11,6 @@ import typer
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
     from eval.running.session import Limits
-    from eval.running.totals import CallTotals
     from eval.synthlink.judging.judging_run import JudgeOptions
     from eval.synthlink.running.answerer import Answerer
     from eval.synthlink.verdicts.record import JudgeReport
@@ -37,7 +36,6 @@ def judge_of_flags(
     client: ClientOptions,
     limits: Limits,
     answerers: Callable[[], tuple[Answerer, ...]],
-    spent: CallTotals | None = None,
 ) -> JudgeOptions | None:
     """Who is to judge; None where nobody is named.
 
@@ -47,7 +45,6 @@ def judge_of_flags(
         client: how models are called.
         limits: when to give up.
         answerers: tells who answered in each file that is scored; not asked where nobody judges.
-        spent: what the answers have cost.
 
     Raises:
         SettingError: votes are asked for and nobody is to cast them; or as
@@ -72,7 +69,6 @@ def judge_of_flags(
         client=client,
         limits=limits,
         answerers=answerers(),
-        spent=spent,
     )
     chosen.choose()  # before anything is asked or paid
     return chosen

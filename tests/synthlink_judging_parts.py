@@ -5,13 +5,21 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from servers.behaviours import Asked, Behaviour, reply
 
-from eval.synthlink.verdicts.record import JUDGED
+from eval.model.options import ClientOptions
+from eval.synthlink.catalog import Catalog
+from eval.synthlink.corrected.evidence import SourcePages
+from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.judging.judging_run import JudgeOptions
+from eval.synthlink.judging.matters import Answered, Matter, matters
+from eval.synthlink.measures import Judged
+from eval.synthlink.verdicts.record import JUDGED, JudgedLine
 from kg.base.files import to_json_bytes
 
 
@@ -171,3 +179,32 @@ def verdict(asked: Asked) -> str:
 def judge(delay: float = 0.0) -> Callable[[Asked], Behaviour]:
     """A model that judges well."""
     return lambda _: reply(verdict, delay=delay)
+
+
+def asked_about(catalog: Catalog, pages: SourcePages, places: Sequence[int]) -> list[Matter]:
+    """What is asked about the answers at these places."""
+    rows = [
+        Answered(
+            catalog.questions[place],
+            TOPICS[place].said,
+            (Judged(TOPICS[place].said, "unknown", "nothing"),),
+        )
+        for place in places
+    ]
+    return matters(rows, catalog.questions, pages, Thresholds())
+
+
+def options(model: str, *models: str, **changed: Any) -> JudgeOptions:
+    """Who judges, on a server of ours."""
+    client = ClientOptions(max_retries=0, backoff_s=0.005, timeout_s=5.0)
+    return JudgeOptions(models=(model, *models), client=client, **changed)
+
+
+def file_of(folder: Path) -> list[dict[str, Any]]:
+    """The lines of the journal."""
+    return [json.loads(line) for line in (folder / JUDGED).read_bytes().splitlines()]
+
+
+def untimed(line: JudgedLine) -> JudgedLine:
+    """A line without how long it took."""
+    return msgspec.structs.replace(line, latency_s=None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from retrieval.corpus import Corpus, CorpusPage
-from retrieval.opening import Choices, open_text_retriever
+from retrieval.opening import open_text_retriever
 from retrieval.ranking import described
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ class CorpusLibrary:
         retriever: one of ``retrieval.opening.TEXT_NAMES``.
         embedder: of ``dense`` and ``hybrid``: a folder or hub name, ``lexical``, or empty for the
             default model.
-        choices: how the retriever is made.
 
     Raises:
         ValueError, SettingError, EpocheError: as ``open_text_retriever``.
@@ -64,14 +63,11 @@ class CorpusLibrary:
         retriever: str = "bm25",
         *,
         embedder: str = "",
-        choices: Choices | None = None,
     ) -> None:
         passages = corpus.passages()
         self._corpus = corpus
         self._texts = {passage.id: passage.text for passage in passages}
-        self._retriever = open_text_retriever(
-            retriever, passages, embedder=embedder, choices=choices
-        )
+        self._retriever = open_text_retriever(retriever, passages, embedder=embedder)
 
     def params(self) -> dict[str, Any]:
         """The corpus by name and hash, and how it is searched."""

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthlink_judging_parts import IDS, TOPICS, write_shop
+from msgspec.structs import replace
+from synthlink_judging_parts import IDS, TOPICS
 
 from eval.stats.intervals import tidy
 from eval.synthlink.catalog import Catalog, read_catalog
@@ -28,21 +29,6 @@ from retrieval.corpus import read_corpus
 
 VOTES: tuple[Finding, ...] = ("supported", "contradicted", "not_told")
 BAR = Thresholds()
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_shop(tmp_path_factory.mktemp("judged"))
-
-
-@pytest.fixture(scope="module")
-def catalog(shop: Path) -> Catalog:
-    return read_catalog(shop / "catalog.jsonl")
-
-
-@pytest.fixture(scope="module")
-def pages(shop: Path) -> SourcePages:
-    return SourcePages(read_corpus(shop / "pages.jsonl"))
 
 
 # --- votes ------------------------------------------------------------------------------------
@@ -176,6 +162,13 @@ def test_other_facts_are_told_by_no_evidence_of_the_question() -> None:
         said = set(content_words(fact))
         assert len(said & held) < len(said) / 2
     assert len(set(found.values())) > 40, "not the same one over and over"
+
+
+def test_a_fact_of_a_question_with_the_same_source_is_no_foreign_one() -> None:
+    one, other = read_catalog().questions[:2]
+    alike = replace(other, sources=(*other.sources, one.sources[0]))
+    assert set(other_facts([one, other], None)) == {one.id, other.id}
+    assert not other_facts([one, alike], None)
 
 
 def test_claims_without_end_do_not_cost_without_end(catalog: Catalog) -> None:
