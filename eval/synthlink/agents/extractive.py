@@ -78,6 +78,7 @@ class Extractive:
             "feedback": FEEDBACK,
             "said": SAID,
             "least_shared": LEAST_SHARED,
+            "most_words": MOST_WORDS,
         }
 
     async def answer(self, question: str) -> Trail:

@@ -53,6 +53,9 @@ class ModelAgent:
             "prompt": AGENT.params(),
             "rounds": self._rounds,
             "passages": PASSAGES,
+            "longest_passage": LONGEST_PASSAGE,
+            "longest_link": LONGEST_LINK,
+            "longest_query": LONGEST_QUERY,
             **self._client.params(),
         }
 
