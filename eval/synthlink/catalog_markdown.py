@@ -24,6 +24,8 @@ _TITLE: Final = "SynthLink60 Catalog: "
 _TOPICS: Final = "Topics:"
 _RULE = re.compile(r":?-+:?")
 _PIPE = re.compile(r"(?<!\\)\|")
+# Not ``splitlines``, which also cuts at what word processors leave in a cell (U+2028, U+000B).
+_LINE_END = re.compile(r"\r\n?|\n")
 _NUMBER = re.compile(r"(?:^|(?<=\s))(\d{1,2})\. ")
 # A comma behind which no blank stands is part of a title ("1,001 Nights").
 _COMMA = re.compile(r",\s+")
@@ -49,7 +51,7 @@ def read_category(text: str) -> list[tuple[int, Question]]:
     Raises:
         LayoutError: it has not one heading and one table of five columns, or a row is no question.
     """
-    lines = text.removeprefix("\ufeff").splitlines()
+    lines = _LINE_END.split(text.removeprefix("\ufeff").removesuffix("\n"))
     titles = [number for number, line in enumerate(lines, 1) if re.match(r"# +\S", line)]
     if len(titles) != 1:
         again = titles[1] if titles else 1
@@ -183,6 +185,6 @@ def _topic(source: Source) -> str:
 
 
 def _flat(text: str) -> str:
-    if len(text.splitlines()) > 1 or "\0" in text:
+    if _LINE_END.search(text.strip()) or "\0" in text:
         raise ValueError(f"a text holds a line break: {text[:80]!r}")
     return text.strip()

@@ -56,6 +56,15 @@ def test_a_number_out_of_turn_is_part_of_its_step() -> None:
     assert [step.instruction for step in found.steps][2] == "Link to Title 9. 12. 3. and 1. laws."
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_where_files_end_them_and_nowhere_else(end: str) -> None:
+    odd = "How did\u2028#MeToo\x0bchange\x85law?"
+    row = ROW.replace("How did #MeToo change *U.S.* law?", odd)
+    ((line, found),) = read_category((HEAD + row).replace("\n", end))
+    assert (line, found.question) == (7, odd)
+    assert read_category(render_category("PSM", [found], "One paragraph."))[0][1] == found
+
+
 @pytest.mark.parametrize(
     ("text", "says", "line"),
     [
