@@ -159,7 +159,8 @@ def _prediction(row: Any, ids: Collection[str], times: Mapping[str, int]) -> Pre
     if not name:
         raise _RowError("question_id is missing or no text")
     if name not in ids:
-        raise _RowError("the catalogue has no such question")
+        meant = f"; it has {name.upper()}" if name.upper() in ids else ""
+        raise _RowError(f"the catalogue has no such question{meant}")
     if times[name] > 1:
         raise _RowError(f"the question is answered {times[name]} times; no answer counts")
     rounds = tuple(

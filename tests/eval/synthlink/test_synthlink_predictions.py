@@ -133,3 +133,11 @@ def test_a_number_of_many_digits_ends_nothing(tmp_path: Path) -> None:
     read = read_predictions(tmp_path / "p.json", {"HIA-01"})
     assert [one.question_id for one in read.rows] == ["HIA-01"]
     assert [one.why for one in read.refused] == ["question_id is missing or no text"]
+
+
+def test_an_id_in_small_letters_is_refused_with_the_one_there_is() -> None:
+    rows = [{"question_id": name, "predicted_answer": "x"} for name in ("hia-01", "hia-99")]
+    assert [one.why for one in check_predictions(rows, {"HIA-01"}).refused] == [
+        "the catalogue has no such question; it has HIA-01",
+        "the catalogue has no such question",
+    ]
