@@ -21,9 +21,12 @@ from eval.synthlink.judging.prompts import CLAIM
 from eval.synthlink.judging.showing import MOST_EVIDENCE, Shown, evidence_of
 from eval.synthlink.judging.voting import outcome, undecided
 from eval.synthlink.measures import Judged
+from eval.synthlink.running.answerer import Answerer, answerer_of
+from eval.synthlink.running.output_files import PREDICTIONS, RUN_MANIFEST
 from eval.synthlink.scores import score
 from eval.synthlink.verdicts.applying import with_verdicts
 from eval.synthlink.verdicts.record import Finding, JudgedLine, Judgement
+from kg.base.errors import RecordError
 from kg.text.normaliser import content_words
 from retrieval.corpus import read_corpus
 
@@ -169,6 +172,14 @@ def test_a_fact_of_a_question_with_the_same_source_is_no_foreign_one() -> None:
     alike = replace(other, sources=(*other.sources, one.sources[0]))
     assert set(other_facts([one, other], None)) == {one.id, other.id}
     assert not other_facts([one, alike], None)
+
+
+def test_who_answered_is_read_beside_the_predictions_of_a_run_alone(tmp_path: Path) -> None:
+    assert answerer_of(tmp_path / PREDICTIONS) == Answerer(None, by_model=True)
+    (tmp_path / RUN_MANIFEST).write_text("{}")
+    assert answerer_of(tmp_path / "mine.json") == Answerer(None, by_model=True)
+    with pytest.raises(RecordError, match="manifest"):
+        answerer_of(tmp_path / PREDICTIONS)
 
 
 def test_claims_without_end_do_not_cost_without_end(catalog: Catalog) -> None:

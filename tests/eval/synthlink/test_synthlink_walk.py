@@ -7,12 +7,13 @@ import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from synthlink_libraries import library_of
-from walked_graph import open_walked
+from walked_graph import iri, open_walked
 
 from eval.guard.stream import Guard
 from eval.synthlink.agents.graph_walk import GraphWalk
@@ -23,6 +24,7 @@ from eval.synthlink.agents.walking.paths import MOST_FACTS
 from eval.synthlink.agents.walking.walk import FIRST_HOPS
 from eval.synthlink.catalog import read_catalog
 from kg.base.errors import SearchError
+from kg.claims import Claim, Verdict
 from kg.knowledge import KnowledgeBase
 from retrieval.corpus import read_corpus
 from retrieval.web import FrozenSearch
@@ -192,6 +194,11 @@ def test_what_the_graph_does_not_hold_is_not_answered(
     assert trail.docs, "what it read is told all the same"
 
 
+def test_it_says_that_the_best_pages_are_about_something_else(shipped: CorpusLibrary) -> None:
+    (trail,) = answered(GraphWalk(shipped), ["What caused itai-itai disease in the Jinzu valley?"])
+    assert trail.why.startswith("what the question itself finds is not about")
+
+
 def test_how_far_it_goes_is_decided_by_what_pages_say(small: KnowledgeBase) -> None:
     ems = "Ems: The flood at Ems followed the storm of Halle."
     law = "Law: After the flood at Ems the dyke law was made in 1910."
@@ -206,6 +213,27 @@ def test_how_far_it_goes_is_decided_by_what_pages_say(small: KnowledgeBase) -> N
     (all_three,) = answered(GraphWalk(library_of(ems, law, pump), knowledge=small), [ask])
     assert "The dyke law causes the steam pump." in all_three.answer
     assert "Anna Berg" not in all_three.answer, "no page says so, and nobody asked"
+
+
+def test_what_the_oracle_does_not_license_is_not_told(
+    small: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = small.oracle.license_many
+
+    def doubting(claims: Iterable[Claim]) -> list[Verdict]:
+        """Licenses nothing about the dyke law."""
+        return [
+            replace(one, label="U") if iri("dyke") in (one.claim.subj, one.claim.obj) else one
+            for one in whole(claims)
+        ]
+
+    ems = "Ems: The flood at Ems followed the storm of Halle."
+    law = "Law: After the flood at Ems the dyke law was made in 1910."
+    agent = GraphWalk(library_of(ems, law), knowledge=small)
+    monkeypatch.setattr(small.oracle, "license_many", doubting)
+    (trail,) = answered(agent, ["What came of the flood at Ems?"])
+    assert "The storm of Halle causes the flood at Ems." in trail.answer
+    assert "dyke law" not in trail.answer
 
 
 def test_who_is_asked_for_is_told_though_no_page_says_so(small: KnowledgeBase) -> None:
