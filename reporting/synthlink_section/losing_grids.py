@@ -204,8 +204,9 @@ def weakest(folder: ScoredFolder, scores: ModeScores, at_most: int) -> Grid:
             Head("Question", numeric=False),
             Head("Score", "", MEASURES["aggregate"].plain),
             Head("Steps", "taken", MEASURES["rqs"].plain),
+            # In Markdown the first word stands alone: "Claims 0 of 2" would say that none holds.
             Head(
-                "Claims", "contradicted", "Sentences that what the evaluator holds speaks against."
+                "Contradicted", "claims", "Sentences that what the evaluator holds speaks against."
             ),
         ),
         tuple(lines),

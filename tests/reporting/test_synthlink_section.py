@@ -245,6 +245,21 @@ def test_a_chain_is_whole_where_every_step_is_taken(tmp_path: Path) -> None:
     assert facets == ["every step"] * 4 + ["some steps"] * 2
 
 
+def test_contradicted_claims_are_counted_by_that_name_in_markdown_too(
+    section: Section, folder: Path
+) -> None:
+    table = grid(section, "losing", "Lowest scores among the answered")
+    assert "| Question | Score | Steps | Contradicted |" in section.markdown_at(1)
+    of = {
+        row.question_id: row.parts
+        for row in read_folder(folder).report.modes["corrected"].questions
+    }
+    for line in table.lines:
+        claims = of[line.name].claims
+        wrong = sum(one.verdict == "contradicted" for one in claims)
+        assert cells(table)[line.name][2] == (f"{wrong} of {len(claims)}" if claims else "–")
+
+
 def test_steps_and_pages_are_marked_as_the_record_has_them(section: Section, folder: Path) -> None:
     read = read_folder(folder)
     corrected = read.report.modes["corrected"].questions
