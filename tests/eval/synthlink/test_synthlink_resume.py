@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from forked_commands import Forker
 from servers import behaviours as does
+from servers.behaviours import Asked, Behaviour
 from servers.scripted_server import ScriptedServer
 from stage_calls import call, command, epoche, error_line, starved
 from synthlink_run_parts import (
@@ -213,13 +214,19 @@ def test_a_failed_call_is_an_error_and_asked_again_when_told(
     scripted_server: ScriptedServer, small: Path, scripted_model: str
 ) -> None:
     out, well = small / "out", model()
-    scripted_server.behave_by(
-        lambda asked: does.status(500) if number_of(asked) == 2 else well(asked)
-    )
+    second = iter([False])
+
+    def broken(asked: Asked) -> Behaviour:
+        """Fails one question, and not before its second round."""
+        fails = number_of(asked) == 2 and next(second, True)
+        return does.status(500) if fails else well(asked)
+
+    scripted_server.behave_by(broken)
     done = epoche(*online(small, scripted_model))
     rows = ended(done, out)
     failed = [row for row in rows if row["outcome"] == "ERROR"]
     assert [row["id"] for row in failed] == [question_id(2)]
+    assert failed[0]["usage"]["prompt_tokens"] > 0
     assert "the server cannot answer" in failed[0]["error"]
     assert "--retry-errors" in done.err
     assert len(predictions_of(out)) == COUNT - 1
@@ -233,6 +240,8 @@ def test_a_failed_call_is_an_error_and_asked_again_when_told(
         row for row in rows if row["id"] != question_id(2)
     ]
     assert len(predictions_of(out)) == COUNT
+    spent = sum(row["usage"]["prompt_tokens"] for row in mended)
+    assert manifest_of(out)["calls"]["prompt_tokens"] == spent, "of the rows that there are"
 
 
 def test_too_many_errors_in_a_row_end_the_run(
