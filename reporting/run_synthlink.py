@@ -100,12 +100,14 @@ def main(
     from eval.model.options import ClientOptions
     from eval.running.failed_rows import report_failed
     from eval.running.session import Limits
+    from eval.synthlink.predictions import read_predictions
     from eval.synthlink.running.answerer import answerer_of, answerer_of_system
     from eval.synthlink.running.output_files import ROWS, written_by
     from eval.synthlink.running.run import run
     from eval.synthlink.running.run_options import RunOptions
     from eval.synthlink.verdicts.record import JUDGED
     from kg.base.errors import SettingError
+    from kg.base.files import check_output
 
     if no_score and compare:
         raise SettingError(
@@ -119,6 +121,10 @@ def main(
             where="--no-score, --judge-model",
             hint="Leave one of them out.",
         )
+    for path in compare or []:  # before anybody is asked, and perhaps paid
+        read_predictions(path, ())
+        for made in written_by(out):
+            check_output(made, [path])
     client = ClientOptions.of_flags(
         model=model,
         concurrency=concurrency,

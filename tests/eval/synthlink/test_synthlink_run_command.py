@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from stage_calls import call, command, epoche
+from stage_calls import call, command, epoche, error_line
 from synthlink_run_parts import ended, files_of, manifest_of, predictions_of
 
 from eval.synthlink.catalog import read_catalog
@@ -50,3 +50,24 @@ def test_the_same_bytes_in_another_process(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
     assert all(len(one["iterations"]) <= 2 for one in predictions_of(tmp_path / "one"))
+
+
+@pytest.mark.parametrize(
+    ("other", "code", "said"),
+    [
+        ("nowhere.json", 3, "does not exist"),
+        ("none.json", 12, "not a JSON list"),
+        ("out/predictions.json", 15, "take the place"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
+    tmp_path: Path, other: str, code: int, said: str
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "none.json").write_text("{}")
+    (out / "predictions.json").write_text("[]")
+    line = error_line(epoche(*asked(out, "graph_walk", "--compare", tmp_path / other)), code)
+    assert said in line
+    assert [path.name for path in out.iterdir()] == ["predictions.json"]
+    assert (out / "predictions.json").read_text() == "[]"
