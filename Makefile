@@ -20,6 +20,9 @@ EPOCHE_MODEL ?=
 LLM_SYSTEMS  ?= raw rag_llm graph_rag_llm consistency
 SYSTEMS      ?= kg graph_rag rag controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
 
+# What a model's runs are called by, beside those of rules.
+run_slug = $(if $(EPOCHE_MODEL),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
+
 comma  := ,
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -98,7 +101,7 @@ ALSO_COMPARED := $(filter-out $(EVALS),eval-formats)
 eval: $(EVALS) ## Every system of SYSTEMS= over the cards
 
 # Answers of two models lie side by side, so that `make compare` sees both.
-model_slug = $(if $(filter $(subst -,_,$*),$(LLM_SYSTEMS)),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
+model_slug = $(if $(filter $(subst -,_,$*),$(LLM_SYSTEMS)),$(run_slug))
 
 .PHONY: $(EVALS) $(ALSO_COMPARED)
 $(EVALS) $(ALSO_COMPARED): eval-%: card-set
@@ -154,18 +157,18 @@ text-cards: setup-dense ## Cards from the graph of the documents, answered from 
 # -- SKN against JSON ----------------------------------------------------------------------------
 
 skn: setup ## Eight extraction formats on fifty questions: by rules, or by EPOCHE_MODEL judged by EPOCHE_JUDGE_MODEL
-	@$(EPOCHE) skn run --ablation $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --seed $(SEED) --out '$(OUT)/skn' $(SKN_FLAGS)
+	@$(EPOCHE) skn run --ablation $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --seed $(SEED) --out '$(OUT)/skn$(run_slug)' $(SKN_FLAGS)
 
 # -- structured extraction -----------------------------------------------------------------------
 
 extract: setup ## Texts to data by JSON Schema, thirty metrics: by rules, or by EPOCHE_MODEL   [EXTRACT_FLAGS=]
-	@$(EPOCHE) extract run $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --out '$(OUT)/extract' $(EXTRACT_FLAGS)
+	@$(EPOCHE) extract run $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --out '$(OUT)/extract$(run_slug)' $(EXTRACT_FLAGS)
 
 # -- multi-hop questions -------------------------------------------------------------------------
 
 synthlink: setup ## Sixty multi-hop questions: a graph-walking agent, or EPOCHE_MODEL, against a reader of passages   [SYNTHLINK_FLAGS=]
 	@$(EPOCHE) synthlink run --system extractive --no-score --seed $(SEED) --out '$(OUT)/synthlink/extractive'
-	@$(EPOCHE) synthlink run $(if $(EPOCHE_MODEL),--system agent --model '$(EPOCHE_MODEL)',--system graph_walk) --compare '$(OUT)/synthlink/extractive/predictions.json' --seed $(SEED) --out '$(OUT)/synthlink' $(SYNTHLINK_FLAGS)
+	@$(EPOCHE) synthlink run $(if $(EPOCHE_MODEL),--system agent --model '$(EPOCHE_MODEL)',--system graph_walk) --compare '$(OUT)/synthlink/extractive/predictions.json' --seed $(SEED) --out '$(OUT)/synthlink$(run_slug)' $(SYNTHLINK_FLAGS)
 
 # -- for developers ------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
-from eval.running.made_files import forget_with_page
+from eval.running.made_files import forget_with_page, refuse_page_of_others
 from eval.running.session import RunStatus, Session
 from eval.running.taking_up import taken_up_rows
 from eval.running.totals import Meter
@@ -71,6 +71,7 @@ def run(options: RunOptions) -> Done:
     read = [source] if source.is_file() else []
     for path in written_by(options.out):
         check_output(path, read)
+    refuse_page_of_others(options.out, (ROWS, MANIFEST))
     team = team_of(options)
     size = len(loaded.samples) * options.repeats * len(team.extractors)
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from kg.base.errors import WriteError
 from kg.base.files import write_errors_named
 
 _PAGES: Final = ("report.html", "report.md", "report.json", "report.*.csv", "report.*.parquet")
@@ -30,6 +31,25 @@ def forget_with_page(folder: Path, names: Iterable[str]) -> None:
         WriteError: one cannot be removed.
     """
     forget(folder, (*names, *page_in(folder)))
+
+
+def refuse_page_of_others(folder: Path, marks: Iterable[str]) -> None:
+    """Refuses a folder whose report is of something else: it is nobody's to remove.
+
+    Args:
+        folder: where a run is to be written.
+        marks: names of files that only such a run leaves.
+
+    Raises:
+        WriteError: there is a page, and none of ``marks``.
+    """
+    page = page_in(folder)
+    if page and not any((folder / name).exists() for name in marks):
+        raise WriteError(
+            f"the folder holds {page[0]}, which no run made",
+            where=str(folder),
+            hint="Choose another --out.",
+        )
 
 
 def page_in(folder: Path) -> list[str]:

@@ -16,7 +16,7 @@ from eval.extraction.samples.sample import Sample
 from eval.extraction.samples.sample_rows import as_row, digest_of
 from eval.extraction.settings import DEFAULT
 from eval.manifest import library_versions, now
-from eval.running.made_files import forget_with_page
+from eval.running.made_files import forget_with_page, refuse_page_of_others
 from eval.stats.intervals import RESAMPLES
 from kg.base.errors import RecordError, WriteError
 from kg.base.files import write_json_atomic, write_jsonl_atomic
@@ -66,6 +66,7 @@ def write_scored(
             where=str(out),
             hint="Choose another --out, or use --overwrite to replace it.",
         )
+    refuse_page_of_others(out, (ROWS, MANIFEST))
     started = now()
     rows = list(scored_rows(samples, predictions))
     if not rows:

@@ -19,7 +19,7 @@ from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
-from eval.running.made_files import forget
+from eval.running.made_files import forget, refuse_page_of_others
 from eval.running.session import RunStatus, Session
 from eval.running.taking_up import not_to_be_resumed
 from eval.running.totals import Meter
@@ -82,6 +82,7 @@ def run(options: RunOptions) -> Done:
         # A file of this folder may be replayed, but not by a run that writes it.
         if options.live or name != RECORDED:
             check_output(options.out / name, read)
+    refuse_page_of_others(options.out, (ROWS, NAME))
     if replayed is not None:
         require_recorded(replayed, samples[: options.limit])
     team = _team(options)

@@ -19,7 +19,7 @@ from eval.manifest import library_versions, now
 from eval.model.warm_up import WarmUp
 from eval.running.grid import shuffled
 from eval.running.journal import Journal
-from eval.running.made_files import forget, forget_with_page, page_in
+from eval.running.made_files import forget, forget_with_page, refuse_page_of_others
 from eval.running.session import RunStatus, Session
 from eval.running.taking_up import HINT, as_stored, taken_up_rows
 from eval.running.totals import Meter
@@ -115,8 +115,10 @@ def _refuse_what_is_not_of_a_run(folder: Path) -> None:
     Raises:
         WriteError: there are some.
     """
-    held = [name for name in MADE_OF_ROWS if (folder / name).exists()] or page_in(folder)
-    if held and not any((folder / name).exists() for name in (ROWS, RUN_MANIFEST)):
+    marks = (ROWS, RUN_MANIFEST)
+    refuse_page_of_others(folder, marks)
+    held = [name for name in MADE_OF_ROWS if (folder / name).exists()]
+    if held and not any((folder / name).exists() for name in marks):
         raise WriteError(
             f"the folder holds {held[0]}, which no run made", where=str(folder), hint=HINT
         )
