@@ -109,20 +109,36 @@ def _require_system(system: object, name: str) -> None:
 def made_by(factory: Callable[..., Any], options: object) -> Any:
     """Calls a factory with the options if it takes a positional argument, else without.
 
+    An error of the factory's own comes through as it is, with its traceback, for its author to see.
+
     Args:
         factory: a function, or a class, whose ``create`` goes before its constructor.
         options: what is handed over.
+
+    Raises:
+        SystemNotFoundError: the factory calls ``sys.exit``, which would end a run without a word.
     """
     create = getattr(factory, "create", None)
     if inspect.isclass(factory) and callable(create):
         factory = create
+    arguments: tuple[object, ...] = (options,)
     try:
         inspect.signature(factory).bind(options)
     except TypeError:
-        return factory()
+        arguments = ()
     except ValueError:  # a callable written in C that has no signature
         pass
-    return factory(options)
+    try:
+        return factory(*arguments)
+    except SystemExit as stop:
+        if stop.code == TERMINATED:  # somebody stopped us, not the factory
+            raise
+        name = getattr(factory, "__qualname__", type(factory).__name__)
+        raise SystemNotFoundError(
+            f"{name} calls sys.exit({stop.code!r}) when it is called",
+            where="--system",
+            hint="It must return a system.",
+        ) from stop
 
 
 def _registered(name: str) -> Callable[..., Any]:

@@ -56,6 +56,7 @@ def several(options): return [Plain(), Wants(options)]
 def twins(): return [Plain(), Plain()]
 def nothing(): return []
 def breaks(): raise ZeroDivisionError("the user's own bug")
+def leaves(): raise SystemExit(0)
 number = 3
 """
     )
@@ -102,6 +103,11 @@ def test_what_is_no_system(module: str, attribute: str, said: str) -> None:
 def test_a_bug_in_the_users_factory_keeps_its_own_error(module: str) -> None:
     with pytest.raises(ZeroDivisionError, match="own bug"):
         names(f"{module}:breaks")
+
+
+def test_a_factory_that_leaves_is_named(module: str) -> None:
+    with pytest.raises(SystemNotFoundError, match=r"leaves calls sys\.exit\(0\)"):
+        names(f"{module}:leaves")
 
 
 def test_modules_that_cannot_be_imported(module: str) -> None:
