@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 
+_NAMED = 3
+"""Refused rows that the note names; all stand in the report."""
+
 _NOT_SPECIFIED = "the specification has no such measure"
 _NOTHING_CLAIMED = "no answer claims anything"
 _NOT_IN_CATALOGUE = "the catalogue lacks what it is measured by"
@@ -137,7 +140,9 @@ def score(
         refused=read.refused,
         notes=(
             *catalog.notes,
-            *_notes(read, catalog, knowledge, texts),
+            *_notes(read, catalog),
+            # The literal scores hold claims against what the system itself brings.
+            *(_evidence_notes(catalog, knowledge, texts) if "corrected" in modes else ()),
             *(judge_notes(judge) if judge is not None else ()),
         ),
     )
@@ -159,12 +164,7 @@ def _guard(knowledge: KnowledgeBase | None) -> Guard | None:
     return Guard(knowledge)
 
 
-def _notes(
-    read: Predictions,
-    catalog: Catalog,
-    knowledge: KnowledgeBase | None,
-    pages: SourcePages | None,
-) -> Iterable[str]:
+def _notes(read: Predictions, catalog: Catalog) -> Iterable[str]:
     whole = len(catalog.questions)
     missing = whole - len(read.rows)
     if missing:
@@ -173,7 +173,15 @@ def _notes(
     if blank:
         yield f"{blank} of {whole} answers are blank: they abstain, and count as 0"
     if read.refused:
-        yield f"{len(read.refused)} rows are refused: {'; '.join(map(str, read.refused[:3]))}"
+        count = len(read.refused)
+        more = "; …" if count > _NAMED else ""
+        named = "; ".join(map(str, read.refused[:_NAMED]))
+        yield f"{count} row{'s are' if count > 1 else ' is'} refused: {named}{more}"
+
+
+def _evidence_notes(
+    catalog: Catalog, knowledge: KnowledgeBase | None, pages: SourcePages | None
+) -> Iterable[str]:
     if knowledge is None:
         facts = any(step.fact for one in catalog.questions for step in one.steps)
         held = (

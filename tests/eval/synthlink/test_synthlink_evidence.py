@@ -192,3 +192,9 @@ def test_notes_tell_what_claims_are_held_against() -> None:
     wanted = len({source for question in six.questions for source in question.sources})
     assert f"{wanted} sources have no page in the corpus" in notes
     assert any("expected answers and pages of the sources alone" in note for note in notes)
+
+
+def test_what_claims_are_held_against_is_said_of_corrected_scores_alone() -> None:
+    for mode, said in (("literal", False), ("corrected", True), ("both", True)):
+        notes = score([], read_catalog(), mode).notes
+        assert any("claims are held against" in note for note in notes) is said, mode
