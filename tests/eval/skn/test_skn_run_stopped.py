@@ -31,7 +31,7 @@ from skn_run_parts import (
 from stage_calls import call, command, epoche, error_line, starved, wait_for
 
 COUNT = 4
-LARGE = 24
+LARGE = 72
 JUDGE = "custom/judge-1"
 
 
