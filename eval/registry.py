@@ -131,14 +131,21 @@ def made_by(factory: Callable[..., Any], options: object) -> Any:
     try:
         return factory(*arguments)
     except SystemExit as stop:
-        if stop.code == TERMINATED:  # somebody stopped us, not the factory
-            raise
         name = getattr(factory, "__qualname__", type(factory).__name__)
-        raise SystemNotFoundError(
-            f"{name} calls sys.exit({stop.code!r}) when it is called",
-            where="--system",
-            hint="It must return a system.",
-        ) from stop
+        raise _left(stop, name, "called", "--system", "It must return a system.") from stop
+
+
+def _left(stop: SystemExit, who: str, when: str, where: str, hint: str) -> SystemNotFoundError:
+    """The error for code of somebody's that leaves the program, naming it.
+
+    Raises:
+        SystemExit: it was somebody that stopped us, and not that code.
+    """
+    if stop.code == TERMINATED:
+        raise stop
+    return SystemNotFoundError(
+        f"{who} calls sys.exit({stop.code!r}) when it is {when}", where=where, hint=hint
+    )
 
 
 def _registered(name: str) -> Callable[..., Any]:
@@ -190,13 +197,8 @@ def imported(name: str) -> Callable[..., Any]:
             hint=f"Looked in installed packages and in {Path.cwd().name}/.",
         ) from error
     except SystemExit as stop:
-        if stop.code == TERMINATED:  # somebody stopped us, not the module
-            raise
-        raise SystemNotFoundError(
-            f"module {module_name!r} calls sys.exit({stop.code!r}) when it is imported",
-            where=where,
-            hint='Put what it runs as a script under `if __name__ == "__main__":`.',
-        ) from stop
+        hint = 'Put what it runs as a script under `if __name__ == "__main__":`.'
+        raise _left(stop, f"module {module_name!r}", "imported", where, hint) from stop
     for part in attribute.split("."):
         found = getattr(found, part, None)
     if not callable(found):
