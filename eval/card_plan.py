@@ -23,11 +23,6 @@ OUTCOME = {pred: code for code, pred in enumerate(PREDS)}
 ERROR = OUTCOME["ERROR"]
 
 
-def counts_of(outcomes: bytearray) -> dict[str, int]:
-    """Rows per prediction."""
-    return {pred: outcomes.count(code) for code, pred in enumerate(PREDS)}
-
-
 @dataclass(frozen=True, slots=True)
 class CardQuestion:
     """One card for one system, once."""

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 
 from eval.card_file import CardFile
-from eval.card_plan import CardPlan, counts_of
+from eval.card_plan import CardPlan
 from eval.described import combined
 from eval.manifest import RunManifest, find_cards, read_manifest, write_manifest
-from eval.result import Usage
+from eval.result import PREDS, Usage
 from eval.resuming import SAME_IN_A_RUN, differing
 from eval.running.journal import RowIndex
 from eval.running.places import Places, Shard
@@ -185,7 +185,7 @@ def _merged_manifest(manifests: Sequence[RunManifest], rows: RowIndex, meter: Me
         ended=max((manifest.ended or manifest.started) for manifest in manifests),
         resumed=sum(manifest.resumed for manifest in manifests),
         status="complete",
-        counts=counts_of(rows.outcomes),
+        counts=rows.counts(PREDS),
         calls=meter.totals(),
         observed=reduce(combined, (manifest.observed for manifest in manifests)),
     )

@@ -17,10 +17,11 @@ import msgspec
 
 from eval.answers import is_async
 from eval.card_file import CardFile
-from eval.card_plan import ERROR, CardPlan, counts_of
+from eval.card_plan import ERROR, CardPlan
 from eval.described import combined, hash_of, model_of, observed_of, params_of
 from eval.manifest import RunManifest, library_versions, now, read_manifest, write_manifest
 from eval.registry import AnySystem
+from eval.result import PREDS
 from eval.resuming import continued, keep_cards_safe, set_stale_aside
 from eval.running.journal import Journal
 from eval.running.places import Shard
@@ -156,7 +157,7 @@ def run(
                     manifest,
                     status=status,
                     ended=None if status == "running" else now(),
-                    counts=counts_of(journal.outcomes),
+                    counts=journal.counts(PREDS),
                     calls=meter.totals(),
                     observed=combined(before, observed_of(systems, names)),
                 )

@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 
 from eval.described import combined
-from eval.extraction.row import ERROR, ROWS
+from eval.extraction.row import ERROR, OUTCOMES, ROWS
 from eval.extraction.running.manifest import ExtractionManifest, continued, read_manifest
 from eval.extraction.running.output_files import MANIFEST, OUTPUTS, SAMPLES, written_by
-from eval.extraction.running.plan import ExtractionPlan, counts_of
+from eval.extraction.running.plan import ExtractionPlan
 from eval.extraction.running.run_options import RunOptions
 from eval.extraction.running.team import Team, team_of
 from eval.extraction.samples.loading import SHIPPED, Loaded, load
@@ -191,7 +191,7 @@ class _Sitting:
                 self._manifest,
                 status=status,
                 ended=None if status == "running" else now(),
-                counts=counts_of(self._journal.outcomes),
+                counts=self._journal.counts(OUTCOMES),
                 calls=self._meter.totals(),
                 observed=combined(self._manifest.observed, self._team.observed()),
             ),

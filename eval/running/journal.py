@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -58,6 +58,14 @@ class RowIndex:
     def has(self, place: int) -> bool:
         """Whether a place has its row."""
         return self.outcomes[place] != MISSING
+
+    def counts(self, names: Sequence[str]) -> dict[str, int]:
+        """Rows by outcome.
+
+        Args:
+            names: of the outcomes, each at the place of its code.
+        """
+        return {name: self.outcomes.count(code) for code, name in enumerate(names)}
 
     def places(self) -> Iterator[int]:
         """The places that have a row, rising."""

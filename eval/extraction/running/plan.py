@@ -130,11 +130,6 @@ def row_of(
     )
 
 
-def counts_of(outcomes: bytearray) -> dict[str, int]:
-    """Rows by outcome."""
-    return {name: outcomes.count(code) for code, name in enumerate(OUTCOMES)}
-
-
 def _answered(row: ExtractionRow) -> Answered:
     return Answered(OUTCOMES.index(row.outcome), to_json_bytes(row) + b"\n", row.usage)
 

@@ -13,7 +13,10 @@ from eval.skn.running.row import OUTCOMES, SknRow
 from eval.skn.running.samples import Sample
 from kg.base.files import to_json_bytes
 
-UNJUDGED = len(OUTCOMES)
+COUNTED = (*OUTCOMES, "unjudged")
+"""What rows are counted by; a code is a place here."""
+
+UNJUDGED = COUNTED.index("unjudged")
 """Outcome code of a row whose judge could not be called: whatever it says, it is worth asking
 again."""
 
@@ -23,12 +26,6 @@ ERROR = OUTCOMES.index("ERROR")
 def outcome_code(row: SknRow) -> int:
     """The code a journal keeps for a row."""
     return UNJUDGED if row.judging_failed else OUTCOMES.index(row.outcome)
-
-
-def counts_of(outcomes: bytearray) -> dict[str, int]:
-    """Rows by outcome, those apart whose judge could not be called."""
-    counts: dict[str, int] = {name: outcomes.count(code) for code, name in enumerate(OUTCOMES)}
-    return {**counts, "unjudged": outcomes.count(UNJUDGED)}
 
 
 Asking = Callable[[Sample, str, int], Coroutine[Any, Any, SknRow]]

@@ -27,7 +27,7 @@ from eval.running.workers import Question
 from eval.skn.running.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
 from eval.skn.running.manifest import NAME, SknManifest, as_stored, continued, read_manifest
 from eval.skn.running.output_files import OUTPUTS
-from eval.skn.running.plan import ERROR, UNJUDGED, SknPlan, counts_of
+from eval.skn.running.plan import COUNTED, ERROR, UNJUDGED, SknPlan
 from eval.skn.running.row import ROWS, SknRow, read_rows
 from eval.skn.running.run_options import RunOptions
 from eval.skn.running.samples import Sample, read_samples
@@ -271,7 +271,7 @@ class _Sitting:
                 self._manifest,
                 status=status,
                 ended=None if running else now(),
-                counts=counts_of(journal.outcomes),
+                counts=journal.counts(COUNTED),
                 calls=self._meter.totals(),
                 observed=combined(self._manifest.observed, self._team.observed()),
             ),

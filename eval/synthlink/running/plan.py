@@ -16,11 +16,6 @@ from kg.base.files import to_json_bytes
 ERROR = OUTCOMES.index("ERROR")
 
 
-def counts_of(outcomes: bytearray) -> dict[str, int]:
-    """Rows by outcome."""
-    return {name: outcomes.count(code) for code, name in enumerate(OUTCOMES)}
-
-
 Asking = Callable[[Question], Coroutine[Any, Any, SynthLinkRow]]
 """Puts a question to the system."""
 

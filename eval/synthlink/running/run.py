@@ -42,9 +42,9 @@ from eval.synthlink.running.output_files import (
     RUN_MANIFEST,
     written_by,
 )
-from eval.synthlink.running.plan import ERROR, RunPlan, counts_of
+from eval.synthlink.running.plan import ERROR, RunPlan
 from eval.synthlink.running.predicting import write_predictions
-from eval.synthlink.running.row import SynthLinkRow
+from eval.synthlink.running.row import OUTCOMES, SynthLinkRow
 from eval.synthlink.running.run_options import RunOptions
 from kg.base.errors import WriteError
 from kg.base.files import check_output, sha256_file, write_json_atomic
@@ -247,7 +247,7 @@ class _Sitting:
                 self._manifest,
                 status=status,
                 ended=None if status == "running" else now(),
-                counts=counts_of(self._journal.outcomes),
+                counts=self._journal.counts(OUTCOMES),
                 calls=self._meter.totals(),
                 observed=combined(self._manifest.observed, self._team.opened.observed()),
             ),
