@@ -25,6 +25,10 @@ _NAMES = re.compile(
     r"(?:src|sources?|facts?|caus(?:al|es?|ality)(?:[_-]?(?:links?|chains?))?|gaps?|risks?)",
     re.IGNORECASE,
 )
+# What is left of [SKN] where a section's name runs into it: "[@src a | …", "[@srcSKN]".
+_TORN_OPENING = re.compile(
+    r"[\s*#>`_]*\\?\[\W{0,9}@\s?(?:src|source|fact|caus|gap|risk)", re.IGNORECASE
+)
 _OF_INITIAL = {"s": "src", "f": "facts", "c": "causal", "g": "gaps", "r": "risk"}
 
 
@@ -171,12 +175,16 @@ def _note_outside(lines: list[str], span: _Span, findings: Findings) -> None:
         if not written:
             continue
         sections = (number for number in written if "@" in lines[number])
-        section = next((number for number in sections if heading_of(lines[number])), None)
+        section = next((number for number in sections if _looks_like_section(lines[number])), None)
         if section is None:
             findings.add(written[0] + 1, 1, f"text {where} the block")
         else:
             what = f"a section {where} the block is left out"
             findings.add(section + 1, 1, what, lost=True)
+
+
+def _looks_like_section(line: str) -> bool:
+    return heading_of(line) is not None or _TORN_OPENING.match(line) is not None
 
 
 def _pieces(lines: list[str], span: _Span, findings: Findings) -> tuple[Piece, ...]:

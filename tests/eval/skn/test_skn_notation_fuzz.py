@@ -135,10 +135,18 @@ def test_mutilated_documents(data: st.DataObject, document: Document) -> None:
     assert (exact.document is not None) == (GRAMMAR.fullmatch(text) is not None)
 
 
-@given(st.data(), easy_documents)
+# Where the block begins if [SKN] is gone. What stands before it is prose, and none of its words.
+FIRST_SECTION = re.compile(
+    r"^[\s*#>`_]*(?:\\?\[\W*)?@\s?(?:src|source|facts?|caus|gaps?|risk)", re.MULTILINE
+)
+
+
+@given(easy_documents.map(serialize).flatmap(mutated))
 @settings(max_examples=150)
-def test_no_word_is_lost_without_being_said(data: st.DataObject, document: Document) -> None:
-    text = data.draw(mutated(serialize(document)))
+@example("[@srcSKN]\n@src bb | fresh:high | reliability:0.5\n@facts\n[/SKN]")
+@example("[@src aa | fresh:high\n@src bb | fresh:high | reliability:0.5\n@facts\n[/SKN]")
+@example("[@notesSKN]\n@src bb | fresh:high | reliability:0.5\n@facts\n[/SKN]")
+def test_no_word_is_lost_without_being_said(text: str) -> None:
     tolerant = read(text, strict=False)
     assume(tolerant.lossless and tolerant.document is not None)
     assert tolerant.document is not None
@@ -146,7 +154,9 @@ def test_no_word_is_lost_without_being_said(data: st.DataObject, document: Docum
     inside = re.split(r"\[/?skn\]", text, flags=re.IGNORECASE)
     block = max(inside, key=lambda part: part.count("@")).casefold()
     if "[skn]" not in text.casefold():
-        block = block[block.index("@") :]  # prose before it is none of its words
+        start = FIRST_SECTION.search(block)
+        assert start is not None
+        block = block[start.start() :]
     structure = (
         "src fresh reliability facts fact causal gaps risk misdirection missing context "
         "missing_context skn high medium low"
