@@ -10,7 +10,9 @@ from reporting.plots.picture import Group, Picture, group, rect, text
 from reporting.visible import short_names, shorten
 
 _ROW = 24.0
-_HEAD_LETTERS, _NAME_LETTERS = 13, 26
+_HEAD_LETTERS = 13
+# Width of a letter, about, in the widest of common fonts.
+_LETTER = 7.2
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def heat_map(
         cell_width: likewise for a cell.
         head_lines: lines that a head may take.
     """
-    short = short_names((name for name, _ in rows), _NAME_LETTERS)
+    short = short_names((name for name, _ in rows), int((name_width - 8) / _LETTER))
     top = 8.0 + 13.0 * head_lines
     groups: list[Group] = []
     for column, head in enumerate(heads):

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from reporting.charts import number
 from reporting.plots.picture import Anchor, Picture, Shape, circle, group, line, path, text, track
 
-WIDTH, HEIGHT = 340.0, 206.0
-_X, _Y, _RADIUS = 170.0, 102.0, 66.0
+# Wide enough for a name of 17 letters at either side, in the widest of common fonts.
+WIDTH, HEIGHT = 356.0, 206.0
+_X, _Y, _RADIUS = 178.0, 102.0, 66.0
 _RINGS = (0.25, 0.5, 0.75, 1.0)
 
 

@@ -13,8 +13,8 @@ from reporting.plots.picture import Group, Picture, group, rect, text
 from reporting.visible import shorten
 
 WIDTH, HEIGHT = 640.0, 300.0
-_LETTER = 6.6
-"""Width of a letter, about."""
+_LETTER, _TITLE_LETTER = 6.6, 9.4
+"""Width of a letter, about; of a bold one, in the widest of common fonts."""
 _HEADING = 17.0
 
 
@@ -61,7 +61,7 @@ def tree_map(families: Sequence[Family]) -> Picture:
         inner = Box(block.x, block.y + room, block.width, block.height - room)
         if titled:
             words = f"{family.name} {percent(family.count / total)}"
-            said = shorten(words, int((block.width - 6) / _LETTER))
+            said = shorten(words, int((block.width - 6) / _TITLE_LETTER))
             groups.append(group(text(block.x + 4, block.y + 13, said, "title"), title=words))
         parts = sorted((one for one in family.parts if one[1]), key=lambda one: -one[1])
         for (name, count), box in zip(
