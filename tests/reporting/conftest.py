@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.sax.saxutils import escape
 
 import msgspec
 import pytest
@@ -222,12 +223,39 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--font-render-hinting=none",  # letters are as wide as the font says, not whole pixels
 )
 
 
+FONTS = Path(__file__).parents[1] / "data" / "fonts"
+FONTS_CONF = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>{fonts}</dir>
+  <cachedir>{cache}</cachedir>
+  <alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+  <alias><family>serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+  <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+</fontconfig>
+"""
+
+
+@pytest.fixture(scope="session")
+def pinned_fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fontconfig file under which the fonts of ``tests/data/fonts`` are the only ones.
+
+    Otherwise widths on a page depend on the fonts of the machine, and without any font
+    Chromium ends as soon as it opens a page.
+    """
+    folder = tmp_path_factory.mktemp("fonts")
+    file = folder / "fonts.conf"
+    file.write_text(FONTS_CONF.format(fonts=escape(str(FONTS)), cache=escape(str(folder))))
+    return file
+
+
 @pytest.fixture(scope="module")  # Playwright holds the thread's event loop while it is open.
-def browser() -> Iterator[Any]:
-    """Real Chromium. Without one, browser tests are skipped here and fail in CI."""
+def browser(pinned_fonts: Path) -> Iterator[Any]:
+    """Real Chromium with pinned fonts. Without one, browser tests are skipped, but fail in CI."""
     found = os.environ.get("EPOCHE_CHROMIUM") or shutil.which("chromium")
     if not found:
         reason = "no chromium on PATH and EPOCHE_CHROMIUM is not set (Debian: apt install chromium)"
@@ -237,7 +265,11 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        running = playwright.chromium.launch(
+            executable_path=found,
+            args=list(FLAGS),
+            env={**os.environ, "FONTCONFIG_FILE": str(pinned_fonts)},
+        )
         yield running
         running.close()
 

@@ -393,3 +393,15 @@ def test_prints(open_report, graph, tmp_path):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator(".tools").is_visible()
     assert page.pdf(path=tmp_path / "graph.pdf", format="A4").startswith(b"%PDF")
+
+
+def test_pages_are_measured_with_the_pinned_fonts_only(open_report, graph):
+    page = open_report(graph).page
+    width = """font => { const canvas = document.createElement('canvas').getContext('2d');
+        canvas.font = '100px ' + font; return canvas.measureText('mmm→').width; }"""
+    families = ("DejaVu Sans", "sans-serif", "serif", "Inter, Arial", "Liberation Sans")
+    widths = {family: page.evaluate(width, family) for family in families}
+    # Advances of m and → in DejaVu Sans, in units of 1/2048 em; a canvas rounds to whole pixels.
+    expected = pytest.approx((3 * 1995 + 1716) / 20.48, abs=2)
+    assert widths == dict.fromkeys(families, expected)
+    assert page.evaluate(width, "monospace") == pytest.approx(4 * 1233 / 20.48, abs=2)
