@@ -15,7 +15,6 @@ from cards.surface import look, negated, tail
 from kg.base.errors import AuditFailedError
 from kg.claims import GOLD_OF_LABEL, Claim, Label
 
-PUBLISHED = Path("/work/shared/data/published/epistemic/context_cards.jsonl")
 BASE = "https://example.org/"
 
 
@@ -164,9 +163,8 @@ def test_the_command_fails_only_when_asked(
     assert '"baselines"' in capsys.readouterr().out
 
 
-@pytest.mark.skipif(not PUBLISHED.exists(), reason="published cards are not here")
-def test_the_published_cards_are_found_out() -> None:
-    found = audit_cards(read_cards(PUBLISHED))
+def test_the_published_cards_are_found_out(published_data: Path) -> None:
+    found = audit_cards(read_cards(published_data / "epistemic" / "context_cards.jsonl"))
     rules = {r.name: r.accuracy for r in found.rules}
     assert max(rules.values()) > 0.99
     assert len(found.leaks) >= 4

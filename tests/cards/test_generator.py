@@ -39,7 +39,6 @@ from kg.oracle import Oracle
 
 ROOT = Path(__file__).parents[2]
 EX = "https://example.org/"
-PUBLISHED = Path("/work/shared/data/published/epistemic/rivers_reconstructed_cardiri.ttl")
 
 SHAPES = f"""
 @prefix sh: <http://www.w3.org/ns/shacl#> .
@@ -317,8 +316,8 @@ def test_a_wrong_label_is_found_by_proving_again(
         audit_main(out, kg=[graph], shapes=[shapes], fail=True)
 
 
-@pytest.mark.skipif(not PUBLISHED.exists(), reason="the published graph is not here")
-def test_the_published_graph_gives_balanced_cards(tmp_path: Path) -> None:
+def test_the_published_graph_gives_balanced_cards(published_data: Path, tmp_path: Path) -> None:
+    graph = published_data / "epistemic" / "rivers_reconstructed_cardiri.ttl"
     shapes = tmp_path / "s.ttl"
     shapes.write_text(
         "@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
@@ -330,7 +329,7 @@ def test_the_published_graph_gives_balanced_cards(tmp_path: Path) -> None:
     out = tmp_path / "c.jsonl"
     main(
         out=out,
-        kg=[PUBLISHED],
+        kg=[graph],
         shapes=[shapes],
         pred=["hasMouth"],
         pred_label=["mouth"],
@@ -339,7 +338,7 @@ def test_the_published_graph_gives_balanced_cards(tmp_path: Path) -> None:
     )
     cards = read_cards(out)
     assert Counter(card.label for card in cards) == {"E": 60, "C": 60, "U": 60}
-    check_invariants(KnowledgeBase.open(None, [PUBLISHED], [shapes]), cards)
+    check_invariants(KnowledgeBase.open(None, [graph], [shapes]), cards)
 
 
 def test_claims_are_terms(made: CardSet) -> None:

@@ -14,8 +14,6 @@ from eval.synthlink.catalog_markdown import LayoutError, read_category, render_c
 from eval.synthlink.question import CATEGORIES, Question, Source, Step
 from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
 
-PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "published" / "synthlink"
-
 HEAD = """# SynthLink60 Catalog: Policy and Social Movements
 
 One paragraph.
@@ -240,9 +238,8 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
             read_catalog(tmp_path)
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published files are not here")
-def test_published_files_are_read_whole() -> None:
-    found = read_catalog(PUBLISHED)
+def test_published_files_are_read_whole(published_data: Path) -> None:
+    found = read_catalog(published_data / "synthlink")
     for category in ("HIA", "EIS", "EEC"):
         ids = [one.id for one in found.questions if one.category == category]
         assert ids == [f"{category}-{number:02}" for number in range(1, 11)]
@@ -252,10 +249,10 @@ def test_published_files_are_read_whole() -> None:
     assert sum("’" in one.answer + one.question for one in found.questions)
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published files are not here")
-def test_published_tables_are_written_to_the_letter() -> None:
+def test_published_tables_are_written_to_the_letter(published_data: Path) -> None:
     for category in ("HIA", "EIS", "EEC"):
-        text = (PUBLISHED / category / file_name(category)).read_text(encoding="utf-8")
+        file = published_data / "synthlink" / category / file_name(category)
+        text = file.read_text(encoding="utf-8")
         rows = [question for _, question in read_category(text)]
         paragraph = text.splitlines()[2]
         assert render_category(category, rows, paragraph).strip() == text.strip()
