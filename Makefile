@@ -37,7 +37,7 @@ scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test bench clean clean-results help
+.PHONY: all setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
@@ -177,8 +177,13 @@ lint: setup-dev ## ruff and mypy, strict
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+pytest = $(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile
+
 test: setup-dev ## All tests, warnings as errors, coverage of lines and branches >= 90 %
-	@$(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile --cov --cov-report=term:skip-covered $(PYTEST_FLAGS)
+	@$(pytest) --cov --cov-report=term:skip-covered $(PYTEST_FLAGS)
+
+test-extras: setup-dev setup-dense ## The tests that `make test` skips without the extras dense and minilm
+	@$(pytest) -m extra $(PYTEST_FLAGS)
 
 bench: setup-dev ## The benchmarks behind every speed claim in docs/benchmarks.md
 	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done

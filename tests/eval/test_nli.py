@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 from collections.abc import Callable
@@ -18,10 +17,6 @@ from eval.runner import run
 from eval.system import SystemOptions
 from eval.systems.nli import RELATIONS, Nli, Thresholds, load_encoder, relations_of
 from kg.base.errors import MissingFileError, SettingError, WeightsError
-
-needs_library = pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None, reason="the extra is absent"
-)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +52,7 @@ VIEWS = [
 ]  # fmt: skip
 
 
-@needs_library
+@pytest.mark.extra("dense")
 def test_answers_are_the_models_probabilities(folder: Path) -> None:
     """Against the model itself, asked without sentence-transformers."""
     import torch
@@ -83,7 +78,7 @@ def test_answers_are_the_models_probabilities(folder: Path) -> None:
     assert len(seen) > 1, "a model that always says the same would prove little"
 
 
-@needs_library
+@pytest.mark.extra("dense")
 def test_the_order_of_labels_is_the_models_own(folder: Path, tmp_path: Path) -> None:
     other = relabelled(folder, tmp_path / "other", ["entails", "neutral", "contradicts"])
     one, two = Nli(load_encoder(str(folder))), Nli(load_encoder(str(other)))
@@ -113,7 +108,7 @@ def test_labels_as_models_spell_them() -> None:
     assert relations_of(named, where="m") == ("entailment", "neutral", "contradiction")
 
 
-@needs_library
+@pytest.mark.extra("dense")
 def test_a_model_without_labels_is_refused_when_loaded(folder: Path, tmp_path: Path) -> None:
     bare = relabelled(folder, tmp_path / "bare", ["LABEL_0", "LABEL_1", "LABEL_2"])
     with pytest.raises(WeightsError, match="which of its outputs"):
@@ -128,7 +123,7 @@ def test_a_model_without_labels_is_refused_when_loaded(folder: Path, tmp_path: P
         load_encoder("./nothing/here")
 
 
-@needs_library
+@pytest.mark.extra("dense")
 def test_thresholds_hold_back_what_is_not_sure(folder: Path) -> None:
     encoder = load_encoder(str(folder))
     plain = [Nli(encoder).answer(view) for view in VIEWS]
@@ -145,7 +140,7 @@ def test_thresholds_hold_back_what_is_not_sure(folder: Path) -> None:
         assert (only_yes.answer(view).pred == before.pred) == (before.pred != "YES")
 
 
-@needs_library
+@pytest.mark.extra("dense")
 def test_premises_whole_or_each_with_rules_or_without(folder: Path) -> None:
     encoder = load_encoder(str(folder))
     view = VIEWS[0]
@@ -165,7 +160,7 @@ def test_premises_whole_or_each_with_rules_or_without(folder: Path) -> None:
     assert strength(together.raw) == max(strength(answer.raw) for answer in single)
 
 
-@needs_library
+@pytest.mark.extra("dense")
 def test_what_the_model_cannot_take_in_is_noted(folder: Path) -> None:
     system = Nli(load_encoder(str(folder)))
     long = system.answer(CardView(("The Main flows into the Rhine. " * 40,), (), VIEWS[0].question))
@@ -176,7 +171,7 @@ def test_what_the_model_cannot_take_in_is_noted(folder: Path) -> None:
     assert empty.pred in ("YES", "NO", "UNKNOWN")
 
 
-@needs_library
+@pytest.mark.extra("dense")
 def test_a_run_from_the_command_lines_settings(
     folder: Path, card_file: Callable[[int], Path], tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from pathlib import Path
 
@@ -15,9 +14,7 @@ from retrieval.ensemble import EnsembleRanker
 from retrieval.protocol import Passage, Retriever
 from retrieval.reranking import Reranked, load_reranker
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None, reason="the extra is absent"
-)
+pytestmark = pytest.mark.extra("dense")
 CORPUS = [
     Passage("tree", "A tree index keeps its keys in order."),
     Passage("hash", "A hash index keeps no order."),

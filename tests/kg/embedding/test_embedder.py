@@ -109,8 +109,8 @@ def test_the_encoder_asks_the_library_for_arrays(
     assert made[-1][1]["local_files_only"] is True
 
 
+@pytest.mark.extra("dense")
 def test_a_folder_with_weights_of_nothing_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers")
     (tmp_path / "model.safetensors").write_bytes(b"weights of nothing")
     with pytest.raises(WeightsError, match="cannot be loaded"):
         embedder.load_embedder(str(tmp_path))

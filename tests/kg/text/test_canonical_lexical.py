@@ -57,5 +57,9 @@ def test_vectors_do_not_depend_on_the_process() -> None:
 def test_names() -> None:
     assert open_embedder("lexical")[1:] == lexical_embedder()[1:]
     assert len(lexical_embedder().sha256) == 64
+
+
+@pytest.mark.extra("dense")
+def test_a_model_that_is_nowhere_is_missing() -> None:
     with pytest.raises(MissingFileError):
         open_embedder("./no/such/model")
