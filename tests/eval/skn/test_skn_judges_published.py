@@ -55,7 +55,7 @@ def options(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
     scripted_server.behave(say({}))
     return ClientOptions(
-        model="custom/scripted-1", backoff_s=0.005, max_retries=1, timeout_s=0.3, jitter_seed=1
+        model="custom/scripted-1", backoff_s=0.005, max_retries=1, timeout_s=10.0, jitter_seed=1
     )
 
 
