@@ -20,7 +20,7 @@ EPOCHE_MODEL ?=
 LLM_SYSTEMS  ?= raw rag_llm graph_rag_llm consistency
 SYSTEMS      ?= kg graph_rag rag controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
 
-# What a model's runs are called by, beside those of rules.
+# The suffix that keeps a model's runs apart from those of rules.
 run_slug = $(if $(EPOCHE_MODEL),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
 
 comma  := ,
@@ -81,7 +81,7 @@ $(VENV)/.dense: $(VENV)/.core
 
 setup-dense: $(VENV)/.dense ## Make .venv with dense retrieval, NLI and the default embedding model
 
-# -- the main way --------------------------------------------------------------------------------
+# -- the main job --------------------------------------------------------------------------------
 
 cards: setup ## E/C/U cards, each proved twice   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= SEED= OUT=]
 	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
@@ -95,7 +95,7 @@ card-set: setup
 	@$(EPOCHE) join $$(ls $(OUT)/context_cards.jsonl $(OUT)/near_miss_cards.jsonl 2>/dev/null) --out '$(card_set)'
 
 EVALS := $(addprefix eval-,$(subst _,-,$(SYSTEMS)))
-# Eight ways to write a card down, read by rules: only `make compare` asks them.
+# Systems that only `make compare` asks: eight formats of a card, read by rules.
 ALSO_COMPARED := $(filter-out $(EVALS),eval-formats)
 
 eval: $(EVALS) ## Every system of SYSTEMS= over the cards
@@ -193,7 +193,7 @@ clean: ## Remove caches and build files; results and .venv stay
 	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 	@echo "kept: results/ (make clean-results YES=1 deletes them) and $(VENV)/"
 
-clean-results: ## Delete what runs wrote, when told YES=1
+clean-results: ## Delete all results; needs YES=1
 	@[ "$(YES)" = 1 ] || { echo "error: this deletes everything in results/. Say: make clean-results YES=1" >&2; exit 2; }
 	@find results -mindepth 1 -not -name .gitkeep -delete
 

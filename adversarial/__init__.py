@@ -1,1 +1,1 @@
-"""Near-misses: claims built to fool, each proved false or unknown."""
+"""Makes near-misses: plausible claims, each proved false or unknown."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kg.base.console import progress, run_script, say, warn
+from kg.base.console import print_text, print_warning, run_script, track_progress
 from kg.base.options import (
     AllowViolations,
     CardSeed,
@@ -34,31 +34,31 @@ def main(
     strategy: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only sibling, downstream, similar-name, homonym, inverse, swapped-subjects, "
-            "numeric or popularity; repeatable."
+            help="Strategy: sibling, downstream, similar-name, homonym, inverse, swapped-subjects, "
+            "numeric or popularity. Repeatable; default all."
         ),
     ] = None,
     seed: CardSeed = 12345,
     num_facts: FactsPerCard = 6,
     with_entailed: Annotated[
         bool,
-        typer.Option("--with-entailed", help="Add the true claim that shares each card's facts."),
+        typer.Option("--with-entailed", help="Add a true claim with the same facts to each card."),
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A number that cannot be reached is an error.")
+        bool, typer.Option("--strict", help="Fail when fewer cards than requested can be made.")
     ] = False,
     allow_violations: AllowViolations = False,
     engine: ShapesEngine = EngineName.incremental,
 ) -> None:
-    """Makes claims that sound right and are proved false, or proved undecided."""
+    """Makes plausible claims that are proved false or proved unknown."""
     from adversarial.near_miss import NearMissPlan, make_near_misses
-    from cards.card_manifest import card_manifest, source_files, write_card_set
-    from cards.opening import open_for_cards
+    from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
+    from cards.knowledge_base import open_knowledge_base
     from kg.base.errors import QuotaError
     from kg.base.files import check_output
 
     check_output(out, [*(kg or ()), *(shapes or ())])
-    kb, predicates = open_for_cards(
+    kb, predicates = open_knowledge_base(
         domain,
         kg or [],
         shapes or [],
@@ -76,12 +76,15 @@ def main(
         num_facts=num_facts,
         with_entailed=with_entailed,
     )
-    made = make_near_misses(kb, plan, watch=lambda steps: progress(steps, what="near-misses"))
-    if (made.missing and strict) or not made.cards:
+    near_misses = make_near_misses(
+        kb, plan, progress=lambda steps: track_progress(steps, what="near-misses")
+    )
+    if (near_misses.missing and strict) or not near_misses.cards:
         raise QuotaError(
-            f"could not make {made.missing} of {num} near-misses",
+            f"could not make {near_misses.missing} of {num} near-misses",
             where=kb.domain.name,
-            hint="; ".join(made.notes) or "Ask for fewer, or allow more strategies or predicates.",
+            hint="; ".join(near_misses.notes)
+            or "Ask for fewer, or allow more strategies or predicates.",
         )
     params: dict[str, Any] = {
         "predicates": list(predicates),
@@ -92,24 +95,26 @@ def main(
         "with_entailed": with_entailed,
         "engine": engine.value,
     }
-    manifest = card_manifest(
+    manifest = build_card_manifest(
         kb,
-        made.cards,
+        near_misses.cards,
         seed=seed,
         params=params,
-        counts=made.counts,
-        missing={"near-miss": made.missing} if made.missing else {},
-        notes=made.notes,
+        counts=near_misses.counts,
+        missing={"near-miss": near_misses.missing} if near_misses.missing else {},
+        notes=near_misses.notes,
     )
-    write_card_set(out, made.cards, manifest | source_files(kb, out))
-    for name, labels in made.counts.items():
-        shown = ", ".join(f"{label} {n}" for label, n in labels.items()) or "none"
-        say(f"  {name:18s} {shown}")
-    say(f"{len(made.cards)} near-misses → {out}   [cards:{manifest['cards_sha256'][:12]}]")
-    if made.missing:
-        warn(f"could not make {made.missing} of {num} near-misses")
-    for note in made.notes:
-        warn(note)
+    write_card_set(out, near_misses.cards, manifest | describe_source_files(kb, out))
+    for name, labels in near_misses.counts.items():
+        counts = ", ".join(f"{label} {n}" for label, n in labels.items()) or "none"
+        print_text(f"  {name:18s} {counts}")
+    print_text(
+        f"{len(near_misses.cards)} near-misses → {out}   [cards:{manifest['cards_sha256'][:12]}]"
+    )
+    if near_misses.missing:
+        print_warning(f"could not make {near_misses.missing} of {num} near-misses")
+    for note in near_misses.notes:
+        print_warning(note)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Near-miss strategies: each proposes false claims that sound right, starting from a true pair.
+"""Implements near-miss strategies, which propose plausible wrong claims based on a true pair.
 
-A strategy is a function registered by name; it yields candidates and never decides whether they
-are false: the oracle does that, and a candidate that turns out true is dropped.
+A strategy is a function registered by name that yields candidates. It does not decide whether they
+are false: the oracle does, and a candidate that is true is discarded.
 """
 
 from __future__ import annotations
@@ -12,183 +12,188 @@ from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
-from cards.literals import number_of
+from cards.graph_lookup import GraphLookup
+from cards.literals import parse_number
 from cards.pools import Pool
-from cards.world import World
 
-NAME_SAMPLE = 1500
-"""How many objects a similar name is looked for among; all, in a smaller graph."""
+MAX_SAMPLED_NAMES = 1500
+"""Maximum objects among which similar names are searched; a larger number is sampled."""
 
 
 class Candidate(NamedTuple):
-    """A claim to test: ``subject p wrong``, where ``true`` would have been right or near."""
+    """A claim to test: ``subject p wrong``; ``true`` is the object that it was derived from."""
 
     subject: int
     wrong: int
     true: int
 
 
-class Ground:
-    """What strategies draw from: the true pairs of one predicate and their neighbourhood."""
+class TruePairs:
+    """The true pairs of one predicate and the data about them that strategies use."""
 
-    def __init__(self, world: World, p: int, rng: Random) -> None:
-        self.world, self.p, self.rng = world, p, rng
-        self.pool = Pool(world, p, "subj")
+    def __init__(self, lookup: GraphLookup, p: int, rng: Random) -> None:
+        self.lookup, self.p, self.rng = lookup, p, rng
+        self.pool = Pool(lookup, p, "subj")
 
-    def objects(self, s: int) -> list[int]:
-        """True objects of a subject, in the closure."""
-        return list(self.world.closed.objects(s, self.p))
+    def get_objects(self, s: int) -> list[int]:
+        """Returns the objects of a subject in the closure."""
+        return list(self.lookup.closure_index.find_objects(s, self.p))
 
-    def subjects(self, o: int) -> list[int]:
-        """True subjects of an object, in the closure."""
-        return list(self.world.closed.subjects(self.p, o))
+    def get_subjects(self, o: int) -> list[int]:
+        """Returns the subjects of an object in the closure."""
+        return list(self.lookup.closure_index.find_subjects(self.p, o))
 
     @cached_property
     def all_objects(self) -> list[int]:
         """Distinct objects of the predicate."""
-        return list(dict.fromkeys(o for _, o in self.world.closed.pairs(self.p)))
+        return list(dict.fromkeys(o for _, o in self.lookup.closure_index.iter_pairs(self.p)))
 
     @cached_property
-    def by_popularity(self) -> list[tuple[int, int]]:
-        """``(how often it is an object, object)``, sorted by that count."""
-        rows = [(len(self.subjects(o)), i, o) for i, o in enumerate(self.all_objects)]
+    def objects_by_popularity(self) -> list[tuple[int, int]]:
+        """``(number of its subjects, object)``, sorted by that number."""
+        rows = [(len(self.get_subjects(o)), i, o) for i, o in enumerate(self.all_objects)]
         return [(count, o) for count, _, o in sorted(rows)]
 
     @cached_property
-    def numbers(self) -> list[tuple[float, int]]:
-        """Numeric objects with their values, sorted."""
+    def numeric_objects(self) -> list[tuple[float, int]]:
+        """``(value, object)`` of the numeric objects, sorted by value."""
         rows: list[tuple[float, int, int]] = []
         for i, o in enumerate(self.all_objects):
-            value = number_of(self.world.terms.text(o))
+            value = parse_number(self.lookup.terms.get_text(o))
             if value is not None:
                 rows.append((value, i, o))
         return [(value, o) for value, _, o in sorted(rows)]
 
     @cached_property
-    def named(self) -> list[int]:
-        """Objects that similar names are looked for among."""
-        texts = self.world.terms.texts
-        found = [o for o in self.all_objects if not texts[o].startswith('"')]
-        return found if len(found) <= NAME_SAMPLE else self.rng.sample(found, NAME_SAMPLE)
+    def named_objects(self) -> list[int]:
+        """Entities among which similar names are searched."""
+        texts = self.lookup.terms.texts
+        entities = [o for o in self.all_objects if not texts[o].startswith('"')]
+        return (
+            entities
+            if len(entities) <= MAX_SAMPLED_NAMES
+            else self.rng.sample(entities, MAX_SAMPLED_NAMES)
+        )
 
     @cached_property
-    def labels(self) -> list[str]:
-        """The names of ``named``, in its order."""
-        return [self.world.label(o) for o in self.named]
+    def object_labels(self) -> list[str]:
+        """The names of ``named_objects``, in the same order."""
+        return [self.lookup.get_label(o) for o in self.named_objects]
 
     @cached_property
     def homonyms(self) -> dict[int, list[int]]:
-        """Term → others of the same name."""
-        get = self.world.terms.get
-        found: dict[int, list[int]] = {}
-        for group in self.world.kb.labels.homonyms().values():
+        """Term → other terms with the same name."""
+        get = self.lookup.terms.get
+        homonyms: dict[int, list[int]] = {}
+        for group in self.lookup.kb.labels.find_homonyms().values():
             ids = [i for i in map(get, group) if i is not None]
             for i in ids:
-                found[i] = [j for j in ids if j != i]
-        return found
+                homonyms[i] = [j for j in ids if j != i]
+        return homonyms
 
 
-Strategy = Callable[[Ground, int, int], Iterator[Candidate]]
+Strategy = Callable[[TruePairs, int, int], Iterator[Candidate]]
 
 STRATEGIES: dict[str, Strategy] = {}
 
 
-def strategy(name: str) -> Callable[[Strategy], Strategy]:
+def register_strategy(name: str) -> Callable[[Strategy], Strategy]:
     """Registers a strategy under ``near-miss/<name>``."""
 
-    def register(function: Strategy) -> Strategy:
+    def add_strategy(function: Strategy) -> Strategy:
         STRATEGIES[name] = function
         return function
 
-    return register
+    return add_strategy
 
 
-@strategy("sibling")
-def sibling(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
-    """An object of the same class that shares a neighbour with the true one."""
-    world = ground.world
-    for fact in world.about(o):
+@register_strategy("sibling")
+def propose_siblings(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
+    """Proposes objects of the same class that share a neighbour with the true one."""
+    world = true_pairs.lookup
+    for fact in world.list_facts_about(o):
         if fact.denied or world.terms.is_literal(fact.o):
             continue
-        for other in world.pointing_at(fact.o, fact.p):
-            if other.s != o and world.types(other.s) == world.types(o):
+        for other in world.list_incoming_facts(fact.o, fact.p):
+            if other.s != o and world.get_types(other.s) == world.get_types(o):
                 yield Candidate(s, other.s, o)
 
 
-@strategy("downstream")
-def downstream(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
-    """The object of the object: the mouth of the mouth."""
-    for further in ground.objects(o):
-        yield Candidate(s, further, o)
+@register_strategy("downstream")
+def propose_downstream(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
+    """Proposes the objects of the object: the mouth of the mouth."""
+    for second_object in true_pairs.get_objects(o):
+        yield Candidate(s, second_object, o)
 
 
-@strategy("similar-name")
-def similar_name(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
-    """The objects whose names are most alike to the true one's."""
+@register_strategy("similar-name")
+def propose_similar_names(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
+    """Proposes the objects whose names are most similar to that of the true one."""
     from rapidfuzz import fuzz, process
 
-    if ground.world.terms.is_literal(o):
+    if true_pairs.lookup.terms.is_literal(o):
         return
-    name = ground.world.label(o)
-    for _, score, i in process.extract(name, ground.labels, scorer=fuzz.ratio, limit=4):
-        if ground.named[i] != o and score >= 50:
-            yield Candidate(s, ground.named[i], o)
+    name = true_pairs.lookup.get_label(o)
+    for _, score, i in process.extract(name, true_pairs.object_labels, scorer=fuzz.ratio, limit=4):
+        if true_pairs.named_objects[i] != o and score >= 50:
+            yield Candidate(s, true_pairs.named_objects[i], o)
 
 
-@strategy("homonym")
-def homonym(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
-    """A namesake's object, or a namesake of the object."""
-    for namesake in ground.homonyms.get(s, ()):
-        for other in ground.objects(namesake):
+@register_strategy("homonym")
+def propose_homonyms(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
+    """Proposes objects of a namesake of the subject, and namesakes of the object."""
+    for namesake in true_pairs.homonyms.get(s, ()):
+        for other in true_pairs.get_objects(namesake):
             yield Candidate(s, other, o)
-    for other in ground.homonyms.get(o, ()):
+    for other in true_pairs.homonyms.get(o, ()):
         yield Candidate(s, other, o)
 
 
-@strategy("inverse")
-def inverse(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
-    """The true pair the other way round."""
-    if not ground.world.terms.is_literal(o):
-        yield Candidate(o, s, next(iter(ground.objects(o)), o))
+@register_strategy("inverse")
+def propose_inverse(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
+    """Proposes the true pair with subject and object exchanged."""
+    if not true_pairs.lookup.terms.is_literal(o):
+        yield Candidate(o, s, next(iter(true_pairs.get_objects(o)), o))
 
 
-@strategy("swapped-subjects")
-def swapped_subjects(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
-    """The object of another subject with which this one shares a stated fact."""
-    world = ground.world
-    for fact in world.about(s):
-        if fact.denied or fact.p == ground.p:
+@register_strategy("swapped-subjects")
+def propose_swapped_subjects(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
+    """Proposes the objects of another subject that shares an asserted fact with this one."""
+    world = true_pairs.lookup
+    for fact in world.list_facts_about(s):
+        if fact.denied or fact.p == true_pairs.p:
             continue
-        for other in world.pointing_at(fact.o, fact.p):
-            if other.s != s and world.types(other.s) == world.types(s):
-                for wrong in ground.objects(other.s):
+        for other in world.list_incoming_facts(fact.o, fact.p):
+            if other.s != s and world.get_types(other.s) == world.get_types(s):
+                for wrong in true_pairs.get_objects(other.s):
                     if wrong != o:
                         yield Candidate(s, wrong, o)
 
 
-@strategy("numeric")
-def numeric(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
-    """The next values below and above the true number that other subjects have."""
-    value = number_of(ground.world.terms.text(o))
+@register_strategy("numeric")
+def propose_numeric(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
+    """Proposes the next values below and above the true number that other subjects have."""
+    value = parse_number(true_pairs.lookup.terms.get_text(o))
     if value is None:
         return
-    row = ground.numbers
-    i = bisect.bisect_left(row, (value, -1))
+    pairs = true_pairs.numeric_objects
+    i = bisect.bisect_left(pairs, (value, -1))
     for j in (i - 1, i + 1, i - 2, i + 2, i):
-        if 0 <= j < len(row) and row[j][1] != o:
-            yield Candidate(s, row[j][1], o)
+        if 0 <= j < len(pairs) and pairs[j][1] != o:
+            yield Candidate(s, pairs[j][1], o)
 
 
-@strategy("popularity")
-def popularity(ground: Ground, s: int, o: int) -> Iterator[Candidate]:
-    """Objects of other subjects that are stated as often as the true one."""
-    row = ground.by_popularity
-    count = len(ground.subjects(o))
-    low = bisect.bisect_left(row, (count, -1))
-    high = bisect.bisect_left(row, (count + 1, -1))
+@register_strategy("popularity")
+def propose_popular(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate]:
+    """Proposes objects of other subjects that have as many subjects as the true one."""
+    by_count = true_pairs.objects_by_popularity
+    count = len(true_pairs.get_subjects(o))
+    low = bisect.bisect_left(by_count, (count, -1))
+    high = bisect.bisect_left(by_count, (count + 1, -1))
     if high - low < 2:
-        low, high = max(0, low - 2), min(len(row), high + 2)
+        # No other object is as popular: take the next two less and more popular ones.
+        low, high = max(0, low - 2), min(len(by_count), high + 2)
     for _ in range(4):
-        other = row[low + ground.rng.randrange(high - low)][1]
+        other = by_count[low + true_pairs.rng.randrange(high - low)][1]
         if other != o:
             yield Candidate(s, other, o)

@@ -1,8 +1,9 @@
-"""The floor: the official client with aiohttp beneath it, a bounded pool, and nothing else.
+"""Sends prompts with the official client only, as the lower bound for ``bench_runner.py``.
 
     OPENAI_BASE_URL=… python benchmarks/bare_loop.py PROMPTS.jsonl MODEL CONCURRENCY
 
-No log, no cache, no retries, no reading of replies; prints how many came.
+Uses aiohttp and a bounded pool, without log, cache, retries or parsing of replies. Prints the
+number of replies.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from openai import AsyncOpenAI, DefaultAioHttpClient
 
 
 async def main(prompts: list[str], model: str, concurrency: int) -> int:
-    """Asks all prompts, ``concurrency`` at a time; returns how many replies had a text."""
+    """Sends all prompts, ``concurrency`` at a time; returns the number of replies with a text."""
     import httpx2
 
     limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
-    left = iter(prompts)
+    remaining = iter(prompts)
     answered = 0
 
     async with AsyncOpenAI(
         max_retries=0, timeout=60, http_client=DefaultAioHttpClient(limits=limits)
     ) as client:
 
-        async def work() -> None:
+        async def ask_prompts() -> None:
             nonlocal answered
-            for prompt in left:
+            for prompt in remaining:
                 done = await client.chat.completions.create(
                     model=model,
                     messages=[{"role": "user", "content": prompt}],
@@ -38,7 +39,7 @@ async def main(prompts: list[str], model: str, concurrency: int) -> int:
                 )
                 answered += bool(done.choices[0].message.content)
 
-        await asyncio.gather(*(work() for _ in range(concurrency)))
+        await asyncio.gather(*(ask_prompts() for _ in range(concurrency)))
     return answered
 
 

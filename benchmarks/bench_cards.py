@@ -1,10 +1,11 @@
-"""Cards against parsing: CPU of load + 2,000 proved cards per label, over rdflib's parse alone.
+"""Compares the CPU time of making cards with that of rdflib's parse.
 
     python benchmarks/bench_cards.py --triples 1000000 --per-label 2000
 
-Each side runs in its own process, so that peak memory is its own, and for a second time, so that
-both find their modules compiled, as they lie after an installation. With ``--scaling`` the cost per
-card on a graph a tenth the size stands beside it: that of a further one must not grow.
+Ours loads the graph and makes 2,000 proved cards per label. Each side runs in a separate process,
+so that its peak memory is measured alone. It runs twice, so that its modules are already compiled,
+as after an installation. ``--scaling`` adds the cost per card on a graph of a tenth of the size:
+the cost of one more card must not grow with the graph.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.generate_graph import write_rivers
+from generate_graph import write_rivers
 
 CARDS = """
 import json, resource, sys, time
@@ -56,8 +57,8 @@ print(json.dumps({
 """
 
 
-def run_apart(compiled: Path, code: str, *arguments: str) -> dict[str, float]:
-    """Runs ``code`` in a process of its own and returns what it measured.
+def run_in_process(compiled: Path, code: str, *arguments: str) -> dict[str, float]:
+    """Runs ``code`` in a separate process and returns its measurements.
 
     Args:
         compiled: a folder for compiled modules.
@@ -74,8 +75,8 @@ def run_apart(compiled: Path, code: str, *arguments: str) -> dict[str, float]:
         cwd=Path(__file__).parent.parent,
         env=environment,
     )
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def main() -> None:
@@ -89,24 +90,24 @@ def main() -> None:
         compiled = Path(folder) / "compiled"
         small = str(write_rivers(Path(folder) / "small.ttl", arguments.triples // 10))
         for code in (CARDS, PARSE):
-            run_apart(compiled, code, small, "10")
+            run_in_process(compiled, code, small, "10")
         graph = str(write_rivers(Path(folder) / "graph.ttl", arguments.triples))
-        cards = run_apart(compiled, CARDS, graph, str(arguments.per_label))
-        parse = run_apart(compiled, PARSE, graph)
+        cards = run_in_process(compiled, CARDS, graph, str(arguments.per_label))
+        parse = run_in_process(compiled, PARSE, graph)
         report: dict[str, Any] = {
             "cards": cards,
             "rdflib": parse,
             "ratio": cards["total_s"] / parse["total_s"],
         }
         if arguments.scaling:
-            report["tenth"] = run_apart(compiled, CARDS, small, str(arguments.per_label))
-            # What is made once for a graph (lists of candidates) is told apart from what each
-            # further card costs, by making a quarter of them.
+            report["tenth"] = run_in_process(compiled, CARDS, small, str(arguments.per_label))
+            # Making a quarter of the cards separates the cost per graph (lists of candidates) from
+            # the cost of each further card.
             for name, path in (("cards", graph), ("tenth", small)):
-                some = run_apart(compiled, CARDS, path, str(arguments.per_label // 4))
-                whole = report[name]
-                more = whole["cards"] - some["cards"]
-                whole["ms_per_further_card"] = 1000 * (whole["cards_s"] - some["cards_s"]) / more
+                some = run_in_process(compiled, CARDS, path, str(arguments.per_label // 4))
+                full = report[name]
+                more = full["cards"] - some["cards"]
+                full["ms_per_further_card"] = 1000 * (full["cards_s"] - some["cards_s"]) / more
     print(json.dumps(report, indent=2))
 
 

@@ -1,13 +1,13 @@
-"""Queries of a large concept graph, against networkx's own walks over the same graph.
+"""Times queries on a large concept graph, against networkx's walks over the same graph.
 
     python benchmarks/bench_concept_query.py --nodes 100000
 
-A graph as texts make it: chunks of a few keywords each, some keywords far commoner than others.
-Questions name up to six concepts, common ones more often. Timed is a whole query after loading: the
-question's words matched with the nodes, the walk, the scores of the chunks, the best hundred.
-networkx is given the nodes already and scores no chunks; its breadth-first search and its PageRank
-are timed, and what they find is compared with what we find. CPU time; nothing here uses more than
-one core.
+The graph resembles a graph built from texts: chunks of a few keywords each, some keywords far
+commoner than others. Questions name up to six concepts, common ones more often. A whole query after
+loading is timed: matching the question's words with the nodes, the walk, the chunk scores, and the
+selection of the best hundred. networkx is given the nodes and scores no chunks; its breadth-first
+search and its PageRank are timed. The results of its breadth-first search are compared with ours.
+CPU time on one core.
 """
 
 from __future__ import annotations
@@ -29,60 +29,74 @@ if TYPE_CHECKING:
     from retrieval.concepts import ConceptRetriever
     from retrieval.protocol import Passage
 
-POOL = 100
+POOL_SIZE = 100
 
 
-class World(NamedTuple):
-    """A concept graph and questions of it."""
+class Workload(NamedTuple):
+    """A concept graph and questions about it."""
 
     graph: nx.Graph
     passages: list[Passage]
     questions: list[tuple[str, list[str]]]
-    """Text, and the nodes it names."""
+    """Text of each question, and the nodes that it names."""
 
 
-def make_world(nodes: int, chunks: int, keywords: int, questions: int, seed: int = 12345) -> World:
-    """A graph of co-occurrence, weights as counts."""
+def make_workload(
+    nodes: int, chunks: int, keywords: int, questions: int, seed: int = 12345
+) -> Workload:
+    """Makes a co-occurrence graph with counts as weights, and questions about it."""
     import networkx as nx
 
     from retrieval.protocol import Passage
 
     random = np.random.default_rng(seed)
-    names = [f"{_word(n % 331)} {_word(331 + n // 331)}" for n in range(nodes)]
+    names = [f"{_make_word(n % 331)} {_make_word(331 + n // 331)}" for n in range(nodes)]
     chance = 1.0 / np.arange(1, nodes + 1) ** 0.6
     chance /= chance.sum()
-    drawn = random.choice(nodes, size=(chunks, keywords), p=chance)
-    drawn.ravel()[:nodes] = random.permutation(nodes)[: drawn.size]  # each is named somewhere
-    left, right = np.triu_indices(keywords, 1)
-    pairs = np.sort(np.stack((drawn[:, left].ravel(), drawn[:, right].ravel()), axis=1), axis=1)
+    chunk_nodes = random.choice(nodes, size=(chunks, keywords), p=chance)
+    chunk_nodes.ravel()[:nodes] = random.permutation(nodes)[: chunk_nodes.size]  # every node occurs
+    left_columns, right_columns = np.triu_indices(keywords, 1)
+    pairs = np.sort(
+        np.stack(
+            (chunk_nodes[:, left_columns].ravel(), chunk_nodes[:, right_columns].ravel()), axis=1
+        ),
+        axis=1,
+    )
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     unique, counts = np.unique(pairs, axis=0, return_counts=True)
-    found: list[list[str]] = [[] for _ in range(nodes)]
-    for chunk, row in enumerate(drawn):
+    chunk_ids: list[list[str]] = [[] for _ in range(nodes)]
+    for chunk, row in enumerate(chunk_nodes):
         for node in np.unique(row).tolist():
-            found[node].append(f"c{chunk}")
+            chunk_ids[node].append(f"c{chunk}")
     graph = nx.Graph()
     for node in sorted(range(nodes), key=names.__getitem__):
         graph.add_node(names[node], label=names[node], aliases=[], forms=[],
-                       chunk_ids=found[node], count=len(found[node]))  # fmt: skip
-    for (one, other), count in zip(unique.tolist(), counts.tolist(), strict=True):
-        graph.add_edge(names[one], names[other], weight=count)
-    asked = []
+                       chunk_ids=chunk_ids[node], count=len(chunk_ids[node]))  # fmt: skip
+    for (first, second), count in zip(unique.tolist(), counts.tolist(), strict=True):
+        graph.add_edge(names[first], names[second], weight=count)
+    workload_questions = []
     for _ in range(questions):
-        picked = random.choice(nodes, size=random.integers(1, 7), p=chance, replace=False)
-        named = [names[node] for node in picked.tolist()]
-        asked.append((f"How is it that the {', and why the '.join(named)} matter?", sorted(named)))
-    return World(graph, [Passage(f"c{chunk}", "") for chunk in range(chunks)], asked)
+        question_nodes = random.choice(nodes, size=random.integers(1, 7), p=chance, replace=False)
+        concept_names = [names[node] for node in question_nodes.tolist()]
+        workload_questions.append(
+            (
+                f"How is it that the {', and why the '.join(concept_names)} matter?",
+                sorted(concept_names),
+            )
+        )
+    return Workload(
+        graph, [Passage(f"c{chunk}", "") for chunk in range(chunks)], workload_questions
+    )
 
 
-def _word(number: int) -> str:
-    """A word of its own for each number, which no stemmer touches."""
+def _make_word(number: int) -> str:
+    """Returns a distinct word for each number, which stemming does not change."""
     letters = "bcdfghjklmnpqrtvwxz"
     return "".join(letters[number // 19**place % 19] + "a" for place in range(4)) + "q"
 
 
 def networkx_walk(graph: nx.Graph, seeds: Sequence[str], hops: int) -> dict[str, float]:
-    """Breadth-first search by networkx, with the published formula over the whole path."""
+    """Spreads strengths by networkx's breadth-first search, by the formula over the whole path."""
     import networkx as nx
 
     strength = dict.fromkeys(seeds, 1.0)
@@ -92,59 +106,61 @@ def networkx_walk(graph: nx.Graph, seeds: Sequence[str], hops: int) -> dict[str,
             break
         reached: dict[str, float] = {}
         for node in layer:
-            for other, data in graph[node].items():
-                if other not in strength:
+            for neighbour, data in graph[node].items():
+                if neighbour not in strength:
                     passed = strength[node] * 0.5 * data["weight"] / heaviest
-                    reached[other] = max(passed, reached.get(other, 0.0))
+                    reached[neighbour] = max(passed, reached.get(neighbour, 0.0))
         strength |= reached
     return strength
 
 
-def timed(action: Callable[[], object]) -> float:
-    """CPU milliseconds that an action takes."""
+def time_action(action: Callable[[], object]) -> float:
+    """Returns the CPU milliseconds that an action takes."""
     start = time.process_time()
     action()
     return (time.process_time() - start) * 1e3
 
 
-def row(name: str, ours: Sequence[float], rival: Sequence[float] = ()) -> str:
-    """A line of the table."""
-    middle, slow = statistics.median(ours), sorted(ours)[int(0.95 * (len(ours) - 1))]
-    line = f"{name:<34}{middle:>8.2f}{slow:>8.2f}{max(ours):>8.2f}"
+def format_row(name: str, ours: Sequence[float], rival: Sequence[float] = ()) -> str:
+    """Formats a line of the table: median, 95th percentile, maximum, and the rival's median."""
+    median, slow = statistics.median(ours), sorted(ours)[int(0.95 * (len(ours) - 1))]
+    line = f"{name:<34}{median:>8.2f}{slow:>8.2f}{max(ours):>8.2f}"
     if rival:
-        other = statistics.median(rival)
-        line += f"{other:>12.1f}{other / middle:>9.1f}x"
+        rival_median = statistics.median(rival)
+        line += f"{rival_median:>12.1f}{rival_median / median:>9.1f}x"
     return line
 
 
-def agree(ours: ConceptRetriever, world: World, hops: int) -> None:
-    """Ends the benchmark unless the chunks' scores follow from networkx's walk."""
-    for question, named in world.questions[:5]:
+def check_agreement(ours: ConceptRetriever, world: Workload, hops: int) -> None:
+    """Exits unless the chunk scores follow from networkx's walk."""
+    for question, concept_names in world.questions[:5]:
         expected: dict[str, float] = {}
-        for node, strength in networkx_walk(world.graph, named, hops).items():
+        for node, strength in networkx_walk(world.graph, concept_names, hops).items():
             for chunk in world.graph.nodes[node]["chunk_ids"]:
                 expected[chunk] = expected.get(chunk, 0.0) + strength
         largest = max(expected.values())
-        for chunk, score in ours.get_scores(question, POOL).items():
+        for chunk, score in ours.get_scores(question, POOL_SIZE).items():
             if abs(score - expected[chunk] / largest) > 1e-9:
                 raise SystemExit(f"{chunk}: {score} is not {expected[chunk] / largest}")
 
 
 def main() -> None:
-    """Prints the table."""
+    """Runs the benchmark and prints the table."""
     flags = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     flags.add_argument("--nodes", type=int, default=100_000)
     flags.add_argument("--chunks", type=int, default=30_000)
-    flags.add_argument("--keywords", type=int, default=8, help="of a chunk")
+    flags.add_argument("--keywords", type=int, default=8, help="keywords of a chunk")
     flags.add_argument("--questions", type=int, default=100)
     flags.add_argument("--rival-questions", type=int, default=3)
-    told = flags.parse_args()
+    arguments = flags.parse_args()
     import networkx as nx
 
     from kg.text.concepts.concept_graph import ConceptGraph
     from retrieval.concepts import ConceptRetriever
 
-    world = make_world(told.nodes, told.chunks, told.keywords, told.questions)
+    world = make_workload(
+        arguments.nodes, arguments.chunks, arguments.keywords, arguments.questions
+    )
     graph = world.graph
     graph.graph["heaviest"] = max(weight for _, _, weight in graph.edges.data("weight"))
     start = time.process_time()
@@ -152,26 +168,32 @@ def main() -> None:
     hops = {n: ConceptRetriever(world.passages, concepts, num_hops=n) for n in (1, 2)}
     walk = ConceptRetriever(world.passages, concepts, mode="ppr")
     loaded = time.process_time() - start
-    print(f"{len(graph):,} nodes, {graph.number_of_edges():,} edges, {told.chunks:,} chunks; "
+    print(f"{len(graph):,} nodes, {graph.number_of_edges():,} edges, {arguments.chunks:,} chunks; "
           f"three retrievers made in {loaded:.1f} CPU s")  # fmt: skip
-    for question, named in world.questions:
-        if sorted(walk.matched(question)) != named:
+    for question, concept_names in world.questions:
+        if sorted(walk.match_concepts(question)) != concept_names:
             raise SystemExit(f"not matched: {question}")
-    rivals = [named for _, named in world.questions[: told.rival_questions]]
+    rivals = [concept_names for _, concept_names in world.questions[: arguments.rival_questions]]
     texts = [text for text, _ in world.questions]
     print(f"{'ms a query':<34}{'median':>8}{'p95':>8}{'max':>8}{'networkx':>12}{'ratio':>10}")
-    print(row("words to nodes alone", [timed(lambda t=t: walk.matched(t)) for t in texts]))
-    for n, ours in hops.items():
-        agree(ours, world, n)
-        rival = [timed(lambda s=s, n=n: networkx_walk(graph, s, n)) for s in rivals]
-        mine = [timed(lambda t=t, o=ours: o.get_scores(t, POOL)) for t in texts]
-        print(row(f"breadth-first, {n} hop{'s' * (n > 1)}", mine, rival))
-    mine = [timed(lambda t=t: walk.get_scores(t, POOL)) for t in texts]
+    print(
+        format_row(
+            "words to nodes alone", [time_action(lambda t=t: walk.match_concepts(t)) for t in texts]
+        )
+    )
+    for n, retriever in hops.items():
+        check_agreement(retriever, world, n)
+        rival = [time_action(lambda s=s, n=n: networkx_walk(graph, s, n)) for s in rivals]
+        our_times = [
+            time_action(lambda t=t, o=retriever: o.get_scores(t, POOL_SIZE)) for t in texts
+        ]
+        print(format_row(f"breadth-first, {n} hop{'s' * (n > 1)}", our_times, rival))
+    our_times = [time_action(lambda t=t: walk.get_scores(t, POOL_SIZE)) for t in texts]
     rival = []
     for seeds in rivals:
         start_at = dict.fromkeys(seeds, 1.0)
-        rival.append(timed(lambda p=start_at: nx.pagerank(graph, 0.5, p, tol=1e-9)))
-    print(row("personalised PageRank", mine, rival))
+        rival.append(time_action(lambda p=start_at: nx.pagerank(graph, 0.5, p, tol=1e-9)))
+    print(format_row("personalised PageRank", our_times, rival))
 
 
 if __name__ == "__main__":

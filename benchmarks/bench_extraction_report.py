@@ -1,12 +1,12 @@
-"""From extractions to the report: seconds and peak memory, and its intervals against a plain loop.
+"""Measures time and memory of an extraction report, and compares its intervals with a plain loop.
 
     python benchmarks/bench_extraction_report.py --samples 100000
 
-Samples of twenty fields, a quarter of them wrong, are scored and gathered as a stream; then every
-metric and breakdown is measured with its interval. The rival is the specification's own interval
-(4.5.6): for one mean of per-sample values as often ``choice`` and ``mean`` as there are resamples.
-It knows nothing of ratios of sums, BCa or breakdowns, and has to be run once for each number. CPU
-time; BLAS keeps to one thread.
+Samples of twenty fields, a quarter of them wrong, are scored and collected as a stream; then every
+metric and breakdown is computed with its interval. The rival is the interval of the specification
+(4.5.6): for one mean of per-sample values, ``choice`` and ``mean`` once per resample. It does not
+support ratios of sums, BCa or breakdowns, and must run once for each number. CPU time; BLAS is
+limited to one thread.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import msgspec
 import numpy as np
-from extraction_load import samples
+from extraction_load import make_samples
 
-from eval.extraction.aggregate import Plan, report_of
-from eval.extraction.measuring.gathering import gather
+from eval.extraction.aggregate import MeasurementPlan, build_report
+from eval.extraction.metrics.system_rows import collect_rows
 from eval.extraction.row import ExtractionRow
-from eval.extraction.scoring import score
+from eval.extraction.scorer import score_sample
 
 
-def rows(count: int) -> Iterator[ExtractionRow]:
-    """A row a sample, scored."""
-    for number, (sample, predicted) in enumerate(samples(count)):
-        found = score(sample, predicted).score
+def make_rows(count: int) -> Iterator[ExtractionRow]:
+    """Yields one scored row per sample."""
+    for number, (sample, predicted) in enumerate(make_samples(count)):
+        found = score_sample(sample, predicted).score
         yield ExtractionRow(
             id=sample.id,
             system="m",
@@ -50,16 +50,16 @@ def rows(count: int) -> Iterator[ExtractionRow]:
         )
 
 
-def intervals(value: Any) -> int:
-    """How many intervals a report holds, wherever they stand."""
+def count_intervals(value: Any) -> int:
+    """Counts the intervals in a report, at any depth."""
     if isinstance(value, dict):
         here = value.get("low") is not None and value.get("method") not in (None, "none")
-        return int(here) + sum(intervals(inner) for inner in value.values())
-    return sum(map(intervals, value)) if isinstance(value, list | tuple) else 0
+        return int(here) + sum(count_intervals(inner) for inner in value.values())
+    return sum(map(count_intervals, value)) if isinstance(value, list | tuple) else 0
 
 
-def looped(count: int, resamples: int) -> float:
-    """CPU seconds of one interval by the specification's loop."""
+def time_loop(count: int, resamples: int) -> float:
+    """Returns the CPU seconds of one interval by the specification's loop."""
     rng = np.random.default_rng(1)
     scores = rng.random(count)
     start = time.process_time()
@@ -69,25 +69,28 @@ def looped(count: int, resamples: int) -> float:
 
 
 def main() -> None:
-    """Scores, gathers, measures, and prints what it took."""
+    """Scores samples and builds the report; prints seconds and memory."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--samples", type=int, default=10_000)
-    given = parser.parse_args()
-    plan = Plan()
+    flags = parser.parse_args()
+    plan = MeasurementPlan()
     start = time.process_time()
-    gathered = gather(rows(given.samples))
+    scored_rows = collect_rows(make_rows(flags.samples))
     read = time.process_time()
-    report = report_of(gathered, plan)
+    report = build_report(scored_rows, plan)
     ended = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    found = intervals(msgspec.to_builtins(report))
-    each = looped(given.samples, plan.resamples)
-    print(f"{given.samples:,} samples: made, scored and gathered in {read - start:.1f} s of CPU")
-    print(f"  report: {ended - read:.1f} s, {found:,} intervals of {plan.resamples:,} resamples")
+    interval_count = count_intervals(msgspec.to_builtins(report))
+    each = time_loop(flags.samples, plan.resamples)
+    print(f"{flags.samples:,} samples: made, scored and collected in {read - start:.1f} s of CPU")
+    print(
+        f"  report: {ended - read:.1f} s, {interval_count:,} intervals of "
+        f"{plan.resamples:,} resamples"
+    )
     print(f"  peak memory of all: {peak:,.0f} MiB")
     print(
-        f"  one interval by the loop: {each:.2f} s, all of them {each * found:,.0f} s: "
-        f"{each * found / (ended - read):,.0f} x the time"
+        f"  one interval by the loop: {each:.2f} s, all of them {each * interval_count:,.0f} s: "
+        f"{each * interval_count / (ended - read):,.0f} x the time"
     )
 
 

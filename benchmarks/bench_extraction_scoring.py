@@ -1,12 +1,13 @@
-"""Scoring extractions: samples a second of twenty fields, against the specification's own code.
+"""Compares the speed of scoring extractions with code written directly from the specification.
 
     python benchmarks/bench_extraction_scoring.py --samples 4000 --stream 100000
 
-Three scorers take turns on the same samples, a quarter of whose fields are wrong: ours; one written
-straight from the specification (jsonschema, python-Levenshtein); and that one keeping its
-validators, which the specification does not ask for. CPU time, the best of some rounds, of one
-process on one core. Then so many samples are scored as a stream, each written as a line of JSON
-and its counts kept for resampling: the peak memory of that, in a process of its own.
+Three scorers take turns on the same samples of twenty fields, a quarter of which are wrong: ours;
+one written directly from the specification (jsonschema, python-Levenshtein); and the same one with
+cached validators, which the specification does not require. CPU time, best of several rounds, one
+process on one core. Then ``--stream`` samples are scored as a stream in a separate process, whose
+peak memory is measured: each is written as a line of JSON, and its counts stay in memory for
+resampling.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import msgspec
-from extraction_load import FIELDS, samples
-from extraction_rival import StraightScorer
+from extraction_load import FIELDS, make_samples
+from extraction_rival import SpecificationScorer
 
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import Tally, score
+from eval.extraction.scorer import Tally, score_sample
 
 Pairs = list[tuple[Sample, Any]]
 
 
-def seconds(scorer: Callable[[Sample, Any], object], pairs: Pairs) -> float:
-    """CPU seconds of scoring all pairs once, without the collector's."""
+def time_scorer(scorer: Callable[[Sample, Any], object], pairs: Pairs) -> float:
+    """Returns the CPU seconds of scoring all pairs once, without garbage collection."""
     gc.collect()
     gc.disable()
     start = time.process_time()
@@ -46,36 +47,36 @@ def seconds(scorer: Callable[[Sample, Any], object], pairs: Pairs) -> float:
     return spent
 
 
-def compare(count: int, rounds: int, wrong: float) -> None:
-    """Prints the speed of the three scorers, taking turns."""
-    pairs: Pairs = list(samples(count, wrong=wrong))
-    fields = sum(len(score(*pair).fields) for pair in pairs) / count
+def compare_scorers(count: int, rounds: int, wrong: float) -> None:
+    """Prints the speed of the three scorers, which score the samples in turns."""
+    pairs: Pairs = list(make_samples(count, wrong=wrong))
+    fields = sum(len(score_sample(*pair).fields) for pair in pairs) / count
     scorers: dict[str, Callable[[Sample, Any], object]] = {
-        "ours": score,
-        "straightforward": StraightScorer(validators=False).score,
-        "straightforward, validators kept": StraightScorer(validators=True).score,
+        "ours": score_sample,
+        "straightforward": SpecificationScorer(validators=False).score_sample,
+        "straightforward, validators cached": SpecificationScorer(validators=True).score_sample,
     }
     best = dict.fromkeys(scorers, float("inf"))
     for _ in range(rounds):
         for name, scorer in scorers.items():
             few = pairs if name == "ours" else pairs[: max(1, count // 4)]
-            best[name] = min(best[name], seconds(scorer, few) / len(few))
+            best[name] = min(best[name], time_scorer(scorer, few) / len(few))
     print(f"{count} samples, {FIELDS} fields expected, {fields:.1f} judged, {wrong:.0%} wrong")
     for name, each in best.items():
         print(f"  {name:34} {1 / each:8,.0f} samples/s   {each / best['ours']:5.1f} x the time")
 
 
-def stream(count: int) -> None:
+def score_stream(count: int) -> None:
     """Scores a stream of samples, and prints the peak memory of this process."""
     tallies: list[Tally] = []
     total = Tally()
     start = time.process_time()
     with tempfile.TemporaryFile() as journal:
-        for sample, predicted in samples(count):
-            found = score(sample, predicted).score
-            journal.write(msgspec.json.encode(found) + b"\n")
-            tallies.append(found.tally)
-            total += found.tally
+        for sample, predicted in make_samples(count):
+            extraction = score_sample(sample, predicted).score
+            journal.write(msgspec.json.encode(extraction) + b"\n")
+            tallies.append(extraction.tally)
+            total += extraction.tally
         size = journal.tell()
     spent = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -86,19 +87,19 @@ def stream(count: int) -> None:
 
 
 def main() -> None:
-    """Runs both parts."""
+    """Measures speed, then memory."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--samples", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--wrong", type=float, default=0.25)
     parser.add_argument("--stream", type=int, default=100_000)
     parser.add_argument("--only-stream", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.only_stream:
-        stream(given.stream)
+    flags = parser.parse_args()
+    if flags.only_stream:
+        score_stream(flags.stream)
         return
-    compare(given.samples, given.rounds, given.wrong)
-    command = [sys.executable, __file__, "--only-stream", "--stream", str(given.stream)]
+    compare_scorers(flags.samples, flags.rounds, flags.wrong)
+    command = [sys.executable, __file__, "--only-stream", "--stream", str(flags.stream)]
     sys.stdout.flush()
     subprocess.run(command, check=True)
 

@@ -1,9 +1,9 @@
-"""Loading and closing a graph against rdflib reading the same file, in one run.
+"""Times loading and closing a graph against rdflib reading the same file.
 
     python benchmarks/bench_load.py --triples 1000000 --runs 1
 
-Each measurement is a process of its own, so that peak memory is its own too; the figure kept is
-the best of ``--runs``. CPU seconds, imports not counted.
+Each measurement runs in a separate process, so that its peak memory is measured too; the best of
+``--runs`` is reported. CPU seconds without imports.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ LOADERS = ("rdflib parse", "load", "load and close")
 
 
 def peak_mb() -> float:
-    """Peak resident memory of this process in MB."""
+    """Returns the peak resident memory of this process in MB."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
-    # Elsewhere; includes what the parent had when it forked. Bytes on macOS, kilobytes else.
+    # Other systems: this includes the parent's memory at the fork. Bytes on macOS, else kilobytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-def loader(name: str) -> Callable[[Path], int]:
-    """The function to be timed, its imports done; returns the number of triples held."""
+def get_loader(name: str) -> Callable[[Path], int]:
+    """Imports what a loader needs, and returns it as a function that returns the triples loaded."""
     if name == "rdflib parse":
         import rdflib
 
@@ -49,16 +49,16 @@ def loader(name: str) -> Callable[[Path], int]:
     return lambda path: len(Closure(Graph.load(path), "owl-rl").index)
 
 
-def measure(name: str, path: Path) -> dict[str, float]:
-    """CPU seconds, peak memory and triples of one loader in this process."""
-    load = loader(name)
+def measure_loader(name: str, path: Path) -> dict[str, float]:
+    """Measures CPU seconds, peak memory and triples of one loader in this process."""
+    load = get_loader(name)
     start = time.process_time()
     triples = load(path)
     return {"cpu_s": time.process_time() - start, "peak_mb": peak_mb(), "triples": triples}
 
 
-def best(name: str, path: Path, runs: int) -> dict[str, float]:
-    """The quickest of several measurements, each in a fresh process."""
+def measure_best(name: str, path: Path, runs: int) -> dict[str, float]:
+    """Returns the fastest of several measurements, each in a new process."""
     command = [sys.executable, __file__, "--measure", name, "--file", str(path)]
     results = [
         json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
@@ -80,13 +80,13 @@ def main() -> None:
     parser.add_argument("--measure", choices=LOADERS, help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.measure:
-        print(json.dumps(measure(flags.measure, flags.file)))
+        print(json.dumps(measure_loader(flags.measure, flags.file)))
         return
     from generate_graph import write_rivers
 
     with tempfile.TemporaryDirectory() as folder:
         path = flags.file or write_rivers(Path(folder) / "rivers.ttl", flags.triples, flags.seed)
-        rows = {name: best(name, path, flags.runs) for name in LOADERS}
+        rows = {name: measure_best(name, path, flags.runs) for name in LOADERS}
     reference = rows[LOADERS[0]]
     for row in rows.values():
         row["cpu_ratio"] = row["cpu_s"] / reference["cpu_s"]

@@ -1,12 +1,12 @@
-"""Metrics with 2,000 cluster resamples, against a plain numpy loop and scipy's bootstrap.
+"""Compares metrics with 2,000 cluster resamples with a plain numpy loop and scipy's bootstrap.
 
     python benchmarks/bench_metrics.py --systems 20 --cards 10000
     python benchmarks/bench_metrics.py --systems 20 --cards 10000 --confidences
 
-Ours is the whole process ``epoche metrics``: reading, all metrics, writing. The rivals get one
-metric of one system at a time from counts that are already in memory, as anyone would write it;
-they are run on some statistics and their time per statistic is printed beside ours. Intervals
-must agree on the same stream of draws.
+Ours is the whole process ``epoche metrics``: reading, all metrics, writing. The rivals compute one
+metric of one system at a time from counts in memory, in the usual simple code; they run on a few
+statistics, and their time per statistic is printed next to ours. All use the same stream of
+resamples, so intervals must agree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 from scipy import stats
 
-from eval.metrics.abstention import SYSTEM_METRICS, metrics
+from eval.metrics.abstention import SYSTEM_METRICS, get_metrics
 from eval.metrics.observations import read_observations
 from eval.metrics.record import MetricsReport, read_metrics
 from eval.metrics.samples import Plan, Samples
@@ -35,7 +35,7 @@ RESAMPLES, SEED = 2000, 12345
 
 
 def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> list[Path]:
-    """One file a system, two cards a subject; skill rises from system to system."""
+    """Writes one file per system, with two cards per subject; accuracy rises between systems."""
     rng = random.Random(1)
     paths = []
     for system in range(systems):
@@ -72,7 +72,7 @@ def write_results(folder: Path, systems: int, cards: int, confidences: bool) -> 
 
 
 def run_ours(paths: list[Path], out: Path) -> tuple[float, float, float]:
-    """Wall seconds, CPU seconds and peak megabytes of the whole process."""
+    """Returns wall seconds, CPU seconds and peak MB of a whole ``epoche metrics`` process."""
     flags = [flag for path in paths for flag in ("--results", str(path))]
     command = [sys.executable, "-m", "epoche", "metrics", *flags, "--out", str(out)]
     start = time.perf_counter()
@@ -86,34 +86,34 @@ def run_ours(paths: list[Path], out: Path) -> tuple[float, float, float]:
 
 
 def numpy_loop(tops: np.ndarray, bottoms: np.ndarray) -> tuple[float, float]:
-    """Percentile interval, one resample after the other."""
+    """Computes the percentile interval, one resample at a time."""
     rng = np.random.default_rng(SEED)
     ratios = []
     for _ in range(RESAMPLES):
-        drawn = rng.integers(0, len(tops), len(tops))
-        bottom = bottoms[drawn].sum()
-        ratios.append(tops[drawn].sum() / bottom if bottom else np.nan)
+        sample = rng.integers(0, len(tops), len(tops))
+        bottom = bottoms[sample].sum()
+        ratios.append(tops[sample].sum() / bottom if bottom else np.nan)
     low, high = np.nanquantile(ratios, [0.025, 0.975])
     return float(low), float(high)
 
 
 def scipy_bootstrap(tops: np.ndarray, bottoms: np.ndarray) -> tuple[float, float]:
-    """BCa interval by ``scipy.stats.bootstrap``."""
+    """Computes the BCa interval by ``scipy.stats.bootstrap``."""
 
-    def ratio(drawn: np.ndarray, axis: int = -1) -> np.ndarray:
+    def ratio_of_sums(drawn: np.ndarray, axis: int = -1) -> np.ndarray:
         places = drawn.astype(int)
         result: np.ndarray = tops[places].sum(axis=axis) / bottoms[places].sum(axis=axis)
         return result
 
-    found = stats.bootstrap(
+    interval = stats.bootstrap(
         (np.arange(len(tops)),),
-        ratio,
+        ratio_of_sums,
         n_resamples=RESAMPLES,
         method="BCa",
         batch=100,
         rng=np.random.default_rng(SEED),
     ).confidence_interval
-    return float(found.low), float(found.high)
+    return float(interval.low), float(interval.high)
 
 
 def main() -> None:
@@ -121,8 +121,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--systems", type=int, default=20)
     parser.add_argument("--cards", type=int, default=10_000)
-    parser.add_argument("--confidences", action="store_true", help="ECE, Brier, AURC … as well")
-    parser.add_argument("--runs", type=int, default=3, help="of ours; the quickest counts")
+    parser.add_argument(
+        "--confidences", action="store_true", help="also ECE, Brier, AURC and the like"
+    )
+    parser.add_argument("--runs", type=int, default=3, help="runs of ours; the fastest counts")
     parser.add_argument("--rival-statistics", type=int, default=6)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -130,18 +132,18 @@ def main() -> None:
         out = Path(folder) / "metrics.json"
         wall, cpu, memory = min(run_ours(paths, out) for _ in range(args.runs))
         report = read_metrics(out)
-        count = statistics_in(report)
+        count = count_statistics(report)
         print(
             f"{args.systems} systems x {args.cards} cards, {report.n_clusters} clusters, "
             f"{RESAMPLES} resamples, {count} bootstrapped statistics"
         )
         print(f"ours, whole process: {wall:.2f} s wall, {cpu:.2f} s CPU, {memory:.0f} MB")
         print(f"  {1000 * cpu / count:.2f} ms a statistic, reading and writing included")
-        rivals(report, paths[0], args.rival_statistics, cpu / count)
+        time_rivals(report, paths[0], args.rival_statistics, cpu / count)
 
 
-def statistics_in(report: MetricsReport) -> int:
-    """How many numbers were resampled: each metric of each policy, system and difficulty."""
+def count_statistics(report: MetricsReport) -> int:
+    """Counts the resampled values: each metric of each policy, system and difficulty."""
     blocks = [
         value
         for part in report.policies.values()
@@ -158,31 +160,35 @@ def statistics_in(report: MetricsReport) -> int:
     return len(blocks) + 5 * len(confident)
 
 
-def rivals(report: MetricsReport, path: Path, some: int, ours: float) -> None:
-    """Times both rivals on some metrics of one system, and compares their intervals with ours."""
+def time_rivals(
+    report: MetricsReport, path: Path, statistics_per_rival: int, our_seconds: float
+) -> None:
+    """Times both rivals on some metrics of one system; compares their intervals with ours."""
     plan = Plan(policies=("licensed",), resamples=RESAMPLES, seed=SEED)
     samples = Samples(read_observations([path]), plan)
     (system,) = samples.observations.preds
-    counts = samples.resampled("licensed", system).per_cluster
-    known = report.policies["licensed"].systems[system].metrics
-    chosen = [
+    counts = samples.get_resampled("licensed", system).per_cluster
+    metrics = report.policies["licensed"].systems[system].metrics
+    selected = [
         metric
-        for metric in metrics(SYSTEM_METRICS, "licensed")
-        if "bootstrap-bca" in known[metric.name].intervals
-    ][:some]
+        for metric in get_metrics(SYSTEM_METRICS, "licensed")
+        if "bootstrap-bca" in metrics[metric.name].intervals
+    ][:statistics_per_rival]
     for name, method, rival in (
         ("numpy loop", "bootstrap-percentile", numpy_loop),
         ("scipy.stats.bootstrap", "bootstrap-bca", scipy_bootstrap),
     ):
         start = time.process_time()
-        found = [rival(counts @ one.numerator, counts @ one.denominator) for one in chosen]
-        seconds = (time.process_time() - start) / len(chosen)
-        expected = [known[one.name].intervals[method] for one in chosen]
-        if not np.allclose(found, expected, rtol=0, atol=1e-9):
-            raise SystemExit(f"{name} disagrees: {json.dumps([found, expected])}")
+        intervals = [
+            rival(counts @ metric.numerator, counts @ metric.denominator) for metric in selected
+        ]
+        seconds = (time.process_time() - start) / len(selected)
+        expected = [metrics[metric.name].intervals[method] for metric in selected]
+        if not np.allclose(intervals, expected, rtol=0, atol=1e-9):
+            raise SystemExit(f"{name} disagrees: {json.dumps([intervals, expected])}")
         print(
             f"{name}: {1000 * seconds:.0f} ms CPU a statistic from counts in memory, "
-            f"{seconds / ours:.0f} x ours; {len(chosen)} intervals agree to 1e-9"
+            f"{seconds / our_seconds:.0f} x ours; {len(selected)} intervals agree to 1e-9"
         )
 
 

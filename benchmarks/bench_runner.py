@@ -1,10 +1,10 @@
-"""Items a second and memory of ``epoche eval`` against a bare loop, inspect-ai and lm-eval.
+"""Compares speed and memory of ``epoche eval`` with a bare loop, inspect-ai and lm-eval.
 
     python benchmarks/bench_runner.py --harness-python ../harness/bin/python
 
-All ask one local server that answers after a fixed delay, in one run, each as a whole process:
-start, imports, reading the questions, asking, writing the log. Runs of the four alternate, and the
-best of ``--runs`` counts. The bare loop is the floor: the official client with aiohttp beneath it,
+All send requests to a local server that answers after a fixed delay. Whole processes are measured:
+start, imports, reading the questions, calling the server, writing the log. The four take turns, and
+the best of ``--runs`` counts. The bare loop is the lower bound: the official client with aiohttp,
 without log or cache. Memory is the peak of the process and its children together.
 """
 
@@ -29,16 +29,16 @@ PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One run of one of them.
+class Measurement:
+    """Measurements of one run of one runner.
 
     Attributes:
-        items_s: questions a second of the whole process.
-        asking_s: seconds from the first request to the last reply, as the server saw them.
-        wall_s, cpu_s: of the process and its children.
-        peak_mb: most resident memory of them together.
-        in_flight: the most requests the server saw at once.
-        server_cpu_s: what the server used meanwhile, to show that it was not what was measured.
+        items_s: questions per second of the whole process.
+        asking_s: seconds from the first request to the last reply, measured by the server.
+        wall_s, cpu_s: wall-clock and CPU seconds of the process and its children.
+        peak_mb: maximum resident memory of all of them together, in MB.
+        in_flight: maximum number of requests at once, counted by the server.
+        server_cpu_s: CPU seconds of the server, to show that it was not the bottleneck.
     """
 
     items_s: float
@@ -50,7 +50,7 @@ class Measured:
     server_cpu_s: float
 
 
-class Memory(threading.Thread):
+class MemoryMonitor(threading.Thread):
     """Watches the resident memory of a process and its descendants."""
 
     def __init__(self, pid: int) -> None:
@@ -60,31 +60,31 @@ class Memory(threading.Thread):
         self._over = threading.Event()
 
     def run(self) -> None:
-        """Looks ten times a second."""
+        """Samples the memory ten times a second."""
         while not self._over.wait(0.1):
-            self.peak_mb = max(self.peak_mb, sum(map(resident_mb, family(self._pid))))
+            self.peak_mb = max(self.peak_mb, sum(map(resident_mb, list_process_tree(self._pid))))
 
     def stop(self) -> float:
-        """Ends the watch; returns the peak in MB."""
+        """Stops sampling; returns the peak in MB."""
         self._over.set()
         self.join()
         return self.peak_mb
 
 
-def family(pid: int) -> list[int]:
-    """A process and its descendants."""
-    found = [pid]
-    for parent in found:
+def list_process_tree(pid: int) -> list[int]:
+    """Lists the ids of a process and its descendants."""
+    processes = [pid]
+    for parent in processes:
         try:
             for task in Path(f"/proc/{parent}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
+                processes += map(int, (task / "children").read_text().split())
         except OSError:  # it has just ended
             continue
-    return found
+    return processes
 
 
 def resident_mb(pid: int) -> float:
-    """Resident memory of one process in MB; 0 when it has just ended."""
+    """Returns the resident memory of a process in MB; 0 if it has just ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_MB
     except (OSError, IndexError):
@@ -92,13 +92,13 @@ def resident_mb(pid: int) -> float:
 
 
 def write_questions(folder: Path, items: int) -> tuple[Path, Path]:
-    """Writes the questions as cards and as prompts; no two are alike."""
+    """Writes the questions as cards and as prompts; all are different."""
     from cards.card import Card, write_cards
     from kg.claims import GOLD_OF_LABEL, Claim
 
     labels = tuple(GOLD_OF_LABEL)
 
-    def card(number: int) -> Card:
+    def make_card(number: int) -> Card:
         label = labels[number % 3]
         return Card(
             id=f"q{number:07d}",
@@ -116,17 +116,19 @@ def write_questions(folder: Path, items: int) -> tuple[Path, Path]:
             cluster=f"urn:bench:s{number}",
         )
 
-    cards = list(map(card, range(items)))
+    cards = list(map(make_card, range(items)))
     write_cards(folder / "cards.jsonl", cards)
     with (folder / "prompts.jsonl").open("w", encoding="utf-8") as handle:
-        for one in cards:
-            prompt = "\n".join((*one.facts, *one.rules, one.question, "YES, NO or UNKNOWN?"))
-            handle.write(json.dumps({"id": one.id, "prompt": prompt, "gold": one.gold}) + "\n")
+        for card in cards:
+            prompt = "\n".join((*card.facts, *card.rules, card.question, "YES, NO or UNKNOWN?"))
+            handle.write(json.dumps({"id": card.id, "prompt": prompt, "gold": card.gold}) + "\n")
     return folder / "cards.jsonl", folder / "prompts.jsonl"
 
 
-def measure(command: Command, folder: Path, items: int, server: subprocess.Popen[str]) -> Measured:
-    """Runs one command to its end.
+def measure_command(
+    command: Command, folder: Path, items: int, server: subprocess.Popen[str]
+) -> Measurement:
+    """Runs one command to its end and measures it.
 
     Raises:
         SystemExit: it failed, or did not ask and log every question exactly once.
@@ -142,38 +144,41 @@ def measure(command: Command, folder: Path, items: int, server: subprocess.Popen
         stderr=subprocess.PIPE,
         text=True,
     )
-    memory = Memory(process.pid)
+    memory = MemoryMonitor(process.pid)
     memory.start()
-    printed, said = process.communicate()
+    output, error_output = process.communicate()
     wall = time.perf_counter() - begun
     after = os.times()
     peak = memory.stop()
-    seen = json.loads(server.communicate()[0])
-    shown = " ".join(command.line)
+    server_counts = json.loads(server.communicate()[0])
+    command_line = " ".join(command.line)
     if process.returncode:
-        raise SystemExit(f"{shown}\nended with {process.returncode}:\n{said[-3_000:]}")
-    logged = command.logged(printed)
-    if not items == logged == seen["requests"]:
         raise SystemExit(
-            f"{shown}\nwas given {items} questions, asked {seen['requests']} and logged {logged}"
+            f"{command_line}\nended with {process.returncode}:\n{error_output[-3_000:]}"
+        )
+    logged = command.logged(output)
+    if not items == logged == server_counts["requests"]:
+        raise SystemExit(
+            f"{command_line}\nwas given {items} questions, sent {server_counts['requests']} "
+            f"requests and logged {logged} answers"
         )
     cpu = after.children_user + after.children_system
     cpu -= before.children_user + before.children_system
-    return Measured(
+    return Measurement(
         items_s=items / wall,
-        asking_s=seen["asking_s"],
+        asking_s=server_counts["asking_s"],
         wall_s=wall,
         cpu_s=cpu,
         peak_mb=peak,
-        in_flight=seen["most_in_flight"],
-        server_cpu_s=seen["cpu_s"],
+        in_flight=server_counts["most_in_flight"],
+        server_cpu_s=server_counts["cpu_s"],
     )
 
 
 def run_once(
     name: str, questions: tuple[Path, Path], flags: argparse.Namespace, concurrency: int
-) -> Measured:
-    """One run of one of them against a server of its own."""
+) -> Measurement:
+    """Runs one runner once, with a separate server."""
     script = Path(__file__).with_name("delay_server.py")
     server = subprocess.Popen(
         [sys.executable, str(script), "--delay-ms", str(flags.delay_ms)],
@@ -187,14 +192,14 @@ def run_once(
         with tempfile.TemporaryDirectory() as folder:
             job = Job(Path(folder), *questions, base_url, concurrency)
             command = RUNNERS[name](job, flags.harness_python or Path(sys.executable))
-            return measure(command, Path(folder), flags.items, server)
+            return measure_command(command, Path(folder), flags.items, server)
     finally:
         server.kill()
         server.wait()
 
 
-def table(rows: dict[str, Measured], flags: argparse.Namespace, concurrency: int) -> None:
-    """Prints what was measured at one concurrency, and how it stands to the goals."""
+def print_table(rows: dict[str, Measurement], flags: argparse.Namespace, concurrency: int) -> None:
+    """Prints the measurements at one concurrency, compared with the goals."""
     ceiling = concurrency / flags.delay_ms * 1_000
     print(
         f"\n{flags.items:,} items, {concurrency} at once, answers after {flags.delay_ms:g} ms: "
@@ -212,14 +217,14 @@ def table(rows: dict[str, Measured], flags: argparse.Namespace, concurrency: int
         )
     if "ours" not in rows:
         return
-    mine = rows["ours"]
+    ours = rows["ours"]
     if "bare loop" in rows:
-        print(f"ours / bare loop: {mine.items_s / rows['bare loop'].items_s:.0%} of its items/s")
+        print(f"ours / bare loop: {ours.items_s / rows['bare loop'].items_s:.0%} of its items/s")
     if rivals := [row for name, row in rows.items() if name not in {"ours", "bare loop"}]:
         best = max(row.items_s for row in rivals)
-        least = min(row.peak_mb for row in rivals)
-        print(f"ours / best rival: {mine.items_s / best:.1f} × its items/s")
-        print(f"ours / thriftiest rival: {mine.peak_mb / least:.2f} × its memory")
+        lowest_peak = min(row.peak_mb for row in rivals)
+        print(f"ours / best rival: {ours.items_s / best:.1f} × its items/s")
+        print(f"ours / rival with least memory: {ours.peak_mb / lowest_peak:.2f} × its memory")
 
 
 def read_flags(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -231,13 +236,15 @@ def read_flags(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--concurrency", type=int, nargs="+", default=[64, 256], help="requests in flight"
     )
-    parser.add_argument("--delay-ms", type=float, default=50.0, help="before every reply")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each; the best counts")
+    parser.add_argument("--delay-ms", type=float, default=50.0, help="delay before each reply")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each runner; the best counts")
     parser.add_argument(
-        "--only", choices=RUNNERS, nargs="+", default=list(RUNNERS), help="whom to measure"
+        "--only", choices=RUNNERS, nargs="+", default=list(RUNNERS), help="runners to measure"
     )
     parser.add_argument(
-        "--harness-python", type=Path, help="Python of the environment that has the rivals"
+        "--harness-python",
+        type=Path,
+        help="Python of the environment in which the rivals are installed",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args(arguments)
@@ -251,22 +258,29 @@ def main() -> None:
         if (help_text := how_to_install(name, flags.harness_python)) is None:
             names.append(name)
         else:
-            print(f"{name} is not measured, for it is not here: {help_text}", file=sys.stderr)
-    results: dict[int, dict[str, Measured]] = {}
+            print(
+                f"{name} is not measured, because it is not installed: {help_text}", file=sys.stderr
+            )
+    results: dict[int, dict[str, Measurement]] = {}
     with tempfile.TemporaryDirectory() as folder:
         questions = write_questions(Path(folder), flags.items)
         for concurrency in flags.concurrency:
-            kept = results[concurrency] = {}
+            best_runs = results[concurrency] = {}
             for _ in range(flags.runs):
                 for name in names:
-                    done = run_once(name, questions, flags, concurrency)
-                    if name not in kept or done.items_s > kept[name].items_s:
-                        kept[name] = done
+                    measurement = run_once(name, questions, flags, concurrency)
+                    if name not in best_runs or measurement.items_s > best_runs[name].items_s:
+                        best_runs[name] = measurement
             if not flags.json:
-                table(kept, flags, concurrency)
+                print_table(best_runs, flags, concurrency)
     if flags.json:
         print(
-            json.dumps({many: {n: asdict(m) for n, m in r.items()} for many, r in results.items()})
+            json.dumps(
+                {
+                    concurrency_level: {n: asdict(m) for n, m in r.items()}
+                    for concurrency_level, r in results.items()
+                }
+            )
         )
 
 

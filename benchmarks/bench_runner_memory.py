@@ -1,11 +1,11 @@
-"""Memory and speed of the runner itself: ten thousand answers against a million.
+"""Measures memory and speed of the runner itself, with ten thousand and with a million answers.
 
     python benchmarks/bench_runner_memory.py
 
-The cards are tiny and the system answers at once, after one turn of the event loop, so what is
-measured is the runner: cards read, questions put, rows written one by one, and put in order at the
-end. Each size is run once, then taken up again in a process of its own with nothing left to ask,
-which reads every row back. CPU seconds with imports; peak resident memory of the whole process.
+The cards are tiny and the system answers after one turn of the event loop, so the runner itself is
+measured: reading cards, asking questions, writing rows one by one, and sorting them at the end.
+Each size is run once. Then the finished run is resumed in a separate process, which only reads all
+rows back. CPU seconds with imports; peak resident memory of the whole process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONCURRENCY = 64
 
 
 class Instant:
-    """Says YES after one turn of the event loop."""
+    """A system that answers YES after one turn of the event loop."""
 
     name = "instant"
 
@@ -44,7 +44,7 @@ class Instant:
 
 
 def write_tiny_cards(path: Path, count: int) -> None:
-    """Cards of one fact each."""
+    """Writes cards with one fact each."""
     claim = {"subj": "urn:s", "pred": "urn:p", "obj": "urn:o"}
     with path.open("w", encoding="utf-8") as handle:
         for number in range(count):
@@ -52,15 +52,17 @@ def write_tiny_cards(path: Path, count: int) -> None:
             handle.write(json.dumps({**card, "gold": "YES", "label": "E", "claim": claim}) + "\n")
 
 
-def measure(cards: Path, out: Path) -> dict[str, float]:
-    """Runs in this process: rows asked, CPU and wall seconds, peak memory."""
+def measure_run(cards: Path, out: Path) -> dict[str, float]:
+    """Runs in this process; returns number of rows, CPU and wall seconds, and peak memory."""
     from eval.runner import run
-    from eval.running.session import Limits
+    from eval.running.session import RunLimits
 
     wall = time.perf_counter()
-    done = run(cards, [Instant()], out, asked_as="instant", limits=Limits(concurrency=CONCURRENCY))
+    done = run(
+        cards, [Instant()], out, system_name="instant", limits=RunLimits(concurrency=CONCURRENCY)
+    )
     return {
-        "rows": done.asked + done.kept,
+        "rows": done.asked + done.already_answered,
         "asked": done.asked,
         "cpu_s": time.process_time(),
         "wall_s": time.perf_counter() - wall,
@@ -78,16 +80,16 @@ def main() -> None:
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.measure:
-        print(json.dumps(measure(flags.measure / "cards.jsonl", flags.measure / "rows.jsonl")))
+        print(json.dumps(measure_run(flags.measure / "cards.jsonl", flags.measure / "rows.jsonl")))
         return
     table: list[dict[str, float | str]] = []
     for size in flags.sizes:
         with tempfile.TemporaryDirectory() as name:
             write_tiny_cards(Path(name) / "cards.jsonl", size)
             command = [sys.executable, __file__, "--measure", name]
-            for what in ("asked", "taken up again"):
+            for stage in ("run", "resumed"):
                 done = subprocess.run(command, check=True, capture_output=True)
-                table.append({"what": what, **json.loads(done.stdout)})
+                table.append({"what": stage, **json.loads(done.stdout)})
     if flags.json:
         print(json.dumps(table, indent=2))
         return

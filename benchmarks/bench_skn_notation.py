@@ -1,11 +1,11 @@
-"""Reading and writing SKN: is the time linear in the length, whatever the text?
+"""Checks that reading and writing SKN takes linear time for any text.
 
     python benchmarks/bench_skn_notation.py --characters 1000000
 
-Hostile texts of a quarter, half and all of the length are read, strictly and as models write. For
-each the time of the whole text is given, and how many times that of half of it this is: about 2 if
-the time is linear, 4 if it is quadratic. Ordinary documents are compared with the standard
-library's ``json``, which reads the same document as typed JSON. CPU time, the best of some runs.
+Hostile texts of a quarter, half and all of the length are parsed, strictly and tolerantly. The
+table lists the time of the whole text, and its ratio to the time of half the text: about 2 if the
+time is linear, 4 if it is quadratic. A second table compares the time to read ordinary documents
+as SKN with the time to read them as typed JSON. All times are CPU times, best of several runs.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
 from eval.skn.grammar.typed_json import from_json, read_json, to_json
-from eval.skn.notation import parse, read, serialize
+from eval.skn.notation import parse, serialize, try_parse
 
 HEAD = "[SKN]\n@src web | fresh:high | reliability:0.5\n"
 TAIL = "\n[/SKN]"
 FACTS, CAUSAL, GAPS = f"{HEAD}@facts\n", f"{HEAD}@facts\n@causal\n", f"{HEAD}@facts\n@gaps\n"
-HOSTILE: dict[str, tuple[str, str, str]] = {
+HOSTILE_TEXTS: dict[str, tuple[str, str, str]] = {
     "one letter": ("", "a", ""),
     "line breaks": (HEAD, "\n", TAIL),
     "carriage returns": ("", "\r", ""),
@@ -75,11 +75,11 @@ HOSTILE: dict[str, tuple[str, str, str]] = {
     "markers of emphasis": ("", "*", "[SKN]"),
     "at signs": (HEAD, "@", TAIL),
 }
-"""What is repeated, and what stands before and after it."""
+"""The text before, the repeated part, and the text after it."""
 
 
-def seconds(action: Callable[[], object], rounds: int) -> float:
-    """CPU seconds of ``action``, the best of ``rounds``, without the collector's."""
+def time_action(action: Callable[[], object], rounds: int) -> float:
+    """Returns the CPU seconds of ``action``, the best of ``rounds``, without garbage collection."""
     best = float("inf")
     for _ in range(rounds):
         gc.collect()
@@ -91,14 +91,15 @@ def seconds(action: Callable[[], object], rounds: int) -> float:
     return best
 
 
-def hostile(name: str, characters: int) -> str:
-    """A hostile text of about so many characters."""
-    before, again, after = HOSTILE[name]
-    return before + again * max(1, (characters - len(before) - len(after)) // len(again)) + after
+def make_hostile_text(name: str, characters: int) -> str:
+    """Makes a hostile text of about ``characters`` characters."""
+    before, repeated, after = HOSTILE_TEXTS[name]
+    repeats = max(1, (characters - len(before) - len(after)) // len(repeated))
+    return before + repeated * repeats + after
 
 
-def document(facts: int) -> Document:
-    """A document as extractions are, only longer."""
+def make_document(facts: int) -> Document:
+    """Makes a document like an extraction, but longer."""
     return Document(
         Source("database documentation", "high", 0.85),
         tuple(
@@ -116,48 +117,54 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--characters", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
-    sizes = [asked.characters // 4, asked.characters // 2, asked.characters]
+    flags = parser.parse_args()
+    sizes = [flags.characters // 4, flags.characters // 2, flags.characters]
     worst_time = worst_ratio = 0.0
-    print(f"| hostile text of {asked.characters} characters | strict s | tolerant s | ×2 text |")
+    print(
+        f"| hostile text of {flags.characters} characters | strict s | tolerant s "
+        "| ratio to half the text |"
+    )
     print("|---|---|---|---|")
-    for name in HOSTILE:
-        texts = [hostile(name, size) for size in sizes]
-        strict = seconds(lambda text=texts[-1]: read(text), asked.rounds)  # type: ignore[misc]
+    for name in HOSTILE_TEXTS:
+        texts = [make_hostile_text(name, size) for size in sizes]
+        strict = time_action(lambda text=texts[-1]: try_parse(text), flags.rounds)  # type: ignore[misc]
         times = [
-            seconds(lambda text=text: read(text, strict=False), asked.rounds)  # type: ignore[misc]
+            time_action(lambda text=text: try_parse(text, strict=False), flags.rounds)  # type: ignore[misc]
             for text in texts
         ]
-        # Times too short to be measured say nothing about their ratio.
+        # Times below 5 ms are too inaccurate for a ratio.
         ratio = times[2] / times[1] if times[1] > 0.005 else float("nan")
         worst_time = max(worst_time, strict, times[2])
         worst_ratio = max(worst_ratio, ratio if ratio == ratio else 0.0)
         print(f"| {name} | {strict:.3f} | {times[2]:.3f} | {ratio:.1f} |")
-    print(f"\nworst: {worst_time:.2f} s, {worst_ratio:.1f} times the time for twice the text\n")
-    ordinary(asked.rounds)
+    print(
+        f"\nlongest time: {worst_time:.2f} s; "
+        f"largest ratio to the time of half the text: {worst_ratio:.1f}\n"
+    )
+    compare_ordinary_documents(flags.rounds)
 
 
-def ordinary(rounds: int) -> None:
-    """Documents of ordinary and of large size, against typed JSON through ``json``."""
+def compare_ordinary_documents(rounds: int) -> None:
+    """Compares documents of ordinary and large size with typed JSON through ``json``."""
     print("| facts | characters | parse | serialize | typed JSON: read | bare json.loads |")
     print("|---|---|---|---|---|---|")
     for facts in (8, 1_000, 10_000):
-        long = document(facts)
-        text, raw = serialize(long), json.dumps(to_json(long))
-        if parse(text) != long or from_json(json.loads(raw)) != long:
-            raise SystemExit("the two notations do not say the same")
-        again = max(1, 2_000 // facts)
+        document = make_document(facts)
+        text, raw = serialize(document), json.dumps(to_json(document))
+        if parse(text) != document or from_json(json.loads(raw)) != document:
+            raise SystemExit("a document changed when it was written as SKN or JSON and read back")
+        repeats = max(1, 2_000 // facts)
         actions = (
             lambda text=text: parse(text),
-            lambda long=long: serialize(long),
+            lambda document=document: serialize(document),
             lambda raw=raw: read_json(raw),
             lambda raw=raw: json.loads(raw),
         )
-        shown = []
+        cells = []
         for action in actions:
-            taken = seconds(lambda act=action, n=again: [act() for _ in range(n)], rounds)  # type: ignore[misc]
-            shown.append(f"{taken / again * 1000:.3f} ms")
-        print(f"| {facts} | {len(text)} | {' | '.join(shown)} |")
+            seconds = time_action(lambda act=action, n=repeats: [act() for _ in range(n)], rounds)  # type: ignore[misc]
+            cells.append(f"{seconds / repeats * 1000:.3f} ms")
+        print(f"| {facts} | {len(text)} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""A server that answers every chat completion with the same words after a fixed delay.
+"""Runs a server that answers every chat completion with the same text after a fixed delay.
 
     python benchmarks/delay_server.py --delay-ms 50
 
-It prints its address, and on the end of its standard input what it saw: requests, the most that
-were in flight at once, the seconds from the first to the last, and the CPU seconds it used. It
-parses no more HTTP than it needs, so that on a small machine the client is what is measured.
+It prints its address at once, and its counts as JSON when its standard input is closed: requests,
+maximum number of requests in flight, seconds from the first request to the last reply, and CPU
+seconds. It parses as little HTTP as possible, so that a benchmark measures the client rather than
+this server.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import time
 from collections.abc import Mapping
 
 MODEL = "delayed-1"
-SAID = '{"answer": "UNKNOWN", "confidence": 0.5, "reason": "Nothing that is told settles it."}'
+REPLY_TEXT = (
+    '{"answer": "UNKNOWN", "confidence": 0.5, "reason": "Nothing that is told settles it."}'
+)
 REPLY = {
     "id": "chatcmpl-0",
     "object": "chat.completion",
@@ -26,7 +29,7 @@ REPLY = {
     "choices": [
         {
             "index": 0,
-            "message": {"role": "assistant", "content": SAID},
+            "message": {"role": "assistant", "content": REPLY_TEXT},
             "logprobs": None,
             "finish_reason": "stop",
         }
@@ -37,27 +40,32 @@ MODELS = {"object": "list", "data": [{"id": MODEL, "object": "model", "created":
 
 
 class Counts:
-    """What the server saw."""
+    """Counts and times (in seconds, by the loop's clock) of the server's requests.
+
+    The values are class attributes, which all connections share.
+    """
 
     requests = 0
     in_flight = 0
     most_in_flight = 0
     first = 0.0
+    """Time of the first request."""
     last = 0.0
+    """Time of the latest reply."""
 
 
-def as_http(body: Mapping[str, object]) -> bytes:
-    """A whole response with this JSON."""
+def encode_http(body: Mapping[str, object]) -> bytes:
+    """Returns a complete HTTP response with the given JSON body."""
     raw = json.dumps(body).encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(raw)}\r\n"
     return head.encode() + b"\r\n" + raw
 
 
 class Connection(asyncio.Protocol):
-    """One kept-alive connection; requests on it are answered one after the other."""
+    """A keep-alive connection; its requests are answered one after the other."""
 
-    completion = as_http(REPLY)
-    models = as_http(MODELS)
+    completion = encode_http(REPLY)
+    models = encode_http(MODELS)
 
     def __init__(self, delay: float) -> None:
         self._delay = delay
@@ -65,18 +73,18 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keeps the way back to the client."""
+        """Stores the transport, to which replies are written."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Takes requests out of the stream; each will be answered after the delay."""
+        """Splits the stream into requests; each is answered after the delay."""
         self._received += data
         while (end := self._received.find(b"\r\n\r\n")) >= 0:
             head = self._received[:end].lower()
             length = 0
-            if (place := head.find(b"content-length:")) >= 0:
-                length = int(head[place + 15 :].split(b"\r\n", 1)[0])
+            if (header := head.find(b"content-length:")) >= 0:
+                length = int(head[header + len(b"content-length:") :].split(b"\r\n", 1)[0])
             if len(self._received) < end + 4 + length:
                 return
             self._received = self._received[end + 4 + length :]
@@ -96,23 +104,23 @@ class Connection(asyncio.Protocol):
             self._transport.write(self.completion)
 
 
-async def serve(delay: float) -> None:
+async def serve_until_eof(delay: float) -> None:
     """Serves until standard input ends, then prints the counts."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(delay), "127.0.0.1", 0, backlog=1_024)
     print("http://{}:{}/v1".format(*server.sockets[0].getsockname()), flush=True)
-    begun = time.process_time()
+    cpu_start = time.process_time()
     await loop.run_in_executor(None, sys.stdin.read)
-    seen = {
+    counts = {
         "requests": Counts.requests,
         "most_in_flight": Counts.most_in_flight,
         "asking_s": Counts.last - Counts.first,
-        "cpu_s": time.process_time() - begun,
+        "cpu_s": time.process_time() - cpu_start,
     }
-    print(json.dumps(seen), flush=True)
+    print(json.dumps(counts), flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--delay-ms", type=float, default=50.0, help="before every reply")
-    asyncio.run(serve(parser.parse_args().delay_ms / 1_000))
+    parser.add_argument("--delay-ms", type=float, default=50.0, help="delay before each reply")
+    asyncio.run(serve_until_eof(parser.parse_args().delay_ms / 1_000))

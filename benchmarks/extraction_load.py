@@ -1,4 +1,4 @@
-"""Samples of twenty fields with extractions of them, right and wrong, for the benchmarks."""
+"""Makes samples of twenty fields with correct and wrong extractions, for the benchmarks."""
 
 from __future__ import annotations
 
@@ -55,51 +55,55 @@ _WORDS = (
 )
 
 
-def samples(count: int, *, wrong: float = 0.25, seed: int = 7) -> Iterator[tuple[Sample, Any]]:
-    """Samples, and an extraction of each.
+def make_samples(count: int, *, wrong: float = 0.25, seed: int = 7) -> Iterator[tuple[Sample, Any]]:
+    """Yields samples, each with an extraction.
 
     Args:
-        count: how many.
-        wrong: share of fields that the extraction has wrong, in ways that take turns: other words,
-            more words, fewer words, another number, another type, missing, and one made up. Array
-            elements are moved in every tenth.
-        seed: of all choices.
+        count: number of samples.
+        wrong: share of fields that are wrong in the extraction. Kinds of error take turns: other
+            words, more words, fewer words, another number, another type, a missing field, and a
+            hallucinated one. Array elements are reordered in one of ten arrays.
+        seed: seed of all random choices.
     """
     rng = random.Random(seed)
     for number in range(count):
-        expected = _invoice(rng, number)
+        expected = _make_invoice(rng, number)
         sample = Sample(
-            id=str(number), text=_text(expected), schema=SCHEMA, expected=expected, domain="trade"
+            id=str(number),
+            text=_render_text(expected),
+            schema=SCHEMA,
+            expected=expected,
+            domain="trade",
         )
-        yield sample, _extracted(expected, rng, wrong)
+        yield sample, _simulate_extraction(expected, rng, wrong)
 
 
-def _phrase(rng: random.Random, least: int = 2, most: int = 5) -> str:
-    return " ".join(rng.choices(_WORDS, k=rng.randint(least, most))).title()
+def _make_phrase(rng: random.Random, min_words: int = 2, max_words: int = 5) -> str:
+    return " ".join(rng.choices(_WORDS, k=rng.randint(min_words, max_words))).title()
 
 
-def _invoice(rng: random.Random, number: int) -> dict[str, Any]:
-    name = _phrase(rng, 2, 2)
+def _make_invoice(rng: random.Random, number: int) -> dict[str, Any]:
+    name = _make_phrase(rng, 2, 2)
     return {
         "invoice": f"INV-{number:06d}",
         "issued": f"2024-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}",
-        "seller": f"{_phrase(rng)} Ltd",
-        "buyer": f"{_phrase(rng)} AG",
+        "seller": f"{_make_phrase(rng)} Ltd",
+        "buyer": f"{_make_phrase(rng)} AG",
         "currency": rng.choice(["EUR", "USD", "GBP"]),
         "total": round(rng.uniform(10, 9000), 2),
         "paid": rng.random() < 0.5,
-        "remark": _phrase(rng, 6, 14),
+        "remark": _make_phrase(rng, 6, 14),
         "contact": {
             "name": name,
             "email": f"{name.split()[0].lower()}@example.com",
             "phone": f"+49 30 {rng.randint(100000, 999999)}",
         },
-        "labels": [_phrase(rng, 1, 1) for _ in range(3)],
+        "labels": [_make_phrase(rng, 1, 1) for _ in range(3)],
         "discount": round(rng.uniform(0, 30), 1),
         "reference": f"{rng.randrange(16**8):08x}",
         "lines": [
             {
-                "item": _phrase(rng, 1, 3),
+                "item": _make_phrase(rng, 1, 3),
                 "quantity": rng.randint(1, 40),
                 "price": round(rng.uniform(1, 300), 2),
             }
@@ -108,43 +112,51 @@ def _invoice(rng: random.Random, number: int) -> dict[str, Any]:
     }
 
 
-def _text(invoice: dict[str, Any]) -> str:
-    said = [
+def _render_text(invoice: dict[str, Any]) -> str:
+    lines_of_text = [
         f"{key} {value}" for key, value in invoice.items() if not isinstance(value, dict | list)
     ]
-    said += [str(value) for value in invoice["contact"].values()]
-    said += [f"{line['quantity']} x {line['item']} at {line['price']}" for line in invoice["lines"]]
-    return ". ".join((*said, "Labels: " + ", ".join(invoice["labels"]))) + " " + "Thank you. " * 40
+    lines_of_text += [str(value) for value in invoice["contact"].values()]
+    lines_of_text += [
+        f"{line['quantity']} x {line['item']} at {line['price']}" for line in invoice["lines"]
+    ]
+    return (
+        ". ".join((*lines_of_text, "Labels: " + ", ".join(invoice["labels"])))
+        + " "
+        + "Thank you. " * 40
+    )
 
 
-def _extracted(expected: dict[str, Any], rng: random.Random, wrong: float) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _simulate_extraction(
+    expected: dict[str, Any], rng: random.Random, wrong: float
+) -> dict[str, Any]:
+    extracted: dict[str, Any] = {}
     for key, value in expected.items():
         if isinstance(value, dict):
-            found[key] = _extracted(value, rng, wrong)
+            extracted[key] = _simulate_extraction(value, rng, wrong)
         elif value and isinstance(value, list) and isinstance(value[0], dict):
-            found[key] = [_extracted(one, rng, wrong) for one in value]
+            extracted[key] = [_simulate_extraction(element, rng, wrong) for element in value]
             if rng.random() < 0.1:
-                found[key].reverse()
+                extracted[key].reverse()
         elif rng.random() >= wrong:
-            found[key] = value
-        elif (changed := _changed(value, rng)) is not None:
-            found[key] = changed
+            extracted[key] = value
+        elif (changed := _change_value(value, rng)) is not None:
+            extracted[key] = changed
     if rng.random() < wrong / 4:
-        found[rng.choice(_WORDS)] = _phrase(rng)
-    return found
+        extracted[rng.choice(_WORDS)] = _make_phrase(rng)
+    return extracted
 
 
-def _changed(value: Any, rng: random.Random) -> Any:
+def _change_value(value: Any, rng: random.Random) -> Any:
     way = rng.randrange(5)
     if way == 0:
         return None
     if isinstance(value, str):
         words = value.split()
-        return [_phrase(rng), f"{value} {_phrase(rng, 1, 1)}", " ".join(words[1:]) or None,
-                value.upper()][way - 1]  # fmt: skip
+        return [_make_phrase(rng), f"{value} {_make_phrase(rng, 1, 1)}",
+                " ".join(words[1:]) or None, value.upper()][way - 1]  # fmt: skip
     if isinstance(value, list):
-        return [value[1:], [*value, "Extra"], value[::-1], [_phrase(rng, 1, 1)]][way - 1]
+        return [value[1:], [*value, "Extra"], value[::-1], [_make_phrase(rng, 1, 1)]][way - 1]
     if isinstance(value, bool):
         return not value
     return [value + 1, value * 1.01, str(value), value * 2][way - 1]

@@ -1,9 +1,9 @@
-"""The same scoring written straight from the specification: jsonschema and python-Levenshtein.
+"""Scores extractions as written in the specification, with jsonschema and python-Levenshtein.
 
-As one would write it first: validate, align arrays of objects by scipy's assignment, flatten both
-sides, compare field by field, count. It leaves out what is hard to come by: errors, types and
-hallucinations are told by the simplest rules, and only whole texts are looked for in the text. So
-it does less than the scorer it is compared with, never more.
+This is the direct implementation: validate, align arrays of objects by scipy's assignment, flatten
+both sides, compare field by field, count. It leaves out the difficult parts: errors, types and
+hallucinations follow the simplest rules, and only whole values are searched for in the text. So it
+does at most as much work as the scorer that it is compared with.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from eval.extraction.samples.sample import Sample
 NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: "array"}
 
 
-class StraightScorer:
-    """Scores samples one by one.
+class SpecificationScorer:
+    """Scores samples one by one, as the specification describes.
 
     Args:
-        validators: whether a schema's validator is kept for the next sample of the same schema,
+        validators: whether a schema's validator is cached for other samples of the same schema,
             instead of calling ``jsonschema.validate``, which checks the schema each time.
     """
 
     def __init__(self, *, validators: bool) -> None:
         self._validators: dict[int, Any] | None = {} if validators else None
 
-    def score(self, sample: Sample, predicted: Any) -> dict[str, Any]:
-        """All counts of one sample."""
-        valid = self._valid(sample.schema, predicted)
+    def score_sample(self, sample: Sample, predicted: Any) -> dict[str, Any]:
+        """Computes all counts of one sample."""
+        valid = self._is_valid(sample.schema, predicted)
         expected_fields: dict[str, Any] = {}
         predicted_fields: dict[str, Any] = {}
-        flatten(sample.expected, "", expected_fields)
-        flatten(aligned(sample.expected, predicted), "", predicted_fields)
+        flatten_value(sample.expected, "", expected_fields)
+        flatten_value(align_elements(sample.expected, predicted), "", predicted_fields)
         counts: Counter[str] = Counter()
         groups: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
         similarities: dict[str, list[float]] = defaultdict(list)
@@ -47,31 +47,33 @@ class StraightScorer:
         scores: list[float] = []
         text = sample.text.lower()
         for path in {**expected_fields, **predicted_fields}:
-            expected, came = expected_fields.get(path), predicted_fields.get(path)
+            expected, predicted_value = expected_fields.get(path), predicted_fields.get(path)
             category, score = "missed", None
             if expected is None:
                 category = "spurious"
-                errors["hallucinated" if str(came).lower() not in text else "extra"] += 1
-            elif came is not None:
-                score = composite(came, expected, similarities)
+                errors["hallucinated" if str(predicted_value).lower() not in text else "extra"] += 1
+            elif predicted_value is not None:
+                score = score_composite(predicted_value, expected, similarities)
                 scores.append(score)
                 category = "exact" if score >= 0.95 else "partial" if score >= 0.5 else "incorrect"
-                counts["strict"] += normal(came) == normal(expected)
+                counts["strict"] += normalise_value(predicted_value) == normalise_value(expected)
                 counts["lenient"] += score >= 0.3
-                confusion[NAMES[type(expected)], NAMES[type(came)]] += 1
+                confusion[NAMES[type(expected)], NAMES[type(predicted_value)]] += 1
                 if category != "exact":
-                    errors["wrong" if str(came).lower() not in text else "misplaced"] += 1
+                    errors[
+                        "wrong" if str(predicted_value).lower() not in text else "misplaced"
+                    ] += 1
             else:
                 errors["missing"] += 1
             counts[category] += 1
-            value = came if expected is None else expected
+            value = predicted_value if expected is None else expected
             groups["type"][NAMES[type(value)], category] += 1
             groups["depth"][str(path.count(".")), category] += 1
             groups["name"][path, category] += 1
             required = path in sample.schema.get("required", ())
             groups["required"][str(required), category] += 1
         paired = counts["exact"] + counts["partial"] + counts["incorrect"]
-        made, wanted = paired + counts["spurious"], paired + counts["missed"]
+        predicted_count, expected_count = paired + counts["spurious"], paired + counts["missed"]
         credits = {
             "strict": counts["strict"],
             "partial": counts["exact"] + 0.5 * counts["partial"],
@@ -79,23 +81,25 @@ class StraightScorer:
         }
         rates = {}
         for mode, credit in credits.items():
-            precision = credit / made if made else 0.0
-            recall = credit / wanted if wanted else 0.0
-            both = precision + recall
-            rates[mode] = precision, recall, 2 * precision * recall / both if both else 0.0
+            precision = credit / predicted_count if predicted_count else 0.0
+            recall = credit / expected_count if expected_count else 0.0
+            total = precision + recall
+            rates[mode] = precision, recall, 2 * precision * recall / total if total else 0.0
         return {
             "valid": valid, "counts": counts, "rates": rates, "groups": groups, "errors": errors,
             "confusion": confusion, "similarities": similarities, "scores": scores,
-            "type_accuracy": sum(n for (a, b), n in confusion.items() if a == b) / max(1, made),
-            "hallucination_rate": counts["spurious"] / max(1, made),
+            "type_accuracy": (
+                sum(n for (a, b), n in confusion.items() if a == b) / max(1, predicted_count)
+            ),
+            "hallucination_rate": counts["spurious"] / max(1, predicted_count),
         }  # fmt: skip
 
-    def _valid(self, schema: dict[str, Any], predicted: Any) -> bool:
+    def _is_valid(self, schema: dict[str, Any], predicted: Any) -> bool:
         if self._validators is not None:
             validator = self._validators.get(id(schema))
             if validator is None:
-                made = jsonschema.validators.validator_for(schema)
-                validator = made(schema, format_checker=made.FORMAT_CHECKER)
+                validator_class = jsonschema.validators.validator_for(schema)
+                validator = validator_class(schema, format_checker=validator_class.FORMAT_CHECKER)
                 self._validators[id(schema)] = validator
             return not list(validator.iter_errors(predicted))
         try:
@@ -107,48 +111,51 @@ class StraightScorer:
         return True
 
 
-def flatten(value: Any, path: str, fields: dict[str, Any]) -> None:
-    """Enters the leaves of a value by path."""
+def flatten_value(value: Any, path: str, fields: dict[str, Any]) -> None:
+    """Adds the leaves of a value to ``fields``, by path."""
     if isinstance(value, dict):
         for key, child in value.items():
-            flatten(child, f"{path}.{key}" if path else key, fields)
+            flatten_value(child, f"{path}.{key}" if path else key, fields)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for index, child in enumerate(value):
-            flatten(child, f"{path}[{index}]", fields)
+            flatten_value(child, f"{path}[{index}]", fields)
     elif value is not None:
         fields[path] = value
 
 
-def aligned(expected: Any, predicted: Any) -> Any:
-    """``predicted`` with array elements in the order of those expected that they are most like."""
+def align_elements(expected: Any, predicted: Any) -> Any:
+    """Reorders array elements of ``predicted`` like the expected elements that they match best."""
     if isinstance(expected, dict) and isinstance(predicted, dict):
-        return {key: aligned(expected.get(key), child) for key, child in predicted.items()}
+        return {key: align_elements(expected.get(key), child) for key, child in predicted.items()}
     if not (isinstance(expected, list) and isinstance(predicted, list)):
         return predicted
     if not (expected and isinstance(expected[0], dict)):
         return predicted
-    scores = [[likeness(one, other) for other in predicted] for one in expected]
-    chosen = linear_sum_assignment(np.array(scores), maximize=True) if predicted else ((), ())
-    pairs = dict(zip(*map(list, chosen), strict=True))
-    over = [one for index, one in enumerate(predicted) if index not in pairs.values()]
-    found = [predicted[pairs[index]] if index in pairs else {} for index in range(len(expected))]
-    return found + over
+    scores = [
+        [score_element_pair(expected_element, predicted_element) for predicted_element in predicted]
+        for expected_element in expected
+    ]
+    assignment = linear_sum_assignment(np.array(scores), maximize=True) if predicted else ((), ())
+    pairs = dict(zip(*map(list, assignment), strict=True))
+    unmatched = [element for index, element in enumerate(predicted) if index not in pairs.values()]
+    aligned = [predicted[pairs[index]] if index in pairs else {} for index in range(len(expected))]
+    return aligned + unmatched
 
 
-def likeness(one: Any, other: Any) -> float:
-    """Sum of the scores of the fields of two elements."""
-    if not isinstance(other, dict):
+def score_element_pair(expected: Any, predicted: Any) -> float:
+    """Sums the field scores of two elements."""
+    if not isinstance(predicted, dict):
         return 0.0
     waste: dict[str, list[float]] = defaultdict(list)
     return sum(
-        composite(other[key], value, waste)
-        for key, value in one.items()
-        if other.get(key) is not None
+        score_composite(predicted[key], value, waste)
+        for key, value in expected.items()
+        if predicted.get(key) is not None
     )
 
 
-def composite(predicted: Any, expected: Any, similarities: dict[str, list[float]]) -> float:
-    """The specification's ``composite_partial_score``."""
+def score_composite(predicted: Any, expected: Any, similarities: dict[str, list[float]]) -> float:
+    """Computes the specification's ``composite_partial_score``."""
     if type(predicted) is not type(expected) and str in (type(predicted), type(expected)):
         return 0.0
     if isinstance(expected, str):
@@ -180,6 +187,6 @@ def composite(predicted: Any, expected: Any, similarities: dict[str, list[float]
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
-def normal(value: Any) -> Any:
-    """A value as strict mode compares it."""
+def normalise_value(value: Any) -> Any:
+    """Returns a value in the form that strict mode compares."""
     return " ".join(value.lower().split()) if isinstance(value, str) else value

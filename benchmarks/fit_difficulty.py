@@ -1,17 +1,18 @@
-"""Fits the calibrated difficulty score and says what it is worth.
+"""Fits the calibrated difficulty score and evaluates it.
 
     epoche kg build retrieval/corpora/keeping_data/book --out runs/keeping_data
     python benchmarks/fit_difficulty.py --run runs/keeping_data [--write]
 
-Predicted is whether BM25's ten best chunks lack a gold chunk of a question, from the nine features
-of the question in the concept graph, as ``ln(1 + x)``. The model is a logistic regression with an
-L2 penalty on standardised features: the strongest that is not clearly worse than the best in folds
-inside the training data, up to so strong that nothing but the base rate is left. Every prediction
-that is judged was made by a model that had not seen the question: 10 folds, repeated, averaged over
-the repeats, and held against the base rate of the same training folds. AUROC compares questions of
-one fold only: between folds, base rates alone put predictions in the wrong order (B. Parker, S.
-Gunter and J. Bedo, Stratification bias in low signal microarray studies, BMC Bioinformatics 2007).
-With ``--write`` the model fitted on all
+The model predicts whether BM25's ten best chunks lack a gold chunk of a question, from the nine
+features of the question in the concept graph, as ``ln(1 + x)``. It is a logistic regression with an
+L2 penalty on standardised features. The penalty is the strongest that is not clearly worse than the
+best in folds inside the training data; the strongest candidate leaves only the base rate.
+
+Every evaluated prediction is out of fold, from a model that was not fitted on the question. There
+are 10 folds; predictions are averaged over repeats, and compared with the base rate of the same
+training folds. AUROC compares questions of the same fold only: between folds, different base rates
+alone put predictions in the wrong order (B. Parker, S. Gunter and J. Bedo, Stratification bias in
+low signal microarray studies, BMC Bioinformatics 2007). With ``--write`` the model fitted on all
 questions replaces ``kg/difficulty/calibrated.json``.
 """
 
@@ -34,12 +35,12 @@ from eval.stats.calibration import (
     brier_score,
     calibration_error,
     equal_width_bins,
-    expected_by_chance,
+    simulate_chance_error,
 )
 from kg.base.files import sha256_bytes, sha256_file, to_json_bytes, write_text_atomic
-from kg.difficulty.calibrated import MODEL_FILE, DifficultyModel, Term, logged
-from kg.difficulty.features import QueryFeatures, features_of
-from kg.difficulty.score import score_of
+from kg.difficulty.calibration import MODEL_FILE, DifficultyModel, ModelTerm, log_feature
+from kg.difficulty.features import QueryFeatures, compute_features
+from kg.difficulty.score import score_features
 from kg.text.run.folder import open_run
 from retrieval.bm25 import BM25
 from retrieval.protocol import Passage
@@ -50,10 +51,10 @@ FOLDS, INNER_FOLDS, REPEATS, SEED = 10, 5, 20, 12345
 PENALTIES = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
 RESAMPLES, BINS, DEPTH = 5_000, 10, 10
 Floats = NDArray[np.float64]
-NAMES = QueryFeatures.__struct_fields__
+FEATURE_NAMES = QueryFeatures.__struct_fields__
 
 
-class Fitted(NamedTuple):
+class LogisticModel(NamedTuple):
     """A logistic model of standardised features."""
 
     intercept: float
@@ -63,13 +64,13 @@ class Fitted(NamedTuple):
     penalty: float
 
     def predict(self, x: Floats) -> Floats:
-        """Probabilities, shape (n,)."""
+        """Returns probabilities, shape (n,)."""
         log_odds = self.intercept + (x - self.mean) / self.scale @ self.weights
         return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
-def fitted(x: Floats, y: Floats, penalty: float) -> Fitted:
-    """Maximises ``Σ log p - penalty / 2 · Σ w²`` by Newton's method; the intercept is free."""
+def fit_model(x: Floats, y: Floats, penalty: float) -> LogisticModel:
+    """Fits by maximising ``Σ log p - penalty / 2 · Σ w²`` with Newton's method; free intercept."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
     scale[scale == 0] = 1.0
     design = np.column_stack([np.ones(len(y)), (x - mean) / scale])
@@ -81,88 +82,88 @@ def fitted(x: Floats, y: Floats, penalty: float) -> Fitted:
         step = np.linalg.solve((design.T * (p * (1 - p))) @ design + ridge, slope)
         beta += step
         if np.abs(step).max() < 1e-9:
-            return Fitted(float(beta[0]), beta[1:], mean, scale, penalty)
+            return LogisticModel(float(beta[0]), beta[1:], mean, scale, penalty)
     raise ArithmeticError("Newton's method did not settle")
 
 
-def chosen(x: Floats, y: Floats, seed: int) -> Fitted:
-    """The model under the strongest penalty that is not clearly worse than the best.
+def select_model(x: Floats, y: Floats, seed: int) -> LogisticModel:
+    """Fits the model with the strongest penalty that is not clearly worse than the best.
 
-    Clearly is by more than one standard error of the paired difference in log loss over inner
-    folds (the rule of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3):
-    a calibrated score leaves the base rate only where the data say so.
+    "Clearly" means by more than one standard error of the paired difference in log loss over inner
+    folds (the rule of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3). So
+    predictions differ from the base rate only if the data support it.
     """
-    parts = folds(y, INNER_FOLDS, np.random.default_rng(seed))
+    parts = split_folds(y, INNER_FOLDS, np.random.default_rng(seed))
 
-    def losses(penalty: float) -> Floats:
-        found = np.zeros(len(y))
+    def fold_losses(penalty: float) -> Floats:
+        losses = np.zeros(len(y))
         for part in parts:
             train = np.setdiff1d(np.arange(len(y)), part)
-            p = fitted(x[train], y[train], penalty).predict(x[part])
-            found[part] = -np.log(np.where(y[part] == 1, p, 1 - p))
-        return found
+            p = fit_model(x[train], y[train], penalty).predict(x[part])
+            losses[part] = -np.log(np.where(y[part] == 1, p, 1 - p))
+        return losses
 
-    tried = {penalty: losses(penalty) for penalty in PENALTIES}
-    best = min(tried.values(), key=lambda found: float(found.mean()))
+    tried = {penalty: fold_losses(penalty) for penalty in PENALTIES}
+    best = min(tried.values(), key=lambda losses: float(losses.mean()))
     fair = [
         penalty
-        for penalty, found in tried.items()
-        if (found - best).mean() <= (found - best).std() / np.sqrt(len(y))
+        for penalty, losses in tried.items()
+        if (losses - best).mean() <= (losses - best).std() / np.sqrt(len(y))
     ]
-    return fitted(x, y, max(fair))
+    return fit_model(x, y, max(fair))
 
 
-def folds(y: Floats, count: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Parts of equal size, each with its share of either outcome."""
+def split_folds(y: Floats, count: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Splits into parts of equal size, each with the same share of both outcomes."""
     order = np.concatenate([rng.permutation(np.flatnonzero(y == value)) for value in (0, 1)])
     return [order[start::count] for start in range(count)]
 
 
-class OutOfFold(NamedTuple):
-    """What models and base rates said that had not seen the question."""
+class OutOfFoldPredictions(NamedTuple):
+    """Predictions and base rates of models that were not fitted on the question."""
 
     predicted: Floats
     """Shape (n,)."""
     base: Floats
     """Shape (n,)."""
     won: Floats
-    """How often question i had the higher prediction than j of the same fold, a tie as half; shape
-    (n, n)."""
+    """How often question i had a higher prediction than question j of the same fold; ties count
+    half; shape (n, n)."""
     met: Floats
-    """How often they were in the same fold; shape (n, n)."""
+    """How often questions i and j were in the same fold; shape (n, n)."""
 
 
-def out_of_fold(x: Floats, y: Floats) -> OutOfFold:
-    """Predicts every question ``REPEATS`` times without having seen it."""
+def predict_out_of_fold(x: Floats, y: Floats) -> OutOfFoldPredictions:
+    """Predicts every question ``REPEATS`` times with models that were not fitted on it."""
     n = len(y)
-    found = OutOfFold(np.zeros(n), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)))
+    result = OutOfFoldPredictions(np.zeros(n), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)))
     for repeat in range(REPEATS):
-        for part in folds(y, FOLDS, np.random.default_rng([SEED, repeat])):
+        for part in split_folds(y, FOLDS, np.random.default_rng([SEED, repeat])):
             train = np.setdiff1d(np.arange(n), part)
-            said = chosen(x[train], y[train], SEED).predict(x[part])
-            found.predicted[part] += said / REPEATS
-            found.base[part] += y[train].mean() / REPEATS
+            predictions = select_model(x[train], y[train], SEED).predict(x[part])
+            result.predicted[part] += predictions / REPEATS
+            result.base[part] += y[train].mean() / REPEATS
             pairs = np.ix_(part, part)
-            apart = said[:, None] - said
-            found.won[pairs] += (apart > 0) + (apart == 0) / 2
-            found.met[pairs] += 1
-    return found
+            differences = predictions[:, None] - predictions
+            result.won[pairs] += (differences > 0) + (differences == 0) / 2
+            result.met[pairs] += 1
+    return result
 
 
-def auroc(found: OutOfFold, y: Floats, times: Floats) -> float:
-    """How often a missed question has the higher prediction than one of its fold that was not.
+def compute_auroc(found: OutOfFoldPredictions, y: Floats, times: Floats) -> float:
+    """Computes AUROC within folds: how often missed questions are ranked above the others.
 
     Args:
         found: the predictions.
         y: 1 where gold was missed, shape (n,).
         times: how often each question counts, shape (n,).
     """
-    missed, rest = times * y, times * (1 - y)
-    return float(missed @ found.won @ rest / (missed @ found.met @ rest))
+    missed, not_missed = times * y, times * (1 - y)
+    return float(missed @ found.won @ not_missed / (missed @ found.met @ not_missed))
 
 
-def judged(oof: OutOfFold, y: Floats) -> dict[str, Any]:
-    """Brier score against the base rate, AUROC and ECE, with percentile bootstrap intervals."""
+def evaluate_predictions(oof: OutOfFoldPredictions, y: Floats) -> dict[str, Any]:
+    """Computes Brier score, AUROC and ECE, with percentile bootstrap intervals."""
     predicted, base = oof.predicted, oof.base
     bins = equal_width_bins(predicted, BINS)
     measures = {
@@ -171,42 +172,42 @@ def judged(oof: OutOfFold, y: Floats) -> dict[str, Any]:
         "brier_less_base_rate": lambda i: (
             brier_score(predicted[i], y[i]) - brier_score(base[i], y[i])
         ),
-        "auroc": lambda i: auroc(oof, y, np.bincount(i, minlength=len(y)).astype(float)),
+        "auroc": lambda i: compute_auroc(oof, y, np.bincount(i, minlength=len(y)).astype(float)),
         "ece": lambda i: calibration_error(predicted[i], y[i], bins[i]),
     }
     rng = np.random.default_rng(SEED)
     draws = rng.integers(0, len(y), (RESAMPLES, len(y)))
     draws = draws[[0 < y[i].sum() < len(y) for i in draws]]
-    found: dict[str, Any] = {"questions": len(y), "missed": int(y.sum())}
+    results: dict[str, Any] = {"questions": len(y), "missed": int(y.sum())}
     everything = np.arange(len(y))
     for name, measure in measures.items():
         low, high = np.quantile([measure(i) for i in draws], (0.025, 0.975))
-        found[name] = {
+        results[name] = {
             "value": round(measure(everything), 4),
             "low": round(float(low), 4),
             "high": round(float(high), 4),
         }
-    chance = expected_by_chance(predicted, bins, measures["ece"](everything))
-    found["ece"] |= {"of_a_calibrated_one": round(chance.mean, 4), "p": round(chance.p, 4)}
-    gain, order = found["brier_less_base_rate"], found["auroc"]
+    chance = simulate_chance_error(predicted, bins, measures["ece"](everything))
+    results["ece"] |= {"of_a_calibrated_one": round(chance.mean, 4), "p": round(chance.p_value, 4)}
+    gain, order = results["brier_less_base_rate"], results["auroc"]
     better, ordered = gain["high"] < 0, order["low"] > 0.5
-    found["verdict"] = (
+    results["verdict"] = (
         "predicts: its Brier score beats the base rate's and it orders questions"
         if better and ordered
         else "orders questions, but its probabilities are no better than the base rate"
         if ordered
         else "predicts nothing that its intervals could show"
     )
-    found["method"] = (
+    results["method"] = (
         f"{FOLDS} folds, {REPEATS} repeats averaged, {INNER_FOLDS} folds inside for the penalty; "
         f"{RESAMPLES} bootstrap resamples of questions, percentiles; ECE over {BINS} bins of equal "
         "width; AUROC within folds"
     )
-    return found
+    return results
 
 
 def main() -> None:
-    """Fits, judges, prints one JSON object; writes the model file when asked to."""
+    """Fits, evaluates, and prints one JSON object; writes the model file with ``--write``."""
     warnings.filterwarnings("error")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--run", type=Path, required=True)
@@ -214,47 +215,47 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="replace the shipped model")
     arguments = parser.parse_args()
     run = open_run(arguments.run)
-    asked = read_questions(arguments.questions, [chunk.id for chunk in run.chunks])
+    questions = read_questions(arguments.questions, [chunk.id for chunk in run.chunks])
     bm25 = BM25([Passage(chunk.id, chunk.text) for chunk in run.chunks])
-    lookup = run.lookup()
+    lookup = run.open_lookup()
     rows, missed, strata, levels = [], [], [], {}
     unmatched = 0
-    for question in asked:
+    for question in questions:
         if not question.answerable:
             continue
         concepts = run.concepts
-        nodes = concepts.match(question.question, lookup)
-        features = features_of(concepts.graph, nodes, concepts.chunk_ids)
+        nodes = concepts.match_concepts(question.question, lookup)
+        features = compute_features(concepts.graph, nodes, concepts.get_chunk_ids)
         miss = not set(question.gold) <= bm25.get_scores(question.question, DEPTH).keys()
-        level = levels.setdefault(score_of(features).level, {"questions": 0, "missed": 0})
+        level = levels.setdefault(score_features(features).level, {"questions": 0, "missed": 0})
         level["questions"] += 1
         level["missed"] += miss
         if not features.query_node_count:
             unmatched += 1
             continue
-        rows.append([logged(features, name) for name in NAMES])
+        rows.append([log_feature(features, name) for name in FEATURE_NAMES])
         missed.append(float(miss))
         strata.append(question.kind)
     x, y = np.array(rows), np.array(missed)
-    report = judged(out_of_fold(x, y), y)
+    report = evaluate_predictions(predict_out_of_fold(x, y), y)
     report["levels_of_seed"] = levels
     report["missed_by_kind"] = {
         kind: f"{sum(m for m, k in zip(missed, strata, strict=True) if k == kind):.0f} of "
         f"{strata.count(kind)}"
         for kind in dict.fromkeys(strata)
     }
-    model = chosen(x, y, SEED)
+    model = select_model(x, y, SEED)
     fitted_model = DifficultyModel(
         predicts=f"BM25's {DEPTH} best chunks lack at least one gold chunk",
         intercept=round(model.intercept, 6),
         terms=tuple(
-            Term(
+            ModelTerm(
                 feature=name,
                 mean=round(float(model.mean[i]), 6),
                 scale=round(float(model.scale[i]), 6),
                 weight=round(float(model.weights[i]), 6),
             )
-            for i, name in enumerate(NAMES)
+            for i, name in enumerate(FEATURE_NAMES)
             if np.ptp(x[:, i]) > 0
         ),
         fitted_on={

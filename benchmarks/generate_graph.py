@@ -1,8 +1,8 @@
-"""Writes a graph like the shipped rivers, of any size, the same bytes for the same seed.
+"""Writes a graph of any size that resembles the shipped rivers; a seed always gives the same bytes.
 
 Every river has a type, a label, numbers, countries, a source and (mostly) a mouth; mouths form
-trees of at most four levels, so that `drainsInto` closes over short chains as it does in nature.
-Other benchmarks import `write_rivers`.
+trees of at most four levels, so that `drainsInto` is inferred over short chains as in nature. Other
+benchmarks import `write_rivers`.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ WITHHELD = 0.12
 # Shares of rivers on each level above the sea; a river flows into one of the level below.
 LEVELS = (0.10, 0.25, 0.35, 0.30)
 TRIPLES_PER_RIVER = 11.42
-"""On average, with its source; used to aim at a number of triples."""
+"""Average number of triples per river and its source; used to reach a number of triples."""
 
 
-def river_lines(triples: int, seed: int = 0) -> Iterator[str]:
+def iter_river_lines(triples: int, seed: int = 0) -> Iterator[str]:
     """Yields the lines of a Turtle file of about ``triples`` triples (within 1 %)."""
     rng = random.Random(seed)
     yield PREFIXES
@@ -70,10 +70,10 @@ def river_lines(triples: int, seed: int = 0) -> Iterator[str]:
     for n in range(total):
         while level < len(LEVELS) - 1 and n >= bounds[level + 1]:
             level += 1
-        yield _river(rng, n, level, bounds)
+        yield _make_river(rng, n, level, bounds)
 
 
-def _river(rng: random.Random, n: int, level: int, bounds: list[int]) -> str:
+def _make_river(rng: random.Random, n: int, level: int, bounds: list[int]) -> str:
     high = rng.randint(200, 4000)
     low = rng.randint(0, 199)
     countries = sorted({rng.randrange(COUNTRIES) for _ in range(rng.choice((1, 1, 1, 2)))})
@@ -100,7 +100,7 @@ def _river(rng: random.Random, n: int, level: int, bounds: list[int]) -> str:
 def write_rivers(path: Path, triples: int, seed: int = 0) -> Path:
     """Writes the Turtle file and returns its path."""
     with path.open("w", encoding="utf-8") as handle:
-        handle.writelines(river_lines(triples, seed))
+        handle.writelines(iter_river_lines(triples, seed))
     return path
 
 

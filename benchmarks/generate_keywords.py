@@ -1,8 +1,8 @@
-"""Keywords made from real vocabulary: phrases of the shipped textbook and the documentation.
+"""Makes keywords from real vocabulary: phrases of the shipped textbook and the documentation.
 
-What stands in the texts comes first (one to three words in a row that begin and end with a word of
-content), then pairs and triples of their words; capitals, plurals and acronyms as authors write
-them. The same bytes for the same texts, size and seed.
+Phrases of the texts (one to three consecutive words that begin and end with a content word) are
+followed by random pairs and triples of their words. Capitals, plurals and acronyms vary as in
+authors' texts. The same texts, size and seed give the same bytes.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from kg.text.normaliser import FUNCTION_WORDS, normalise, words
+from kg.text.normaliser import FUNCTION_WORDS, normalise_phrase, split_words
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ("retrieval/corpora/keeping_data/book", "docs")
-_SHORTEST = 4
-"""Characters of a word that pairs and triples are made of."""
+_MIN_WORD_LENGTH = 4
+"""Minimum number of characters of a word used in pairs and triples."""
 
 
-def keywords(size: int, seed: int = 0) -> list[str]:
-    """``size`` keywords of distinct normal forms.
+def make_keywords(size: int, seed: int = 0) -> list[str]:
+    """Makes ``size`` keywords with distinct normal forms.
 
     Raises:
-        ValueError: the texts' words do not make so many.
+        ValueError: the texts have too few words for ``size`` keywords.
     """
     random_source = random.Random(seed)
-    found: dict[str, str] = {}
-    for tries, phrase in enumerate(_phrases(random_source)):
-        if len(found) == size:
-            return list(found.values())
+    keywords: dict[str, str] = {}
+    for tries, phrase in enumerate(_iter_phrases(random_source)):
+        if len(keywords) == size:
+            return list(keywords.values())
         if tries > 40 * size + 100_000:
             break
-        form = normalise(phrase)
-        if form and form not in found:
-            found[form] = _written(phrase, random_source)
-    raise ValueError(f"the texts make only {len(found)} keywords")
+        form = normalise_phrase(phrase)
+        if form and form not in keywords:
+            keywords[form] = _vary_spelling(phrase, random_source)
+    raise ValueError(f"the texts make only {len(keywords)} keywords")
 
 
-def _phrases(random_source: random.Random) -> Iterator[str]:
-    """Phrases of the texts, shuffled, then phrases made of their words, without end."""
+def _iter_phrases(random_source: random.Random) -> Iterator[str]:
+    """Yields phrases of the texts, shuffled, then endlessly random combinations of their words."""
     texts = [
         line
         for folder in TEXTS
@@ -48,7 +48,7 @@ def _phrases(random_source: random.Random) -> Iterator[str]:
     ]
     real: dict[str, None] = {}
     for line in texts:
-        tokens = words(line)
+        tokens = split_words(line)
         for length in (1, 2, 3):
             for start in range(len(tokens) - length + 1):
                 run = tokens[start : start + length]
@@ -58,15 +58,15 @@ def _phrases(random_source: random.Random) -> Iterator[str]:
     random_source.shuffle(phrases)
     yield from phrases
     vocabulary = sorted(
-        {word for phrase in phrases for word in phrase.split() if len(word) >= _SHORTEST}
+        {word for phrase in phrases for word in phrase.split() if len(word) >= _MIN_WORD_LENGTH}
         - FUNCTION_WORDS
     )
     while True:
         yield " ".join(random_source.sample(vocabulary, random_source.choice((2, 2, 3))))
 
 
-def _written(phrase: str, random_source: random.Random) -> str:
-    """A phrase as an author may write it: mostly plain, sometimes with capitals or a hyphen."""
+def _vary_spelling(phrase: str, random_source: random.Random) -> str:
+    """Varies a phrase as authors do: most stay plain, some get capitals or a hyphen."""
     draw = random_source.random()
     if draw < 0.1:
         return phrase.title()

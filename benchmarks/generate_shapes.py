@@ -1,6 +1,6 @@
-"""Shapes of every kind for the graphs of ``generate_graph``; such a graph violates none of them.
+"""Writes shapes of every kind, all of which the graphs of ``generate_graph`` satisfy.
 
-Every SHACL Core component occurs, nested and on inverse, sequence, alternative and transitive
+They contain every SHACL Core component, nested and on inverse, sequence, alternative and transitive
 paths, and two SPARQL constraints. Other benchmarks import ``SHAPES``.
 """
 

@@ -1,12 +1,13 @@
-"""How well the stream guard holds: false claims let through, true ones withheld, clauses a second.
+"""Measures error rates and speed of the stream guard: false claims passed, true claims withheld.
 
     python -m benchmarks.guard_rates [--claims 600]
 
-Claims about the shipped rivers, each with a verdict proved by the oracle: cards (entailed,
-contradictory, unknown) and near-misses. They are put in words in five ways, embedded in running
-text and streamed in chunks of random length. A second table takes the hand-written paraphrases of
-``tests/data``, turned into statements. A claim counts as let through when every clause that holds
-a word of it passed. The rates measure reading: the guard asks the oracle that made the labels.
+The claims are about the shipped rivers, each with a verdict proved by the oracle: those of cards
+(entailed, contradictory, unknown) and near-misses. They are worded in five ways, embedded in
+running text and streamed in chunks of random length. Further tables use the manually written
+paraphrases (converted to statements) and statements of ``tests/data``. A claim counts as passed if
+every clause that contains a word of it passed. The rates measure only how well text is read,
+because the guard uses the oracle that determined the labels.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
-from cards.generator import CardPlan, default_predicates, make_cards
-from eval.guard.licensing import Event, Policy
+from cards.generator import CardPlan, choose_default_predicates, make_cards
+from eval.guard.licenser import Event, Policy
 from eval.guard.stream import Guard
-from eval.questions.declarative import statement_of
-from kg.base.proportions import wilson
+from eval.questions.declarative import convert_to_statement
+from kg.base.proportions import wilson_interval
 from kg.claims import Claim, Label
 from kg.knowledge import KnowledgeBase
-from kg.words.phrasing import parse_label
-from kg.words.plain_text import sentence
+from kg.words.label_grammar import parse_label
+from kg.words.plain_text import capitalise_sentence
 
 PARAPHRASES = Path(__file__).parents[1] / "tests" / "data" / "rivers_paraphrases.jsonl"
 STATEMENTS = PARAPHRASES.with_name("rivers_statements.jsonl")
@@ -38,12 +39,12 @@ POLICIES = {
     "--pass-unread": Policy(pass_unread=True),
     "--strict": Policy(strict=True),
 }
-LEADS = (
+LEAD_IN_TEMPLATES = (
     "However, {}.", "It is well known that {}.", "In fact, {}.", "Moreover, {}.", "Of course {}.",
     "1. **{}**.\n", "- {}\n", "Note that {}!", "Therefore {}.", "Yes, {}.",
 )  # fmt: skip
-JOINTS = (" and ", ", and ", ", but ", ", while ", "; ")
-# Text that claims nothing of the graph, with everything that must not cut a clause.
+CONJUNCTIONS = (" and ", ", and ", ", but ", ", while ", "; ")
+# Text without claims about the graph, with everything that must not end a clause.
 FILLERS = (
     "Good question, and thanks for asking!",
     "Let me go through this step by step.",
@@ -64,8 +65,8 @@ FILLERS = (
 )  # fmt: skip
 
 
-class Said(NamedTuple):
-    """A claim in running text."""
+class ClaimSpan(NamedTuple):
+    """Position, truth and form of a claim in running text."""
 
     start: int
     end: int
@@ -74,182 +75,197 @@ class Said(NamedTuple):
 
 
 def labelled_claims(kb: KnowledgeBase, count: int) -> list[tuple[Claim, Label, str]]:
-    """Claims with their labels, and where they come from."""
-    preds = default_predicates(kb)
+    """Makes claims, each with its label and its origin."""
+    preds = choose_default_predicates(kb)
     cards = make_cards(kb, CardPlan(predicates=preds, per_label=count // 3, seed=SEED)).cards
     near = make_near_misses(kb, NearMissPlan(predicates=preds, num=count // 3, seed=SEED)).cards
-    found = [(card.claim, card.label, card.label) for card in cards]
-    found += [(card.claim, card.label, "near-miss") for card in near]
-    random.Random(SEED).shuffle(found)
-    return found
+    labelled = [(card.claim, card.label, card.label) for card in cards]
+    labelled += [(card.claim, card.label, "near-miss") for card in near]
+    random.Random(SEED).shuffle(labelled)
+    return labelled
 
 
-def _verbs(kb: KnowledgeBase, pred: str) -> list[str]:
-    """A predicate's synonyms that stand between subject and object."""
-    phrases = [phrase for phrase in kb.words.words_of(pred).synonyms if " " in phrase]
+def _list_verbs(kb: KnowledgeBase, pred: str) -> list[str]:
+    """Lists the synonyms of a predicate that can be placed between subject and object."""
+    phrases = [phrase for phrase in kb.verbaliser.get_wording(pred).synonyms if " " in phrase]
     return [p for p in phrases if p.split()[0].endswith("s") and parse_label(p).kind != "noun"]
 
 
-def running_text(
+def write_running_text(
     kb: KnowledgeBase, claims: list[tuple[Claim, Label, str]]
-) -> tuple[str, list[Said]]:
-    """All claims in words, with text around them, and where they stand."""
+) -> tuple[str, list[ClaimSpan]]:
+    """Writes all claims as sentences in running text, and returns it with their positions."""
     rng = random.Random(SEED)
-    words = kb.words
-    text, said = "", []
+    words = kb.verbaliser
+    text, spans = "", []
 
-    def put(before: str, clause: str, after: str, *, true: bool, form: str) -> None:
+    def append_clause(before: str, clause: str, after: str, *, true: bool, form: str) -> None:
         nonlocal text
         start = len(text) + len(before)
         text += before + clause + after
-        said.append(Said(start, start + len(clause), true, form))
+        spans.append(ClaimSpan(start, start + len(clause), true, form))
 
-    left = list(claims)
-    while left:
-        claim, label, origin = left.pop()
+    remaining = list(claims)
+    while remaining:
+        claim, label, origin = remaining.pop()
         if rng.random() < 0.4:
             text += rng.choice(FILLERS) + rng.choice((" ", " ", "\n", "\n\n"))
-        clause, roll = words.clause_of(claim), rng.random()
+        clause, roll = words.render_clause(claim), rng.random()
         name = f"{origin}: "
         if roll < 0.25:
-            put("", words.fact(claim), " ", true=label == "E", form=name + "fact")
+            append_clause("", words.render_fact(claim), " ", true=label == "E", form=name + "fact")
         elif roll < 0.45:
-            before, after = rng.choice(LEADS).split("{}")
-            put(before, clause, after + " ", true=label == "E", form=name + "led in")
-        elif roll < 0.65 and left:
-            other, other_label, other_origin = left.pop()
-            put("", words.fact(claim).rstrip("."), "", true=label == "E", form=name + "joined")
-            put(rng.choice(JOINTS), words.clause_of(other), ". ", true=other_label == "E",
-                form=f"{other_origin}: joined")  # fmt: skip
-        elif roll < 0.85 and (verbs := _verbs(kb, claim.pred)):
-            obj = words.name(claim.obj, claim.pred)
-            told = sentence(f"{words.name(claim.subj)} {rng.choice(verbs)} {obj}")
-            put("", told, ". ", true=label == "E", form=name + "synonym")
+            before, after = rng.choice(LEAD_IN_TEMPLATES).split("{}")
+            append_clause(before, clause, after + " ", true=label == "E", form=name + "led in")
+        elif roll < 0.65 and remaining:
+            second_claim, other_label, other_origin = remaining.pop()
+            append_clause(
+                "",
+                words.render_fact(claim).rstrip("."),
+                "",
+                true=label == "E",
+                form=name + "joined",
+            )
+            append_clause(rng.choice(CONJUNCTIONS), words.render_clause(second_claim), ". ",
+                true=other_label == "E", form=f"{other_origin}: joined")  # fmt: skip
+        elif roll < 0.85 and (verbs := _list_verbs(kb, claim.pred)):
+            obj = words.render_term(claim.obj, claim.pred)
+            sentence = capitalise_sentence(
+                f"{words.render_term(claim.subj)} {rng.choice(verbs)} {obj}"
+            )
+            append_clause("", sentence, ". ", true=label == "E", form=name + "synonym")
         else:
-            put("", words.denied(claim), " ", true=label == "C", form=name + "denied")
-    return text, said
+            append_clause(
+                "", words.render_denial(claim), " ", true=label == "C", form=name + "denied"
+            )
+    return text, spans
 
 
-def chunked(text: str) -> Iterator[str]:
-    """The text in chunks of random length."""
-    rng, at = random.Random(SEED), 0
-    while at < len(text):
+def split_chunks(text: str) -> Iterator[str]:
+    """Yields the text in chunks of random length."""
+    rng, offset = random.Random(SEED), 0
+    while offset < len(text):
         size = rng.randint(1, 40)
-        yield text[at : at + size]
-        at += size
+        yield text[offset : offset + size]
+        offset += size
 
 
-def let_through(events: list[Event], said: list[Said]) -> list[bool]:
-    """For each claim whether all clauses that hold a word of it passed."""
-    result, at = [], 0
-    for claim in said:
-        while events[at].start + len(events[at].source) <= claim.start:
-            at += 1
-        here, passed = at, True
-        while here < len(events) and events[here].start < claim.end:
-            passed &= events[here].passed
-            here += 1
+def find_passed_claims(events: list[Event], spans: list[ClaimSpan]) -> list[bool]:
+    """Returns for each claim whether all clauses that contain a word of it passed."""
+    result, first_event = [], 0
+    for claim in spans:
+        while events[first_event].start + len(events[first_event].source) <= claim.start:
+            first_event += 1
+        event_index, passed = first_event, True
+        while event_index < len(events) and events[event_index].start < claim.end:
+            passed &= events[event_index].passed
+            event_index += 1
         result.append(passed)
     return result
 
 
-def rate(hits: int, all_: int) -> str:
-    """A share with Wilson's 95 % interval."""
+def format_rate(hits: int, all_: int) -> str:
+    """Formats a share with Wilson's 95 % interval."""
     if not all_:
         return "–"
-    low, high = wilson(hits, all_)
+    low, high = wilson_interval(hits, all_)
     return f"{hits}/{all_} = {hits / all_:.4f} [{low:.4f}, {high:.4f}]"
 
 
-def measured(kb: KnowledgeBase, title: str, text: str, said: list[Said]) -> None:
-    """Prints a table for one text."""
-    print(f"\n{title}: {len(said)} claims, {len(text):,} characters\n")
+def print_rates(kb: KnowledgeBase, title: str, text: str, spans: list[ClaimSpan]) -> None:
+    """Prints the tables of one text: rates by policy, and by form of the claims."""
+    print(f"\n{title}: {len(spans)} claims, {len(text):,} characters\n")
     print("| policy | false claims let through | true claims withheld | clauses/s |")
     print("|---|---|---|---|")
-    shown: list[tuple[Said, bool]] = []
+    default_passed: list[tuple[ClaimSpan, bool]] = []
     for name, policy in POLICIES.items():
         guard = Guard(kb, policy)
         began = time.perf_counter()
-        events = list(guard.events(chunked(text)))
+        events = list(guard.iter_events(split_chunks(text)))
         speed = len(events) / (time.perf_counter() - began)
-        passed = list(zip(said, let_through(events, said), strict=True))
+        passed = list(zip(spans, find_passed_claims(events, spans), strict=True))
         wrong = [ok for claim, ok in passed if not claim.true]
         right = [ok for claim, ok in passed if claim.true]
-        print(f"| {name} | {rate(sum(wrong), len(wrong))} | "
-              f"{rate(len(right) - sum(right), len(right))} | {speed:,.0f} |")  # fmt: skip
-        shown = shown or passed
+        print(f"| {name} | {format_rate(sum(wrong), len(wrong))} | "
+              f"{format_rate(len(right) - sum(right), len(right))} | {speed:,.0f} |")  # fmt: skip
+        default_passed = default_passed or passed
     print("\n| form (default policy) | false let through | true withheld |")
     print("|---|---|---|")
-    for form in sorted({claim.form for claim in said}):
-        wrong = [ok for claim, ok in shown if not claim.true and claim.form == form]
-        right = [ok for claim, ok in shown if claim.true and claim.form == form]
+    for form in sorted({claim.form for claim in spans}):
+        wrong = [ok for claim, ok in default_passed if not claim.true and claim.form == form]
+        right = [ok for claim, ok in default_passed if claim.true and claim.form == form]
         print(f"| {form} | {sum(wrong)}/{len(wrong)} | {len(right) - sum(right)}/{len(right)} |")
 
 
-def paraphrased(kb: KnowledgeBase) -> tuple[str, list[Said]]:
-    """The hand-written paraphrases as statements; those that make no claim count as false."""
-    text, said = "", []
+def read_paraphrases(kb: KnowledgeBase) -> tuple[str, list[ClaimSpan]]:
+    """Reads the manual paraphrases as statements; those without a claim count as false."""
+    text, spans = "", []
     for line in PARAPHRASES.read_text("utf-8").splitlines():
         row = json.loads(line)
-        statement = statement_of(row["question"])
-        if not statement.turned:
+        statement = convert_to_statement(row["question"])
+        if not statement.is_converted:
             continue
         true, form = False, "asks more than a claim"
         if row["claim"]:
-            claim = _claim(kb, row["claim"])
+            claim = _parse_claim(kb, row["claim"])
             if claim is None:
                 continue
             label = next(iter(kb.oracle.license_many([claim]))).label
             true, form = label == "E", f"batch {row['batch']}"
-        said.append(Said(len(text), len(text) + len(statement.text), true, form))
+        spans.append(ClaimSpan(len(text), len(text) + len(statement.text), true, form))
         text += statement.text + " "
-    return text, said
+    return text, spans
 
 
-def statements(kb: KnowledgeBase) -> tuple[str, list[Said]]:
-    """Hand-written statements; those that make no claim of the graph count as false."""
-    text, said = "", []
+def read_statements(kb: KnowledgeBase) -> tuple[str, list[ClaimSpan]]:
+    """Reads the manual statements; those without a claim about the graph count as false."""
+    text, spans = "", []
     for line in STATEMENTS.read_text("utf-8").splitlines():
         row = json.loads(line)
         true, form = False, "more than a claim"
         if row["claim"]:
-            claim = _claim(kb, row["claim"])
+            claim = _parse_claim(kb, row["claim"])
             if claim is None:
                 raise ValueError(f"the graph has no such claim: {line}")
             label = next(iter(kb.oracle.license_many([claim]))).label
             true, form = label == ("C" if row["denied"] else "E"), "a claim"
-        said.append(Said(len(text), len(text) + len(row["text"]), true, form))
+        spans.append(ClaimSpan(len(text), len(text) + len(row["text"]), true, form))
         text += row["text"] + " "
-    return text, said
+    return text, spans
 
 
-def _claim(kb: KnowledgeBase, named: list[str | int]) -> Claim | None:
-    """A claim given by labels; None where a name has several bearers or is a number."""
+def _parse_claim(kb: KnowledgeBase, named: list[str | int]) -> Claim | None:
+    """Returns the claim given by labels; None if a name is ambiguous or the object is a number."""
     subj, pred, obj = named
     if not isinstance(obj, str):
         return None
-    ends = [[i for i in kb.labels.find(name) if kb.labels.label(i) == name] for name in (subj, obj)]
-    if any(len(found) != 1 for found in ends):
+    ends = [
+        [i for i in kb.labels.find_entities(name) if kb.labels.get_label(i) == name]
+        for name in (subj, obj)
+    ]
+    if any(len(matches) != 1 for matches in ends):
         return None
     return Claim(ends[0][0], kb.resolve_predicate(pred), ends[1][0])
 
 
-def fillers_withheld(kb: KnowledgeBase) -> str:
-    """Share of clauses withheld in text that claims nothing of the graph."""
-    events = [e for e in Guard(kb).events([" ".join(FILLERS)]) if e.source.strip()]
-    return rate(sum(not event.passed for event in events), len(events))
+def rate_withheld_fillers(kb: KnowledgeBase) -> str:
+    """Computes the share of clauses withheld in text without claims about the graph."""
+    events = [e for e in Guard(kb).iter_events([" ".join(FILLERS)]) if e.source.strip()]
+    return format_rate(sum(not event.passed for event in events), len(events))
 
 
 def main() -> None:
     """Prints the tables of docs/guard.md."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--claims", type=int, default=1_500, help="claims to make, about")
+    parser.add_argument(
+        "--claims", type=int, default=1_500, help="approximate number of claims to make"
+    )
     kb = KnowledgeBase.open("rivers")
     claims = labelled_claims(kb, parser.parse_args().claims)
-    measured(kb, "From templates", *running_text(kb, claims))
-    measured(kb, "Hand-written paraphrases, as statements", *paraphrased(kb))
-    measured(kb, "Hand-written statements, never mended after", *statements(kb))
-    print(f"\nclauses withheld in text without claims: {fillers_withheld(kb)}")
+    print_rates(kb, "From templates", *write_running_text(kb, claims))
+    print_rates(kb, "Hand-written paraphrases, as statements", *read_paraphrases(kb))
+    print_rates(kb, "Hand-written statements, never used for fixes", *read_statements(kb))
+    print(f"\nclauses withheld in text without claims: {rate_withheld_fillers(kb)}")
 
 
 if __name__ == "__main__":

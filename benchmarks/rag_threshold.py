@@ -1,9 +1,9 @@
-"""How the reader of ``rag`` got its threshold: accuracy on development cards of other seeds.
+"""Chooses the threshold of ``rag`` by its accuracy on development cards of other seeds.
 
     python -m benchmarks.rag_threshold
 
-Makes card sets on the shipped rivers with seeds that no reported set uses, lets ``rag`` answer
-them at each threshold, and prints the share answered right (YES on E, NO on C, UNKNOWN on U).
+Makes card sets on the shipped rivers with seeds that no reported set uses, runs ``rag`` on them at
+each threshold, and prints the share of correct answers (YES on E, NO on C, UNKNOWN on U).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ VARIANTS = {
 }
 
 
-def development_cards() -> list[Card]:
-    """Cards of all development seeds together."""
+def make_development_cards() -> list[Card]:
+    """Makes the cards of all development seeds."""
     cards: list[Card] = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in SEEDS:
@@ -39,24 +39,24 @@ def development_cards() -> list[Card]:
     return cards
 
 
-def accuracy(system: Rag | CardReader, cards: list[Card]) -> float:
-    """Share of cards answered as gold says."""
+def compute_accuracy(system: Rag | CardReader, cards: list[Card]) -> float:
+    """Computes the share of cards answered correctly."""
     return sum(system.answer(card.view).pred == card.gold for card in cards) / len(cards)
 
 
 def main() -> None:
     """Prints the table; the default threshold is marked."""
-    cards = development_cards()
+    cards = make_development_cards()
     print(f"{len(cards)} cards of seeds {SEEDS}", file=sys.stderr)
-    shown = (f"{value}{'*' if value == DEFAULT_THRESHOLD else ''}" for value in THRESHOLDS)
-    print(f"{'threshold':<24}" + "".join(f"{text:>7}" for text in shown))
+    cells = (f"{value}{'*' if value == DEFAULT_THRESHOLD else ''}" for value in THRESHOLDS)
+    print(f"{'threshold':<24}" + "".join(f"{text:>7}" for text in cells))
     for variant, settings in VARIANTS.items():
         (system,) = make_systems("rag", SystemOptions(domain="rivers", settings=settings))
         assert isinstance(system, Rag | CardReader)
         row = []
         for threshold in THRESHOLDS:
             system.reader = Reader(threshold)
-            row.append(accuracy(system, cards))
+            row.append(compute_accuracy(system, cards))
         print(f"{variant:<24}" + "".join(f"{value:>7.3f}" for value in row))
 
 

@@ -1,4 +1,4 @@
-"""Claims about the shipped rivers, good and bad, for comparing engines on a real graph."""
+"""Makes true and false claims about the shipped rivers, to compare engines on a real graph."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CLAIMS = 1_000
 
 
 def make_claims(oracle: Oracle, count: int = CLAIMS) -> list[Claim]:
-    """Claims of every predicate: stated ones, ones with another's object, and nonsense."""
+    """Makes claims of every predicate: asserted ones, ones with a wrong object, and nonsense."""
     rng = random.Random(7)
     index = oracle.closure.index
-    text = index.terms.text
-    facts = [Claim(text(s), text(p), text(o)) for s, p, o in index.triples()]
+    text = index.terms.get_text
+    facts = [Claim(text(s), text(p), text(o)) for s, p, o in index.iter_triples()]
     facts = [claim for claim in facts if claim.subj.startswith("http")]
     by_predicate: dict[str, list[Claim]] = {}
     for claim in facts:
@@ -29,21 +29,21 @@ def make_claims(oracle: Oracle, count: int = CLAIMS) -> list[Claim]:
     made: dict[Claim, None] = {}
     while len(made) < count:
         claims = by_predicate[rng.choice(names)]
-        one, other = rng.choice(claims), rng.choice(claims)
+        first, second = rng.choice(claims), rng.choice(claims)
         roll = rng.random()
         if roll < 0.15:
-            claim = one
+            claim = first
         elif roll < 0.6:
-            claim = Claim(one.subj, one.pred, other.obj)
-        elif roll < 0.75 and not one.obj.startswith('"'):
-            claim = Claim(one.obj, one.pred, one.subj)
+            claim = Claim(first.subj, first.pred, second.obj)
+        elif roll < 0.75 and not first.obj.startswith('"'):
+            claim = Claim(first.obj, first.pred, first.subj)
         elif roll < 0.85:
-            claim = Claim(rng.choice(subjects), one.pred, other.obj)
+            claim = Claim(rng.choice(subjects), first.pred, second.obj)
         elif roll < 0.9:
-            claim = Claim(one.subj, one.pred, f'"{rng.randint(-9, 9000)}"^^<{XSD}integer>')
+            claim = Claim(first.subj, first.pred, f'"{rng.randint(-9, 9000)}"^^<{XSD}integer>')
         elif roll < 0.95:
-            claim = Claim(one.subj, one.pred, rng.choice(subjects))
+            claim = Claim(first.subj, first.pred, rng.choice(subjects))
         else:
-            claim = Claim("https://epoche.example/rivers/Nowhere", one.pred, one.obj)
+            claim = Claim("https://epoche.example/rivers/Nowhere", first.pred, first.obj)
         made[claim] = None
     return list(made)

@@ -1,7 +1,7 @@
-"""How ``bench_runner.py`` puts the same questions to each of those it compares.
+"""Defines the command with which ``bench_runner.py`` runs each of the compared runners.
 
-Each is given what its own documents recommend for a local server, the same number of requests in
-flight, no progress bar, and its ordinary log of every answer.
+Each is configured as its documentation recommends for a local server, with the same number of
+requests in flight, no progress bar, and its usual log of every answer.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ metric_list:
 
 @dataclass(frozen=True)
 class Job:
-    """What a runner is to do.
+    """The task of a runner.
 
     Attributes:
-        folder: an empty folder for its files.
+        folder: an empty folder for the runner's files.
         cards: the questions as cards.
-        prompts: the same as JSON lines with ``id``, ``prompt`` and ``gold``.
-        base_url: the server.
+        prompts: the same questions as JSON lines with ``id``, ``prompt`` and ``gold``.
+        base_url: base URL of the server.
         concurrency: requests in flight at once.
     """
 
@@ -75,8 +75,8 @@ class Command:
 
     Attributes:
         line: its command line.
-        env: variables beside those of this process.
-        logged: counts, once it has ended, the answers that its log holds.
+        env: environment variables in addition to those of this process.
+        logged: counts the answers in its log, after the process has ended.
     """
 
     line: list[str]
@@ -84,11 +84,11 @@ class Command:
     logged: Callable[[str], int]
 
 
-def ours(job: Job, _: Path) -> Command:
-    """``epoche eval`` with its journal, its manifest and its cache."""
+def epoche_command(job: Job, _: Path) -> Command:
+    """Returns the command of ``epoche eval``, with journal, manifest and cache."""
     out = job.folder / "ours.jsonl"
 
-    def logged(_printed: str) -> int:
+    def count_logged(_printed: str) -> int:
         preds = [json.loads(line)["pred"] for line in out.open("rb")]
         return sum(pred != "ERROR" for pred in preds)
 
@@ -97,12 +97,12 @@ def ours(job: Job, _: Path) -> Command:
     return Command(
         [sys.executable, "-m", "epoche", "eval", *system, *flags],
         {"EPOCHE_BASE_URL": job.base_url, "EPOCHE_API_KEY": KEY, "PYTHONPATH": str(ROOT)},
-        logged,
+        count_logged,
     )
 
 
-def bare(job: Job, _: Path) -> Command:
-    """The official client in a bounded loop; see ``bare_loop.py``."""
+def bare_loop_command(job: Job, _: Path) -> Command:
+    """Returns the command of the official client in a bounded loop; see ``bare_loop.py``."""
     script = Path(__file__).with_name("bare_loop.py")
     return Command(
         [sys.executable, str(script), str(job.prompts), MODEL, str(job.concurrency)],
@@ -111,13 +111,13 @@ def bare(job: Job, _: Path) -> Command:
     )
 
 
-def inspect_ai(job: Job, python: Path) -> Command:
-    """``inspect eval`` with its default log."""
+def inspect_command(job: Job, python: Path) -> Command:
+    """Returns the command of ``inspect eval``, with its default log."""
     task = INSPECT_TASK.format(prompts=str(job.prompts))
     (job.folder / "task.py").write_text(task, "utf-8")
     logs = job.folder / "logs"
 
-    def logged(_printed: str) -> int:
+    def count_logged(_printed: str) -> int:
         dump = subprocess.run(
             [python.with_name("inspect"), "log", "dump", *logs.glob("*.eval")],
             check=True,
@@ -136,16 +136,16 @@ def inspect_ai(job: Job, python: Path) -> Command:
             *("-M", "responses_api=false", *flags, *sampling),
         ],
         {"OPENAI_API_KEY": KEY},
-        logged,
+        count_logged,
     )
 
 
-def lm_eval(job: Job, python: Path) -> Command:
-    """``lm_eval --model local-chat-completions --log_samples``."""
+def lm_eval_command(job: Job, python: Path) -> Command:
+    """Returns the command ``lm_eval --model local-chat-completions --log_samples``."""
     (job.folder / "task.yaml").write_text(LM_EVAL_TASK.format(prompts=job.prompts), "utf-8")
     out = job.folder / "out"
 
-    def logged(_printed: str) -> int:
+    def count_logged(_printed: str) -> int:
         (file,) = out.rglob("samples_*.jsonl")
         return sum(bool(json.loads(line)["resps"][0][0]) for line in file.open("rb"))
 
@@ -169,25 +169,25 @@ def lm_eval(job: Job, python: Path) -> Command:
             "HF_DATASETS_OFFLINE": "1",
             "HF_HOME": str(job.folder / "hf"),
         },
-        logged,
+        count_logged,
     )
 
 
 RUNNERS: dict[str, Callable[[Job, Path], Command]] = {
-    "bare loop": bare,
-    "ours": ours,
-    "inspect-ai": inspect_ai,
-    "lm-eval": lm_eval,
+    "bare loop": bare_loop_command,
+    "ours": epoche_command,
+    "inspect-ai": inspect_command,
+    "lm-eval": lm_eval_command,
 }
 PACKAGES = {
     "inspect-ai": ("inspect", "inspect-ai openai"),
     "lm-eval": ("lm_eval", '"lm-eval[api]"'),
 }
-"""Per rival: the command it installs, and what to install."""
+"""Rival → the command that it installs, and the packages to install."""
 
 
 def how_to_install(name: str, python: Path | None) -> str | None:
-    """What to do to have the rival ``name`` measured; null when it is there."""
+    """Returns how to install the rival ``name``; None if it is installed."""
     if name not in PACKAGES:
         return None
     command, packages = PACKAGES[name]

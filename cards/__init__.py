@@ -1,1 +1,1 @@
-"""Context cards: the record, the generator that proves each label, the leakage audit."""
+"""Makes, reads and audits context cards; the generator proves each label."""

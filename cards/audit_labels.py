@@ -1,4 +1,4 @@
-"""Audits a card file: ``epoche audit``, or this file as a script."""
+"""Audits a card file for leakage: ``epoche audit``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import run_script, say, say_json
+from kg.base.console import print_json, print_text, run_script
 from kg.base.options import DomainName, EngineName, ShapesEngine, ShapesFiles
 
 if TYPE_CHECKING:
     from cards.audit import Audit, Baseline
-    from cards.relabel import Relabelling
+    from cards.label_check import LabelCheck
 
-SHOWN_DISAGREEMENTS = 10
+MAX_SHOWN_DISAGREEMENTS = 10
 
 
 def main(
-    cards: Annotated[Path, typer.Argument(help="Card file (JSONL), ours or another's.")],
+    cards: Annotated[
+        Path, typer.Argument(help="Card file (JSONL), made by Epoché or another program.")
+    ],
     kg: Annotated[
         list[Path] | None,
         typer.Option("--kg", help="Graph file to prove the labels on; repeatable."),
@@ -32,130 +34,137 @@ def main(
         typer.Option(
             min=0,
             max=1,
-            help="Fail when a baseline LEAKS and is more than this above chance.",
+            help="Fail when a baseline LEAKS and its accuracy is more than this above chance.",
         ),
     ] = None,
     fail: Annotated[
-        bool, typer.Option("--fail", help="Fail on any leak, and on any label not proved.")
+        bool, typer.Option("--fail", help="Fail on any leak and any label not confirmed.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tells whether a card's label can be read off its surface, without graph or reasoning."""
+    """Tests whether labels can be predicted from the cards' surface, without graph or reasoning."""
     import msgspec
 
     from cards.audit import audit_cards
     from cards.card import read_cards
     from cards.kinds import FAITHFULNESS_KINDS
-    from cards.surface import tail
+    from cards.surface import get_readable_name
     from kg.base.errors import AuditFailedError
 
-    read = read_cards(cards)
-    main_set = [card for card in read if card.kind not in FAITHFULNESS_KINDS]
-    popularity = relabelling = name = None
+    all_cards = read_cards(cards)
+    main_set = [card for card in all_cards if card.kind not in FAITHFULNESS_KINDS]
+    get_popularity = relabelling = get_name = None
     if kg or shapes or domain:
-        from cards.relabel import relabel
+        from cards.label_check import check_labels
         from kg.knowledge import KnowledgeBase
 
         kb = KnowledgeBase.open(domain, kg or [], shapes or [], engine=engine.value)
-        relabelling = relabel(read, kb.oracle)
+        relabelling = check_labels(all_cards, kb.oracle)
         index = kb.graph.index
-        name = kb.words.name
+        get_name = kb.verbaliser.render_term
 
-        def popularity(term: str) -> int:
-            """How many facts of the graph have the term as object."""
+        def get_popularity(term: str) -> int:
+            """Counts the facts of the graph that have the term as object."""
             node = index.terms.get(term)
             if node is None:
                 return 0
-            return sum(len(index.subjects(p, node)) for p in index.predicates())
+            return sum(len(index.find_subjects(p, node)) for p in index.list_predicates())
 
-    found = audit_cards(main_set, seed=seed, popularity=popularity, name=name or tail)
+    audit = audit_cards(
+        main_set, seed=seed, get_popularity=get_popularity, get_name=get_name or get_readable_name
+    )
     if as_json:
         report = {
-            "audit": msgspec.to_builtins(found),
+            "audit": msgspec.to_builtins(audit),
             "relabelling": msgspec.to_builtins(relabelling),
         }
-        say_json(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+        print_json(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
     else:
-        _show(found, left_out=len(read) - len(main_set))
+        _print_audit(audit, n_excluded=len(all_cards) - len(main_set))
         if relabelling is not None:
-            _show_relabelling(relabelling)
+            _print_label_check(relabelling)
     limit = max_leak if max_leak is not None else 0.0 if fail else None
     if limit is not None:
-        leaks = [b for b in found.leaks if b.excess > limit]
+        leaks = [b for b in audit.leaks if b.excess > limit]
         if leaks:
             worst = max(leaks, key=lambda b: b.excess)
             raise AuditFailedError(
-                f"labels can be read off the surface: {worst.name} is right on "
-                f"{worst.accuracy:.1%} of cards, chance {worst.chance:.1%}",
+                f"labels can be predicted from the surface: the baseline {worst.name!r} is right "
+                f"on {worst.accuracy:.1%} of cards, chance is {worst.chance:.1%}",
                 where=str(cards),
-                hint=f"{len(leaks)} of {found.tests} baselines leak; see docs/audit.md.",
+                hint=f"{len(leaks)} of {audit.tests} baselines leak; see docs/audit.md.",
             )
         if fail and relabelling is not None and relabelling.disagreements:
             raise AuditFailedError(
-                f"{len(relabelling.disagreements)} of {relabelling.checked} labels are not "
+                f"{len(relabelling.disagreements)} of {relabelling.checked} labels differ from "
                 "what the oracle proves",
                 where=str(cards),
-                hint="Run without --fail to see them, or with --json for all.",
+                hint="The first ones are listed above; --json lists all.",
             )
 
 
-def _show(found: Audit, *, left_out: int) -> None:
-    labels = ", ".join(f"{label} {n}" for label, n in found.labels.items())
-    say(f"{found.n} cards ({labels}) about {found.groups} clusters")
-    if left_out:
-        say(f"{left_out} context-faithfulness cards are left out: they are a set of their own")
-    for note in found.notes:
-        say(f"note: {note}")
-    if found.baselines:
-        level = 1 - found.alpha / found.tests
-        say("")
-        say(
+def _print_audit(audit: Audit, *, n_excluded: int) -> None:
+    labels = ", ".join(f"{label} {n}" for label, n in audit.labels.items())
+    print_text(f"{audit.n} cards ({labels}) in {audit.groups} clusters")
+    if n_excluded:
+        print_text(f"{n_excluded} context-faithfulness cards are excluded: they are a separate set")
+    for note in audit.notes:
+        print_text(f"note: {note}")
+    if audit.baselines:
+        level = 1 - audit.alpha / audit.tests
+        print_text("")
+        print_text(
             f"Baselines without a graph, cross-validated by cluster and facts ({level:.2%} "
-            f"intervals: {found.tests} are tested together at {1 - found.alpha:.0%})"
+            f"intervals, jointly valid for all {audit.tests} at {1 - audit.alpha:.0%} confidence)"
         )
-        for baseline in found.baselines:
-            _line(baseline)
-    say("")
-    say(
-        f"String rules, reported apart: comparing pairs is the task in part "
-        f"({1 - found.alpha:.0%} intervals)"
+        for baseline in audit.baselines:
+            _print_baseline(baseline)
+    print_text("")
+    print_text(
+        f"String rules, not counted as leaks because comparing pairs is part of the task "
+        f"({1 - audit.alpha:.0%} intervals)"
     )
-    for rule in found.rules:
-        _line(rule)
-    for state in found.states:
-        shown = ", ".join(f"{label} {n}" for label, n in state.counts.items())
-        say(f"one state, several labels: {state.state}: {shown}")
+    for rule in audit.rules:
+        _print_baseline(rule)
+    for state in audit.states:
+        counts = ", ".join(f"{label} {n}" for label, n in state.counts.items())
+        print_text(f"same state, several labels: {state.state}: {counts}")
         if {"C", "U"} <= set(state.counts) and state.state.startswith("another value"):
-            say(
-                "  Where the predicate takes one value only, U cards in this state are "
-                "contradictory; --kg and --shapes have them proved."
+            print_text(
+                "  If the predicate has only one value per subject, U cards in this state are "
+                "wrong: they should be C. Give --kg and --shapes to check the labels."
             )
-    if found.baselines:
-        leaks = len(found.leaks)
+    if audit.baselines:
+        leaks = len(audit.leaks)
         verdict = f"{leaks} LEAK" if leaks else "none leaks"
-        say(f"verdict: of {found.tests} baselines, {verdict}")
+        print_text(f"result: of {audit.tests} baselines, {verdict}")
 
 
-def _line(row: Baseline) -> None:
-    area = "" if row.auc is None else f"  AUC(E) {row.auc:.2f}"
-    verdict = "" if row.verdict == "task" else f"  {row.verdict}"
-    say(
-        f"  {row.name:<64s} {row.accuracy:6.3f} [{row.low:.3f}, {row.high:.3f}] "
-        f"chance {row.chance:.3f}{verdict}{area}"
+def _print_baseline(baseline: Baseline) -> None:
+    area = "" if baseline.auc is None else f"  AUC(E) {baseline.auc:.2f}"
+    verdict = "" if baseline.verdict == "task" else f"  {baseline.verdict}"
+    print_text(
+        f"  {baseline.name:<64s} {baseline.accuracy:6.3f} [{baseline.low:.3f}, "
+        f"{baseline.high:.3f}] chance {baseline.chance:.3f}{verdict}{area}"
     )
 
 
-def _show_relabelling(found: Relabelling) -> None:
-    say("")
-    say(f"Labels proved again: {found.checked} cards, {len(found.disagreements)} disagree")
-    for label, verdicts in found.table.items():
-        shown = ", ".join(f"{verdict} {n}" for verdict, n in verdicts.items())
-        say(f"  file says {label}: oracle says {shown}")
-    for wrong in found.disagreements[:SHOWN_DISAGREEMENTS]:
-        say(f"  {wrong.id}: {wrong.label} in the file, proved {wrong.verdict} ({wrong.reason})")
-    more = len(found.disagreements) - SHOWN_DISAGREEMENTS
+def _print_label_check(check: LabelCheck) -> None:
+    print_text("")
+    print_text(
+        f"Labels checked by the oracle: {check.checked} cards, {len(check.disagreements)} disagree"
+    )
+    for label, verdicts in check.table.items():
+        counts = ", ".join(f"{verdict} {n}" for verdict, n in verdicts.items())
+        print_text(f"  label in the file {label}: oracle proves {counts}")
+    for wrong in check.disagreements[:MAX_SHOWN_DISAGREEMENTS]:
+        print_text(
+            f"  {wrong.id}: {wrong.label} in the file, {wrong.verdict} by the oracle "
+            f"({wrong.reason})"
+        )
+    more = len(check.disagreements) - MAX_SHOWN_DISAGREEMENTS
     if more > 0:
-        say(f"  … and {more} more (--json lists all)")
+        print_text(f"  … and {more} more (--json lists all)")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Balance: choosing entities that look alike, so that nothing about a name tells the label.
+"""Chooses entities with similar names, so that no property of a name predicts the label.
 
-Two things are held equal within a triplet: the *telling words* of the three names ("Creek",
-"Lake"), which are the words that many names of the pool contain and a learner could therefore
-use, and the number of words each name shares with the anchor's. Lengths, classes and numbers of
-stated facts are brought as near as a few random draws allow.
+Two things are equal within a triplet: the *frequent words* of the three names ("Creek", "Lake"),
+which occur in many names of the pool so that a learner could use them, and the number of words
+that each name shares with the anchor's. Lengths, classes and numbers of asserted facts are made as
+similar as a few random candidates allow.
 """
 
 from __future__ import annotations
@@ -11,48 +11,52 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from cards.world import World
+from cards.graph_lookup import GraphLookup
 
-TELLING_SHARE = 0.015
-"""A word in at least this share of names could be learnt from a few hundred cards."""
+MIN_FREQUENT_SHARE = 0.015
+"""Minimum share of names with a word for it to count as frequent: with a few hundred cards, a
+learner could use the word."""
 
-NAME_SAMPLE = 300
-"""Names looked at, of those with and of those without a value each."""
-
-
-def telling_words(world: World, terms: Sequence[int]) -> frozenset[str]:
-    """The words that at least ``TELLING_SHARE`` of names contain, and at least three names."""
-    seen = Counter(word for term in terms for word in world.words(term))
-    least = max(3, TELLING_SHARE * len(terms))
-    return frozenset(word for word, n in seen.items() if n >= least)
+MAX_SAMPLED_NAMES = 300
+"""Maximum names sampled among the entities with a value, and among those without a value."""
 
 
-def overlap(world: World, x: int, anchor: int) -> int:
-    """Number of words that two names share ("North Platte River", "Platte River": 2)."""
-    return len(world.words(x) & world.words(anchor))
+def find_frequent_words(lookup: GraphLookup, terms: Sequence[int]) -> frozenset[str]:
+    """Finds the words in at least ``MIN_FREQUENT_SHARE`` of the names, and at least three names."""
+    counts = Counter(word for term in terms for word in lookup.get_label_words(term))
+    min_count = max(3, MIN_FREQUENT_SHARE * len(terms))
+    return frozenset(word for word, n in counts.items() if n >= min_count)
 
 
-def unlikeness(world: World, p: int, x: int, other: int) -> float:
-    """How different two entities look to someone who only counts: 0 for twins.
+def count_shared_words(lookup: GraphLookup, x: int, anchor: int) -> int:
+    """Counts the words that two names share ("North Platte River", "Platte River": 2)."""
+    return len(lookup.get_label_words(x) & lookup.get_label_words(anchor))
 
-    Adds up differences in: number of words and letters of the name, its last letter and alphabet,
-    classes, and how often they are an object of the asked predicate.
+
+def compute_dissimilarity(lookup: GraphLookup, p: int, x: int, other: int) -> float:
+    """Computes the dissimilarity of two entities by counts alone; 0 if all counts are equal.
+
+    Adds up differences in: number of words and letters of the name, its last letter, whether it is
+    ASCII, classes, and how often the entity is an object of the predicate.
     """
-    words, letters, last, ascii_only, types, popular = world.look(x, p)
-    words_2, letters_2, last_2, ascii_only_2, types_2, popular_2 = world.look(other, p)
+    # Heuristic weights: six letters count as much as a word, a difference in classes counts most.
+    words, letters, last, ascii_only, types, popular = lookup.get_appearance(x, p)
+    words_2, letters_2, last_2, ascii_only_2, types_2, popular_2 = lookup.get_appearance(other, p)
     distance = abs(words - words_2) + abs(letters - letters_2) / 6
     distance += 0.5 * (last != last_2) + 0.5 * (ascii_only != ascii_only_2)
     distance += 5.0 * (types != types_2)
     return distance + abs(popular - popular_2)
 
 
-def by_likeness(world: World, p: int, candidates: Iterable[int], other: int) -> list[int]:
-    """Candidates, the most alike first; ties in their own order.
+def sort_by_similarity(
+    lookup: GraphLookup, p: int, candidates: Iterable[int], other: int
+) -> list[int]:
+    """Sorts candidates by similarity to ``other``, most similar first; ties keep their order.
 
     Args:
-        world: where names and facts are looked up.
-        p: the asked predicate.
+        lookup: the knowledge base.
+        p: the card's predicate.
         candidates: term ids.
-        other: whom to resemble.
+        other: the term that they are compared with.
     """
-    return sorted(candidates, key=lambda x: unlikeness(world, p, x, other))
+    return sorted(candidates, key=lambda x: compute_dissimilarity(lookup, p, x, other))

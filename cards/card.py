@@ -1,4 +1,4 @@
-"""The card: one question whose answer is proved, and the view of it that a system may see."""
+"""Defines the card, a question with a proved answer, and the view of it that a system gets."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Difficulty = Literal["easy", "medium", "hard"]
 
 
 class CardView(msgspec.Struct, frozen=True):
-    """All that a system under test ever sees of a card.
+    """The part of a card that a system under test gets.
 
-    A separate type rather than a promise: the runner hands systems this object, so gold, label,
-    claim, kind, proof and id cannot reach them.
+    A separate type, so that gold, label, claim, kind, proof and id cannot reach a system: the
+    runner passes this object only.
     """
 
     facts: tuple[str, ...]
@@ -31,12 +31,12 @@ class CardView(msgspec.Struct, frozen=True):
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One item of the benchmark. Field meanings are in ``docs/records.md``.
 
-    Files from elsewhere may lack every field that has a default; keys this class does not know
-    are kept in ``extra`` and written back.
+    Fields with a default may be missing in files from other tools; unknown keys are stored in
+    ``extra`` and written back.
     """
 
     id: str
-    """Opaque: carries neither label nor kind."""
+    """An opaque id that reveals neither label nor kind."""
     facts: tuple[str, ...]
     question: str
     gold: Gold
@@ -44,21 +44,21 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     claim: Claim
     rules: tuple[str, ...] = ()
     kind: str = ""
-    """How the label comes about: ``asserted``, ``functional``, ``near-miss/sibling`` …"""
+    """The reason for the label: ``asserted``, ``functional``, ``near-miss/sibling`` …"""
     proof: Proof | None = None
     """The proof over the graph."""
     cluster: str = ""
-    """What the card must be resampled with: its subject's IRI."""
+    """The card's group for resampling: its subject's IRI."""
     difficulty: Difficulty | None = None
     meta: dict[str, Any] = {}
     """``triples`` (the facts as claims, in order; a denied one under ``denied``), ``card_proof``
-    (the proof over facts and rules alone), ``difficulty`` (what its level was read from),
+    (the proof over facts and rules alone), ``difficulty`` (the features behind the level),
     ``hardness``, ``strategy`` …"""
     extra: dict[str, Any] = {}
 
     @property
     def view(self) -> CardView:
-        """The part of the card a system sees."""
+        """The part of the card that a system gets."""
         return CardView(self.facts, self.rules, self.question)
 
 
@@ -66,21 +66,21 @@ _FIELDS = frozenset(Card.__struct_fields__) - {"extra"}
 
 
 def card_from_json(row: dict[str, Any]) -> Card:
-    """Reads one card, keeping unknown keys.
+    """Decodes one card from a JSON object, keeping unknown keys.
 
     Raises:
         msgspec.ValidationError: a field is missing or has the wrong type.
         ValueError: gold and label contradict each other.
     """
-    known = {key: value for key, value in row.items() if key in _FIELDS}
-    card = msgspec.convert({**known, "extra": {k: row[k] for k in row if k not in _FIELDS}}, Card)
+    fields = {key: value for key, value in row.items() if key in _FIELDS}
+    card = msgspec.convert({**fields, "extra": {k: row[k] for k in row if k not in _FIELDS}}, Card)
     if GOLD_OF_LABEL[card.label] != card.gold:
         raise ValueError(f"label {card.label} needs gold {GOLD_OF_LABEL[card.label]}")
     return card
 
 
 def card_to_json(card: Card) -> dict[str, Any]:
-    """One card as a JSON object, unknown keys last."""
+    """Encodes one card as a JSON object, unknown keys last."""
     row: dict[str, Any] = msgspec.to_builtins(card)
     extra = row.pop("extra")
     return {**row, **extra}
@@ -90,19 +90,20 @@ def read_cards(path: Path | str) -> list[Card]:
     """Reads a card file.
 
     Raises:
-        MissingFileError, RecordError: as named there, with file and line.
-        DuplicateIdError: two cards bear one id.
+        MissingFileError: the file does not exist.
+        RecordError: a line is not a valid card, or the file has none.
+        DuplicateIdError: two cards have the same id.
     """
     cards: list[Card] = []
-    seen: set[str] = set()
+    ids: set[str] = set()
     for card in iter_records(path, "card", card_from_json):
-        if card.id in seen:
+        if card.id in ids:
             raise DuplicateIdError(
                 f"card id {card.id!r} occurs twice",
                 where=str(path),
-                hint="Ids must be unique; make the cards again or rename one.",
+                hint="Ids must be unique; make the cards again or rename one of the two.",
             )
-        seen.add(card.id)
+        ids.add(card.id)
         cards.append(card)
     if not cards:
         raise RecordError("no cards", where=str(path), hint="Make some with `epoche cards`.")
@@ -110,36 +111,40 @@ def read_cards(path: Path | str) -> list[Card]:
 
 
 def write_cards(path: Path | str, cards: Iterable[Card]) -> int:
-    """Writes a card file, all or nothing; returns how many."""
-    return write_jsonl_atomic(path, map(_row, cards))
+    """Writes a card file atomically; returns the number of cards."""
+    return write_jsonl_atomic(path, map(_encode_card, cards))
 
 
-def _row(card: Card) -> Any:
-    """What encodes to ``card_to_json(card)``; a card of ours has nothing extra to be put last."""
-    return card_to_json(card) if card.extra else msgspec.Raw(_without_extra(card))
+def _encode_card(card: Card) -> Any:
+    """Returns an object that encodes to the same JSON as ``card_to_json(card)``.
+
+    Encoding the struct directly is faster, and gives the same JSON if there are no extra keys.
+    """
+    return card_to_json(card) if card.extra else msgspec.Raw(_encode_without_extra(card))
 
 
-_NO_EXTRA = b',"extra":{}}'
+_EMPTY_EXTRA = b',"extra":{}}'
 
 
-def _without_extra(card: Card) -> bytes:
+def _encode_without_extra(card: Card) -> bytes:
     line = to_json_bytes(card)
-    assert line.endswith(_NO_EXTRA)
-    return line[: -len(_NO_EXTRA)] + b"}"
+    # ``extra`` is the last field of Card, so an empty one is always this suffix.
+    assert line.endswith(_EMPTY_EXTRA)
+    return line[: -len(_EMPTY_EXTRA)] + b"}"
 
 
-def card_set_hash(cards: Iterable[Card]) -> str:
-    """Hex SHA-256 that identifies a card set by content, in file order.
+def hash_card_set(cards: Iterable[Card]) -> str:
+    """Returns the hex SHA-256 of a card set's content, in file order.
 
-    Takes the cards one by one and keeps none.
+    Reads the cards one by one, so that a generator needs no memory for all of them.
     """
     content = hashlib.sha256()
     between = b""
     for card in cards:
-        content.update(between + _canonical(card))
+        content.update(between + _encode_canonical(card))
         between = b"\n"
     return content.hexdigest()
 
 
-def _canonical(card: Card) -> bytes:
+def _encode_canonical(card: Card) -> bytes:
     return to_json_bytes([card.id, card.facts, card.rules, card.question, card.gold, card.label])

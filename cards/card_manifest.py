@@ -1,7 +1,7 @@
-"""The manifest beside a card file: what it was made from, without times, machines or their paths.
+"""Builds the manifest next to a card file, which records what the cards were made from.
 
-Key names are those of the result manifests, so that one look tells whether two files belong
-together. Nothing in it changes between two runs of the same code on the same input.
+The keys are those of result manifests, so that the two are easy to compare. The manifest contains
+no times, machine names or absolute paths: the same code and input give the same manifest.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cards.card import Card, card_set_hash, card_to_json
+from cards.card import Card, card_to_json, hash_card_set
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import to_json_bytes, write_files_atomic
 from kg.base.provenance import (
-    card_manifest_beside,
+    make_relative_name,
     manifest_path,
     package_version,
-    relative_name,
+    read_card_manifest,
 )
-from kg.domain import SHIPPED
+from kg.domain import SHIPPED_FOLDER
 from kg.knowledge import KnowledgeBase
 
 PACKAGES = ("epoche", "pyoxigraph", "pyshacl", "rdflib")
 
 
-def card_manifest(
+def build_card_manifest(
     kb: KnowledgeBase,
     cards: tuple[Card, ...],
     *,
@@ -36,10 +36,20 @@ def card_manifest(
     missing: dict[str, int],
     notes: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """Everything that decides a card file's content."""
+    """Builds the manifest of a card set, with everything that determines the cards.
+
+    Args:
+        kb: the graph, shapes and domain.
+        cards: the card set.
+        seed: the random seed.
+        params: the settings.
+        counts: cards made, by predicate.
+        missing: label → number of cards that could not be made.
+        notes: why cards are missing.
+    """
     return {
         "kind": "cards",
-        "cards_sha256": card_set_hash(cards),
+        "cards_sha256": hash_card_set(cards),
         "graph_sha256": kb.graph.sha256,
         "shapes_sha256": kb.shapes.sha256,
         "domain": kb.domain.name,
@@ -48,7 +58,7 @@ def card_manifest(
         "seed": seed,
         "params": params,
         "versions": {
-            "python": _minor_python(),
+            "python": _get_python_version(),
             **{name: package_version(name) for name in PACKAGES},
         },
         "counts": {"cards": len(cards), "by_predicate": counts, "missing": missing},
@@ -56,38 +66,40 @@ def card_manifest(
     }
 
 
-def source_files(kb: KnowledgeBase, out: Path | str) -> dict[str, Any]:
-    """Where the user's own graph lies, as seen from the card file, for systems that ask the same.
+def describe_source_files(kb: KnowledgeBase, out: Path | str) -> dict[str, Any]:
+    """Returns the manifest keys that locate the user's own graph, relative to the card file.
 
-    Relative, so that cards and graph can move together and no machine's folders are told. Nothing
-    for a shipped domain: its name says it all.
+    Systems that need the graph open these files. Paths are relative so that cards and graph can be
+    moved together and no absolute path is published. Empty for a shipped domain, which is found
+    by its name.
     """
     domain, folder = kb.domain, Path(out).parent
     if domain.file is not None:
-        shipped = SHIPPED.resolve() in domain.file.resolve().parents
-        return {} if shipped else {"domain_file": relative_name(domain.file, folder)}
+        shipped = SHIPPED_FOLDER.resolve() in domain.file.resolve().parents
+        return {} if shipped else {"domain_file": make_relative_name(domain.file, folder)}
     return {
-        "graph_files": [relative_name(path, folder) for path in domain.graph_files],
-        "shapes_files": [relative_name(path, folder) for path in domain.shapes_files],
+        "graph_files": [make_relative_name(path, folder) for path in domain.graph_files],
+        "shapes_files": [make_relative_name(path, folder) for path in domain.shapes_files],
     }
 
 
-def joined_manifest(
+def build_joined_manifest(
     files: Sequence[Path], cards: Sequence[Card], out: Path | None = None
 ) -> dict[str, Any]:
-    """The manifest of a file joined from others; what all of them say alike holds for it too.
+    """Builds the manifest of a joined card file from the values its parts have in common.
 
     Args:
-        files: the card files, each with its manifest beside it if it has one.
+        files: the card files, each with its manifest next to it if it has one.
         cards: all their cards.
-        out: the joined file; relative names of sources hold for it if it lies beside the others.
+        out: the joined file; relative paths of sources are copied only if it is in the same folder
+            as the others.
 
     Raises:
-        CardSetMismatchError: the files were made from different graphs, shapes or domains, so no
-            one system could be asked both.
+        CardSetMismatchError: the files were made from different graphs, shapes or domains, so that
+            no single system could answer both.
     """
-    # Cards from elsewhere have no manifest.
-    parts = [card_manifest_beside(path, dict[str, Any]) or {} for path in files]
+    # Card files from other tools have no manifest.
+    parts = [read_card_manifest(path, dict[str, Any]) or {} for path in files]
     shared: dict[str, Any] = {}
     for key in ("graph_sha256", "shapes_sha256", "domain", "regime", "unique_names"):
         values = [part.get(key) for part in parts]
@@ -95,7 +107,7 @@ def joined_manifest(
             raise CardSetMismatchError(
                 f"the card files differ in {key}: {', '.join(map(str, values))}",
                 where=", ".join(map(str, files)),
-                hint="Join only cards of one graph, made with the same shapes.",
+                hint="Join only cards with the same graph and shapes.",
             )
         shared[key] = values[0]
     folders = {path.resolve().parent for path in (*files, *([out] if out else ()))}
@@ -108,7 +120,7 @@ def joined_manifest(
             shared[key] = parts[0][key]
     return {
         "kind": "cards",
-        "cards_sha256": card_set_hash(cards),
+        "cards_sha256": hash_card_set(cards),
         **shared,
         "joined_from": [
             {"file": path.name, **part} for path, part in zip(files, parts, strict=True)
@@ -120,7 +132,7 @@ def write_card_set(path: Path | str, cards: Sequence[Card], manifest: dict[str, 
     """Writes a card file and its manifest, both or neither.
 
     Raises:
-        WriteError: one of them cannot be written; what stood there is intact.
+        WriteError: one of them cannot be written; existing files are unchanged.
     """
     write_files_atomic(
         {
@@ -130,5 +142,5 @@ def write_card_set(path: Path | str, cards: Sequence[Card], manifest: dict[str, 
     )
 
 
-def _minor_python() -> str:
+def _get_python_version() -> str:
     return ".".join(platform.python_version_tuple()[:2])

@@ -1,10 +1,10 @@
-"""Contexts: the one set of facts that a triplet of cards shares, balanced between its roles.
+"""Builds contexts: the facts that the cards of a triplet share, balanced between its roles.
 
-All three cards of a triplet state the *same facts* (in another order), ask the same predicate of
-the same anchor in the same words, and differ only in whom they ask about. So nothing that can be
-counted on the facts, and nothing in the question but a name, can tell the label. What remains is
-made equal here: every asked-about term is mentioned in the same number of facts, as far as the
-graph allows in facts of the same predicates, stated and denied alike.
+All three cards of a triplet give the *same facts* (in another order), ask about the same predicate
+and anchor in the same words, and differ only in the entity they ask about. So a count over the
+facts cannot predict the label, and neither can the question, except by that entity's name. The
+mentions of the entities could still differ, so they are balanced here: each entity occurs in the
+same number of facts, if possible of the same predicates, for given and for denied facts.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections import Counter
 from random import Random
 from typing import NamedTuple
 
-from cards.facts import Fact, Place, place
+from cards.facts import Fact, TermRole, get_term_role
+from cards.graph_lookup import GraphLookup, Style
 from cards.pools import Pool
-from cards.world import Style, World
 from kg.claims import Label
 
 
@@ -28,90 +28,103 @@ class Role(NamedTuple):
     core: tuple[Fact, ...]
     """The facts that the label needs."""
     no_other_value: bool = False
-    """Its label would have a second reason if another value of ``x`` were stated."""
+    """Whether no other value of ``x`` may be given: it would be a second reason for the label."""
 
 
 def build_context(
-    world: World, pool: Pool, anchor: int, roles: list[Role], size: int, rng: Random
+    lookup: GraphLookup, pool: Pool, anchor: int, roles: list[Role], size: int, rng: Random
 ) -> list[Fact] | None:
-    """The facts of a triplet, in no particular order, or None when they cannot be balanced.
+    """Chooses the facts of a triplet, in no particular order.
 
     Args:
-        world: the knowledge base.
+        lookup: the knowledge base.
         pool: the predicate and the varying side.
         anchor: the term all three ask about; no added fact mentions it.
         roles: the cards' terms and needed facts.
-        size: how many facts to aim at; never fewer than balance needs.
+        size: target number of facts; balance may need more.
         rng: chooses among equally good facts.
+
+    Returns:
+        The facts, or None if they cannot be balanced.
     """
-    asked = {role.x for role in roles}
+    entities = {role.x for role in roles}
     core = list(dict.fromkeys(fact for role in roles for fact in role.core))
-    closed = asked | {anchor} | {t for fact in core for t in (fact.s, fact.o)}
-    mine = {role.x: [f for f in core if f.mentions(role.x)] for role in roles}
-    spare = {role.x: _spare(world, pool, role, closed, rng) for role in roles}
-    places = {x: [place(f, x) for f in found] for x, found in mine.items()}
+    excluded = entities | {anchor} | {t for fact in core for t in (fact.s, fact.o)}
+    chosen = {role.x: [f for f in core if f.mentions_term(role.x)] for role in roles}
+    spare = {role.x: _list_spare_facts(lookup, pool, role, excluded, rng) for role in roles}
+    positions = {x: [get_term_role(f, x) for f in facts] for x, facts in chosen.items()}
 
     # First give every role the kinds of facts that another role needs for its label.
-    needed = list(dict.fromkeys(p for x in mine for p in places[x]))
-    for x in mine:
-        for wanted in needed:
-            if wanted not in places[x]:
-                _move(x, mine, spare, places, wanted)
-    # Then level the number of mentions, in the kinds of facts that others have most.
-    level = max(len(found) for found in mine.values())
-    for x in mine:
-        # Not only how many facts mention each must be alike, but also where in the sentence: a
-        # stand-in for a fact that cannot be had is one that reads like it.
-        if len(mine[x]) == level:
+    needed = list(dict.fromkeys(p for x in chosen for p in positions[x]))
+    for x in chosen:
+        for position in needed:
+            if position not in positions[x]:
+                _add_spare_fact(x, chosen, spare, positions, position)
+    # Then make the numbers of mentions equal, preferring the kinds of facts most frequent for the
+    # other entities.
+    level = max(len(facts) for facts in chosen.values())
+    for x in chosen:
+        # The entities must have equal numbers of mentions, and also equal positions in the
+        # sentences: a missing kind of fact is replaced by one with a similar sentence.
+        if len(chosen[x]) == level:
             continue
-        others = Counter([world.style(p) for y in mine if y != x for p in places[y]])
-        while len(mine[x]) < level:
-            own = [world.style(p) for p in places[x]]
-            lacking = {style: n / (len(mine) - 1) - own.count(style) for style, n in others.items()}
-            best = _most_wanted(world, spare[x], lacking)
-            if best is None or not _move(x, mine, spare, places, best):
+        other_styles = Counter(
+            [lookup.get_style(p) for y in chosen if y != x for p in positions[y]]
+        )
+        while len(chosen[x]) < level:
+            own_styles = [lookup.get_style(p) for p in positions[x]]
+            missing = {
+                style: n / (len(chosen) - 1) - own_styles.count(style)
+                for style, n in other_styles.items()
+            }
+            best = _choose_missing_kind(lookup, spare[x], missing)
+            if best is None or not _add_spare_fact(x, chosen, spare, positions, best):
                 return None
-    # At last, one more of a kind for all while there is room.
-    total = len(set(core)) + sum(len(set(found) - set(core)) for found in mine.values())
-    while total + len(mine) <= size:
-        kinds = [dict(spare[x]) for x in mine]
+    # Finally add one more fact of the same kind to each role until the size is reached.
+    total = len(set(core)) + sum(len(set(facts) - set(core)) for facts in chosen.values())
+    while total + len(chosen) <= size:
+        kinds = [dict(spare[x]) for x in chosen]
         common = [p for p in dict(spare[roles[0].x]) if all(p in kind for kind in kinds)]
         if not common:
             break
-        chosen = common[rng.randrange(len(common))]
-        for x in mine:
-            _move(x, mine, spare, places, chosen)
-        total += len(mine)
-    return list(dict.fromkeys([*core, *(f for found in mine.values() for f in found)]))
+        position = common[rng.randrange(len(common))]
+        for x in chosen:
+            _add_spare_fact(x, chosen, spare, positions, position)
+        total += len(chosen)
+    return list(dict.fromkeys([*core, *(f for facts in chosen.values() for f in facts)]))
 
 
-def mentions_balanced(facts: list[Fact], roles: list[Role]) -> bool:
-    """Whether all asked-about terms occur in equally many facts."""
-    return len({sum(fact.mentions(role.x) for fact in facts) for role in roles}) == 1
+def has_balanced_mentions(facts: list[Fact], roles: list[Role]) -> bool:
+    """Returns whether the entities of all roles occur in the same number of facts."""
+    return len({sum(fact.mentions_term(role.x) for fact in facts) for role in roles}) == 1
 
 
-def reads_alike(world: World, facts: list[Fact], roles: list[Role]) -> bool:
-    """Whether equally many facts start with each asked-about term."""
+def has_balanced_starts(lookup: GraphLookup, facts: list[Fact], roles: list[Role]) -> bool:
+    """Returns whether the entities of all roles start the same number of facts."""
     starts = {
-        sum(world.style(place(fact, role.x))[0] for fact in facts if fact.mentions(role.x))
+        sum(
+            lookup.get_style(get_term_role(fact, role.x))[0]
+            for fact in facts
+            if fact.mentions_term(role.x)
+        )
         for role in roles
     }
     return len(starts) == 1
 
 
-def _spare(
-    world: World, pool: Pool, role: Role, closed: set[int], rng: Random
-) -> list[tuple[Place, Fact]]:
-    """Facts about a role's term that bring in no term of the triplet, each with its kind."""
+def _list_spare_facts(
+    lookup: GraphLookup, pool: Pool, role: Role, excluded: set[int], rng: Random
+) -> list[tuple[TermRole, Fact]]:
+    """Lists facts about a role's term that mention no other term of the triplet, with positions."""
     x = role.x
-    if world.terms.is_literal(x):
+    if lookup.terms.is_literal(x):
         return []
-    found = [*world.about(x), *world.pointing_at(x, pool.p)]
+    facts = [*lookup.list_facts_about(x), *lookup.list_incoming_facts(x, pool.p)]
     other_side = pool.varying == "subj"
     fit = [
         fact
-        for fact in found
-        if (fact.o if fact.s == x else fact.s) not in closed
+        for fact in facts
+        if (fact.o if fact.s == x else fact.s) not in excluded
         and not (
             role.no_other_value
             and fact.p == pool.p
@@ -120,34 +133,34 @@ def _spare(
         )
     ]
     rng.shuffle(fit)
-    # Stable: facts with x as subject first, since those read as facts about x.
+    # The sort is stable: facts with x as subject precede the others, since they are about x.
     fit.sort(key=lambda fact: fact.s != x)
-    return [(place(fact, x), fact) for fact in fit]
+    return [(get_term_role(fact, x), fact) for fact in fit]
 
 
-def _most_wanted(
-    world: World, spare: list[tuple[Place, Fact]], lacking: dict[Style, float]
-) -> Place | None:
-    """The kind of spare fact whose style is lacking most; rather stated than denied."""
+def _choose_missing_kind(
+    lookup: GraphLookup, spare: list[tuple[TermRole, Fact]], missing: dict[Style, float]
+) -> TermRole | None:
+    """Chooses the kind of spare fact whose style is missing most, preferring given to denied."""
     return max(
         dict(spare),
-        key=lambda p: (lacking.get(world.style(p), -1.0), not p.denied, p.head),
+        key=lambda p: (missing.get(lookup.get_style(p), -1.0), not p.is_denied, p.is_subject),
         default=None,
     )
 
 
-def _move(
+def _add_spare_fact(
     x: int,
-    mine: dict[int, list[Fact]],
-    spare: dict[int, list[tuple[Place, Fact]]],
-    places: dict[int, list[Place]],
-    wanted: Place,
+    chosen: dict[int, list[Fact]],
+    spare: dict[int, list[tuple[TermRole, Fact]]],
+    positions: dict[int, list[TermRole]],
+    position: TermRole,
 ) -> bool:
-    """Gives ``x`` one spare fact of the wanted kind."""
+    """Moves one spare fact of a kind to the chosen facts of ``x``; False if there is none."""
     for i, (kind, fact) in enumerate(spare[x]):
-        if kind == wanted:
+        if kind == position:
             del spare[x][i]
-            mine[x].append(fact)
-            places[x].append(kind)
+            chosen[x].append(fact)
+            positions[x].append(kind)
             return True
     return False

@@ -1,8 +1,8 @@
-"""How hard a card is: the level of its claim's subgraph, as of any other question.
+"""Computes the difficulty level of a card from the subgraph of its claim, as for any question.
 
-The asked subject and object are the nodes; ``kg.difficulty.fact_graph`` says what their subgraph
-is and why the links between the two are left out of it. Features become points and a level by the
-preset ``seed``, whose thresholds no answer was used to find.
+The claim's subject and object are the nodes; ``kg.difficulty.fact_graph`` defines their subgraph
+and explains why it excludes the links between the two. The preset ``seed`` maps features to points
+and a level; its thresholds were set without looking at any system's answers.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import msgspec
 from cards.card import Difficulty
 from kg.claims import Claim
 from kg.difficulty.fact_graph import FactGraph
-from kg.difficulty.score import SEED, score_of
+from kg.difficulty.score import SEED, score_features
 from kg.term_table import TermTable
 
 _LEVELS: dict[str, Difficulty] = {"EASY": "easy", "MEDIUM": "medium", "HARD": "hard"}
 
 
-def difficulty_of(
+def compute_difficulty(
     facts: FactGraph, terms: TermTable, claim: Claim
 ) -> tuple[Difficulty, dict[str, Any]]:
-    """The level of a claim, and what it was read from.
+    """Computes the difficulty level of a claim.
 
     Args:
         facts: the facts of the graph the claim is about.
         terms: their terms.
-        claim: the claim; a term that no fact mentions is a node alone.
+        claim: the claim; a term that no fact mentions is an isolated node.
 
     Returns:
         The level, and ``preset``, ``score`` (0 to 10), ``dimensions`` and ``features``.
     """
-    asked = list(dict.fromkeys((terms.intern(claim.subj), terms.intern(claim.obj))))
-    features = facts.subgraph(asked, terms.intern(claim.pred)).features
-    score = score_of(features, SEED)
+    nodes = list(dict.fromkeys((terms.intern(claim.subj), terms.intern(claim.obj))))
+    features = facts.find_subgraph(nodes, terms.intern(claim.pred)).features
+    score = score_features(features, SEED)
     return _LEVELS[score.level], {
         "preset": score.preset,
         "score": score.total,

@@ -1,4 +1,4 @@
-"""Facts: what a card states, as integers while cards are made and as claims when written."""
+"""Defines the facts that cards are made from, as term ids, and converts them to claims and JSON."""
 
 from __future__ import annotations
 
@@ -11,50 +11,55 @@ from kg.terms import OWL, RDF_TYPE
 
 
 class Fact(NamedTuple):
-    """A stated or denied triple, in term ids."""
+    """A triple that a card states or denies; ``s``, ``p`` and ``o`` are term ids."""
 
     s: int
     p: int
     o: int
     denied: bool = False
 
-    def mentions(self, term: int) -> bool:
-        """Whether ``term`` is its subject or object."""
+    def mentions_term(self, term: int) -> bool:
+        """Returns whether ``term`` is the fact's subject or object."""
         return term in (self.s, self.o)
 
-    def claim(self, terms: TermTable) -> Claim:
-        """The triple in term text."""
-        return Claim(terms.text(self.s), terms.text(self.p), terms.text(self.o))
+    def to_claim(self, terms: TermTable) -> Claim:
+        """Returns the triple with terms as text; the result omits whether the fact is denied."""
+        return Claim(terms.get_text(self.s), terms.get_text(self.p), terms.get_text(self.o))
 
 
-class Place(NamedTuple):
-    """Where a term stands in a fact: the fact's shape seen from that term."""
+class TermRole(NamedTuple):
+    """The position of a term in a fact: predicate, whether it is the subject, whether denied."""
 
     p: int
-    head: bool
-    denied: bool
+    is_subject: bool
+    is_denied: bool
 
 
-def place(fact: Fact, term: int) -> Place:
-    """How ``fact`` looks from ``term``."""
+def get_term_role(fact: Fact, term: int) -> TermRole:
+    """Returns the position of ``term`` in ``fact``."""
     s, p, _, denied = fact
-    return Place(p, s == term, denied)
+    return TermRole(p, s == term, denied)
 
 
-def as_triples(facts: Iterable[Fact], terms: TermTable) -> list[Claim]:
-    """The facts as a graph: a denied one as an OWL negative property assertion."""
+def facts_to_triples(facts: Iterable[Fact], terms: TermTable) -> list[Claim]:
+    """Converts facts to triples; a denied one becomes an OWL negative property assertion."""
     triples: list[Claim] = []
     for number, fact in enumerate(facts):
-        claim = fact.claim(terms)
+        claim = fact.to_claim(terms)
         if fact.denied:
-            triples += denial(claim, f"_:denied{number}")
+            triples += make_denial_triples(claim, f"_:denied{number}")
         else:
             triples.append(claim)
     return triples
 
 
-def denial(claim: Claim, node: str) -> list[Claim]:
-    """``claim`` denied, as the four triples of an ``owl:NegativePropertyAssertion``."""
+def make_denial_triples(claim: Claim, node: str) -> list[Claim]:
+    """Returns the four triples of an ``owl:NegativePropertyAssertion`` that denies ``claim``.
+
+    Args:
+        claim: the claim to deny.
+        node: the assertion's blank node.
+    """
     target = "targetValue" if claim.obj.startswith('"') else "targetIndividual"
     return [
         Claim(node, RDF_TYPE, OWL + "NegativePropertyAssertion"),
@@ -64,22 +69,22 @@ def denial(claim: Claim, node: str) -> list[Claim]:
     ]
 
 
-def as_json(facts: Iterable[Fact], terms: TermTable) -> list[dict[str, Any]]:
-    """The facts for ``meta.triples``: a claim each, or one under ``denied``."""
+def facts_to_json(facts: Iterable[Fact], terms: TermTable) -> list[dict[str, Any]]:
+    """Encodes facts for ``meta.triples``: one claim each, a denied one under the key ``denied``."""
     rows: list[dict[str, Any]] = []
     for fact in facts:
-        subj, pred, obj = terms.text(fact.s), terms.text(fact.p), terms.text(fact.o)
+        subj, pred, obj = terms.get_text(fact.s), terms.get_text(fact.p), terms.get_text(fact.o)
         row = {"subj": subj, "pred": pred, "obj": obj}
         rows.append({"denied": row} if fact.denied else row)
     return rows
 
 
-def triples_of_meta(rows: Iterable[dict[str, Any]]) -> list[Claim]:
-    """Reads ``meta.triples`` back as a graph, denials as negative property assertions."""
+def parse_meta_triples(rows: Iterable[dict[str, Any]]) -> list[Claim]:
+    """Decodes ``meta.triples`` to triples; denials become negative property assertions."""
     triples: list[Claim] = []
     for number, row in enumerate(rows):
         if "denied" in row:
-            triples += denial(Claim(**row["denied"]), f"_:denied{number}")
+            triples += make_denial_triples(Claim(**row["denied"]), f"_:denied{number}")
         else:
             triples.append(Claim(row["subj"], row["pred"], row["obj"]))
     return triples

@@ -1,13 +1,13 @@
-"""Context faithfulness: cards whose gold follows the card *against* the graph.
+"""Makes context-faithfulness cards, whose gold follows from the card and *not* from the graph.
 
-* ``withheld``: the graph entails the claim, the card leaves out every fact it rests on. Gold is
-  UNKNOWN; YES is knowledge leaking past the context.
-* ``counterfactual``: two subjects' values are exchanged among the facts, consistently with the
-  rules. Gold is what the exchanged facts say, YES or NO; the graph says the other.
+* ``withheld``: the graph entails the claim, but the card omits every fact it follows from. Gold is
+  UNKNOWN; a system that answers YES used knowledge from outside the context.
+* ``counterfactual``: the values of two subjects are swapped in the facts, consistently with the
+  rules. Gold is what the swapped facts imply, YES or NO; the graph implies the opposite.
 
-Their two proofs disagree by design, so they are a set of their own: ``proof`` is the proof over
-the card, the graph's verdict stands in ``meta.graph_label`` and ``meta.graph_proof``, and metrics
-report them apart by kind.
+The proofs over card and graph differ by design, so these cards are a separate set: ``proof`` is the
+proof over the card, the graph's verdict is in ``meta.graph_label`` and ``meta.graph_proof``, and
+metrics report them separately by kind.
 """
 
 from __future__ import annotations
@@ -17,76 +17,95 @@ from random import Random
 import msgspec
 
 from cards.card import Card
+from cards.card_writer import write_card, write_sentence
 from cards.context import Role
 from cards.facts import Fact
+from cards.graph_lookup import GraphLookup
 from cards.kinds import COUNTERFACTUAL, WITHHELD
-from cards.proving import Prover
+from cards.prover import Prover
 from cards.triplets import Triplet
-from cards.world import World
-from cards.writing import sentence, write_card
 from kg.claims import Label, Verdict
 
 
-def withheld(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Random) -> list[Card]:
-    """A card that asks the triplet's true claim without the facts it rests on, or none."""
+def make_withheld_card(
+    lookup: GraphLookup, prover: Prover, triplet: Triplet, seed: int, rng: Random
+) -> list[Card]:
+    """Makes a card with the triplet's true claim but without the facts it follows from.
+
+    Returns:
+        One card, or none if the card would not be proved UNKNOWN.
+    """
     role = next(role for role in triplet.roles if role.label == "E")
     facts = [fact for fact in triplet.facts if fact not in role.core]
-    # Other facts about the subject stand in, so that the gap does not show in a count.
-    closed = {triplet.anchor, *(r.x for r in triplet.roles)}
+    # Replace the omitted facts by others about the subject, so that the number of facts does not
+    # reveal the omission.
+    excluded = {triplet.anchor, *(r.x for r in triplet.roles)}
     spare = [
         fact
-        for fact in world.about(role.x)
-        if fact not in triplet.facts and not fact.denied and fact.o not in closed
+        for fact in lookup.list_facts_about(role.x)
+        if fact not in triplet.facts and not fact.denied and fact.o not in excluded
     ]
     rng.shuffle(spare)
     facts += spare[: len(triplet.facts) - len(facts)]
-    verdict = _ask(world, prover, triplet, role.x, facts)
-    if verdict is None or verdict.label != "U" or not any(f.mentions(role.x) for f in facts):
+    verdict = _license_on_card(lookup, prover, triplet, role.x, facts)
+    if verdict is None or verdict.label != "U" or not any(f.mentions_term(role.x) for f in facts):
         return []
-    return [_card(world, prover, facts, verdict, WITHHELD, seed, rng)]
+    return [_write_shuffled_card(lookup, prover, facts, verdict, WITHHELD, seed, rng)]
 
 
-def counterfactual(
-    world: World, prover: Prover, triplet: Triplet, seed: int, rng: Random
+def make_counterfactual_cards(
+    lookup: GraphLookup, prover: Prover, triplet: Triplet, seed: int, rng: Random
 ) -> list[Card]:
-    """Two cards, gold YES and NO, over facts in which E's and C's values are exchanged, or none."""
-    yes, no = _role(triplet, "E"), _role(triplet, "C")
+    """Makes cards over facts in which the values of the E and the C entity are swapped.
+
+    Returns:
+        Two cards, gold NO and YES, or none if the swap is not possible or not consistent.
+    """
+    yes, no = _find_role(triplet, "E"), _find_role(triplet, "C")
     if len(yes.core) != 1 or len(no.core) != 1 or triplet.kinds["C"] != "functional":
         return []
-    one, two = yes.core[0], no.core[0]
-    if one.p != two.p or one.denied or two.denied:
+    e_fact, c_fact = yes.core[0], no.core[0]
+    if e_fact.p != c_fact.p or e_fact.denied or c_fact.denied:
         return []
-    swapped = {one: Fact(one.s, one.p, two.o), two: Fact(two.s, two.p, one.o)}
-    if triplet.pool.varying == "obj" and one.o == yes.x:
-        swapped = {one: Fact(two.s, one.p, one.o), two: Fact(one.s, two.p, two.o)}
-    if any(world.graph.has(f.s, f.p, f.o) or f.s == f.o for f in swapped.values()):
+    swapped = {
+        e_fact: Fact(e_fact.s, e_fact.p, c_fact.o),
+        c_fact: Fact(c_fact.s, c_fact.p, e_fact.o),
+    }
+    if triplet.pool.varying == "obj" and e_fact.o == yes.x:
+        swapped = {
+            e_fact: Fact(c_fact.s, e_fact.p, e_fact.o),
+            c_fact: Fact(e_fact.s, c_fact.p, c_fact.o),
+        }
+    if any(lookup.graph_index.has_triple(f.s, f.p, f.o) or f.s == f.o for f in swapped.values()):
         return []
     facts = [swapped.get(fact, fact) for fact in triplet.facts]
-    local = prover.on_card(facts)
-    if local.violations():
+    local = prover.make_card_oracle(facts)
+    if local.find_violations():
         return []
     cards: list[Card] = []
-    for role, wanted in ((yes, "C"), (no, "E")):
-        verdict = _ask(world, prover, triplet, role.x, facts)
-        if verdict is None or verdict.label != wanted:
+    for role, expected in ((yes, "C"), (no, "E")):
+        verdict = _license_on_card(lookup, prover, triplet, role.x, facts)
+        if verdict is None or verdict.label != expected:
             return []
-        cards.append(_card(world, prover, facts, verdict, COUNTERFACTUAL, seed, rng))
+        cards.append(
+            _write_shuffled_card(lookup, prover, facts, verdict, COUNTERFACTUAL, seed, rng)
+        )
     return cards
 
 
-def _role(triplet: Triplet, label: Label) -> Role:
+def _find_role(triplet: Triplet, label: Label) -> Role:
     return next(role for role in triplet.roles if role.label == label)
 
 
-def _ask(
-    world: World, prover: Prover, triplet: Triplet, x: int, facts: list[Fact]
+def _license_on_card(
+    lookup: GraphLookup, prover: Prover, triplet: Triplet, x: int, facts: list[Fact]
 ) -> Verdict | None:
-    claim = world.claim(*triplet.pool.triple(x, triplet.anchor))
-    return prover.on_card(facts).license(claim)
+    claim = lookup.make_claim(*triplet.pool.make_triple(x, triplet.anchor))
+    return prover.make_card_oracle(facts).license(claim)
 
 
-def _card(
-    world: World,
+def _write_shuffled_card(
+    lookup: GraphLookup,
     prover: Prover,
     facts: list[Fact],
     verdict: Verdict,
@@ -96,14 +115,14 @@ def _card(
 ) -> Card:
     shuffled = list(facts)
     rng.shuffle(shuffled)
-    questions = world.kb.words.questions(verdict.claim)
+    questions = lookup.kb.verbaliser.render_questions(verdict.claim)
     question = questions[rng.randrange(len(questions))]
-    graph = prover.on_graph(verdict.claim)
+    graph = prover.license_on_graph(verdict.claim)
     return write_card(
-        world,
+        lookup,
         prover,
         shuffled,
-        {fact: sentence(world, fact) for fact in shuffled},
+        {fact: write_sentence(lookup, fact) for fact in shuffled},
         verdict,
         kind=kind,
         question=question,

@@ -1,7 +1,7 @@
-"""The generator: card sets whose every label is proved twice and cannot be read off the surface.
+"""Generates card sets: every label is proved twice and cannot be predicted from the surface.
 
-Cards come in triplets (see ``cards/context.py``); predicates take turns until the quota is full,
-and one that has no more leaves its turns to the others.
+Cards are made in triplets (see ``cards/context.py``). Predicates take turns until the quota is
+reached; a predicate that has no more triplets is skipped.
 """
 
 from __future__ import annotations
@@ -14,59 +14,62 @@ import msgspec
 
 from cards.card import Card
 from cards.context import Role
-from cards.faithfulness import counterfactual, withheld
+from cards.faithfulness import make_counterfactual_cards, make_withheld_card
+from cards.graph_lookup import GraphLookup
 from cards.kinds import COUNTERFACTUAL, WITHHELD
-from cards.pools import Pool, Varying
-from cards.proving import Prover
+from cards.pools import Pool, VaryingSide
+from cards.prover import Prover
 from cards.recipes import Proposal, Recipes
-from cards.seeding import seeded
-from cards.triplets import Triplet, TripletSource, cards_of
-from cards.world import World
+from cards.rng import rng_for
+from cards.triplets import Triplet, TripletSource, write_triplet_cards
 from kg.claims import LABELS, Label
 from kg.knowledge import KnowledgeBase
 from kg.vocabulary import is_vocabulary
 
 DEFAULT_PER_LABEL = 200
 DEFAULT_SEED = 12345
-DEFAULT_FACTS = 6
+DEFAULT_NUM_FACTS = 6
 MAX_ADHOC_PREDICATES = 6
-COLLECTOR = (1_000_000, 20, 100)
-"""Thresholds of the garbage collector while cards are made: a few thousand cards make less."""
-SIDES: tuple[Varying, ...] = ("subj", "obj")
+GC_THRESHOLDS = (1_000_000, 20, 100)
+"""Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no
+collection."""
+SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
 
 
 class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to make."""
+    """The settings of a card set."""
 
     predicates: tuple[str, ...] = ()
     """IRIs; empty for the domain's default ones."""
     per_label: int = DEFAULT_PER_LABEL
     seed: int = DEFAULT_SEED
     kinds: tuple[str, ...] = ()
-    """Kinds allowed (of E and of C); empty for all."""
-    num_facts: int = DEFAULT_FACTS
-    """Facts per card aimed at; balance may need a few more, a bare graph may have fewer."""
+    """Allowed kinds of E and C cards; empty for all."""
+    num_facts: int = DEFAULT_NUM_FACTS
+    """Target number of facts per card; balance may need a few more, a sparse graph may have
+    fewer."""
     faithfulness: bool = False
-    """Add as many ``withheld`` and ``counterfactual`` cards each."""
+    """Whether to add ``per_label`` cards each of the kinds ``withheld`` and ``counterfactual``."""
     subj_hint: str = ""
     """Ask only about subjects whose name contains this (case-insensitive)."""
 
 
 class CardSet(msgspec.Struct, frozen=True):
-    """What was made."""
+    """The new cards, and the number of cards that could not be made."""
 
     cards: tuple[Card, ...]
     missing: dict[str, int]
-    """Label (or faithfulness kind) → cards that could not be made."""
+    """Label (or faithfulness kind) → number of cards that could not be made."""
     notes: tuple[str, ...]
+    """Why cards are missing."""
 
-    def counts(self) -> dict[str, dict[str, dict[str, int]]]:
-        """Predicate → label → kind → cards, each in a fixed order."""
-        found: Counter[tuple[str, str, str]] = Counter(
+    def count_by_kind(self) -> dict[str, dict[str, dict[str, int]]]:
+        """Counts cards: predicate → label → kind → number of cards, in a fixed order."""
+        totals: Counter[tuple[str, str, str]] = Counter(
             (card.claim.pred, card.label, card.kind) for card in self.cards
         )
         table: dict[str, dict[str, dict[str, int]]] = {}
-        for (pred, label, kind), n in sorted(found.items()):
+        for (pred, label, kind), n in sorted(totals.items()):
             table.setdefault(pred, {}).setdefault(label, {})[kind] = n
         return table
 
@@ -75,50 +78,50 @@ def make_cards(
     kb: KnowledgeBase,
     plan: CardPlan,
     *,
-    watch: Callable[[Iterable[int]], Iterable[int]] | None = None,
+    progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> CardSet:
     """Makes a card set.
 
     Args:
-        kb: graph, shapes, oracle and words.
-        plan: what to make.
-        watch: wraps the range of triplets, to show progress.
+        kb: graph, shapes, oracle and verbaliser.
+        plan: the settings of the card set.
+        progress: wraps the range of triplets to show progress.
 
     Returns:
-        The cards in an order that says nothing, what is missing, and why.
+        The cards in random order, with the number of missing ones and the reasons.
     """
-    # The graph outlives this function, so the collector need not walk its millions of cells again
-    # and again while cards come and go; nor the cards, which hold no cycles, each time that some
-    # more of them are there.
+    # Making cards creates many objects and no cycles. With the usual thresholds the garbage
+    # collector would traverse the graph's millions of objects again and again and free none.
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(*COLLECTOR)
+    gc.set_threshold(*GC_THRESHOLDS)
     try:
-        return _make(World(kb), plan, watch)
+        return _make_card_set(GraphLookup(kb), plan, progress)
     finally:
         gc.set_threshold(*before)
-        gc.freeze()  # The cards too are put with what is old, without a walk over them.
+        # Freezing and unfreezing moves the new cards to the oldest generation without a traversal.
+        gc.freeze()
         gc.unfreeze()
 
 
-def _make(
-    world: World, plan: CardPlan, watch: Callable[[Iterable[int]], Iterable[int]] | None
+def _make_card_set(
+    lookup: GraphLookup, plan: CardPlan, progress: Callable[[Iterable[int]], Iterable[int]] | None
 ) -> CardSet:
     notes: list[str] = []
     makers = [
-        PredicateMaker(world, pred, plan)
-        for pred in plan.predicates or default_predicates(world.kb)
+        PredicateCardMaker(lookup, pred, plan)
+        for pred in plan.predicates or choose_default_predicates(lookup.kb)
     ]
-    rng = seeded(plan.seed, "cards")
+    rng = rng_for(plan.seed, "cards")
     cards: list[Card] = []
     faithful: dict[str, list[Card]] = {WITHHELD: [], COUNTERFACTUAL: []}
-    asked: set[object] = set()
+    used_keys: set[object] = set()
     active = [(maker, iter(maker)) for maker in makers]
     steps = range(plan.per_label)
     turn = 0
-    for _ in watch(steps) if watch else steps:
-        made: list[Card] = []
-        while active and not made:
+    for _ in progress(steps) if progress else steps:
+        new_cards: list[Card] = []
+        while active and not new_cards:
             maker, source = active[turn % len(active)]
             try:
                 triplet = next(source)
@@ -126,95 +129,95 @@ def _make(
                 active.remove((maker, source))
                 continue
             turn += 1
-            made = maker.cards(triplet)
-            if any(_asked(card) & asked for card in made):
-                made = []
+            new_cards = maker.write_triplet(triplet)
+            if any(_collect_unique_keys(card) & used_keys for card in new_cards):
+                new_cards = []
             elif plan.faithfulness:
-                _add_faithful(maker, triplet, faithful, plan)
-        if not made:
+                _add_faithfulness_cards(maker, triplet, faithful, plan)
+        if not new_cards:
             break
-        asked.update(*map(_asked, made))
-        cards += made
+        used_keys.update(*map(_collect_unique_keys, new_cards))
+        cards += new_cards
     if not cards:
-        cards, pair_notes = _without_triplets(makers, plan)
+        cards, pair_notes = _make_two_label_cards(makers, plan)
         notes += pair_notes
     have = Counter(card.label for card in cards)
     missing: dict[str, int] = {
         label: plan.per_label - have[label] for label in LABELS if have[label] < plan.per_label
     }
     if missing:
-        notes += [note for maker in makers for note in maker.why_no_more()]
+        notes += [note for maker in makers for note in maker.explain_shortage()]
     if plan.faithfulness:
-        for kind, found in faithful.items():
-            cards += found
-            if len(found) < plan.per_label:
-                missing[kind] = plan.per_label - len(found)
+        for kind, kind_cards in faithful.items():
+            cards += kind_cards
+            if len(kind_cards) < plan.per_label:
+                missing[kind] = plan.per_label - len(kind_cards)
     rng.shuffle(cards)
     return CardSet(tuple(cards), missing, tuple(notes))
 
 
-def default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
-    """The domain's default predicates; without a domain file, the most frequent ones."""
-    named = tuple(iri for iri, words in kb.domain.predicates.items() if words.default)
+def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
+    """Returns the domain's default predicates; without a domain file, the most frequent ones."""
+    named = tuple(iri for iri, wording in kb.domain.predicates.items() if wording.default)
     present = set(kb.predicates)
     if named:
         return tuple(iri for iri in named if iri in present)
     index = kb.graph.index
-    usual = [
-        (-index.count(p), index.terms.text(p))
-        for p in index.predicates()
-        if not is_vocabulary(index.terms.text(p))
+    by_frequency = [
+        (-index.count_triples(p), index.terms.get_text(p))
+        for p in index.list_predicates()
+        if not is_vocabulary(index.terms.get_text(p))
     ]
-    return tuple(iri for _, iri in sorted(usual)[:MAX_ADHOC_PREDICATES])
+    return tuple(iri for _, iri in sorted(by_frequency)[:MAX_ADHOC_PREDICATES])
 
 
-class PredicateMaker:
-    """All triplets of one predicate, over whichever sides can vary."""
+class PredicateCardMaker:
+    """Makes the triplets of one predicate, varying whichever side of the claim can vary."""
 
-    def __init__(self, world: World, pred: str, plan: CardPlan) -> None:
-        self.world = world
+    def __init__(self, lookup: GraphLookup, pred: str, plan: CardPlan) -> None:
+        self.lookup = lookup
         self.pred = pred
         self.plan = plan
-        self.p = world.id(pred)
-        self.prover = Prover(world, self.p)
-        self.rng = seeded(plan.seed, pred)
+        self.p = lookup.intern_term(pred)
+        self.prover = Prover(lookup, self.p)
+        self.rng = rng_for(plan.seed, pred)
         e_kinds = tuple(k for k in ("asserted", "inferred") if k in plan.kinds)
         self.sources: list[TripletSource] = []
-        self._wanted = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
-        pools = [Pool(world, self.p, side, plan.subj_hint) for side in SIDES]
-        single = [pool.probe(seeded(plan.seed, pred, pool.varying)) for pool in pools]
-        for pool, one in zip(pools, single, strict=True):
-            # Where a subject has one value only, varying the object leaves no unknown card: every
-            # other object is contradicted. The same the other way round.
-            if not one and any(single):
+        self._allowed_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
+        pools = [Pool(lookup, self.p, side, plan.subj_hint) for side in SIDES]
+        single = [pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools]
+        for pool, is_single in zip(pools, single, strict=True):
+            # If a subject can have only one value, varying the object yields no UNKNOWN card:
+            # every other object is contradicted. The same applies with the sides exchanged.
+            if not is_single and any(single):
                 continue
-            if pool.varying == "obj" and pool.literal_values:
+            if pool.varying == "obj" and pool.has_literal_values:
                 continue
             recipes = Recipes(
                 pool,
                 self.prover,
                 self.rng,
-                single=one,
+                is_single=is_single,
                 e_kinds=e_kinds or ("asserted", "inferred"),
             )
             self.sources.append(
                 TripletSource(
-                    world,
+                    lookup,
                     pool,
                     self.prover,
                     recipes,
-                    wanted=self._wanted,
-                    size=plan.num_facts,
+                    allowed_kinds=self._allowed_kinds,
+                    num_facts=plan.num_facts,
                     rng=self.rng,
                 )
             )
 
-    def cards(self, triplet: Triplet) -> list[Card]:
-        """The cards of a triplet."""
-        return cards_of(self.world, self.prover, triplet, self.plan.seed, self.rng)
+    def write_triplet(self, triplet: Triplet) -> list[Card]:
+        """Writes the cards of a triplet."""
+        return write_triplet_cards(self.lookup, self.prover, triplet, self.plan.seed, self.rng)
 
     def __iter__(self) -> Iterator[Triplet]:
-        """One proved triplet after the other, the sides in turn."""
+        """Yields proved triplets, alternating between the varying sides."""
         active = [iter(source) for source in self.sources]
         turn = 0
         while active:
@@ -227,90 +230,100 @@ class PredicateMaker:
             turn += 1
             yield triplet
 
-    def pairs(self, labels: tuple[Label, Label]) -> Iterator[list[Card]]:
-        """Cards for two labels only, where the third cannot exist."""
+    def iter_label_pairs(self, labels: tuple[Label, Label]) -> Iterator[list[Card]]:
+        """Yields pairs of cards with two labels, for predicates without cards of the third."""
         for source in self.sources:
             recipes = source.recipes
             for _ in range(20 * self.plan.per_label):
-                proposal = _pair(recipes, labels)
-                found = source.prove("functional", proposal) if proposal else None
-                if found is not None and proposal is not None:
+                proposal = _propose_pair(recipes, labels)
+                triplet = source.prove_triplet("functional", proposal) if proposal else None
+                if triplet is not None and proposal is not None:
                     recipes.used.update(role.x for role in proposal.roles)
-                    yield self.cards(found)
+                    yield self.write_triplet(triplet)
 
-    def why_no_more(self) -> list[str]:
-        """What limited this predicate, in words."""
-        label = self.world.kb.words.label(self.pred)
+    def explain_shortage(self) -> list[str]:
+        """Explains why this predicate has no more cards, one sentence per reason."""
+        label = self.lookup.kb.verbaliser.get_label(self.pred)
         for source in self.sources:
             pool, recipes = source.pool, source.recipes
             if not recipes.e_kinds:
-                return [f"{label}: no true pair of the kinds asked for"]
-            if recipes.single and not pool.without:
+                return [f"{label}: no true pair of the requested kinds"]
+            if recipes.is_single and not pool.members_without_anchor:
                 return [
-                    f"{label}: the graph tells the value for every member of the class, "
+                    f"{label}: the graph has a value for every member of the class, "
                     "so nothing is unknown"
                 ]
-        if not any(source.proved for source in self.sources):
-            return [f"{label}: no claim could be proved false on graph and card alike"]
-        made = ", ".join(
-            f"{name} {n}" for source in self.sources for name, n in source.proved.items()
+        if not any(source.proved_counts for source in self.sources):
+            return [f"{label}: no claim could be proved false on both graph and card"]
+        recipe_counts = ", ".join(
+            f"{name} {n}" for source in self.sources for name, n in source.proved_counts.items()
         )
-        return [f"{label}: nobody new who fits is left ({made})"]
+        return [f"{label}: no unused entity fits any more (triplets made: {recipe_counts})"]
 
 
-def _asked(card: Card) -> set[object]:
-    """What no other card of a set may share: its question and its claim."""
+def _collect_unique_keys(card: Card) -> set[object]:
+    """Returns the question and the claim of a card, which must be unique in a set."""
     return {card.question, card.claim}
 
 
-def _add_faithful(
-    maker: PredicateMaker, triplet: Triplet, faithful: dict[str, list[Card]], plan: CardPlan
+def _add_faithfulness_cards(
+    maker: PredicateCardMaker,
+    triplet: Triplet,
+    faithfulness_cards: dict[str, list[Card]],
+    plan: CardPlan,
 ) -> None:
-    for kind, write in ((WITHHELD, withheld), (COUNTERFACTUAL, counterfactual)):
-        room = plan.per_label - len(faithful[kind])
-        if room > 0:
-            made = write(maker.world, maker.prover, triplet, plan.seed, maker.rng)
-            faithful[kind] += made[:room]
+    for kind, write in (
+        (WITHHELD, make_withheld_card),
+        (COUNTERFACTUAL, make_counterfactual_cards),
+    ):
+        needed = plan.per_label - len(faithfulness_cards[kind])
+        if needed > 0:
+            new_cards = write(maker.lookup, maker.prover, triplet, plan.seed, maker.rng)
+            faithfulness_cards[kind] += new_cards[:needed]
 
 
-def _pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | None:
-    pair = recipes.entailed(None)
+def _propose_pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | None:
+    pair = recipes.sample_entailed(None)
     if pair is None:
         return None
     e, anchor = pair
-    core = recipes.stated(e, anchor)
+    core = recipes.find_core(e, anchor)
     if core is None:
         return None
     if "U" in labels:
-        x = recipes.unknown(e, anchor)
+        x = recipes.sample_unknown(e, anchor)
         other = Role("U", x, ()) if x is not None else None
     else:
-        x = recipes.holder(e, anchor)
-        facts = recipes.stated(x, recipes.pool.anchors_of(x)[0]) if x is not None else None
+        x = recipes.sample_other_holder(e, anchor)
+        facts = recipes.find_core(x, recipes.pool.get_anchors(x)[0]) if x is not None else None
         other = Role("C", x, facts) if x is not None and facts else None
     if other is None or other.x == e:
         return None
     return Proposal(anchor, [Role("E", e, core), other])
 
 
-def _without_triplets(
-    makers: Sequence[PredicateMaker], plan: CardPlan
+def _make_two_label_cards(
+    makers: Sequence[PredicateCardMaker], plan: CardPlan
 ) -> tuple[list[Card], list[str]]:
-    """Cards for two labels where no predicate has all three; says which label is lacking."""
+    """Makes cards with two labels when no predicate has all three.
+
+    Returns:
+        The cards, and a note that names the missing label.
+    """
     labels: tuple[Label, Label]
-    for labels, lacking in ((("E", "C"), "UNKNOWN"), (("E", "U"), "NO")):
+    for labels, missing in ((("E", "C"), "UNKNOWN"), (("E", "U"), "NO")):
         cards: list[Card] = []
-        asked: set[object] = set()
+        used_keys: set[object] = set()
         for maker in makers:
-            for made in maker.pairs(labels):
-                if any(_asked(card) & asked for card in made):
+            for new_cards in maker.iter_label_pairs(labels):
+                if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                     continue
-                asked.update(*map(_asked, made))
-                cards += made
+                used_keys.update(*map(_collect_unique_keys, new_cards))
+                cards += new_cards
                 if len(cards) >= 2 * plan.per_label:
                     break
             if len(cards) >= 2 * plan.per_label:
                 break
         if cards:
-            return cards, [f"no {lacking} card could be proved, so this set has two labels only"]
+            return cards, [f"no {missing} card could be proved, so this set has two labels only"]
     return [], ["no card could be proved"]

@@ -7,29 +7,31 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
 
 def main(
-    files: Annotated[list[Path], typer.Argument(help="Card files, in the order they shall stand.")],
+    files: Annotated[list[Path], typer.Argument(help="Card files, in the order to join them.")],
     out: Annotated[
-        Path, typer.Option(help="The joined file (JSONL); its manifest goes beside it.")
+        Path, typer.Option(help="The joined file (JSONL); its manifest is written next to it.")
     ] = Path("results/cards.jsonl"),
 ) -> None:
     """Joins card files of one graph, such as context cards and near-misses, into one set.
 
-    Systems then answer one file, and metrics and report keep the sets apart by their kinds.
+    Systems then answer one file, and metrics and report list the sets separately by their kinds.
     """
-    from cards.card import card_set_hash
-    from cards.card_manifest import joined_manifest, write_card_set
-    from cards.joining import join_cards
+    from cards.card import hash_card_set
+    from cards.card_manifest import build_joined_manifest, write_card_set
+    from cards.joiner import join_cards
     from kg.base.files import check_output
 
     check_output(out, files)
     cards = join_cards(files)
-    manifest = joined_manifest(files, cards, out)
+    manifest = build_joined_manifest(files, cards, out)
     write_card_set(out, cards, manifest)
-    say(f"{len(cards)} cards of {len(files)} files → {out}   [cards:{card_set_hash(cards)[:12]}]")
+    print_text(
+        f"{len(cards)} cards of {len(files)} files → {out}   [cards:{hash_card_set(cards)[:12]}]"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Kinds: the names for how a label comes about, one per constraint component the shapes use."""
+"""Defines the kinds of cards: the reason for a label, one kind per SHACL constraint component."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ DENIED = "denied"
 WITHHELD = "withheld"
 COUNTERFACTUAL = "counterfactual"
 FAITHFULNESS_KINDS = frozenset({WITHHELD, COUNTERFACTUAL})
-"""Kinds whose gold follows the card *against* the graph: always reported apart."""
+"""Kinds whose gold follows from the card and *contradicts* the graph; reported separately."""
 
 NEAR_MISS_PREFIX = "near-miss/"
-"""What kinds of near-misses begin with; their strategy follows."""
+"""Prefix of the kinds of near-misses; the strategy follows."""
 
 SURFACE_KINDS = frozenset({DISJOINT, DOMAIN_RANGE, IRREFLEXIVE})
-"""Kinds that the question itself betrays ("Does the Rhine flow into the Rhine?", a country as a
-mouth). No matched E or U card can exist for them, so a set holds only a small share."""
+"""Kinds that the question alone reveals ("Does the Rhine flow into the Rhine?", a country as a
+mouth). No matching E or U card can exist for them, so a set holds only a small share."""
 
-_OF_COMPONENT = {
+_KIND_OF_COMPONENT = {
     "MaxCountConstraintComponent": FUNCTIONAL,
     "QualifiedMaxCountConstraintComponent": FUNCTIONAL,
     "UniqueLangConstraintComponent": FUNCTIONAL,
@@ -50,12 +50,12 @@ _OF_COMPONENT = {
 }
 
 
-def kind_of_violation(claim: Claim, violation: Violation, *, reverse_holds: bool) -> str:
-    """The kind that one violation makes a contradictory claim.
+def classify_violation(claim: Claim, violation: Violation, *, reverse_holds: bool) -> str:
+    """Returns the kind of a contradictory claim, given one violation it causes.
 
     Args:
         claim: the claim.
-        violation: what adding it to the graph brings about.
+        violation: a violation caused by adding the claim to the graph.
         reverse_holds: whether the claim with subject and object swapped is entailed.
     """
     component = violation.component
@@ -63,20 +63,20 @@ def kind_of_violation(claim: Claim, violation: Violation, *, reverse_holds: bool
         if claim.subj == claim.obj:
             return IRREFLEXIVE
         return ASYMMETRIC if reverse_holds else CYCLE
-    known = _OF_COMPONENT.get(component)
-    if known is not None:
-        return known
-    return _own_name(component)
+    kind = _KIND_OF_COMPONENT.get(component)
+    if kind is not None:
+        return kind
+    return _derive_kind(component)
 
 
-def _own_name(component: str) -> str:
-    """The kind a component lends its own name to: ``InConstraintComponent`` → ``in``."""
+def _derive_kind(component: str) -> str:
+    """Derives a kind from a component's name: ``InConstraintComponent`` → ``in``."""
     name = re.sub(r"(ConstraintComponent|Component)$", "", component)
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() or "violation"
 
 
-def kinds_of(verdict: Verdict, *, reverse_holds: bool = False) -> list[str]:
-    """All kinds a verdict supports, without repeats, in the proof's order."""
+def list_supported_kinds(verdict: Verdict, *, reverse_holds: bool = False) -> list[str]:
+    """Lists the kinds that a verdict supports, without duplicates, in the proof's order."""
     proof = verdict.proof
     if verdict.label == "E":
         return ["asserted" if proof.kind == "asserted" else "inferred"]
@@ -86,27 +86,31 @@ def kinds_of(verdict: Verdict, *, reverse_holds: bool = False) -> list[str]:
         return [DENIED]
     return list(
         dict.fromkeys(
-            kind_of_violation(verdict.claim, violation, reverse_holds=reverse_holds)
+            classify_violation(verdict.claim, violation, reverse_holds=reverse_holds)
             for violation in proof.violations
         )
     )
 
 
-def check_kinds(asked: Iterable[str], constraints: Iterable[Constraint]) -> None:
-    """Refuses a kind that no card can ever have: it would silently leave a label empty.
+def check_kinds(requested: Iterable[str], constraints: Iterable[Constraint]) -> None:
+    """Refuses a kind that no card can have; without this check it would leave a label empty.
 
     Args:
-        asked: names given with ``--kinds``.
-        constraints: what the shapes demand; components without a kind of their own name it.
+        requested: names given with ``--kinds``.
+        constraints: the constraints of the shapes; those without a fixed kind name their own.
 
     Raises:
-        DomainError: naming the kinds there are.
+        DomainError: a kind is unknown; the hint lists the known ones.
     """
     fixed = ("asserted", "inferred", "absent", DENIED, IRREFLEXIVE, ASYMMETRIC, CYCLE)
-    own = (_OF_COMPONENT.get(c.component) or _own_name(c.component) for c in constraints)
-    known = list(dict.fromkeys((*fixed, *own)))
-    for kind in asked:
-        if kind not in known:
+    own_kinds = (
+        _KIND_OF_COMPONENT.get(c.component) or _derive_kind(c.component) for c in constraints
+    )
+    known_kinds = list(dict.fromkeys((*fixed, *own_kinds)))
+    for kind in requested:
+        if kind not in known_kinds:
             raise DomainError(
-                f"no kind {kind!r}", where="--kinds", hint=f"Known here: {', '.join(known)}."
+                f"unknown kind {kind!r}",
+                where="--kinds",
+                hint=f"Known for this graph: {', '.join(known_kinds)}.",
             )

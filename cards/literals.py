@@ -1,4 +1,4 @@
-"""Numbers in term text, and which of them the shapes compare."""
+"""Parses numbers in term text, and finds the properties whose values the shapes compare."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from kg.shapes import Shapes
 
 
-def number_of(term: str) -> float | None:
-    """The value of a literal written as a finite number, whatever its datatype; else None.
+def parse_number(term: str) -> float | None:
+    """Returns the value of a literal that is a finite number, whatever its datatype; else None.
 
-    Years and plain strings of digits count too, unlike in ``kg.literals.number``: here numbers are
-    only compared with one another.
+    Unlike ``kg.literals.parse_number`` this accepts years and plain strings of digits, because
+    numbers are only compared with each other here.
 
-    >>> number_of('"12.5"^^<http://www.w3.org/2001/XMLSchema#decimal>')
+    >>> parse_number('"12.5"^^<http://www.w3.org/2001/XMLSchema#decimal>')
     12.5
     """
     if not term.startswith('"'):
@@ -26,16 +26,16 @@ def number_of(term: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def compared_with(pred: str, shapes: Shapes) -> Iterator[tuple[str, bool]]:
-    """The properties whose values the shapes hold against those of ``pred``.
+def find_compared_predicates(pred: str, shapes: Shapes) -> Iterator[tuple[str, bool]]:
+    """Finds the properties whose values the shapes compare with those of ``pred``.
 
     Yields:
-        Each with True where its values must lie above those of ``pred``, False where below.
+        Each property, with True if its values must be above those of ``pred``, False if below.
     """
-    for constraint in shapes.constraints():
+    for constraint in shapes.list_constraints():
         parameters = constraint.parameters
-        other = parameters.get("lessThan") or parameters.get("lessThanOrEquals")
-        if other and constraint.path == pred:
-            yield str(other), True
-        elif other and str(other) == pred:
+        compared = parameters.get("lessThan") or parameters.get("lessThanOrEquals")
+        if compared and constraint.path == pred:
+            yield str(compared), True
+        elif compared and str(compared) == pred:
             yield constraint.path, False

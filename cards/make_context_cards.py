@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kg.base.console import progress, run_script, say, warn
+from kg.base.console import print_text, print_warning, run_script, track_progress
 from kg.base.options import (
     AllowViolations,
     CardSeed,
@@ -36,31 +36,31 @@ def main(
         str, typer.Option(help="Ask only about subjects whose name contains this.")
     ] = "",
     kinds: Annotated[
-        str, typer.Option(help="Kinds of YES and NO cards to make, with commas; default all.")
+        str, typer.Option(help="Kinds of YES and NO cards, comma-separated; default all.")
     ] = "",
     num_facts: FactsPerCard = 6,
     regime: Annotated[
-        str | None, typer.Option(help="none, rdfs or owl-rl instead of the domain's.")
+        str | None, typer.Option(help="none, rdfs or owl-rl; default is the domain's.")
     ] = None,
     faithfulness: Annotated[
         bool, typer.Option("--faithfulness", help="Add withheld and counterfactual cards.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A quota that cannot be reached is an error.")
+        bool, typer.Option("--strict", help="Fail when fewer cards than requested can be made.")
     ] = False,
     allow_violations: AllowViolations = False,
     engine: ShapesEngine = EngineName.incremental,
 ) -> None:
-    """Makes cards whose answers are proved: entailed, contradictory and unknown ones alike."""
-    from cards.card_manifest import card_manifest, source_files, write_card_set
+    """Makes cards with proved answers: entailed, contradictory and unknown ones."""
+    from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
     from cards.generator import CardPlan, make_cards
     from cards.kinds import check_kinds
-    from cards.opening import open_for_cards
+    from cards.knowledge_base import open_knowledge_base
     from kg.base.errors import QuotaError
     from kg.base.files import check_output
 
     check_output(out, [*(kg or ()), *(shapes or ())])
-    kb, predicates = open_for_cards(
+    kb, predicates = open_knowledge_base(
         domain,
         kg or [],
         shapes or [],
@@ -79,14 +79,14 @@ def main(
         faithfulness=faithfulness,
         subj_hint=subj_hint,
     )
-    check_kinds(plan.kinds, kb.shapes.constraints())
-    made = make_cards(kb, plan, watch=lambda steps: progress(steps, what="cards"))
-    short = ", ".join(f"{n} {what}" for what, n in made.missing.items())
-    if (made.missing and strict) or not made.cards:
+    check_kinds(plan.kinds, kb.shapes.list_constraints())
+    card_set = make_cards(kb, plan, progress=lambda steps: track_progress(steps, what="cards"))
+    short = ", ".join(f"{n} {what}" for what, n in card_set.missing.items())
+    if (card_set.missing and strict) or not card_set.cards:
         raise QuotaError(
             f"could not make {short} of {num_per_type} cards per label",
             where=kb.domain.name,
-            hint="; ".join(made.notes[:4]) or "Ask for fewer, or allow more predicates.",
+            hint="; ".join(card_set.notes[:4]) or "Ask for fewer, or allow more predicates.",
         )
     params: dict[str, Any] = {
         "predicates": list(predicates),
@@ -98,26 +98,26 @@ def main(
         "faithfulness": faithfulness,
         "engine": engine.value,
     }
-    manifest = card_manifest(
+    manifest = build_card_manifest(
         kb,
-        made.cards,
+        card_set.cards,
         seed=seed,
         params=params,
-        counts=made.counts(),
-        missing=made.missing,
-        notes=made.notes,
+        counts=card_set.count_by_kind(),
+        missing=card_set.missing,
+        notes=card_set.notes,
     )
-    write_card_set(out, made.cards, manifest | source_files(kb, out))
-    for predicate, of_label in made.counts().items():
-        say(f"{kb.words.label(predicate)}:")
+    write_card_set(out, card_set.cards, manifest | describe_source_files(kb, out))
+    for predicate, of_label in card_set.count_by_kind().items():
+        print_text(f"{kb.verbaliser.get_label(predicate)}:")
         for label, of_kind in of_label.items():
-            shown = ", ".join(f"{kind} {n}" for kind, n in of_kind.items())
-            say(f"  {label} {sum(of_kind.values()):5d}   {shown}")
-    say(f"{len(made.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
-    if made.missing:
-        warn(f"could not make {short}")
-        for note in made.notes:
-            warn(note)
+            counts = ", ".join(f"{kind} {n}" for kind, n in of_kind.items())
+            print_text(f"  {label} {sum(of_kind.values()):5d}   {counts}")
+    print_text(f"{len(card_set.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
+    if card_set.missing:
+        print_warning(f"could not make {short}")
+        for note in card_set.notes:
+            print_warning(note)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Pools: for one predicate, read in one direction, who could be asked about.
+"""Defines pools: the entities that cards of one predicate can ask about.
 
-A *triplet* of cards (E, C, U) asks the same predicate of the same *anchor* and varies the other
-term. Varying the subject suits predicates with one value per subject (a river's mouth); varying
-the object suits those where an object has one subject (a river's only parent).
+A *triplet* of cards (E, C, U) asks about the same predicate and the same *anchor* and varies the
+other term ``x``. Varying the subject suits predicates with one value per subject (a river's mouth);
+varying the object suits those with one subject per object (a river's only parent).
+A *holder* is a term ``x`` that has an anchor in the closure.
 """
 
 from __future__ import annotations
@@ -14,220 +15,232 @@ from functools import cached_property
 from random import Random
 from typing import Literal
 
-from cards.seeding import seeded
-from cards.world import World
+from cards.graph_lookup import GraphLookup
+from cards.rng import rng_for
 
-Varying = Literal["subj", "obj"]
+VaryingSide = Literal["subj", "obj"]
 
-CLASS_SAMPLE = 200
-PAIR_TRIES = 16
+N_SAMPLED_HOLDERS = 200
+MAX_PAIR_TRIES = 16
 MIN_CLASS_SHARE = 0.1
-"""A class belongs to the pool when at least this share of sampled members has it."""
+"""Minimum share of the sampled holders that must have a class for it to belong to the pool."""
 
 
 class Pool:
-    """Candidates for the varying term ``x`` of ``p``, around anchors ``a``.
+    """Candidates for the varying term ``x`` of the predicate ``p``, given anchors ``a``.
 
     Args:
-        world: the knowledge base.
+        lookup: the knowledge base.
         p: the predicate's id.
         varying: which side varies.
-        hint: keep only subjects whose name contains this.
+        hint: keep only subjects whose name contains this text.
     """
 
-    def __init__(self, world: World, p: int, varying: Varying, hint: str = "") -> None:
-        self.world = world
+    def __init__(self, lookup: GraphLookup, p: int, varying: VaryingSide, hint: str = "") -> None:
+        self.lookup = lookup
         self.p = p
         self.varying = varying
         self.hint = hint.casefold()
-        self._lists: dict[tuple[bool, int], list[int]] = {}
+        self._list_cache: dict[tuple[bool, int], list[int]] = {}
 
-    def triple(self, x: int, a: int) -> tuple[int, int, int]:
-        """The triple that has ``x`` on the varying side."""
+    def make_triple(self, x: int, a: int) -> tuple[int, int, int]:
+        """Returns the triple with ``x`` on the varying side."""
         return (x, self.p, a) if self.varying == "subj" else (a, self.p, x)
 
-    def holds(self, x: int, a: int) -> bool:
-        """Whether the closure has it."""
-        return bool(self.world.closed.has(*self.triple(x, a)))
+    def is_entailed(self, x: int, a: int) -> bool:
+        """Returns whether the closure has the triple."""
+        return bool(self.lookup.closure_index.has_triple(*self.make_triple(x, a)))
 
-    def asserted(self, x: int, a: int) -> bool:
-        """Whether the graph states it."""
-        return self.world.graph.has(*self.triple(x, a))
+    def is_asserted(self, x: int, a: int) -> bool:
+        """Returns whether the graph asserts the triple."""
+        return self.lookup.graph_index.has_triple(*self.make_triple(x, a))
 
-    def anchors_of(self, x: int) -> Sequence[int]:
-        """All anchors of ``x`` in the closure: its true values, seen from the varying side."""
-        index, forward = self.world.closed, self.varying == "subj"
-        found = index.objects(x, self.p) if forward else index.subjects(self.p, x)
-        return self._listed(found, x, forward) if isinstance(found, dict) else found  # type: ignore[return-value]  # a tuple or a list
+    def get_anchors(self, x: int) -> Sequence[int]:
+        """Returns all anchors of ``x`` in the closure: its true values."""
+        index, forward = self.lookup.closure_index, self.varying == "subj"
+        anchors = index.find_objects(x, self.p) if forward else index.find_subjects(self.p, x)
+        return self._get_list(anchors, x, forward) if isinstance(anchors, dict) else anchors  # type: ignore[return-value]  # a tuple or a list
 
-    def holders_of(self, a: int) -> Sequence[int]:
-        """All ``x`` that hold with the anchor in the closure."""
-        index, forward = self.world.closed, self.varying == "subj"
-        found = index.subjects(self.p, a) if forward else index.objects(a, self.p)
-        return self._listed(found, a, not forward) if isinstance(found, dict) else found  # type: ignore[return-value]  # as above
+    def get_holders(self, a: int) -> Sequence[int]:
+        """Returns all ``x`` that have the anchor ``a`` in the closure."""
+        index, forward = self.lookup.closure_index, self.varying == "subj"
+        holders = index.find_subjects(self.p, a) if forward else index.find_objects(a, self.p)
+        return self._get_list(holders, a, not forward) if isinstance(holders, dict) else holders  # type: ignore[return-value]  # as above
 
     @property
-    def onward(self) -> Mapping[int, object]:
-        """``x`` → what ``anchors_of`` gives, for those that have an anchor; as of now."""
-        index = self.world.closed
-        return index.row(self.p) if self.varying == "subj" else index.reverse_row(self.p)
+    def anchor_rows(self) -> Mapping[int, object]:
+        """``x`` → its anchors, for every ``x`` that has one; a live view of the closure."""
+        index = self.lookup.closure_index
+        return index.get_row(self.p) if self.varying == "subj" else index.get_reverse_row(self.p)
 
-    def _listed(self, found: dict[int, None], term: int, objects: bool) -> list[int]:
-        """The values of a hub, to draw from by number: listed once, not at every draw."""
-        listed = self._lists.get((objects, term))
+    def _get_list(self, found: dict[int, None], term: int, is_object_row: bool) -> list[int]:
+        """Returns the values of a hub as a list, which can be indexed; made once per hub."""
+        listed = self._list_cache.get((is_object_row, term))
         if listed is None:
-            listed = self._lists[objects, term] = list(found)
+            listed = self._list_cache[is_object_row, term] = list(found)
         return listed
 
     @cached_property
-    def heads(self) -> list[int]:
+    def subjects(self) -> list[int]:
         """Subjects of the predicate in the closure."""
-        return self._hinted(self.world.subjects_of(self.p, stated=False))
+        return self._filter_by_hint(self.lookup.list_subjects(self.p, asserted_only=False))
 
     @cached_property
-    def stated_heads(self) -> list[int]:
-        """Subjects of the predicate in the graph itself."""
-        return self._hinted(self.world.subjects_of(self.p, stated=True))
+    def asserted_subjects(self) -> list[int]:
+        """Subjects of the predicate in the graph, without inferred triples."""
+        return self._filter_by_hint(self.lookup.list_subjects(self.p, asserted_only=True))
 
     @cached_property
     def e_kinds(self) -> tuple[str, ...]:
-        """Which of ``asserted`` and ``inferred`` the predicate has."""
-        stated = bool(self.world.graph.subjects_of(self.p))
-        more = self.p in self.world.kb.oracle.closure.inferred_predicates
-        kinds = (("asserted", stated), ("inferred", more))
-        return tuple(kind for kind, there in kinds if there)
+        """The kinds of triples that the predicate has: ``asserted``, ``inferred`` or both."""
+        asserted = bool(self.lookup.graph_index.get_subjects(self.p))
+        inferred = self.p in self.lookup.kb.oracle.closure.inferred_predicates
+        kinds = (("asserted", asserted), ("inferred", inferred))
+        return tuple(kind for kind, exists in kinds if exists)
 
     @property
-    def literal_values(self) -> bool:
-        """Whether the predicate's values are literals, judged by the first."""
-        first = next(self.world.closed.pairs(self.p), None)
-        return first is not None and self.world.terms.is_literal(first[1])
+    def has_literal_values(self) -> bool:
+        """Whether the predicate's values are literals, judged by the first value."""
+        first = next(self.lookup.closure_index.iter_pairs(self.p), None)
+        return first is not None and self.lookup.terms.is_literal(first[1])
 
-    def draw_pair(self, rng: Random, kind: str = "") -> tuple[int, int] | None:
-        """A random true ``(x, a)``; None when a few draws find none without blank nodes.
-
-        Args:
-            rng: the draw.
-            kind: ``asserted``, ``inferred`` or empty for either.
-        """
-        return next(self.draw_pairs(rng, kind, 1), None)
-
-    def draw_pairs(self, rng: Random, kind: str, times: int) -> Iterator[tuple[int, int]]:
-        """Random true pairs ``(x, a)``: each a random subject and one of its objects.
+    def sample_pair(self, rng: Random, kind: str = "") -> tuple[int, int] | None:
+        """Samples a true ``(x, a)``; None if a few tries find none without blank nodes.
 
         Args:
-            rng: drawn from as pairs are asked for.
+            rng: the random generator.
             kind: ``asserted``, ``inferred`` or empty for either.
-            times: how often to draw; fewer come where a few tries find none without blank nodes.
         """
-        world, p = self.world, self.p
-        heads = self.stated_heads if kind == "asserted" else self.heads
-        graph, blanks, forward = world.graph, world.blanks, self.varying == "subj"
-        draw, stated_too = rng.random, kind != "inferred"
-        row = (graph if kind == "asserted" else world.closed).row(self.p)
-        count = len(heads)
-        for _ in range(times):
-            for _ in range(PAIR_TRIES if heads else 0):
-                s = heads[int(draw() * count)]
+        return next(self.sample_pairs(rng, kind, 1), None)
+
+    def sample_pairs(self, rng: Random, kind: str, n_pairs: int) -> Iterator[tuple[int, int]]:
+        """Samples true pairs ``(x, a)``: for each a random subject and one of its objects.
+
+        Args:
+            rng: advanced lazily, as pairs are requested.
+            kind: ``asserted``, ``inferred`` or empty for either.
+            n_pairs: number of pairs; fewer if a few tries find none without blank nodes.
+        """
+        lookup, p = self.lookup, self.p
+        subjects = self.asserted_subjects if kind == "asserted" else self.subjects
+        graph, blanks, forward = lookup.graph_index, lookup.blank_nodes, self.varying == "subj"
+        draw, allow_asserted = rng.random, kind != "inferred"
+        row = (graph if kind == "asserted" else lookup.closure_index).get_row(self.p)
+        count = len(subjects)
+        for _ in range(n_pairs):
+            for _ in range(MAX_PAIR_TRIES if subjects else 0):
+                s = subjects[int(draw() * count)]
+                # The index stores a single object as an int, several as a list or dict.
                 cell = row[s]
                 if isinstance(cell, int):
                     o = cell
                 else:
                     o = (cell if isinstance(cell, list) else list(cell))[int(draw() * len(cell))]
-                if (stated_too or not graph.has(s, p, o)) and (
+                if (allow_asserted or not graph.has_triple(s, p, o)) and (
                     s != o and s not in blanks and o not in blanks
                 ):
                     yield (s, o) if forward else (o, s)
                     break
 
-    def draw_way(self, rng: Random, anchor: int, hops: int) -> list[int] | None:
-        """A random way on from an anchor, itself first, over so many other terms."""
-        way = [anchor]
-        for _ in range(hops):
-            further = self.anchors_of(way[-1])
-            if not further:
-                return None
-            y = further[int(rng.random() * len(further))]
-            if y in way:
-                return None
-            way.append(y)
-        return way
+    def sample_path(self, rng: Random, anchor: int, hops: int) -> list[int] | None:
+        """Samples a path of ``hops`` steps from an anchor; None if it ends early or has a cycle.
 
-    def draw_holder(self, rng: Random) -> int | None:
-        """A random ``x`` that has an anchor."""
-        pair = self.draw_pair(rng)
+        Returns:
+            ``hops`` + 1 terms, the anchor first.
+        """
+        path = [anchor]
+        for _ in range(hops):
+            following = self.get_anchors(path[-1])
+            if not following:
+                return None
+            y = following[int(rng.random() * len(following))]
+            if y in path:
+                return None
+            path.append(y)
+        return path
+
+    def sample_holder(self, rng: Random) -> int | None:
+        """Samples an ``x`` that has an anchor."""
+        pair = self.sample_pair(rng)
         return None if pair is None else pair[0]
 
-    def _hinted(self, terms: list[int]) -> list[int]:
+    def _filter_by_hint(self, terms: list[int]) -> list[int]:
         if not self.hint:
             return terms
-        return [term for term in terms if self.hint in self.world.label(term).casefold()]
+        return [term for term in terms if self.hint in self.lookup.get_label(term).casefold()]
 
     @cached_property
     def classes(self) -> tuple[int, ...]:
         """The classes that holders usually have."""
-        rng = seeded(self.world.terms.text(self.p), self.varying)
-        drawn = [self.draw_holder(rng) for _ in range(CLASS_SAMPLE)]
-        sample = list(dict.fromkeys(x for x in drawn if x is not None))
-        seen = Counter(c for x in sample for c in self.world.types(x))
-        return tuple(c for c, n in seen.items() if n >= MIN_CLASS_SHARE * len(sample))
+        rng = rng_for(self.lookup.terms.get_text(self.p), self.varying)
+        holders = [self.sample_holder(rng) for _ in range(N_SAMPLED_HOLDERS)]
+        sample = list(dict.fromkeys(x for x in holders if x is not None))
+        counts = Counter(c for x in sample for c in self.lookup.get_types(x))
+        return tuple(c for c, n in counts.items() if n >= MIN_CLASS_SHARE * len(sample))
 
     @cached_property
     def members(self) -> list[int]:
-        """Everything of the holders' classes; without types, every node the predicate touches."""
-        world = self.world
+        """All entities of the holders' classes; without classes, every node of the predicate."""
+        lookup = self.lookup
         if self.classes:
-            found = world.members[self.classes[0]]
+            members = lookup.members_by_class[self.classes[0]]
             if len(self.classes) > 1:
-                found = list(dict.fromkeys(x for c in self.classes for x in world.members[c]))
+                members = list(
+                    dict.fromkeys(x for c in self.classes for x in lookup.members_by_class[c])
+                )
         else:
-            found = list(dict.fromkeys(t for pair in world.closed.pairs(self.p) for t in pair))
-        return self._hinted(found) if self.varying == "subj" else found
+            members = list(
+                dict.fromkeys(t for pair in lookup.closure_index.iter_pairs(self.p) for t in pair)
+            )
+        return self._filter_by_hint(members) if self.varying == "subj" else members
 
     @cached_property
-    def without(self) -> list[int]:
-        """Members for which the closure holds no anchor at all."""
+    def members_without_anchor(self) -> list[int]:
+        """Members that have no anchor in the closure."""
         if self.varying == "subj":
-            held = self.world.closed.subjects_of(self.p)
+            holders = self.lookup.closure_index.get_subjects(self.p)
         else:
-            held = self.world.closed.objects_of(self.p)
-        return list(itertools.filterfalse(held.__contains__, self.members))
+            holders = self.lookup.closure_index.get_objects(self.p)
+        return list(itertools.filterfalse(holders.__contains__, self.members))
 
     @cached_property
-    def aliens(self) -> list[int]:
-        """One list of entities of other classes than the holders', spread over those classes."""
-        world = self.world
-        mine = set(self.classes)
-        if not mine:
+    def other_class_entities(self) -> list[int]:
+        """Entities of other classes than the holders', each class in turn."""
+        lookup = self.lookup
+        own = set(self.classes)
+        if not own:
             return []
-        others: list[list[int]] = []
-        for c in world.stated_classes:
-            text = world.terms.text(c)
-            if c in mine or text.startswith("http://www.w3.org/"):
+        class_members: list[list[int]] = []
+        for c in lookup.asserted_classes:
+            text = lookup.terms.get_text(c)
+            if c in own or text.startswith("http://www.w3.org/"):
                 continue
-            fit = (x for x in world.members[c] if not mine & {*world.types(x)})
-            others.append(list(itertools.islice(fit, 500)))
-        longest = max(map(len, others), default=0)
-        return [row[i % len(row)] for i in range(min(longest, 500)) for row in others if row]
+            fit = (x for x in lookup.members_by_class[c] if not own & {*lookup.get_types(x)})
+            class_members.append(list(itertools.islice(fit, 500)))
+        longest = max(map(len, class_members), default=0)
+        # Small classes repeat, so that each class is equally likely to be sampled.
+        return [row[i % len(row)] for i in range(min(longest, 500)) for row in class_members if row]
 
-    def probe(self, rng: Random, tries: int = 8) -> bool:
-        """Whether an ``x`` that has an anchor can have no other: asked of the oracle, not guessed.
+    def is_single_valued(self, rng: Random, n_tries: int = 8) -> bool:
+        """Returns whether an ``x`` can have only one anchor, tested with the oracle.
 
-        True when more than half of some random crossings are refused for a count at ``x``.
+        Combines random holders with anchors of others. True if the oracle contradicts more than
+        half of these claims because of a maximum count at ``x``.
         """
-        world, refused, asked = self.world, 0, 0
-        for _ in range(tries):
-            one, two = self.draw_pair(rng), self.draw_pair(rng)
-            if one is None or two is None:
+        lookup, refused, tested = self.lookup, 0, 0
+        for _ in range(n_tries):
+            pair, other_pair = self.sample_pair(rng), self.sample_pair(rng)
+            if pair is None or other_pair is None:
                 continue
-            x, a = one[0], two[1]
-            if x == a or self.holds(x, a):
+            x, a = pair[0], other_pair[1]
+            if x == a or self.is_entailed(x, a):
                 continue
-            asked += 1
-            verdict = world.kb.oracle.license(world.claim(*self.triple(x, a)))
+            tested += 1
+            verdict = lookup.kb.oracle.license(lookup.make_claim(*self.make_triple(x, a)))
             refused += any(
-                "MaxCount" in violation.component and violation.focus_node == world.terms.text(x)
+                "MaxCount" in violation.component
+                and violation.focus_node == lookup.terms.get_text(x)
                 for violation in verdict.proof.violations
                 if verdict.label == "C"
             )
-        return refused * 2 > asked
+        return refused * 2 > tested

@@ -1,7 +1,7 @@
-"""Recipes: for each kind of contradiction, who is asked about and which facts the label needs.
+"""Proposes triplets of cards, with one recipe for each kind of contradiction.
 
-A recipe proposes a triplet around one anchor; whether the labels hold is decided afterwards, by
-the oracle alone. A proposal that does not hold is thrown away.
+A recipe chooses the entities that the cards ask about and the facts that their labels need. The
+oracle alone decides afterwards whether the labels are correct; a proposal that fails is discarded.
 """
 
 from __future__ import annotations
@@ -12,46 +12,52 @@ from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
-from cards.balance import NAME_SAMPLE, by_likeness, overlap, telling_words
+from cards.balance import (
+    MAX_SAMPLED_NAMES,
+    count_shared_words,
+    find_frequent_words,
+    sort_by_similarity,
+)
 from cards.context import Role
 from cards.facts import Fact
 from cards.kinds import ASYMMETRIC, CYCLE, DENIED, FUNCTIONAL, IRREFLEXIVE, NUMERIC
-from cards.literals import compared_with, number_of
+from cards.literals import find_compared_predicates, parse_number
 from cards.pools import Pool
-from cards.proving import Prover
+from cards.prover import Prover
 
-ALIEN = "alien"
+OTHER_CLASS = "alien"
 OTHER = "other"
 MAX_HOPS = 3
-DRAWS = 12
-"""Random candidates looked at for one role."""
-NUMBERS = 48
-"""Random bounds looked at for one on the wrong side of a value: most are on the right one."""
-RANKED = 4
-"""So many of those that fit are compared for the most alike one."""
+MAX_CANDIDATES = 12
+"""Maximum random candidates tried for one role."""
+MAX_BOUND_CANDIDATES = 48
+"""Maximum random bounds tried to find one on the wrong side of a value; most are on the right
+side."""
+MAX_RANKED = 4
+"""Maximum suitable candidates among which the most similar one is chosen."""
 
 
 class Proposal(NamedTuple):
-    """A triplet before proof."""
+    """A triplet that is not proved yet."""
 
     anchor: int
     roles: list[Role]
     with_types: bool = False
-    """The label needs the classes of those asked about among the facts."""
+    """Whether the facts must include the classes of the entities asked about."""
 
 
-Drawer = Callable[[], Proposal | None]
+Recipe = Callable[[], Proposal | None]
 
 
 class Recipes:
-    """Draws proposals for one predicate and varying side.
+    """Samples proposals for one predicate and varying side.
 
     Args:
         pool: the candidates.
         prover: finds the premises of inferred triples.
-        rng: the draw.
-        single: whether the varying term can have only one anchor (``Pool.probe``).
-        e_kinds: which of ``asserted`` and ``inferred`` to draw E cards from.
+        rng: the random generator.
+        is_single: whether the varying term can have only one anchor (``Pool.is_single_valued``).
+        e_kinds: kinds of triples to make E cards from: ``asserted``, ``inferred`` or both.
     """
 
     def __init__(
@@ -60,354 +66,355 @@ class Recipes:
         prover: Prover,
         rng: Random,
         *,
-        single: bool,
+        is_single: bool,
         e_kinds: tuple[str, ...] = ("asserted", "inferred"),
     ) -> None:
         self.pool = pool
-        self.world = pool.world
+        self.lookup = pool.lookup
         self.prover = prover
         self.rng = rng
-        self.single = single
+        self.is_single = is_single
         self.used: set[int] = set()
         self.strict = True
         self.e_kinds = tuple(kind for kind in pool.e_kinds if kind in e_kinds)
-        drawn = [pool.draw_holder(rng) for _ in range(NAME_SAMPLE if self.e_kinds else 0)]
-        others = pool.without if single else []
-        others = rng.sample(others, min(NAME_SAMPLE, len(others)))
-        names = [x for x in dict.fromkeys([*drawn, *others]) if x is not None]
-        self._telling = telling_words(self.world, names)
-        anchors = pool.anchors_of
-        self._chained = any(anchors(a) for x in names for a in itertools.islice(anchors(x), 1))
-        """Whether what holds leads on from an anchor to another, judged by a sample."""
-        self._deniers = list(self.world.denials)
-        self._popular: dict[int, int] = {}
-        self._told: dict[int, frozenset[str]] = {}
-        self._with_bound: dict[int, list[int]] = {}
+        holders = [pool.sample_holder(rng) for _ in range(MAX_SAMPLED_NAMES if self.e_kinds else 0)]
+        members = pool.members_without_anchor if is_single else []
+        members = rng.sample(members, min(MAX_SAMPLED_NAMES, len(members)))
+        names = [x for x in dict.fromkeys([*holders, *members]) if x is not None]
+        self._frequent_words = find_frequent_words(self.lookup, names)
+        anchors = pool.get_anchors
+        self._has_chains = any(anchors(a) for x in names for a in itertools.islice(anchors(x), 1))
+        """Whether some anchors have anchors themselves (chains), judged by a sample."""
+        self._denied_subjects = list(self.lookup.denials)
+        self._popularity_cache: dict[int, int] = {}
+        self._frequent_words_cache: dict[int, frozenset[str]] = {}
+        self._bounded_cache: dict[int, list[int]] = {}
 
     @property
-    def families(self) -> dict[str, Drawer]:
-        """Name → how to draw a proposal, of those the predicate has anything to draw from."""
-        found: dict[str, Drawer] = {}
-        if self.single and self.e_kinds and self.pool.without:
-            found[FUNCTIONAL] = self.functional
-        if self._denied:
-            found[DENIED] = self.denied
-        if self._chained:
-            found[ASYMMETRIC] = lambda: self.downstream(1)
-            found[CYCLE] = lambda: self.downstream(2 + self.rng.randrange(MAX_HOPS - 1))
+    def recipes_by_name(self) -> dict[str, Recipe]:
+        """Name → recipe, for the recipes that the predicate has data for."""
+        recipes: dict[str, Recipe] = {}
+        if self.is_single and self.e_kinds and self.pool.members_without_anchor:
+            recipes[FUNCTIONAL] = self.propose_functional
+        if self._denied_facts:
+            recipes[DENIED] = self.propose_denied
+        if self._has_chains:
+            recipes[ASYMMETRIC] = lambda: self.propose_downstream(1)
+            recipes[CYCLE] = lambda: self.propose_downstream(2 + self.rng.randrange(MAX_HOPS - 1))
         if self._bounds:
-            found[NUMERIC] = self.numeric
-        return {
-            **found,
-            ALIEN: self.alien,
-            IRREFLEXIVE: self.irreflexive,
-            OTHER: self.other,
-        }
+            recipes[NUMERIC] = self.propose_numeric
+        recipes[OTHER_CLASS] = self.propose_other_class
+        recipes[IRREFLEXIVE] = self.propose_irreflexive
+        recipes[OTHER] = self.propose_other
+        return recipes
 
     # -- the parts of a triplet ------------------------------------------------------------------
 
-    def unknown(self, like: int | None = None, anchor: int | None = None) -> int | None:
-        """Someone whose anchor the graph does not tell (or not whether it is this one).
+    def sample_unknown(self, like: int | None = None, anchor: int | None = None) -> int | None:
+        """Samples an entity with an unknown anchor, or an unknown relation to ``anchor``.
 
-        Without ``like``, a random true holder is resembled: where the ones without a value are
-        of another sort (lakes among rivers), only those that could pass for a holder are drawn.
+        The entity is similar to ``like``, or to a random holder: if entities without a value differ
+        from those with a value (lakes among rivers), only entities similar to a holder are chosen.
         """
         if like is None:
-            like = self.pool.draw_holder(self.rng)
-        draw = self._member_without if self.single else self._holder
-        return self._draw(draw, like, anchor)
+            like = self.pool.sample_holder(self.rng)
+        draw = self._sample_member_without_anchor if self.is_single else self._sample_holder
+        return self._sample_similar(draw, like, anchor)
 
-    def holder(self, like: int, anchor: int) -> int | None:
-        """Someone who has an anchor, but not this one, and resembles ``like``."""
-        return self._draw(self._holder, like, anchor)
+    def sample_other_holder(self, like: int, anchor: int) -> int | None:
+        """Samples an entity that has another anchor than this one and is similar to ``like``."""
+        return self._sample_similar(self._sample_holder, like, anchor)
 
-    def next_round(self, *, strict: bool) -> None:
-        """Lets everyone be asked about once more; popularity need not match unless ``strict``."""
+    def start_next_round(self, *, strict: bool) -> None:
+        """Allows every entity to be used once more; requires equal popularity only if strict."""
         self.used.clear()
         self.strict = strict
 
-    def entailed(self, like: int | None) -> tuple[int, int] | None:
-        """A true pair ``(x, a)`` whose ``x`` resembles ``like``."""
+    def sample_entailed(self, like: int | None) -> tuple[int, int] | None:
+        """Samples a true pair ``(x, a)`` whose ``x`` is similar to ``like``."""
         if not self.e_kinds:
             return None
         kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))]
         if like is None:
-            pair = self.pool.draw_pair(self.rng, kind)
-            return pair if pair and self._fresh(*pair) else None
-        seen: set[int] = set()
-        wanted: dict[int, int] = {}
-        for pair in self.pool.draw_pairs(self.rng, kind, DRAWS):
-            if like in pair or pair[0] in self.used or pair[0] in seen:
+            pair = self.pool.sample_pair(self.rng, kind)
+            return pair if pair and self._is_unused(*pair) else None
+        tried: set[int] = set()
+        anchor_of: dict[int, int] = {}
+        for pair in self.pool.sample_pairs(self.rng, kind, MAX_CANDIDATES):
+            if like in pair or pair[0] in self.used or pair[0] in tried:
                 continue
             x, a = pair
-            seen.add(x)
-            if self.alike(x, like) and self._shares_as_many(like, x, a):
-                wanted[x] = a
-                if len(wanted) == RANKED:
+            tried.add(x)
+            if self.is_similar(x, like) and self._has_equal_overlap(like, x, a):
+                anchor_of[x] = a
+                if len(anchor_of) == MAX_RANKED:
                     break
-        for x in by_likeness(self.world, self.pool.p, wanted, like):
-            if self._fresh(x, wanted[x]):
-                return x, wanted[x]
+        for x in sort_by_similarity(self.lookup, self.pool.p, anchor_of, like):
+            if self._is_unused(x, anchor_of[x]):
+                return x, anchor_of[x]
         return None
 
-    def alike(self, x: int, other: int) -> bool:
-        """Whether what must be equal within a triplet is: popularity, frequent words of names.
+    def is_similar(self, x: int, other: int) -> bool:
+        """Returns whether two entities have equal popularity levels and the same frequent words.
 
-        Popularity counts by doubling: 0, 1, 2 to 3, 4 and more facts that point at a term.
+        Popularity levels are 0, 1, 2 to 3, and 4 or more facts with the entity as object.
         """
-        # Popularity first: it tells more of those apart that are drawn, and costs no name.
-        if self.strict and self._popularity(x) != self._popularity(other):
+        # Popularity is compared first: it rejects more candidates and is cheaper than names.
+        if self.strict and self._get_popularity_level(x) != self._get_popularity_level(other):
             return False
-        return self._telling_words(x) == self._telling_words(other)
+        return self._get_frequent_words(x) == self._get_frequent_words(other)
 
-    def _telling_words(self, x: int) -> frozenset[str]:
-        found = self._told.get(x)
-        if found is None:
-            found = self._told[x] = self.world.words(x) & self._telling
-        return found
+    def _get_frequent_words(self, x: int) -> frozenset[str]:
+        words = self._frequent_words_cache.get(x)
+        if words is None:
+            words = self.lookup.get_label_words(x) & self._frequent_words
+            self._frequent_words_cache[x] = words
+        return words
 
-    def _popularity(self, x: int) -> int:
-        found = self._popular.get(x)
-        if found is None:
-            found = self._popular[x] = min(3, self.world.pointed_at(x).bit_length())
-        return found
+    def _get_popularity_level(self, x: int) -> int:
+        level = self._popularity_cache.get(x)
+        if level is None:
+            incoming = self.lookup.count_incoming_facts(x)
+            level = self._popularity_cache[x] = min(3, incoming.bit_length())
+        return level
 
-    def stated(self, x: int, a: int) -> tuple[Fact, ...] | None:
-        """The facts from which ``(x, a)`` follows."""
-        facts = self.prover.premises(*self.pool.triple(x, a))
-        return facts if facts and all(self._tellable(fact) for fact in facts) else None
+    def find_core(self, x: int, a: int) -> tuple[Fact, ...] | None:
+        """Returns the facts from which ``(x, a)`` follows; None if one has a blank node."""
+        facts = self.prover.find_premises(*self.pool.make_triple(x, a))
+        return facts if facts and all(self._has_no_blanks(fact) for fact in facts) else None
 
-    def _tellable(self, fact: Fact) -> bool:
-        blanks = self.world.blanks
+    def _has_no_blanks(self, fact: Fact) -> bool:
+        blanks = self.lookup.blank_nodes
         return fact.s not in blanks and fact.o not in blanks
 
-    def _fresh(self, x: int, a: int) -> bool:
-        if x in self.used or not self._meant(x if self.pool.varying == "subj" else a):
+    def _is_unused(self, x: int, a: int) -> bool:
+        if x in self.used or not self._matches_hint(x if self.pool.varying == "subj" else a):
             return False
-        return self.world.nameable(x) and self.world.nameable(a)
+        return self.lookup.is_nameable(x) and self.lookup.is_nameable(a)
 
-    def _meant(self, subject: int) -> bool:
-        """Whether the subject's name fits the hint."""
+    def _matches_hint(self, subject: int) -> bool:
+        """Returns whether the subject's name contains the hint."""
         hint = self.pool.hint
-        return not hint or hint in self.world.label(subject).casefold()
+        return not hint or hint in self.lookup.get_label(subject).casefold()
 
-    def _holder(self) -> int | None:
-        return self.pool.draw_holder(self.rng)
+    def _sample_holder(self) -> int | None:
+        return self.pool.sample_holder(self.rng)
 
-    def _member(self) -> int | None:
+    def _sample_member(self) -> int | None:
         members = self.pool.members
         return members[int(self.rng.random() * len(members))] if members else None
 
-    def _member_without(self) -> int | None:
-        members = self.pool.without
+    def _sample_member_without_anchor(self) -> int | None:
+        members = self.pool.members_without_anchor
         return members[int(self.rng.random() * len(members))] if members else None
 
-    def _shares_as_many(self, like: int, x: int, anchor: int) -> bool:
-        return overlap(self.world, x, anchor) == overlap(self.world, like, anchor)
+    def _has_equal_overlap(self, like: int, x: int, anchor: int) -> bool:
+        shared = count_shared_words(self.lookup, x, anchor)
+        return shared == count_shared_words(self.lookup, like, anchor)
 
-    def _draw(
-        self, draw: Callable[[], int | None], like: int | None, anchor: int | None
+    def _sample_similar(
+        self, sample: Callable[[], int | None], like: int | None, anchor: int | None
     ) -> int | None:
-        """Someone fresh who does not hold with the anchor and resembles ``like``."""
-        seen = {like, anchor}
+        """Samples an unused entity that does not have the anchor and is similar to ``like``."""
+        tried = {like, anchor}
         fit: list[int] = []
-        for _ in range(DRAWS):
-            x = draw()
-            if x is None or x in seen or x in self.used:
+        for _ in range(MAX_CANDIDATES):
+            x = sample()
+            if x is None or x in tried or x in self.used:
                 continue
-            seen.add(x)
-            if anchor is not None and self.pool.holds(x, anchor):
+            tried.add(x)
+            if anchor is not None and self.pool.is_entailed(x, anchor):
                 continue
             if like is not None and (
-                not self.alike(x, like)
-                or (anchor is not None and not self._shares_as_many(like, x, anchor))
+                not self.is_similar(x, like)
+                or (anchor is not None and not self._has_equal_overlap(like, x, anchor))
             ):
                 continue
             fit.append(x)
-            if len(fit) == RANKED:
+            if len(fit) == MAX_RANKED:
                 break
         if like is not None:
-            fit = by_likeness(self.world, self.pool.p, fit, like)
-        subjects = self.pool.varying == "subj"
-        return next(
-            (x for x in fit if self.world.nameable(x) and (not subjects or self._meant(x))), None
-        )
+            fit = sort_by_similarity(self.lookup, self.pool.p, fit, like)
+        varies_subject = self.pool.varying == "subj"
+        named = (x for x in fit if self.lookup.is_nameable(x))
+        return next((x for x in named if not varies_subject or self._matches_hint(x)), None)
 
-    def _triplet(
+    def _build_proposal(
         self, anchor: int, e: int, c: Role | None, u: int | None, *, with_types: bool = False
     ) -> Proposal | None:
-        """The proposal, unless a term occurs twice or a core is missing."""
-        core = self.stated(e, anchor)
+        """Builds the proposal; None if a term occurs twice or needed facts are missing."""
+        core = self.find_core(e, anchor)
         if core is None or c is None or u is None or len({e, c.x, u}) < 3:
             return None
-        namesakes = self.world.namesakes(anchor)
-        if any(self.pool.holds(x, other) for other in namesakes for x in (c.x, u)):
+        # A reader cannot distinguish the anchor from a namesake, so the claims of C and U must not
+        # be true of a namesake either.
+        namesakes = self.lookup.get_namesakes(anchor)
+        if any(self.pool.is_entailed(x, other) for other in namesakes for x in (c.x, u)):
             return None
         return Proposal(anchor, [Role("E", e, core), c, Role("U", u, ())], with_types)
 
     # -- one method per kind ---------------------------------------------------------------------
 
-    def functional(self) -> Proposal | None:
-        """C: someone whose only possible anchor is another one."""
-        u = self.unknown()
-        pair = self.entailed(u)
+    def propose_functional(self) -> Proposal | None:
+        """C card: an entity whose only possible anchor is another one."""
+        u = self.sample_unknown()
+        pair = self.sample_entailed(u)
         if u is None or pair is None:
             return None
         e, anchor = pair
-        x = self.holder(u, anchor)
+        x = self.sample_other_holder(u, anchor)
         if x is None or x == e:
             return None
-        facts = self.stated(x, self.pool.anchors_of(x)[0])
-        return self._triplet(anchor, e, Role("C", x, facts) if facts else None, u)
+        facts = self.find_core(x, self.pool.get_anchors(x)[0])
+        return self._build_proposal(anchor, e, Role("C", x, facts) if facts else None, u)
 
-    def denied(self) -> Proposal | None:
-        """C: someone for whom the graph explicitly denies the anchor."""
-        fact = self._denied[self.rng.randrange(len(self._denied))]
+    def propose_denied(self) -> Proposal | None:
+        """C card: an entity of which the graph explicitly denies the anchor."""
+        fact = self._denied_facts[self.rng.randrange(len(self._denied_facts))]
         x, anchor = (fact.s, fact.o) if self.pool.varying == "subj" else (fact.o, fact.s)
-        if not self._fresh(x, anchor):
+        if not self._is_unused(x, anchor):
             return None
-        # Denials are rare, so that one about the asked subject would tell: take others who have
-        # some as well, where there are any.
-        e = self._true_like(x, anchor, self.world.denials) or self._true_like(x, anchor)
+        # Denials are rare, so one about the subject of the C card would reveal the label. Prefer
+        # entities for the other roles that have denials too.
+        e = self._find_true_match(x, anchor, self.lookup.denials)
+        e = e or self._find_true_match(x, anchor)
         if e is None:
             return None
-        u = self._draw(self._denier, x, anchor) or self.unknown(x, anchor)
-        return self._triplet(anchor, e, Role("C", x, (fact,)), u)
+        u = self._sample_similar(self._sample_denied_subject, x, anchor)
+        u = u or self.sample_unknown(x, anchor)
+        return self._build_proposal(anchor, e, Role("C", x, (fact,)), u)
 
-    def _denier(self) -> int | None:
-        """Someone of whom something is denied, and who could be an unknown."""
-        x = self._deniers[int(self.rng.random() * len(self._deniers))]
-        return None if self.single and self.pool.anchors_of(x) else x
+    def _sample_denied_subject(self) -> int | None:
+        """Samples an entity with a denial that is suitable for a U card."""
+        x = self._denied_subjects[int(self.rng.random() * len(self._denied_subjects))]
+        return None if self.is_single and self.pool.get_anchors(x) else x
 
-    def _true_like(self, x: int, anchor: int, among: Collection[int] | None = None) -> int | None:
-        """Someone fresh who truly has the anchor and resembles ``x``."""
-        drawn = self.pool.holders_of(anchor)
-        if among is not None:
-            drawn = [e for e in drawn if e in among]
-        if len(drawn) > 2 * DRAWS:
-            drawn = self.rng.sample(drawn, 2 * DRAWS)
-        alike = (
-            e
-            for e in drawn
-            if e != x
-            and e not in self.used
-            and self.alike(e, x)
-            and self._shares_as_many(x, e, anchor)
+    def _find_true_match(
+        self, x: int, anchor: int, allowed: Collection[int] | None = None
+    ) -> int | None:
+        """Finds an unused entity that has the anchor and is similar to ``x``."""
+        candidates = self.pool.get_holders(anchor)
+        if allowed is not None:
+            candidates = [e for e in candidates if e in allowed]
+        if len(candidates) > 2 * MAX_CANDIDATES:
+            candidates = self.rng.sample(candidates, 2 * MAX_CANDIDATES)
+        unused = (e for e in candidates if e != x and e not in self.used)
+        similar = (
+            e for e in unused if self.is_similar(e, x) and self._has_equal_overlap(x, e, anchor)
         )
-        holders = itertools.islice(alike, DRAWS)
-        likest = by_likeness(self.world, self.pool.p, holders, x)
-        return next((e for e in likest if self._fresh(e, anchor)), None)
+        holders = itertools.islice(similar, MAX_CANDIDATES)
+        by_similarity = sort_by_similarity(self.lookup, self.pool.p, holders, x)
+        return next((e for e in by_similarity if self._is_unused(e, anchor)), None)
 
     @cached_property
-    def _denied(self) -> list[Fact]:
+    def _denied_facts(self) -> list[Fact]:
         p = self.pool.p
-        return [f for found in self.world.denials.values() for f in found if f.p == p]
+        return [f for facts in self.lookup.denials.values() for f in facts if f.p == p]
 
-    def downstream(self, hops: int) -> Proposal | None:
-        """C: the reverse of what holds, over one step or several."""
+    def propose_downstream(self, hops: int) -> Proposal | None:
+        """C card: the reverse of an entailed chain of one or more steps."""
         kind = self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
-        # Most draws end here: their anchor leads nowhere.
-        onward = self.pool.onward
-        for pair in self.pool.draw_pairs(self.rng, kind, DRAWS if kind else 0):
-            way = self.pool.draw_way(self.rng, pair[1], hops) if pair[1] in onward else None
-            if way is None:
+        # Checked first because most anchors have no anchor themselves.
+        onward = self.pool.anchor_rows
+        for pair in self.pool.sample_pairs(self.rng, kind, MAX_CANDIDATES if kind else 0):
+            path = self.pool.sample_path(self.rng, pair[1], hops) if pair[1] in onward else None
+            if path is None:
                 continue
-            e, anchor = pair
-            x = way[-1]
-            # A sea would betray itself: seas flow nowhere.
-            if e in way or x in self.used or self.world.types(x) != self.world.types(e):
+            (e, anchor), x = pair, path[-1]
+            # Another class would reveal the label: a sea at the end of a chain flows nowhere.
+            if e in path or x in self.used or self.lookup.get_types(x) != self.lookup.get_types(e):
                 continue
-            alike = self.alike(x, e) and self._shares_as_many(x, e, anchor)
-            if alike and self._fresh(e, anchor) and self._fresh(x, anchor):
+            is_similar = self.is_similar(x, e) and self._has_equal_overlap(x, e, anchor)
+            if is_similar and self._is_unused(e, anchor) and self._is_unused(x, anchor):
                 break
         else:
             return None
         facts: list[Fact] = []
-        for one, two in itertools.pairwise(way):
-            step = self.stated(one, two)
+        for start, end in itertools.pairwise(path):
+            step = self.find_core(start, end)
             if step is None:
                 return None
             facts += step
         role = Role("C", x, tuple(dict.fromkeys(facts)), no_other_value=True)
-        return self._triplet(anchor, e, role, self.unknown(x, anchor))
+        return self._build_proposal(anchor, e, role, self.sample_unknown(x, anchor))
 
-    def numeric(self) -> Proposal | None:
-        """C: a value on the wrong side of another stated value of the same subject."""
+    def propose_numeric(self) -> Proposal | None:
+        """C card: a value on the wrong side of another given value of the same subject."""
         bounds = self._bounds
         if not bounds or self.pool.varying != "subj":
             return None
-        u = self.unknown()
-        pair = self.entailed(u)
+        u = self.sample_unknown()
+        pair = self.sample_entailed(u)
         if u is None or pair is None:
             return None
         e, anchor = pair
-        value = number_of(self.world.terms.text(anchor))
+        value = parse_number(self.lookup.terms.get_text(anchor))
         if value is None:
             return None
         q, below = bounds[self.rng.randrange(len(bounds))]
-        subjects = self._bounded(q)
-        for _ in range(NUMBERS):
+        subjects = self._list_bounded_subjects(q)
+        for _ in range(MAX_BOUND_CANDIDATES):
             x = subjects[int(self.rng.random() * len(subjects))]
-            limit = next(iter(self.world.graph.objects(x, q)))
-            bound = number_of(self.world.terms.text(limit))
+            limit = next(iter(self.lookup.graph_index.find_objects(x, q)))
+            bound = parse_number(self.lookup.terms.get_text(limit))
             if bound is None or (value < bound if below else value > bound) or x in (e, u):
                 continue
-            if self.alike(x, u) and self._fresh(x, anchor):
+            if self.is_similar(x, u) and self._is_unused(x, anchor):
                 role = Role("C", x, (Fact(x, q, limit),), no_other_value=True)
-                return self._triplet(anchor, e, role, u)
+                return self._build_proposal(anchor, e, role, u)
         return None
 
     @cached_property
     def _bounds(self) -> list[tuple[int, bool]]:
-        """``(q, True)`` where values of p must lie below those of q, ``(q, False)`` above."""
-        pred, shapes = self.world.terms.text(self.pool.p), self.world.kb.shapes
-        found = ((self.world.id(other), below) for other, below in compared_with(pred, shapes))
-        return [(q, below) for q, below in found if self._bounded(q)]
+        """``(q, True)`` if values of p must be below those of q, ``(q, False)`` if above."""
+        pred, shapes = self.lookup.terms.get_text(self.pool.p), self.lookup.kb.shapes
+        compared = find_compared_predicates(pred, shapes)
+        predicates = ((self.lookup.intern_term(other), below) for other, below in compared)
+        return [(q, below) for q, below in predicates if self._list_bounded_subjects(q)]
 
-    def _bounded(self, q: int) -> list[int]:
-        found = self._with_bound.get(q)
-        if found is None:
-            found = self._with_bound[q] = list(self.world.graph.subjects_of(q))
-        return found
+    def _list_bounded_subjects(self, q: int) -> list[int]:
+        subjects = self._bounded_cache.get(q)
+        if subjects is None:
+            subjects = self._bounded_cache[q] = list(self.lookup.graph_index.get_subjects(q))
+        return subjects
 
-    def alien(self) -> Proposal | None:
-        """C: someone of a class that cannot stand there. The question itself betrays it."""
-        u = self.unknown()
-        pair = self.entailed(u)
-        if u is None or pair is None or not self.pool.aliens:
+    def propose_other_class(self) -> Proposal | None:
+        """C card: an entity of a class that is not allowed there. The question alone reveals it."""
+        u = self.sample_unknown()
+        pair = self.sample_entailed(u)
+        if u is None or pair is None or not self.pool.other_class_entities:
             return None
         e, anchor = pair
-        x = self.pool.aliens[self.rng.randrange(len(self.pool.aliens))]
-        if x == anchor or not self._fresh(x, anchor):
+        x = self.pool.other_class_entities[self.rng.randrange(len(self.pool.other_class_entities))]
+        if x == anchor or not self._is_unused(x, anchor):
             return None
-        return self._triplet(anchor, e, Role("C", x, (), no_other_value=True), u, with_types=True)
+        role = Role("C", x, (), no_other_value=True)
+        return self._build_proposal(anchor, e, role, u, with_types=True)
 
-    def irreflexive(self) -> Proposal | None:
-        """C: the anchor itself. The question itself betrays it."""
-        u = self.unknown()
-        pair = self.entailed(u)
+    def propose_irreflexive(self) -> Proposal | None:
+        """C card: the anchor itself. The question alone reveals it."""
+        u = self.sample_unknown()
+        pair = self.sample_entailed(u)
         if u is None or pair is None:
             return None
         e, anchor = pair
-        if self.world.terms.is_literal(anchor) or self.pool.holds(anchor, anchor):
+        if self.lookup.terms.is_literal(anchor) or self.pool.is_entailed(anchor, anchor):
             return None
-        return self._triplet(anchor, e, Role("C", anchor, (), no_other_value=True), u)
+        return self._build_proposal(anchor, e, Role("C", anchor, (), no_other_value=True), u)
 
-    def other(self) -> Proposal | None:
-        """C by whatever else the shapes forbid, found by trying; all known facts are its core."""
-        u = self.unknown()
-        pair = self.entailed(u)
+    def propose_other(self) -> Proposal | None:
+        """C card for any other constraint, found by trials; uses up to four facts of the entity."""
+        u = self.sample_unknown()
+        pair = self.sample_entailed(u)
         if u is None or pair is None:
             return None
         e, anchor = pair
-        x = self._draw(self._member, u, anchor)
+        x = self._sample_similar(self._sample_member, u, anchor)
         if x is None or x == e:
             return None
-        if self.prover.on_graph(self.world.claim(*self.pool.triple(x, anchor))).label != "C":
+        claim = self.lookup.make_claim(*self.pool.make_triple(x, anchor))
+        if self.prover.license_on_graph(claim).label != "C":
             return None
-        facts = tuple(
-            f
-            for f in self.world.about(x)[:4]
-            if f.p != self.pool.p and f.o not in (anchor, e, u) and self._tellable(f)
-        )
-        return self._triplet(anchor, e, Role("C", x, facts, no_other_value=True), u)
+        facts_about_x = [f for f in self.lookup.list_facts_about(x)[:4] if self._has_no_blanks(f)]
+        facts = tuple(f for f in facts_about_x if f.p != self.pool.p and f.o not in (anchor, e, u))
+        return self._build_proposal(anchor, e, Role("C", x, facts, no_other_value=True), u)

@@ -1,55 +1,55 @@
-"""String rules: what pattern matching on a card's sentences answers, with no graph and no reading.
+"""Defines string rules, which answer a card by matching patterns in its sentences.
 
-They are reported apart from the trained baselines, because the ones that compare the asked pair
-with the stated pairs *are* the task in part. What they tell is how much of a card set needs no
-reasoning at all: near 1.0, nothing but matching is measured.
+They are reported separately from the trained baselines, because comparing the pair of the question
+with the pairs in the facts is part of the task. Their accuracy shows how much of a card set needs
+no reasoning: near 1.0, the set measures pattern matching only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from cards.surface import Sight
+from cards.surface import CardSurface
 from kg.claims import Gold
 
 
-def pair_stated(sight: Sight) -> Gold:
-    """Asked pair stated → YES, else UNKNOWN."""
-    return "YES" if sight.pair_stated else "UNKNOWN"
+def match_pair(surface: CardSurface) -> Gold:
+    """A fact has the pair → YES, else UNKNOWN."""
+    return "YES" if surface.has_pair else "UNKNOWN"
 
 
-def pair_stated_else_no(sight: Sight) -> Gold:
-    """Asked pair stated → YES, else NO."""
-    return "YES" if sight.pair_stated else "NO"
+def match_pair_else_no(surface: CardSurface) -> Gold:
+    """A fact has the pair → YES, else NO."""
+    return "YES" if surface.has_pair else "NO"
 
 
-def any_negation(sight: Sight) -> Gold:
-    """Any negation among the facts → NO; asked pair stated → YES; else UNKNOWN."""
-    if any(sight.negations):
+def match_negation(surface: CardSurface) -> Gold:
+    """Any fact is negated → NO; a fact has the pair → YES; else UNKNOWN."""
+    if any(surface.negations):
         return "NO"
-    return "YES" if sight.pair_stated else "UNKNOWN"
+    return "YES" if surface.has_pair else "UNKNOWN"
 
 
-def other_value(sight: Sight) -> Gold:
-    """Asked pair stated → YES; another value stated for the subject → NO; else UNKNOWN."""
-    if sight.pair_stated:
+def match_other_value(surface: CardSurface) -> Gold:
+    """A fact has the pair → YES; one has another value of the subject → NO; else UNKNOWN."""
+    if surface.has_pair:
         return "YES"
-    return "NO" if sight.pair_denied or sight.other_value else "UNKNOWN"
+    return "NO" if surface.has_denied_pair or surface.has_other_value else "UNKNOWN"
 
 
-def four_rules(sight: Sight) -> Gold:
-    """Any negation → NO; pair stated → YES; object stated of another → NO; else UNKNOWN."""
-    if any(sight.negations):
+def match_four_patterns(surface: CardSurface) -> Gold:
+    """Any negation → NO; pair → YES; the object with another subject → NO; else UNKNOWN."""
+    if any(surface.negations):
         return "NO"
-    if sight.pair_stated:
+    if surface.has_pair:
         return "YES"
-    return "NO" if sight.object_elsewhere else "UNKNOWN"
+    return "NO" if surface.has_object_elsewhere else "UNKNOWN"
 
 
-STRING_RULES: dict[str, Callable[[Sight], Gold]] = {
-    "pair stated → YES, else UNKNOWN": pair_stated,
-    "pair stated → YES, else NO": pair_stated_else_no,
-    "negation → NO, pair stated → YES, else UNKNOWN": any_negation,
-    "pair stated → YES, other value stated → NO, else UNKNOWN": other_value,
-    "negation → NO, pair → YES, object elsewhere → NO, else UNKNOWN": four_rules,
+STRING_RULES: dict[str, Callable[[CardSurface], Gold]] = {
+    "pair stated → YES, else UNKNOWN": match_pair,
+    "pair stated → YES, else NO": match_pair_else_no,
+    "negation → NO, pair stated → YES, else UNKNOWN": match_negation,
+    "pair stated → YES, other value stated → NO, else UNKNOWN": match_other_value,
+    "negation → NO, pair → YES, object elsewhere → NO, else UNKNOWN": match_four_patterns,
 }

@@ -1,7 +1,7 @@
-"""What can be counted on a card without understanding it: the surface that must not tell labels.
+"""Extracts surface features of a card, which can be counted without understanding the text.
 
-Works on any card file: names are found by the words of the claim's IRIs (or literal values) that
-the question repeats. Where IRIs are opaque (``Q584``), whoever has the graph hands in its labels.
+Works on any card file: names are recognised by the words of the claim's IRIs (or literal values)
+that occur in the question. If IRIs are opaque (``Q584``), the caller passes the graph's labels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+")
 _NEGATION = re.compile(
     r"\b(?:not|never|no|cannot|neither|nor|none|nobody|nothing|nowhere)\b|n['’]t\b", re.IGNORECASE
 )
-_FILLER = frozenset(
+_STOP_WORDS = frozenset(
     [
         "a",
         "an",
@@ -56,20 +56,20 @@ _FILLER = frozenset(
 )
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Case-folded words of ``text``, in order."""
+def split_words(text: str) -> tuple[str, ...]:
+    """Returns the case-folded words of ``text``, in order."""
     return tuple(_WORD.findall(text.casefold()))
 
 
-def negated(fact: str) -> bool:
-    """Whether a fact sentence contains a negation word."""
+def has_negation(fact: str) -> bool:
+    """Returns whether a fact sentence contains a negation word."""
     return _NEGATION.search(fact) is not None
 
 
-def tail(term: str) -> str:
-    """The readable end of a term: an IRI's last segment, decoded, or a literal's value.
+def get_readable_name(term: str) -> str:
+    """Returns the readable part of a term: an IRI's last segment, decoded, or a literal's value.
 
-    >>> tail("http://dbpedia.org/resource/http_//dbpedia.org/resource/Ohio_River")
+    >>> get_readable_name("http://dbpedia.org/resource/http_//dbpedia.org/resource/Ohio_River")
     'Ohio River'
     """
     if term.startswith('"'):
@@ -77,41 +77,46 @@ def tail(term: str) -> str:
     return iri_tail(term)
 
 
-class Sight(msgspec.Struct, frozen=True):
-    """What pattern matching sees of one card: who is mentioned where."""
+class CardSurface(msgspec.Struct, frozen=True):
+    """The sets of words that pattern matching can use on one card."""
 
     subj: frozenset[str]
-    """Words of the asked subject's name, as far as the question repeats them."""
+    """Words of the claim's subject that occur in the question."""
     obj: frozenset[str]
+    """Words of the claim's object that occur in the question."""
     question: frozenset[str]
-    """Content words of the question that belong to neither name: the relation asked about."""
+    """Words of the relation: content words of the question that are not part of either name."""
     facts: tuple[frozenset[str], ...]
     negations: tuple[bool, ...]
 
-    def mentions(self, name: frozenset[str]) -> list[bool]:
-        """For each fact, whether it contains every word of ``name`` (never, for no words)."""
+    def find_mentions(self, name: frozenset[str]) -> list[bool]:
+        """Returns for each fact whether it contains every word of ``name``; False for no words."""
         return [bool(name) and name <= fact for fact in self.facts]
 
     @property
-    def pair_stated(self) -> bool:
-        """A fact without negation mentions both asked names."""
-        both = zip(self.mentions(self.subj), self.mentions(self.obj), self.negations, strict=True)
-        return any(s and o and not n for s, o, n in both)
+    def has_pair(self) -> bool:
+        """Whether a fact without negation mentions the question's subject and object."""
+        mentions = zip(
+            self.find_mentions(self.subj), self.find_mentions(self.obj), self.negations, strict=True
+        )
+        return any(s and o and not n for s, o, n in mentions)
 
     @property
-    def pair_denied(self) -> bool:
-        """A fact with a negation mentions both asked names."""
-        both = zip(self.mentions(self.subj), self.mentions(self.obj), self.negations, strict=True)
-        return any(s and o and n for s, o, n in both)
+    def has_denied_pair(self) -> bool:
+        """Whether a fact with a negation mentions the question's subject and object."""
+        mentions = zip(
+            self.find_mentions(self.subj), self.find_mentions(self.obj), self.negations, strict=True
+        )
+        return any(s and o and n for s, o, n in mentions)
 
     @property
-    def other_value(self) -> bool:
-        """A fact gives the asked subject another object under a word of the asked relation."""
+    def has_other_value(self) -> bool:
+        """Whether a fact with a word of the relation gives the subject another object."""
         return any(
             s and not o and not n and bool(self.question & fact)
             for s, o, n, fact in zip(
-                self.mentions(self.subj),
-                self.mentions(self.obj),
+                self.find_mentions(self.subj),
+                self.find_mentions(self.obj),
                 self.negations,
                 self.facts,
                 strict=True,
@@ -119,31 +124,30 @@ class Sight(msgspec.Struct, frozen=True):
         )
 
     @property
-    def object_elsewhere(self) -> bool:
-        """A fact mentions the asked object but not the asked subject."""
-        both = zip(self.mentions(self.subj), self.mentions(self.obj), strict=True)
-        return any(o and not s for s, o in both)
+    def has_object_elsewhere(self) -> bool:
+        """Whether a fact mentions the question's object but not its subject."""
+        mentions = zip(self.find_mentions(self.subj), self.find_mentions(self.obj), strict=True)
+        return any(o and not s for s, o in mentions)
 
 
-def look(card: Card, name: Callable[[str], str] = tail) -> Sight:
-    """Reads the surface of one card; ``name`` tells how a term is called."""
-    asked = words(card.question)
-    known = frozenset(asked)
-    subj = frozenset(words(name(card.claim.subj))) & known - _FILLER
-    obj = frozenset(words(name(card.claim.obj))) & known - _FILLER
-    # "flow" in a question and "flows" in a fact are one word to any pattern matcher.
-    relation = {w for w in known - subj - obj - _FILLER if len(w) > 2}
+def read_surface(card: Card, get_name: Callable[[str], str] = get_readable_name) -> CardSurface:
+    """Extracts the words of one card; ``get_name`` returns the name of a term."""
+    in_question = frozenset(split_words(card.question))
+    subj = frozenset(split_words(get_name(card.claim.subj))) & in_question - _STOP_WORDS
+    obj = frozenset(split_words(get_name(card.claim.obj))) & in_question - _STOP_WORDS
+    # Match "flow" in a question with "flows" in a fact.
+    relation = {w for w in in_question - subj - obj - _STOP_WORDS if len(w) > 2}
     relation |= {w + "s" for w in relation} | {w[:-1] for w in relation if w.endswith("s")}
-    return Sight(
+    return CardSurface(
         subj,
         obj,
         frozenset(relation),
-        tuple(frozenset(words(fact)) for fact in card.facts),
-        tuple(negated(fact) for fact in card.facts),
+        tuple(frozenset(split_words(fact)) for fact in card.facts),
+        tuple(has_negation(fact) for fact in card.facts),
     )
 
 
-COUNT_NAMES = (
+FEATURE_NAMES = (
     "facts",
     "rules",
     "negated facts",
@@ -165,46 +169,61 @@ COUNT_NAMES = (
 )
 
 
-def counts(card: Card, sight: Sight, name: Callable[[str], str] = tail) -> list[float]:
-    """The numbers named in ``COUNT_NAMES`` for one card."""
-    lengths = [len(words(fact)) for fact in card.facts] or [0]
-    heads = [words(fact)[:6] for fact in card.facts]
-    subject = sight.mentions(sight.subj)
-    name_words = max(len(sight.subj), 1)
+def compute_features(
+    card: Card, surface: CardSurface, get_name: Callable[[str], str] = get_readable_name
+) -> list[float]:
+    """Computes the features named in ``FEATURE_NAMES`` for one card."""
+    lengths = [len(split_words(fact)) for fact in card.facts] or [0]
+    heads = [split_words(fact)[:6] for fact in card.facts]
+    subject = surface.find_mentions(surface.subj)
+    name_words = max(len(surface.subj), 1)
     text = " ".join(card.facts)
     return [
         len(card.facts),
         len(card.rules),
-        sum(sight.negations),
+        sum(surface.negations),
         sum(lengths),
         sum(map(len, card.facts)),
         max(lengths),
         min(lengths),
-        len(words(card.question)),
+        len(split_words(card.question)),
         len(card.question),
         sum(subject),
-        sum(sight.mentions(sight.obj)),
-        sum(bool(sight.subj) and sight.subj <= frozenset(head[: name_words + 2]) for head in heads),
-        sum(s and n for s, n in zip(subject, sight.negations, strict=True)),
-        sum(bool(sight.question & fact) for fact in sight.facts),
-        len(frozenset(words(name(card.claim.subj))) & frozenset(words(name(card.claim.obj)))),
+        sum(surface.find_mentions(surface.obj)),
+        sum(
+            bool(surface.subj) and surface.subj <= frozenset(head[: name_words + 2])
+            for head in heads
+        ),
+        sum(s and n for s, n in zip(subject, surface.negations, strict=True)),
+        sum(bool(surface.question & fact) for fact in surface.facts),
+        len(
+            frozenset(split_words(get_name(card.claim.subj)))
+            & frozenset(split_words(get_name(card.claim.obj)))
+        ),
         sum(map(str.isdigit, text)),
         sum(map(str.isdigit, card.question)),
         len({head[:2] for head in heads}),
     ]
 
 
-def file_popularity(cards: Sequence[Card], name: Callable[[str], str] = tail) -> dict[str, int]:
-    """How often each asked term's name occurs in the facts of the distinct contexts of a file.
+def count_name_occurrences(
+    cards: Sequence[Card], get_name: Callable[[str], str] = get_readable_name
+) -> dict[str, int]:
+    """Counts how often the name of each claim's subject and object occurs in a file's facts.
 
-    Keyed by the claim's term text. Contexts are counted once however many cards share them, so
-    that a card does not count its own siblings.
+    A context that several cards share is counted once, so that the cards of a triplet do not count
+    each other.
+
+    Returns:
+        Term text → number of facts.
     """
     contexts = {tuple(sorted(card.facts)) for card in cards}
-    seen = Counter(word for context in contexts for fact in context for word in set(words(fact)))
-    # The rarest word of a name bounds how often the whole name can occur: cheap and monotone.
+    counts = Counter(
+        word for context in contexts for fact in context for word in set(split_words(fact))
+    )
+    # The count of a name's rarest word is a cheap upper bound on the count of the whole name.
     return {
-        term: min((seen[word] for word in words(name(term))), default=0)
+        term: min((counts[word] for word in split_words(get_name(term))), default=0)
         for card in cards
         for term in (card.claim.subj, card.claim.obj)
     }

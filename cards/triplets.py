@@ -1,4 +1,4 @@
-"""Triplets: proposals that were proved, and the cards made of them."""
+"""Proves proposed triplets and writes their cards."""
 
 from __future__ import annotations
 
@@ -8,221 +8,227 @@ from random import Random
 from typing import NamedTuple
 
 from cards.card import Card
-from cards.context import Role, build_context, mentions_balanced, reads_alike
+from cards.card_writer import make_opaque_id, write_card, write_sentence
+from cards.context import Role, build_context, has_balanced_mentions, has_balanced_starts
 from cards.facts import Fact
-from cards.kinds import ASYMMETRIC, CYCLE, IRREFLEXIVE, SURFACE_KINDS, kinds_of
+from cards.graph_lookup import GraphLookup
+from cards.kinds import ASYMMETRIC, CYCLE, IRREFLEXIVE, SURFACE_KINDS, list_supported_kinds
 from cards.pools import Pool
-from cards.proving import Prover
-from cards.recipes import ALIEN, OTHER, Drawer, Proposal, Recipes
-from cards.world import World
-from cards.writing import digest, sentence, write_card
+from cards.prover import Prover
+from cards.recipes import OTHER, OTHER_CLASS, Proposal, Recipe, Recipes
 from kg.claims import Claim, Verdict
 
-PATIENCE = 60
-"""A recipe that never worked is given up after so many proposals in a row; one that did, after
-four times as many."""
+MAX_FAILED_PROPOSALS = 60
+"""Maximum failed proposals in a row, after which a recipe that never succeeded is dropped; one that
+has succeeded is dropped after four times as many."""
 
-SURFACE_EVERY = 40
-SURFACE_FIRST = 9
-"""One triplet of a predicate in ``SURFACE_EVERY``, this one first, may use a recipe whose C
-question betrays itself: enough to have all kinds in an ordinary set, too few for a baseline."""
+SURFACE_INTERVAL = 40
+SURFACE_OFFSET = 9
+"""One triplet of a predicate in ``SURFACE_INTERVAL``, at this offset, may use a recipe whose C
+question alone reveals the label: an ordinary set then has all kinds, but too few to help a
+baseline."""
 
-ROUNDS = 3
-"""How often one may be asked about as the varying term of a predicate, with other anchors."""
+MAX_ROUNDS = 3
+"""Maximum number of times an entity may be the varying term of a predicate, with other anchors."""
 
-SURFACE_RECIPES = (ALIEN, IRREFLEXIVE)
+SURFACE_RECIPES = (OTHER_CLASS, IRREFLEXIVE)
 
 
 class Triplet(NamedTuple):
-    """Proved roles around one anchor with one set of facts."""
+    """Proved roles that share one anchor and one set of facts."""
 
     pool: Pool
     anchor: int
     roles: list[Role]
     facts: list[Fact]
-    graph: dict[str, Verdict]
-    """Label → proof over the graph."""
-    card: dict[str, Verdict]
-    """Label → proof over the facts and rules."""
+    graph_verdicts: dict[str, Verdict]
+    """Label → verdict over the graph."""
+    card_verdicts: dict[str, Verdict]
+    """Label → verdict over the card's facts and rules."""
     kinds: dict[str, str]
+    """Label → kind."""
 
 
 class TripletSource:
-    """Yields proved triplets of one predicate, its recipes in turn, until none has any more.
+    """Yields proved triplets of one predicate, its recipes taking turns, until all are exhausted.
 
     Args:
-        world: the knowledge base.
+        lookup: the knowledge base.
         pool: predicate and varying side.
-        prover: both proofs.
-        recipes: proposals.
-        wanted: kinds allowed for C cards; empty for all.
-        size: facts per card aimed at.
-        rng: the draw.
+        prover: proves cards over graph and facts.
+        recipes: makes proposals.
+        allowed_kinds: kinds allowed for C cards; empty for all.
+        num_facts: target number of facts per card.
+        rng: the random generator.
     """
 
     def __init__(
         self,
-        world: World,
+        lookup: GraphLookup,
         pool: Pool,
         prover: Prover,
         recipes: Recipes,
         *,
-        wanted: frozenset[str],
-        size: int,
+        allowed_kinds: frozenset[str],
+        num_facts: int,
         rng: Random,
     ) -> None:
-        self.world, self.pool, self.prover, self.recipes = world, pool, prover, recipes
-        self.wanted, self.size, self.rng = wanted, size, rng
+        self.lookup, self.pool, self.prover, self.recipes = lookup, pool, prover, recipes
+        self.allowed_kinds, self.num_facts, self.rng = allowed_kinds, num_facts, rng
         self.with_types = False
         self.strict = True
-        self.rounds = 0
-        self.proved: Counter[str] = Counter()
-        """Recipe → triplets proved."""
-        self._gone: set[str] = set()
+        self.n_rounds = 0
+        self.proved_counts: Counter[str] = Counter()
+        """Recipe → number of proved triplets."""
+        self._exhausted: set[str] = set()
 
     def __iter__(self) -> Iterator[Triplet]:
-        while self.rounds < ROUNDS:
-            found = False
-            for triplet in self._round():
-                found = True
+        while self.n_rounds < MAX_ROUNDS:
+            has_triplet = False
+            for triplet in self._iter_round():
+                has_triplet = True
                 yield triplet
-            self.rounds += 1
-            if not found:
+            self.n_rounds += 1
+            if not has_triplet:
                 if not self.strict:
                     return
-                # A bare graph may have too few facts for sentences that also read alike.
+                # A sparse graph may have too few facts to also balance sentence starts.
                 self.strict = False
-            self.recipes.next_round(strict=self.strict)
+            self.recipes.start_next_round(strict=self.strict)
 
-    def _round(self) -> Iterator[Triplet]:
-        """Triplets in which nobody is asked about twice."""
-        families = self.recipes.families
+    def _iter_round(self) -> Iterator[Triplet]:
+        """Yields triplets, using each entity at most once as the varying term."""
+        families = self.recipes.recipes_by_name
         surface = [name for name in SURFACE_RECIPES if name in families]
         regular = [name for name in families if name not in (*surface, OTHER)]
-        if self.wanted & SURFACE_KINDS:  # Asked for by name: no small share then.
+        if (
+            self.allowed_kinds & SURFACE_KINDS
+        ):  # Requested by name, so not limited to a small share.
             regular, surface = [*regular, *surface], []
-        if not regular and OTHER not in self._gone:
-            regular.append(OTHER)  # Only where nothing that has a name is possible.
-        done = turn = betrayed = 0
+        if not regular and OTHER not in self._exhausted:
+            regular.append(OTHER)  # Only if no named recipe is possible.
+        done = turn = surface_turn = 0
         while regular:
-            mirrored = not surface or done % SURFACE_EVERY != SURFACE_FIRST
-            names = regular if mirrored else surface
-            name = names[(turn if mirrored else betrayed) % len(names)]
-            turn += mirrored
-            betrayed += not mirrored
-            patience = PATIENCE * (4 if self.proved[name] else 1)
-            for _ in range(patience):
-                found = self._attempt(name, families)
-                if found is not None:
-                    self.proved[name] += 1
+            is_regular = not surface or done % SURFACE_INTERVAL != SURFACE_OFFSET
+            names = regular if is_regular else surface
+            name = names[(turn if is_regular else surface_turn) % len(names)]
+            turn += is_regular
+            surface_turn += not is_regular
+            max_failures = MAX_FAILED_PROPOSALS * (4 if self.proved_counts[name] else 1)
+            for _ in range(max_failures):
+                triplet = self._try_recipe(name, families)
+                if triplet is not None:
+                    self.proved_counts[name] += 1
                     done += 1
-                    yield found
+                    yield triplet
                     break
             else:
                 names.remove(name)
-                self._gone.add(name)
-                if not regular and not self.proved and OTHER not in self._gone:
-                    regular.append(OTHER)  # Only where nothing that has a name worked.
+                self._exhausted.add(name)
+                if not regular and not self.proved_counts and OTHER not in self._exhausted:
+                    regular.append(OTHER)  # Only if no named recipe succeeded.
 
-    def _attempt(self, name: str, families: dict[str, Drawer]) -> Triplet | None:
-        proposal = families[name]()
+    def _try_recipe(self, name: str, recipes_by_name: dict[str, Recipe]) -> Triplet | None:
+        proposal = recipes_by_name[name]()
         if proposal is None:
             return None
-        found = self.prove(name, proposal)
-        unsettled = not (proposal.with_types or self.with_types or self.proved[name])
-        if found is None and unsettled:
-            # Shapes that target a class bite only when the card says who belongs to it.
-            found = self.prove(name, proposal._replace(with_types=True))
-            self.with_types = found is not None
-        if found is not None:
+        triplet = self.prove_triplet(name, proposal)
+        may_need_types = not (proposal.with_types or self.with_types or self.proved_counts[name])
+        if triplet is None and may_need_types:
+            # Shapes that target a class apply only if the card's facts include the class members.
+            triplet = self.prove_triplet(name, proposal._replace(with_types=True))
+            self.with_types = triplet is not None
+        if triplet is not None:
             self.recipes.used.update(role.x for role in proposal.roles)
-        return found
+        return triplet
 
-    def prove(self, name: str, proposal: Proposal) -> Triplet | None:
-        """Builds the context and proves every role twice; None where one fails."""
+    def prove_triplet(self, name: str, proposal: Proposal) -> Triplet | None:
+        """Builds the context and proves every role over card and graph; None if a proof fails."""
         anchor, roles = proposal.anchor, proposal.roles
         if proposal.with_types or self.with_types:
-            roles = [self._typed(role) for role in roles]
-        # What the facts state of others may contradict someone of whom they say nothing: that is
-        # asked before the facts are chosen.
+            roles = [self._add_type_facts(role) for role in roles]
+        # The U entity was chosen for having no value, but other facts of the graph may still
+        # contradict the claim. Check that before the more expensive choice of facts.
         graph: dict[str, Verdict] = {}
         for role in roles:
             if role.label == "U":
-                graph["U"] = self.prover.on_graph(self._claim(role, anchor))
+                graph["U"] = self.prover.license_on_graph(self._make_claim(role, anchor))
                 if graph["U"].label != "U":
                     return None
-        facts = build_context(self.world, self.pool, anchor, roles, self.size, self.rng)
+        facts = build_context(self.lookup, self.pool, anchor, roles, self.num_facts, self.rng)
         if facts is None:
             return None
         if name not in SURFACE_RECIPES:
-            if not mentions_balanced(facts, roles):
+            if not has_balanced_mentions(facts, roles):
                 return None
-            if self.strict and not reads_alike(self.world, facts, roles):
+            if self.strict and not has_balanced_starts(self.lookup, facts, roles):
                 return None
-        on_card = self.prover.on_card(facts)
+        on_card = self.prover.make_card_oracle(facts)
         card: dict[str, Verdict] = {}
         kinds: dict[str, str] = {}
         for role in sorted(roles, key=lambda role: role.label != "C"):
-            claim = self._claim(role, anchor)
+            claim = self._make_claim(role, anchor)
             verdict = on_card.license(claim)
             if verdict.label != role.label:
                 return None
             card[role.label] = verdict
-            kind = self._kind(name, claim, verdict)
+            kind = self._determine_kind(name, claim, verdict)
             if kind is None:
                 return None
             kinds[role.label] = kind
-            proof = graph.get(role.label) or self.prover.on_graph(claim)
+            proof = graph.get(role.label) or self.prover.license_on_graph(claim)
             if proof.label != role.label:
                 return None
             graph[role.label] = proof
         return Triplet(self.pool, anchor, roles, facts, graph, card, kinds)
 
-    def _claim(self, role: Role, anchor: int) -> Claim:
-        return self.world.claim(*self.pool.triple(role.x, anchor))
+    def _make_claim(self, role: Role, anchor: int) -> Claim:
+        return self.lookup.make_claim(*self.pool.make_triple(role.x, anchor))
 
-    def _typed(self, role: Role) -> Role:
-        world = self.world
-        stated = tuple(Fact(role.x, world.type_id, c) for c in world.types(role.x)[:1])
-        return role._replace(core=(*(f for f in stated if f not in role.core), *role.core))
+    def _add_type_facts(self, role: Role) -> Role:
+        lookup = self.lookup
+        type_facts = tuple(Fact(role.x, lookup.type_id, c) for c in lookup.get_types(role.x)[:1])
+        return role._replace(core=(*(f for f in type_facts if f not in role.core), *role.core))
 
-    def _kind(self, name: str, claim: Claim, verdict: Verdict) -> str | None:
-        """The kind the card proof supports; None for a C card that is not what was wanted."""
-        found = kinds_of(verdict, reverse_holds=name == ASYMMETRIC)
+    def _determine_kind(self, name: str, claim: Claim, verdict: Verdict) -> str | None:
+        """Returns the kind that the card's proof supports; None for a C card of another kind."""
+        kinds = list_supported_kinds(verdict, reverse_holds=name == ASYMMETRIC)
         if verdict.label != "C":
-            return found[0]
+            return kinds[0]
         if name in (ASYMMETRIC, CYCLE):
-            # The shape that forbids a way back may be written with disjoint, not or SPARQL; what
-            # makes the kind is that the claim runs against a stated way.
-            found = [name] if claim.subj != claim.obj and found else []
+            # The shape that forbids the reverse may use sh:disjoint, sh:not or SPARQL, so the
+            # component does not determine the kind; the claim reverses an asserted chain.
+            kinds = [name] if claim.subj != claim.obj and kinds else []
         elif name == IRREFLEXIVE:
-            found = [IRREFLEXIVE] if found else []
-        elif name not in (ALIEN, OTHER):
-            found = [kind for kind in found if kind == name]
-        allowed = [kind for kind in found if not self.wanted or kind in self.wanted]
+            kinds = [IRREFLEXIVE] if kinds else []
+        elif name not in (OTHER_CLASS, OTHER):
+            kinds = [kind for kind in kinds if kind == name]
+        allowed = [kind for kind in kinds if not self.allowed_kinds or kind in self.allowed_kinds]
         return allowed[0] if allowed else None
 
 
-def cards_of(world: World, prover: Prover, triplet: Triplet, seed: int, rng: Random) -> list[Card]:
-    """The cards of a triplet: same facts in another order, same rules, same question wording."""
-    sentences = {fact: sentence(world, fact) for fact in triplet.facts}
+def write_triplet_cards(
+    lookup: GraphLookup, prover: Prover, triplet: Triplet, seed: int, rng: Random
+) -> list[Card]:
+    """Writes the cards of a triplet: same facts in different order, same rules, same wording."""
+    sentences = {fact: write_sentence(lookup, fact) for fact in triplet.facts}
     variant = rng.random()
-    context = digest(seed, *sorted(sentences.values()))
+    context = make_opaque_id(seed, *sorted(sentences.values()))
     cards: list[Card] = []
     for role in triplet.roles:
         facts = list(triplet.facts)
         rng.shuffle(facts)
-        verdict = triplet.card[role.label]
+        verdict = triplet.card_verdicts[role.label]
         cards.append(
             write_card(
-                world,
+                lookup,
                 prover,
                 facts,
                 sentences,
                 verdict,
                 kind=triplet.kinds[role.label],
-                question=world.kb.words.question(verdict.claim, variant),
-                proof=triplet.graph[role.label].proof,
+                question=lookup.kb.verbaliser.render_question(verdict.claim, variant),
+                proof=triplet.graph_verdicts[role.label].proof,
                 salt=[seed],
                 meta={"context": context},
             )

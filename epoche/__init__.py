@@ -1,13 +1,13 @@
-"""The face of Epoché: its public names, from whichever room they live in.
+"""Epoché's public interface: re-exports the stable names of its packages.
 
     from epoche import Claim, KnowledgeBase
 
     kb = KnowledgeBase.open("rivers")
     verdict = kb.oracle.license(Claim(subj, pred, obj))
 
-A name's room is imported when the name is first asked for, so ``import epoche`` costs next to
-nothing and the metrics need no graph library. What stands here is kept stable; other names of the
-rooms may change between versions.
+A name's module is imported when the name is first used, so ``import epoche`` is fast and the
+metrics need no graph library. The names exported here are stable; other names in the packages may
+change between versions.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from cards.card import Card, CardView, read_cards, write_cards
     from cards.generator import CardPlan, make_cards
     from eval.manifest import RunManifest, read_manifest
-    from eval.metrics.measuring import measure
     from eval.metrics.observations import read_observations
     from eval.metrics.record import MetricsReport, read_metrics
+    from eval.metrics.report import measure
     from eval.registry import make_systems, register
     from eval.result import Answer, Result, read_results
     from eval.runner import run
@@ -83,7 +83,7 @@ _NAMES_OF_MODULE = {
     "cards.generator": ("CardPlan", "make_cards"),
     "eval.manifest": ("RunManifest", "read_manifest"),
     "eval.metrics.record": ("MetricsReport", "read_metrics"),
-    "eval.metrics.measuring": ("measure",),
+    "eval.metrics.report": ("measure",),
     "eval.metrics.observations": ("read_observations",),
     "eval.registry": ("make_systems", "register"),
     "eval.result": ("Answer", "Result", "read_results"),
@@ -97,23 +97,24 @@ _NAMES_OF_MODULE = {
     "kg.oracle": ("Oracle",),
     "kg.shapes": ("Shapes",),
 }
-_HOME = {name: module for module, names in _NAMES_OF_MODULE.items() for name in names}
+_MODULE_OF_NAME = {name: module for module, names in _NAMES_OF_MODULE.items() for name in names}
 
 
-if not TYPE_CHECKING:  # else every misspelt name would pass for ``Any``
+# Hidden from type checkers: with a module-level __getattr__ they accept misspelt names as ``Any``.
+if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """A public name, imported now and kept (PEP 562)."""
+        """Imports a public name when it is first used, and caches it (PEP 562)."""
         if name == "__version__":
             from importlib.metadata import version
 
             return version("epoche")
-        if name not in _HOME:
+        if name not in _MODULE_OF_NAME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_HOME[name]), name)
+        value = globals()[name] = getattr(import_module(_MODULE_OF_NAME[name]), name)
         return value
 
 
 def __dir__() -> list[str]:
-    """The public names, imported or not."""
+    """Returns the public names, imported or not."""
     return sorted({*globals(), *__all__, "__version__"})

@@ -1,4 +1,4 @@
-"""``python -m epoche`` is the command ``epoche``."""
+"""Runs the command ``epoche`` for ``python -m epoche``."""
 
 from epoche.cli import main
 

@@ -1,8 +1,8 @@
-"""The command ``epoche``: every stage under one name.
+"""Defines the command ``epoche`` and its subcommands.
 
-Each command is the ``main`` of a stage's own script, so ``epoche cards``, ``make cards`` and
-``python cards/make_context_cards.py`` take the same flags. The scripts import their machinery
-inside ``main``, which keeps ``epoche --help`` quick.
+Each subcommand is the ``main`` of a script, so ``epoche cards``, ``make cards`` and
+``python cards/make_context_cards.py`` take the same flags. The scripts import the rest of the
+code inside ``main``, which keeps ``epoche --help`` fast.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adversarial.make_near_miss import main as near_miss
 from cards.audit_labels import main as audit
 from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
-from epoche.schemas import RECORDS, schema
+from epoche.schemas import RECORDS, build_schema
 from eval.check_connection import main as test_connection
 from eval.extraction.commands.check_server import main as check_server
 from eval.extraction.commands.inspect_dataset import main as inspect_dataset
@@ -35,7 +35,7 @@ from eval.skn.commands.validate_skn import main as validate_skn
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
 from kg.analyze_query import analyze_command
-from kg.base.console import guarded, say_json
+from kg.base.console import print_json, wrap_command
 from kg.export_graph import main as export_graph
 from kg.inspect_graph import inspect_command
 from reporting.compare_extraction import main as compare_extraction
@@ -53,35 +53,39 @@ from retrieval.search_web import main as search_web
 
 app = typer.Typer(
     name="epoche",
-    help="Does it know when not to answer? Proved cards, honest abstention metrics, a report.",
-    epilog="Exit codes: docs/errors.md. In order: cards, near-miss, join, eval, metrics, report.",
+    help="Tests whether a system knows when not to answer: proved cards, abstention metrics, "
+    "reports.",
+    epilog="Usual order: cards, near-miss, join, eval, metrics, report. "
+    "Exit codes: docs/errors.md.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-graph_app = typer.Typer(help="Make knowledge graphs and look at them.", no_args_is_help=True)
+graph_app = typer.Typer(help="Build, inspect and plot knowledge graphs.", no_args_is_help=True)
 app.add_typer(graph_app, name="kg")
-retrieval_app = typer.Typer(help="Search a run, and measure how well.", no_args_is_help=True)
+retrieval_app = typer.Typer(
+    help="Search a run or the web, and evaluate retrievers.", no_args_is_help=True
+)
 app.add_typer(retrieval_app, name="retrieval")
 skn_app = typer.Typer(
-    help="Structured Knowledge Notation: read it, write it, compare it.", no_args_is_help=True
+    help="Structured Knowledge Notation: parse, format, evaluate.", no_args_is_help=True
 )
 app.add_typer(skn_app, name="skn")
 extract_app = typer.Typer(
-    help="Structured extraction: fill JSON Schemas from texts, score, compare.",
+    help="Structured extraction from texts: run, score, compare.",
     no_args_is_help=True,
 )
 app.add_typer(extract_app, name="extract")
 synthlink_app = typer.Typer(
-    help="SynthLink: multi-hop questions, scored so that the score means something.",
+    help="SynthLink, multi-hop question answering: run, score.",
     no_args_is_help=True,
 )
 app.add_typer(synthlink_app, name="synthlink")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         from importlib.metadata import version
 
         typer.echo(f"epoche {version('epoche')}")
@@ -89,88 +93,91 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _root(
+def _read_global_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
-    """Reads the flags that belong to no command."""
+    """Reads the flags that belong to no subcommand."""
 
 
 _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("cards", cards, "Make E/C/U cards from a graph, each label proved."),
     ("near-miss", near_miss, "Make near-misses, each proved false or unknown."),
     ("join", join, "Join card files of one graph into one set."),
-    ("eval", evaluate, "Put the cards to a system."),
-    ("merge", merge, "Put the shards of one run together."),
-    ("metrics", metrics, "AP, CVRR, FAR-NE, LA with intervals and controls."),
-    ("report", report, "One HTML file, and CSV, Markdown and JSON beside it."),
-    ("compare", compare, "Paired differences: who wins by what, can we tell?"),
-    ("gate", gate, "Exit 100 when a metric or a regression fails."),
-    ("power", power, "How many cards does a comparison need?"),
-    ("guard", guard, "Let a stream of text through as far as the graph licenses it."),
-    ("audit", audit, "Can labels be read off the surface of the cards?"),
-    ("test-connection", test_connection, "Reach a model's server; what does it support?"),
-    ("systems", systems, "List the systems that can be named."),
+    ("eval", evaluate, "Run a system on cards."),
+    ("merge", merge, "Merge the shards of one run."),
+    ("metrics", metrics, "Compute AP, CVRR, FAR-NE, LA with intervals and controls."),
+    ("report", report, "Write an HTML report with CSV, Markdown and JSON."),
+    ("compare", compare, "Compare systems on the same cards with paired tests."),
+    ("gate", gate, "Exit 100 when a metric or a regression check fails."),
+    ("power", power, "Compute how many cards a comparison needs."),
+    ("guard", guard, "Pass on a text stream while the graph supports its claims."),
+    ("audit", audit, "Test whether the cards' surface predicts their labels."),
+    ("test-connection", test_connection, "Test a model server and what it supports."),
+    ("systems", systems, "List the available systems."),
 )
 for _name, _main, _short_help in _STAGES:
-    app.command(_name, short_help=_short_help)(guarded(_main))
+    app.command(_name, short_help=_short_help)(wrap_command(_main))
 _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("build", build_graph, "A concept graph and a section tree from documents."),
-    ("extract", extract_triples, "Triples read off a run by a model, checked by shapes."),
-    ("export", export_graph, "A run's concepts as SKOS, with shapes and words for cards."),
-    ("inspect", inspect_command, "Counts, coverage, violations; or what a run holds."),
-    ("analyze", analyze_command, "What a question touches, and how hard that makes it."),
-    ("plot", plot_graph, "A run, or a card's claim, as an interactive page."),
+    ("build", build_graph, "Build a concept graph and section tree from documents."),
+    ("extract", extract_triples, "Extract triples from a run with a model, checked by shapes."),
+    ("export", export_graph, "Export a run's concepts as SKOS, with shapes and wording."),
+    ("inspect", inspect_command, "Summarise a graph or run and what to fix."),
+    ("analyze", analyze_command, "Find a question's subgraph and its difficulty."),
+    ("plot", plot_graph, "Plot a run or a card's claim as an interactive page."),
 )
 for _name, _main, _short_help in _GRAPH_STAGES:
-    graph_app.command(_name, short_help=_short_help)(guarded(_main))
+    graph_app.command(_name, short_help=_short_help)(wrap_command(_main))
 _RETRIEVAL_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("search", search_run, "The chunks of a run that a question finds."),
-    ("web", search_web, "Search the web, record it, replay it."),
-    ("eval", measure_retrieval, "Recall, nDCG and more on labelled questions; who is better?"),
+    ("search", search_run, "Search the chunks of a run."),
+    ("web", search_web, "Search the web, and record or replay searches."),
+    ("eval", measure_retrieval, "Evaluate and compare retrievers on labelled questions."),
 )
 for _name, _main, _short_help in _RETRIEVAL_STAGES:
-    retrieval_app.command(_name, short_help=_short_help)(guarded(_main))
+    retrieval_app.command(_name, short_help=_short_help)(wrap_command(_main))
 _SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("run", run_skn, "JSON against SKN: search, extract, answer, judge, compare."),
-    ("parse", parse_skn, "What an SKN file says, as typed JSON."),
-    ("format", format_skn, "SKN or typed JSON in canonical form; one from the other."),
-    ("validate", validate_skn, "What is wrong with SKN files, and where."),
+    ("run", run_skn, "Compare JSON and SKN: search, extract, answer, judge."),
+    ("parse", parse_skn, "Convert an SKN file to typed JSON."),
+    ("format", format_skn, "Format SKN or typed JSON, or convert one to the other."),
+    ("validate", validate_skn, "List the errors in SKN files."),
 )
 for _name, _main, _short_help in _SKN_STAGES:
-    skn_app.command(_name, short_help=_short_help)(guarded(_main))
+    skn_app.command(_name, short_help=_short_help)(wrap_command(_main))
 
 _EXTRACTION_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_extraction, "Extract with models or rules, score, report."),
-    ("report", report_extraction, "Measure and report the rows of a run."),
-    ("compare", compare_extraction, "Runs on the same samples: who extracts better by what?"),
-    ("score-own", score_own, "Our own SKN, JSON and triples, scored against a gold set."),
-    ("inspect", inspect_dataset, "What samples or a schema ask for; which rows are malformed."),
-    ("validate-config", validate_config, "What is wrong with a configuration, and where."),
-    ("test-connection", check_server, "Reach the server of a run; what does it support?"),
+    ("report", report_extraction, "Score the rows of a run again and write its report."),
+    ("compare", compare_extraction, "Compare runs on the same samples with paired tests."),
+    ("score-own", score_own, "Score Epoché's own SKN, JSON and triples against gold."),
+    ("inspect", inspect_dataset, "Describe samples or a schema; list malformed rows."),
+    ("validate-config", validate_config, "List the errors in a configuration."),
+    ("test-connection", check_server, "Test the model server of a run."),
 )
 for _name, _main, _short_help in _EXTRACTION_STAGES:
-    extract_app.command(_name, short_help=_short_help)(guarded(_main))
+    extract_app.command(_name, short_help=_short_help)(wrap_command(_main))
 
 _SYNTHLINK_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("run", run_synthlink, "Search, read, link, answer; then score and report."),
-    ("score", score_synthlink, "Score a file of predictions, compare it with others."),
+    ("run", run_synthlink, "Answer the questions with a system, score and report."),
+    ("score", score_synthlink, "Score and compare files of predictions."),
 )
 for _name, _main, _short_help in _SYNTHLINK_STAGES:
-    synthlink_app.command(_name, short_help=_short_help)(guarded(_main))
+    synthlink_app.command(_name, short_help=_short_help)(wrap_command(_main))
 
 
 @app.command("schema", short_help="Print the JSON Schema of a record.")
-@guarded
-def _schema(
+@wrap_command
+def _print_schema(
     record: Annotated[str, typer.Argument(help=f"One of: {', '.join(RECORDS)}.")],
 ) -> None:
-    """Prints the JSON Schema of a record that passes between rooms."""
-    say_json(schema(record))
+    """Prints the JSON Schema of one of the records that commands read and write."""
+    print_json(build_schema(record))
 
 
 def main() -> NoReturn:
-    """Entry point of the installed command."""
+    """Runs the command line; the entry point of the installed command."""
     app(prog_name="epoche")
     raise SystemExit(0)

@@ -1,4 +1,4 @@
-"""JSON Schemas of the records that pass between rooms, for ``epoche schema NAME``."""
+"""Builds the JSON Schemas of records that commands read and write, for ``epoche schema NAME``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ RECORDS = (
 )
 
 
-def schema(record: str) -> str:
-    """The JSON Schema (2020-12) of one record, indented.
+def build_schema(record: str) -> str:
+    """Builds the JSON Schema (2020-12) of one record, indented.
 
-    Cards and results keep keys they do not know, so their schemas allow more properties; ``extra``
-    is how Python holds those and is no key of the file.
+    Cards and results keep unknown keys, so their schemas allow additional properties. The Python
+    field ``extra``, which holds these keys, is not a key of the file and is removed.
 
     Raises:
-        SettingError: no such record.
+        SettingError: there is no such record.
     """
     import json
 
@@ -26,21 +26,21 @@ def schema(record: str) -> str:
 
     from kg.base.errors import SettingError
 
-    types = dict(zip(RECORDS, _types(), strict=True))
+    types = dict(zip(RECORDS, _list_record_types(), strict=True))
     if record not in types:
         raise SettingError(
-            f"no record is called {record!r}",
+            f"unknown record {record!r}",
             where="epoche schema",
-            hint=f"Say one of: {', '.join(RECORDS)}.",
+            hint=f"Known: {', '.join(RECORDS)}.",
         )
-    found = msgspec.json.schema(types[record])
-    for definition in found["$defs"].values():
+    json_schema = msgspec.json.schema(types[record])
+    for definition in json_schema["$defs"].values():
         definition.get("properties", {}).pop("extra", None)
-    found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    json_schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return json.dumps(json_schema, indent=2, ensure_ascii=False)
 
 
-def _types() -> tuple[type, ...]:
+def _list_record_types() -> tuple[type, ...]:
     from cards.card import Card
     from eval.extraction.row import ExtractionRow
     from eval.extraction.running.config import Config
@@ -52,11 +52,11 @@ def _types() -> tuple[type, ...]:
     from eval.skn.grammar.document import Document
     from eval.skn.running.row import SknRow
     from eval.skn.running.samples import Sample
-    from eval.synthlink.outputs import AnswerView, Scored
+    from eval.synthlink.outputs import AnswerView, ScoredPredictions
     from eval.synthlink.predictions import Prediction
     from eval.synthlink.question import Question as SynthLinkQuestion
     from eval.synthlink.running.row import SynthLinkRow
-    from eval.synthlink.verdicts.record import JudgedLine
+    from eval.synthlink.verdicts.record import VerdictLine
     from kg.text.chunks import Chunk
     from retrieval.corpus import CorpusPage
 
@@ -64,6 +64,6 @@ def _types() -> tuple[type, ...]:
         *(Card, Result, RunManifest, MetricsReport, Question, Chunk),
         *(Document, SknRow, Sample),
         *(Config, ExtractionRow, ExtractionSample),
-        *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, Scored),
-        *(JudgedLine, CorpusPage),
+        *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, ScoredPredictions),
+        *(VerdictLine, CorpusPage),
     )

@@ -1,1 +1,1 @@
-"""Systems, the runner that holds them to the cards, and the metrics of abstention."""
+"""Systems under test, the runner that asks them the cards, and the metrics of abstention."""

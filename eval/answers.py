@@ -1,8 +1,8 @@
-"""Asks a system and makes a well-formed row of whatever comes back.
+"""Asks a system one card and converts its reply or its error to a well-formed row.
 
-A system under test is other people's code: it may raise, return the wrong type, a confidence of
-NaN, or a text no JSON can hold. None of that ends a run or passes for an abstention: a failure is
-``ERROR``, an unreadable reply ``INVALID``.
+A system under test is third-party code: it may raise, return the wrong type, a confidence of NaN,
+or text that JSON cannot represent. None of this ends a run or counts as an abstention: a failed
+call becomes ``ERROR``, an unreadable reply ``INVALID``.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from cards.card import Card, CardView
 from eval.model.calls import current_calls
 from eval.redaction import hide_secrets
 from eval.registry import AnySystem
-from eval.result import PREDS, Answer, Pred, Result, Usage, rounded
+from eval.result import PREDS, Answer, Pred, Result, Usage, round_cost
 from eval.system import ClaimOracle
-from kg.base.errors import TERMINATED, ModelAccessError
+from kg.base.errors import EXIT_TERMINATED, ModelAccessError
 
 MAX_ERROR_CHARS = 500
 MAX_RAW_CHARS = 100_000
 """Longer replies are cut in the row: a runaway generation must not fill the disk."""
 
-_VIEW = msgspec.json.Decoder(CardView)
+_VIEW_DECODER = msgspec.json.Decoder(CardView)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
-_PLAIN: dict[str, Pred] = {"YES": "YES", "NO": "NO", "UNKNOWN": "UNKNOWN"}
+_PLAIN_ANSWERS: dict[str, Pred] = {"YES": "YES", "NO": "NO", "UNKNOWN": "UNKNOWN"}
 
 
-def ask(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
+def ask_system(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
     """Asks one system one card.
 
-    The system is handed ``card.view`` and nothing else; a ``ClaimOracle`` is handed the claim.
+    The system receives only ``card.view``; a ``ClaimOracle`` receives the claim.
 
     Args:
         system: the system under test.
@@ -46,45 +46,49 @@ def ask(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
         card_set: hex hash of the card set; its first 12 digits go into the row.
 
     Returns:
-        The row, whatever the system did short of ending the process. What it cost, and which
-        repeat it is, comes from the ``recording`` that is open.
+        The row, also if the system failed. Call costs and the number of the repeat come from
+        the open ``record_calls`` context.
 
     Raises:
-        ModelAccessError: no model answers at all, so no card is worth asking.
+        ModelAccessError: the model cannot be used, so no further card can be answered.
     """
-    question = _Question(system, card, name, card_set)
+    question = _CardRequest(system, card, name, card_set)
     try:
-        return question.answered(question.put())
-    except (Exception, SystemExit) as error:  # every failure of a system is a row, never the end
-        return question.failed(error)
+        return question.build_answer_row(question.call_system())
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # a failing system gives an ERROR row, the run continues
+        return question.build_error_row(error)
 
 
-async def ask_async(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
-    """``ask`` for a system whose answer has to be awaited."""
-    question = _Question(system, card, name, card_set)
+async def ask_system_async(system: AnySystem, card: Card, *, name: str, card_set: str) -> Result:
+    """Does the same as ``ask_system`` for a system with an async ``answer``."""
+    question = _CardRequest(system, card, name, card_set)
     try:
-        reply = question.put()
-        return question.answered(await reply if inspect.isawaitable(reply) else reply)
+        reply = question.call_system()
+        return question.build_answer_row(await reply if inspect.isawaitable(reply) else reply)
     except (Exception, SystemExit) as error:
-        return question.failed(error)
+        return question.build_error_row(error)
     except BaseException as error:
         if not is_stray_cancellation(error):
             raise
-        return question.failed(error)
+        return question.build_error_row(error)
 
 
 def is_async(system: AnySystem) -> bool:
-    """Whether a system's answer has to be awaited."""
+    """Returns whether a system's answer must be awaited."""
     return inspect.iscoroutinefunction(
         system.answer_claim if isinstance(system, ClaimOracle) else system.answer
     )
 
 
 def is_stray_cancellation(error: BaseException) -> bool:
-    """Whether a system let an end escape that it came to itself, and not the run.
+    """Returns whether the system raised a cancellation although the run was not cancelled.
 
-    That is a cancellation of its own, or a generator's end, which asyncio would take for the
-    worker's: all questions would stay unasked and the run would look complete.
+    That is a ``CancelledError`` while this task is not being cancelled, or a ``GeneratorExit``.
+    asyncio would treat either as the end of the worker: the remaining questions would not be asked
+    and the run would look complete.
     """
     import asyncio
 
@@ -94,8 +98,8 @@ def is_stray_cancellation(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
 
 
-class _Question:
-    """One card on its way to one system and back as a row."""
+class _CardRequest:
+    """One card that one system is asked; builds the row from the reply or the error."""
 
     def __init__(self, system: AnySystem, card: Card, name: str, card_set: str) -> None:
         self._system = system
@@ -104,38 +108,38 @@ class _Question:
         self._card_set = card_set
         self._started = time.perf_counter()
 
-    def put(self) -> object:
-        """What the system returns, or something to await it by."""
-        # By its method: an isinstance check against a protocol takes as long as a short answer.
+    def call_system(self) -> object:
+        """Calls the system and returns its reply, or an awaitable of it."""
+        # hasattr, since an isinstance check against a protocol takes as long as a short answer.
         system: Any = self._system
         if hasattr(system, "answer_claim"):
             return system.answer_claim(self._card.claim)
-        # A copy down to the strings, so that not even object identity leads back to the card.
-        return system.answer(_VIEW.decode(msgspec.json.encode(self._card.view)))
+        # A deep copy, strings included, so that not even object identity leads back to the card.
+        return system.answer(_VIEW_DECODER.decode(msgspec.json.encode(self._card.view)))
 
-    def answered(self, reply: object) -> Result:
-        """The row for what the system returned."""
+    def build_answer_row(self, reply: object) -> Result:
+        """Builds the row from the value that the system returned."""
         seconds = time.perf_counter() - self._started
         answer, note = read_answer(reply)
-        return self._row(answer, note, seconds)
+        return self._build_row(answer, note, seconds)
 
-    def failed(self, error: BaseException) -> Result:
-        """The row for what the system raised, unless that ends the run."""
+    def build_error_row(self, error: BaseException) -> Result:
+        """Builds the row for an error of the system; re-raises errors that must end the run."""
         if isinstance(error, ModelAccessError):
             raise error
-        if isinstance(error, SystemExit) and error.code == TERMINATED:
-            raise error  # We are being stopped; any other exit is the system's own.
+        if isinstance(error, SystemExit) and error.code == EXIT_TERMINATED:
+            raise error  # SIGTERM stops the run; any other exit code comes from the system.
         seconds = time.perf_counter() - self._started
-        return self._row(Answer(pred="ERROR", error=describe_error(error)), "", seconds)
+        return self._build_row(Answer(pred="ERROR", error=describe_error(error)), "", seconds)
 
-    def _row(self, answer: Answer, note: str, seconds: float) -> Result:
+    def _build_row(self, answer: Answer, note: str, seconds: float) -> Result:
         card, calls = self._card, current_calls()
         extra: dict[str, Any] = {"note": note} if note else {}
         if calls.repairs:
             extra["calls"] = {"repairs": calls.repairs}
         if calls.fallbacks:
             extra.setdefault("calls", {})["fallbacks"] = calls.fallbacks
-        # Local systems keep null: their files are then identical from run to run.
+        # Local systems get null, so that their result files are identical from run to run.
         waited: float | None = None
         if calls.calls:
             waited = calls.latency_s
@@ -151,7 +155,7 @@ class _Question:
             confidence=answer.confidence,
             raw=answer.raw,
             latency_s=None if waited is None else round(waited, 4),
-            usage=rounded(calls.usage()) if calls.calls else answer.usage,
+            usage=round_cost(calls.sum_usage()) if calls.calls else answer.usage,
             error=answer.error,
             kind=card.kind,
             cluster=card.cluster,
@@ -163,41 +167,43 @@ class _Question:
 
 
 def read_answer(reply: object) -> tuple[Answer, str]:
-    """Reads what a system returned.
+    """Validates what a system returned.
 
     Returns:
-        The answer with every field of its declared type; and its own note with whatever was put
-        right.
+        The answer, with every field of its declared type; and a note, which contains the system's
+        own note and the corrections that were made.
     """
     if isinstance(reply, str):
-        plain = _PLAIN.get(reply.strip().strip("\"'.!").upper())
+        plain = _PLAIN_ANSWERS.get(reply.strip().strip("\"'.!").upper())
         if plain is None:
             return Answer(
-                pred="INVALID", raw=storable(reply)
+                pred="INVALID", raw=make_storable(reply)
             ), "the reply is not YES, NO or UNKNOWN"
-        return Answer(pred=plain, raw=storable(reply)), ""
+        return Answer(pred=plain, raw=make_storable(reply)), ""
     if not isinstance(reply, Answer):
         kind = type(reply).__name__
         if inspect.iscoroutine(reply):
-            reply.close()  # nobody will await it
-        return Answer(pred="INVALID", raw=storable(_shown(reply))), f"the system returned a {kind}"
+            reply.close()  # else Python warns of a coroutine that was never awaited
+        return Answer(
+            pred="INVALID", raw=make_storable(_to_text(reply))
+        ), f"the system returned a {kind}"
     notes: list[str] = []
     note: object = reply.note
     if note:
-        notes.append(_cut(storable(_shown(note)), MAX_ERROR_CHARS))
+        notes.append(_truncate_text(make_storable(_to_text(note)), MAX_ERROR_CHARS))
     pred: Pred = reply.pred
     if pred not in PREDS:
-        notes.append(f"pred {_shown(pred)[:40]} is none of {', '.join(PREDS)}")
+        notes.append(f"pred {_to_text(pred)[:40]} is none of {', '.join(PREDS)}")
         pred = "INVALID"
     error = reply.error
     if error is not None:
-        error = _cut(hide_secrets(storable(_shown(error))), MAX_ERROR_CHARS)
+        error = _truncate_text(hide_secrets(make_storable(_to_text(error))), MAX_ERROR_CHARS)
     return (
         Answer(
             pred=pred,
-            confidence=_confidence(reply.confidence, notes),
-            raw=storable(_shown(reply.raw)),
-            usage=_usage(reply.usage, notes),
+            confidence=_check_confidence(reply.confidence, notes),
+            raw=make_storable(_to_text(reply.raw)),
+            usage=_check_usage(reply.usage, notes),
             error=error,
         ),
         "; ".join(notes),
@@ -205,24 +211,24 @@ def read_answer(reply: object) -> tuple[Answer, str]:
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception as one capped line without secrets."""
-    text = " ".join(storable(_shown(error)).split())
+    """Returns an exception as one line of bounded length, with secrets hidden."""
+    text = " ".join(make_storable(_to_text(error)).split())
     name = type(error).__name__
-    return _cut(hide_secrets(f"{name}: {text}" if text else name), MAX_ERROR_CHARS)
+    return _truncate_text(hide_secrets(f"{name}: {text}" if text else name), MAX_ERROR_CHARS)
 
 
-def _confidence(value: object, notes: list[str]) -> float | None:
+def _check_confidence(value: object, notes: list[str]) -> float | None:
     if value is None:
         return None
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
         if math.isfinite(number) and 0.0 <= number <= 1.0:
             return number
-    notes.append(f"confidence {_shown(value)[:40]} is no number in [0, 1]")
+    notes.append(f"confidence {_to_text(value)[:40]} is no number in [0, 1]")
     return None
 
 
-def _usage(value: object, notes: list[str]) -> Usage | None:
+def _check_usage(value: object, notes: list[str]) -> Usage | None:
     if value is None:
         return None
     try:
@@ -232,10 +238,10 @@ def _usage(value: object, notes: list[str]) -> Usage | None:
         return None
 
 
-def _shown(value: Any) -> str:
-    """``str(value)``, also for objects whose ``__str__`` raises.
+def _to_text(value: Any) -> str:
+    """Returns ``str(value)``, also for objects whose ``__str__`` raises.
 
-    Without memory addresses: they differ from run to run, results must not.
+    Memory addresses are removed, because they differ from run to run and results must not.
     """
     try:
         return _ADDRESS.sub(">", str(value))
@@ -243,11 +249,11 @@ def _shown(value: Any) -> str:
         return f"<{type(value).__name__} that cannot be shown>"
 
 
-def storable(text: str) -> str:
-    """A text that JSON can hold (lone surrogates written out), cut to a bounded length."""
-    text = _cut(text, MAX_RAW_CHARS)
+def make_storable(text: str) -> str:
+    """Escapes lone surrogates, which JSON cannot represent, and cuts to ``MAX_RAW_CHARS``."""
+    text = _truncate_text(text, MAX_RAW_CHARS)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _cut(text: str, limit: int) -> str:
+def _truncate_text(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… [cut, {len(text)} characters]"

@@ -1,7 +1,7 @@
-"""A card file that is read card by card, so that a million cards need no more memory than ten.
+"""Reads a card file card by card, so that a million cards fit into little memory.
 
-Opening it reads it once, as ``cards.card.read_cards`` does and with the same refusals, but keeps
-only where each card stands and how to find it by its id: about twenty bytes a card.
+Opening the file reads it once, with the same checks as ``cards.card.read_cards``, but stores only
+the offset of each card and an index of the ids, about twenty bytes per card.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 
 import msgspec
 
-from cards.card import Card, card_from_json, card_set_hash
+from cards.card import Card, card_from_json, hash_card_set
 from eval.running.id_index import IdIndex
-from kg.base.closing import Closing
+from kg.base.closable import Closable
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import MAX_LINE_BYTES, iter_records, require_file, sha256_file
 
 
-class CardFile(Closing):
+class CardFile(Closable):
     """An open card file.
 
     Args:
@@ -28,8 +28,8 @@ class CardFile(Closing):
 
     Attributes:
         path: the file.
-        sha256: ``cards.card.card_set_hash`` of the cards.
-        file_sha256: of the file's bytes.
+        sha256: ``cards.card.hash_card_set`` of the cards.
+        file_sha256: SHA-256 of the file's bytes.
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError: as ``cards.card.read_cards``.
@@ -39,10 +39,10 @@ class CardFile(Closing):
         self.path = require_file(path, "card file")
         self._handle = self.path.open("rb")
         self._offsets = array("q")
-        self._index = IdIndex(lambda item: self._read(item).id)
+        self._index = IdIndex(lambda item: self._read_card(item).id)
         try:
-            self._state = self._stat()
-            self.sha256 = card_set_hash(self._indexed())
+            self._state = self._get_file_state()
+            self.sha256 = hash_card_set(self._iter_indexed_cards())
             self.file_sha256 = sha256_file(path)
         except BaseException:
             self.close()
@@ -55,52 +55,52 @@ class CardFile(Closing):
         return len(self._offsets)
 
     def __getitem__(self, item: int) -> Card:
-        """The card at a place in the file, from 0.
+        """Reads the card at an index, from 0.
 
         Raises:
             CardSetMismatchError: the file was changed after it was opened.
         """
-        if self._stat() != self._state:
+        if self._get_file_state() != self._state:
             raise CardSetMismatchError(
-                "the cards were changed while they were being asked",
+                "the card file was changed during the run",
                 where=str(self.path),
-                hint="What was answered before is kept; ask the new cards with another --out.",
+                hint="Answers received so far are kept; run the new cards with another --out.",
             )
-        return self._read(item)
+        return self._read_card(item)
 
-    def find(self, card_id: str) -> int | None:
-        """The place of the card with an id; null when there is none."""
-        return self._index.find(card_id)
+    def find_item(self, card_id: str) -> int | None:
+        """Returns the index of the card with this id, or None."""
+        return self._index.find_item(card_id)
 
     def close(self) -> None:
         """Closes the file."""
         self._handle.close()
 
-    def _indexed(self) -> Iterator[Card]:
-        """Every card once, entered into the index as it passes."""
+    def _iter_indexed_cards(self) -> Iterator[Card]:
+        """Yields every card once, and adds each to the index on the way."""
         cards = iter_records(self.path, "card", card_from_json)
-        for card, offset in zip(cards, _line_offsets(self.path), strict=True):
+        for card, offset in zip(cards, _iter_line_offsets(self.path), strict=True):
             self._offsets.append(offset)
-            if self._index.add(card.id) is not None:
+            if self._index.add_id(card.id) is not None:
                 raise DuplicateIdError(
                     f"card id {card.id!r} occurs twice",
                     where=str(self.path),
-                    hint="Ids must be unique; make the cards again or rename one.",
+                    hint="Ids must be unique; make the cards again or rename one of the two.",
                 )
             yield card
 
-    def _read(self, item: int) -> Card:
+    def _read_card(self, item: int) -> Card:
         self._handle.seek(self._offsets[item])
         return card_from_json(msgspec.json.decode(self._handle.readline()))
 
-    def _stat(self) -> tuple[int, int]:
-        """What changes when somebody writes into the open file."""
+    def _get_file_state(self) -> tuple[int, int]:
+        """Returns size and modification time, which change if the file is written to."""
         status = os.fstat(self._handle.fileno())
         return status.st_size, status.st_mtime_ns
 
 
-def _line_offsets(path: Path) -> Iterator[int]:
-    """Where each line begins that is not blank; the lines themselves are checked by the reader."""
+def _iter_line_offsets(path: Path) -> Iterator[int]:
+    """Yields the offset of each line that is not blank; ``iter_records`` checks the lines."""
     offset = 0
     with path.open("rb") as handle:
         while line := handle.readline(MAX_LINE_BYTES + 1):

@@ -1,4 +1,4 @@
-"""What a card file was made from, as the manifest beside it says; foreign files have none."""
+"""Reads a card file's manifest: the graph, shapes and domain that the cards were built from."""
 
 from __future__ import annotations
 
@@ -7,36 +7,40 @@ from pathlib import Path
 import msgspec
 
 from eval.manifest import RunManifest
-from kg.base.provenance import card_manifest_beside
+from kg.base.provenance import read_card_manifest
 
 
 class CardOrigin(msgspec.Struct, frozen=True):
-    """The part of a card manifest that a run needs; null where unknown."""
+    """The part of a card manifest that a run needs; null where unknown.
+
+    Card files made by other tools have no manifest; then all fields are null or empty.
+    """
 
     domain: str | None = None
     graph_sha256: str | None = None
     shapes_sha256: str | None = None
     domain_file: str | None = None
-    """Relative to the card file, as the next two: the user's own domain or graph."""
+    """The user's domain file. This path and the next two are relative to the card file."""
     graph_files: tuple[str, ...] = ()
     shapes_files: tuple[str, ...] = ()
 
 
-def card_origin(cards: Path | str) -> CardOrigin:
-    """Reads the manifest beside a card file; empty where there is none.
+def read_card_origin(cards: Path | str) -> CardOrigin:
+    """Reads the manifest next to a card file; if there is none, all fields are empty.
 
     Raises:
-        RecordError: there is one, but it is damaged.
+        RecordError: the manifest is damaged.
     """
-    return card_manifest_beside(cards, CardOrigin) or CardOrigin()
+    return read_card_manifest(cards, CardOrigin) or CardOrigin()
 
 
-def own_source(
+def find_card_sources(
     origin: CardOrigin, cards: Path
 ) -> tuple[str | None, tuple[Path, ...], tuple[Path, ...]]:
-    """Domain, graph files and shapes files to ask when the user names none: the cards' own.
+    """Returns the domain, graph files and shapes files that the cards were built from.
 
-    Falls back to the shipped domain of that name when the files are no longer where they were.
+    They are used when the user names none. Falls back to the shipped domain of the same name when
+    the files are no longer at their recorded paths.
     """
     folder = cards.parent
     if origin.domain_file is not None and (folder / origin.domain_file).is_file():
@@ -45,29 +49,29 @@ def own_source(
     shapes = tuple(folder / name for name in origin.shapes_files)
     if graph and shapes and all(path.is_file() for path in (*graph, *shapes)):
         return None, graph, shapes
-    return default_domain(origin), (), ()
+    return find_shipped_domain(origin), (), ()
 
 
-def default_domain(origin: CardOrigin) -> str | None:
-    """The shipped domain the cards were made from, so that systems ask the same graph."""
+def find_shipped_domain(origin: CardOrigin) -> str | None:
+    """Returns the shipped domain the cards were built from, so that systems use the same graph."""
     if origin.domain is None:
         return None
-    from kg.domain import shipped_domains
+    from kg.domain import list_shipped_domains
 
-    return origin.domain if origin.domain in shipped_domains() else None
+    return origin.domain if origin.domain in list_shipped_domains() else None
 
 
-def differences(origin: CardOrigin, manifest: RunManifest) -> list[str]:
-    """Where a run used another graph or other shapes than its cards were made from.
+def describe_differences(origin: CardOrigin, manifest: RunManifest) -> list[str]:
+    """Returns a warning if a run uses another graph or other shapes than its cards.
 
-    That can be meant (does an older graph still answer?), but mostly a flag was forgotten.
+    This can be intended (to test an older graph), but usually a flag was forgotten.
     """
-    said = []
+    warnings = []
     for part in ("graph", "shapes"):
         cards, used = getattr(origin, f"{part}_sha256"), getattr(manifest, f"{part}_sha256")
         if cards and used and cards != used:
-            said.append(
+            warnings.append(
                 f"the cards were made from another {part} ({cards[:12]}) than the system used "
                 f"({used[:12]}); was --domain, --kg-path or --shapes forgotten?"
             )
-    return said
+    return warnings

@@ -1,4 +1,4 @@
-"""Cards as questions of a run: which are asked of whom, and whose answer a row is."""
+"""Plans a run over cards: lists the questions to ask, and finds the question of each row."""
 
 from __future__ import annotations
 
@@ -8,137 +8,140 @@ from dataclasses import dataclass
 import msgspec
 
 from cards.card import Card
-from eval.answers import ask, ask_async, is_async
+from eval.answers import ask_system, ask_system_async, is_async
 from eval.card_file import CardFile
 from eval.registry import AnySystem
 from eval.result import PREDS, Result, Usage, result_from_json, result_to_json
-from eval.running.places import Places
-from eval.running.workers import Answered
+from eval.running.row_layout import RowLayout
+from eval.running.workers import AnsweredRow
 from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import to_json_bytes
 
-OUTCOME = {pred: code for code, pred in enumerate(PREDS)}
+OUTCOME_CODES = {pred: code for code, pred in enumerate(PREDS)}
 """Outcome code of a row by its prediction."""
 
-ERROR = OUTCOME["ERROR"]
+ERROR_OUTCOME = OUTCOME_CODES["ERROR"]
 
 
 @dataclass(frozen=True, slots=True)
 class CardQuestion:
-    """One card for one system, once."""
+    """One repeat of asking one system one card."""
 
-    place: int
+    position: int
     repeat: int
-    waits: bool
+    is_async: bool
     card: Card
     system: AnySystem
     name: str
     card_set: str
 
-    def ask(self) -> Answered:
-        """Asks a system that answers at once."""
-        return _answered(ask(self.system, self.card, name=self.name, card_set=self.card_set))
+    def ask_sync(self) -> AnsweredRow:
+        """Asks a system whose ``answer`` is a plain function."""
+        return _build_row(
+            ask_system(self.system, self.card, name=self.name, card_set=self.card_set)
+        )
 
-    async def ask_async(self) -> Answered:
-        """Asks a system that has to be awaited."""
-        return _answered(
-            await ask_async(self.system, self.card, name=self.name, card_set=self.card_set)
+    async def ask_async(self) -> AnsweredRow:
+        """Asks a system whose ``answer`` is a coroutine function."""
+        return _build_row(
+            await ask_system_async(self.system, self.card, name=self.name, card_set=self.card_set)
         )
 
 
-def _answered(result: Result) -> Answered:
+def _build_row(result: Result) -> AnsweredRow:
     line = to_json_bytes(result_to_json(result)) + b"\n"
-    return Answered(OUTCOME[result.pred], line, result.usage)
+    return AnsweredRow(OUTCOME_CODES[result.pred], line, result.usage)
 
 
 class CardPlan:
-    """Every card of a file × every system × every repeat.
+    """The questions of a run: every card of a file × every repeat × every system.
 
     Args:
         cards: the open card file.
-        names: their names when the run started.
-        places: where the answers belong.
-        seen: is given outcome code and usage of every row that is read.
+        names: the systems' names when the run started.
+        layout: the positions of the rows.
+        on_row: called with outcome code and usage of every row that is read.
     """
 
     def __init__(
         self,
         cards: CardFile,
         names: Sequence[str],
-        places: Places,
+        layout: RowLayout,
         *,
-        seen: Callable[[int, Usage | None], None],
+        on_row: Callable[[int, Usage | None], None],
     ) -> None:
-        self.places = places
+        self.layout = layout
         self._cards = cards
         self._names = names
         self._columns = {name: column for column, name in enumerate(names)}
-        self._seen = seen
+        self._on_row = on_row
 
-    def questions(
-        self, systems: Sequence[AnySystem], has: Callable[[int], bool]
+    def iter_questions(
+        self, systems: Sequence[AnySystem], has_row: Callable[[int], bool]
     ) -> Iterator[CardQuestion]:
-        """What has no row yet, in the order of places; a card is read when it is its turn."""
-        waits = [is_async(system) for system in systems]
-        for item in self.places.asked:
-            missing = [row for row in self.places.of_item(item) if not has(row[0])]
+        """Yields the questions that have no row yet, by position; reads each card when needed."""
+        async_flags = [is_async(system) for system in systems]
+        for item in self.layout.asked_items:
+            missing = [row for row in self.layout.iter_item_rows(item) if not has_row(row[0])]
             if not missing:
                 continue
             card = self._cards[item]
-            for place, repeat, column in missing:
+            for position, repeat, column in missing:
                 yield CardQuestion(
-                    place=place,
+                    position=position,
                     repeat=repeat,
-                    waits=waits[column],
+                    is_async=async_flags[column],
                     card=card,
                     system=systems[column],
                     name=self._names[column],
                     card_set=self._cards.sha256,
                 )
 
-    def read(self, line: bytes, where: str) -> tuple[int, int]:
-        """Place and outcome code of a row of this run.
+    def parse_row(self, line: bytes, where: str) -> tuple[int, int]:
+        """Returns position and outcome code of a row of this run.
 
         Raises:
-            RecordError: it is no result, or answers none of these questions.
-            CardSetMismatchError: it answers more than is asked now.
+            RecordError: the line is not a result, or its card or system is not in this run.
+            CardSetMismatchError: the row's card or repeat is excluded by ``--limit``, ``--repeat``
+                or the shard.
         """
-        hint = "Nothing was changed. Repair the line, name another --out, or use --overwrite."
+        hint = "Nothing was changed. Repair the line, choose another --out, or use --overwrite."
         try:
             row = result_from_json(msgspec.json.decode(line, type=dict))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RecordError(f"not a result: {error}", where=where, hint=hint) from error
-        item, column = self._cards.find(row.id), self._columns.get(row.system)
-        strange = item is None or column is None or row.repeat < 0
-        if item is None or column is None or strange or row.cards != self._cards.sha256[:12]:
+        item, column = self._cards.find_item(row.id), self._columns.get(row.system)
+        unknown = item is None or column is None or row.repeat < 0
+        if item is None or column is None or unknown or row.cards != self._cards.sha256[:12]:
             raise RecordError(
-                f"card {row.id!r}, system {row.system!r} is not of this run",
+                f"card {row.id!r}, system {row.system!r} does not belong to this run",
                 where=where,
                 hint=hint,
             )
-        self._refuse_more(item, row.repeat, where)
-        outcome = OUTCOME[row.pred]
-        self._seen(outcome, row.usage)
-        return self.places.place(item, row.repeat, column), outcome
+        self._refuse_extra_row(item, row.repeat, where)
+        outcome = OUTCOME_CODES[row.pred]
+        self._on_row(outcome, row.usage)
+        return self.layout.position_of(item, row.repeat, column), outcome
 
-    def describe(self, place: int) -> str:
-        """Which card, by whom, and which time: what a place answers."""
-        item, rest = divmod(place, self.places.per_item)
-        repeat, column = divmod(rest, self.places.systems)
-        again = f", repeat {repeat}," if self.places.repeats > 1 else ""
-        return f"card {self._cards[item].id!r} of {self._names[column]}{again}"
+    def describe_position(self, position: int) -> str:
+        """Returns card, system and repeat of a position, in words."""
+        item, row_of_item = divmod(position, self.layout.rows_per_item)
+        repeat, column = divmod(row_of_item, self.layout.systems)
+        repeat_text = f", repeat {repeat}," if self.layout.repeats > 1 else ""
+        return f"card {self._cards[item].id!r} of {self._names[column]}{repeat_text}"
 
-    def _refuse_more(self, item: int, repeat: int, where: str) -> None:
-        beyond = ""
-        if repeat >= self.places.repeats:
-            beyond = f"repeat {repeat + 1}, beyond --repeat {self.places.repeats}"
-        elif self.places.limit is not None and item >= self.places.limit:
-            beyond = f"card {item + 1}, beyond --limit {self.places.limit}"
-        elif item not in self.places.asked:
-            beyond = f"card {item + 1}, which is not of shard {self.places.shard}"
-        if beyond:
+    def _refuse_extra_row(self, item: int, repeat: int, where: str) -> None:
+        extra = ""
+        if repeat >= self.layout.repeats:
+            extra = f"repeat {repeat + 1}, more than --repeat {self.layout.repeats}"
+        elif self.layout.limit is not None and item >= self.layout.limit:
+            extra = f"card {item + 1}, more than --limit {self.layout.limit}"
+        elif item not in self.layout.asked_items:
+            extra = f"card {item + 1}, which is not in shard {self.layout.shard}"
+        if extra:
             raise CardSetMismatchError(
-                f"the results already hold answers to {beyond}",
+                f"the results already contain answers to {extra}",
                 where=where,
-                hint="Give the flags it was made with, choose another --out, or use --overwrite.",
+                hint="Use the flags of the earlier run, choose another --out, or use --overwrite.",
             )

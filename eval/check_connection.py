@@ -1,4 +1,4 @@
-"""Asks a model's server what it can do: ``epoche test-connection``, or this file as a script."""
+"""Tests a model's server and its features: ``epoche test-connection``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient
     from eval.model.completion import Message, Mode
     from eval.model.options import ClientOptions
 
-RETRIES = 2
-"""Fewer than in a run: whoever tests a connection waits for it."""
+MAX_RETRIES = 2
+"""Maximum number of retries: fewer than in a run, because the user waits for the test."""
 _MAX_TOKENS = 256
-_SHOWN_MODELS = 20
+_MAX_SHOWN_MODELS = 20
 
 
 def main(
@@ -30,7 +30,7 @@ def main(
         float, typer.Option("--timeout", min=1, help="Seconds to wait for each reply.")
     ] = 60.0,
 ) -> None:
-    """Says in one line each whether a server can be used and what it supports.
+    """Prints whether a server can be used and what it supports, one line each.
 
     Costs about five short calls. Nothing is cached. The exit code is 0 if the model answers.
     """
@@ -38,15 +38,15 @@ def main(
 
     from eval.model.options import ClientOptions
 
-    options = ClientOptions(model=model, timeout_s=timeout, max_retries=RETRIES)
-    asyncio.run(check(options))
+    options = ClientOptions(model=model, timeout_s=timeout, max_retries=MAX_RETRIES)
+    asyncio.run(check_server(options))
 
 
-async def check(options: ClientOptions) -> None:
-    """Asks a server, and prints what it can do.
+async def check_server(options: ClientOptions) -> None:
+    """Sends test requests to a model, and prints which features its server supports.
 
     Args:
-        options: which model, and how patiently.
+        options: the model, with timeout and retries.
 
     Raises:
         ModelAccessError, ModelCallError: the model does not answer.
@@ -55,49 +55,55 @@ async def check(options: ClientOptions) -> None:
     from kg.base.errors import ModelAccessError, ModelCallError
 
     async with ModelClient.open(options, max_tokens=_MAX_TOKENS) as client:
-        _line("server", client.params()["endpoint"])
+        _print_line("server", client.params()["endpoint"])
         listed: list[str] | None = None
         try:
-            listed = await client.models()
+            listed = await client.list_models()
         except (ModelAccessError, ModelCallError) as error:
-            _say_access(error)
-            if _status(error) in {None, 401, 402, 403}:
+            _print_access(error)
+            if _get_http_status(error) in {None, 401, 402, 403}:
                 raise
         else:
-            _line("reachable", "yes")
-            _line("authorised", "yes")
-        _line("models", _names(listed))
+            _print_line("reachable", "yes")
+            _print_line("authorised", "yes")
+        _print_line("models", _join_names(listed))
         try:
             reply = await client.complete([{"role": "user", "content": "Say hello."}])
         except (ModelAccessError, ModelCallError):
-            _line("model known", _known(client, listed) or "not listed")
-            _line("answers", "no")
+            _print_line("model known", _describe_listing(client, listed) or "not listed")
+            _print_line("answers", "no")
             raise
-        _line("model known", _known(client, listed) or "not listed, but it answers")
-        _line("answers", f"yes, in {reply.latency_s:.2f} s")
+        _print_line(
+            "model known", _describe_listing(client, listed) or "not listed, but it answers"
+        )
+        _print_line("answers", f"yes, in {reply.latency_s:.2f} s")
         for mode in ("json_schema", "json_object"):
-            _line(mode, await _structured(options, mode))
-        _line("logprobs", "yes" if reply.logprobs else "no: confidence will be the stated one")
-        _line("streaming", await _streaming(client))
-        _line("usage", "yes" if reply.usage else "no: tokens and costs will be null")
+            _print_line(mode, await _test_structured_output(options, mode))
+        _print_line(
+            "logprobs", "yes" if reply.logprobs else "no: the model's stated confidence is used"
+        )
+        _print_line("streaming", await _test_streaming(client))
+        _print_line("usage", "yes" if reply.usage else "no: tokens and costs will be null")
         if reply.usage is not None:
             priced = reply.usage.cost_usd is not None
-            _line("price", "known" if priced else "unknown: costs will be null (--prices FILE)")
+            _print_line(
+                "price", "known" if priced else "unknown: costs will be null (--prices FILE)"
+            )
 
 
-async def _structured(options: ClientOptions, mode: Mode) -> str:
-    """Whether the server makes the model keep to a form the prompt does not speak of."""
+async def _test_structured_output(options: ClientOptions, mode: Mode) -> str:
+    """Tests whether the server enforces a reply form that the prompt does not mention."""
     import msgspec
 
     from eval.llm import ModelClient
-    from eval.model.calling import UNREADABLE
-    from eval.model.structured import form_of
+    from eval.model.caller import UNREADABLE_FINISH_REASON
+    from eval.model.reply_form import get_form
     from kg.base.errors import ModelAccessError, ModelCallError
 
     class Greeting(msgspec.Struct):
         greeting: str
 
-    # Servers refuse json_object where the prompt does not speak of JSON.
+    # Servers refuse json_object if the prompt does not mention JSON.
     prompt = "Say hello." if mode == "json_schema" else "Say hello, in JSON."
     turns: list[Message] = [{"role": "user", "content": prompt}]
     try:
@@ -105,7 +111,7 @@ async def _structured(options: ClientOptions, mode: Mode) -> str:
             reply = await client.complete(turns, schema=Greeting)
     except (ModelAccessError, ModelCallError) as error:
         return f"no: {error.what}"
-    if reply.finish_reason in {"length", UNREADABLE}:
+    if reply.finish_reason in {"length", UNREADABLE_FINISH_REASON}:
         return "accepted; the reply was too long to tell whether it is followed"
     if mode == "json_object":
         import json
@@ -115,11 +121,11 @@ async def _structured(options: ClientOptions, mode: Mode) -> str:
         except ValueError:
             followed = False
     else:
-        followed = form_of(Greeting).read(reply.text).exact
-    return "yes" if followed else "ignored without a word: replies are checked here all the same"
+        followed = get_form(Greeting).read_reply(reply.text).exact
+    return "yes" if followed else "ignored silently; replies are validated here in any case"
 
 
-async def _streaming(client: ModelClient) -> str:
+async def _test_streaming(client: ModelClient) -> str:
     from kg.base.errors import ModelAccessError, ModelCallError
 
     turns: list[Message] = [{"role": "user", "content": "Say hello."}]
@@ -130,34 +136,34 @@ async def _streaming(client: ModelClient) -> str:
     return f"yes, {len(pieces)} pieces"
 
 
-def _say_access(error: Exception) -> None:
-    status = _status(error)
-    _line("reachable", "no" if status is None else "yes")
+def _print_access(error: Exception) -> None:
+    status = _get_http_status(error)
+    _print_line("reachable", "no" if status is None else "yes")
     if status is not None:
         refused = status in {401, 402, 403}
-        _line("authorised", f"no (HTTP {status})" if refused else f"unknown (HTTP {status})")
+        _print_line("authorised", f"no (HTTP {status})" if refused else f"unknown (HTTP {status})")
 
 
-def _status(error: Exception) -> int | None:
-    """The HTTP status a failure came with; null when nothing was heard of the server."""
+def _get_http_status(error: Exception) -> int | None:
+    """Returns the HTTP status of a failure, or None if the server sent no response."""
     status = getattr(error.__cause__, "status_code", None)
     return status if isinstance(status, int) else None
 
 
-def _names(listed: list[str] | None) -> str:
+def _join_names(listed: list[str] | None) -> str:
     if listed is None:
         return "the server does not list them"
-    more = f" and {len(listed) - _SHOWN_MODELS} more" if len(listed) > _SHOWN_MODELS else ""
-    return (", ".join(sorted(listed)[:_SHOWN_MODELS]) or "none") + more
+    more = f" and {len(listed) - _MAX_SHOWN_MODELS} more" if len(listed) > _MAX_SHOWN_MODELS else ""
+    return (", ".join(sorted(listed)[:_MAX_SHOWN_MODELS]) or "none") + more
 
 
-def _known(client: ModelClient, listed: list[str] | None) -> str:
+def _describe_listing(client: ModelClient, listed: list[str] | None) -> str:
     name = client.model.partition("/")[2]
     return "yes" if listed is not None and name in listed else ""
 
 
-def _line(what: str, found: str) -> None:
-    say(f"{what:<12} {found}")
+def _print_line(label: str, value: str) -> None:
+    print_text(f"{label:<12} {value}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Holds runs against conditions and a baseline: ``epoche gate``, or this file as a script."""
+"""Checks runs against conditions and a baseline: ``epoche gate``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eval.metrics_abstention import PolicyChoice
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 from kg.base.errors import EpocheError, GateFailedError
 from kg.base.options import CheckedCards, Confidence, Resamples, ResampleSeed, SkipOtherCards
-from kg.words.plain_text import one_line, plain
+from kg.words.plain_text import clean_text, to_one_line
 
 if TYPE_CHECKING:
-    from eval.comparing.gate import Check, Condition
+    from eval.comparison.gate import Check, Condition
     from eval.metrics.samples import Plan
 
-MAX_FAILURES = 0.05
+MAX_FAILURE_SHARE = 0.05
 
 _METRIC_HELP = """Condition, repeatable: [SYSTEM:]METRIC[.END]OP NUMBER with OP one of <= >= < >.
-'FAR-NE<=0.05' is about every system but controls, 'rag:LA>=0.9' about one ('raw' stands for all
+'FAR-NE<=0.05' applies to all systems except controls, 'rag:LA>=0.9' to one ('raw' stands for all
 models of raw, * and ? for any letters). END is low or high, the ends of the interval, or worst or
 best, the bounds over unreadable replies: 'FAR-NE.high<=0.08'. A metric without a value fails."""
 
@@ -62,9 +62,9 @@ def main(
             help="Fail a system with more ERROR or INVALID rows than this share of its cards, "
             "unless a condition on error_rate or invalid_rate says otherwise.",
         ),
-    ] = MAX_FAILURES,
+    ] = MAX_FAILURE_SHARE,
     junit: Annotated[
-        Path | None, typer.Option(help="Where the judgement goes as JUnit XML.")
+        Path | None, typer.Option(help="Write the outcome of the checks there, as JUnit XML.")
     ] = None,
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
@@ -75,17 +75,17 @@ def main(
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
 ) -> None:
-    """Exits with 0 when every condition holds, 100 when one does not, 1 when it cannot be judged.
+    """Exits with 0 if all conditions are met, 100 if one is not, 1 if they cannot be checked.
 
     With --baseline, AP, CVRR, FAR-NE, LA, accuracy and the metrics named by conditions must not be
     worse than the baseline's on the same cards: paired tests, Holm over all of them.
     """
-    from eval.card_check import only_of_these_cards
-    from eval.comparing.gate import parse_condition
-    from eval.comparing.junit import junit_xml
+    from eval.card_check import filter_results_by_cards
+    from eval.comparison.gate import parse_condition
+    from eval.comparison.junit import render_junit
     from eval.metrics.abstention import POLICIES
     from eval.metrics.samples import Plan
-    from eval.run_files import result_files
+    from eval.run_files import find_result_files
     from kg.base.files import check_output, write_text_atomic
 
     try:
@@ -96,29 +96,29 @@ def main(
             confidence=confidence,
         )
         conditions = [parse_condition(text) for text in metric or ()]
-        _refuse_nonsense(conditions, baseline, max_drop, only_significant, plan)
-        files = result_files([*(runs or ()), *(results or ())] or [Path("results")])
+        _check_options(conditions, baseline, max_drop, only_significant, plan)
+        files = find_result_files([*(runs or ()), *(results or ())] or [Path("results")])
         if skip_other_cards and cards:
-            files = only_of_these_cards(files, cards)
-        before = result_files(baseline or ())
+            files = filter_results_by_cards(files, cards)
+        before = find_result_files(baseline or ())
         if junit is not None:
             check_output(junit, [*files, *before, *(cards or ())])
-        held = [
-            *_conditions(conditions, files, cards or (), plan, max_failures),
+        checks = [
+            *_check_all_conditions(conditions, files, cards or (), plan, max_failures),
             *(
-                _regressions(
+                _compare_with_baseline(
                     conditions, files, before, plan, max_drop, only_significant=only_significant
                 )
                 if before
                 else ()
             ),
         ]
-        held = _by_system(held, files)
+        checks = _sort_by_system(checks, files)
         if junit is not None:
-            write_text_atomic(junit, junit_xml(held))
+            write_text_atomic(junit, render_junit(checks))
     except EpocheError as error:
-        # Scripts in CI tell "does not hold" (100) from "cannot be judged" (1); which of the many
-        # reasons it was stands in the message.
+        # Scripts in CI distinguish "a condition is not met" (100) from "cannot be checked" (1),
+        # so every subclass with its own exit code becomes a plain EpocheError.
         raise EpocheError(error.what, where=error.where, hint=error.hint) from error
     except OSError as error:
         if error.filename is None:
@@ -126,141 +126,152 @@ def main(
         raise EpocheError(
             f"a file cannot be opened: {error.strerror}", where=os.fsdecode(error.filename)
         ) from error
-    _tell(held)
+    _print_checks(checks)
 
 
-def _by_system(held: Sequence[Check], files: Sequence[Path]) -> list[Check]:
-    """The checks of one system together, systems in the order in which they came.
+def _sort_by_system(checks: Sequence[Check], files: Sequence[Path]) -> list[Check]:
+    """Sorts the checks by system, systems in the order of their first check.
 
     Raises:
-        EpocheError: there are none, so that the gate would pass whatever the results say.
+        EpocheError: there are no checks, so the gate would pass with any results.
     """
-    if not held:
+    if not checks:
         raise EpocheError(
-            "nothing was judged: there are only controls",
+            "nothing was checked: the results contain only controls",
             where=", ".join(map(str, files)),
-            hint="Name one, as in 'always-YES:LA>=0.9', or give results of systems.",
+            hint="Name a control, as in 'always-YES:LA>=0.9', or give results of systems.",
         )
-    order = {check.system: place for place, check in reversed(list(enumerate(held)))}
-    return sorted(held, key=lambda check: order[check.system])
+    order = {check.system: position for position, check in reversed(list(enumerate(checks)))}
+    return sorted(checks, key=lambda check: order[check.system])
 
 
-def _tell(held: Sequence[Check]) -> None:
-    """Prints one line a check.
+def _print_checks(checks: Sequence[Check]) -> None:
+    """Prints one line per check.
 
     Raises:
-        GateFailedError: one did not pass.
+        GateFailedError: a check did not pass.
     """
-    for check in held:
-        # A name from a result file must not be able to forge a line of this judgement.
-        mark, what = "ok  " if check.passed else "FAIL", one_line(f"{check.name}: {check.said}")
-        say(f"{mark}  {plain(check.system)}  {what}")
-    failed = sum(not check.passed for check in held)
+    for check in checks:
+        # One line each: a name in a result file must not be able to forge an "ok" line.
+        mark, what = (
+            "ok  " if check.passed else "FAIL",
+            to_one_line(f"{check.name}: {check.evidence}"),
+        )
+        print_text(f"{mark}  {clean_text(check.system)}  {what}")
+    failed = sum(not check.passed for check in checks)
     if failed:
         raise GateFailedError(
-            f"{failed} of {len(held)} checks failed", hint="See the lines that begin with FAIL."
+            f"{failed} of {len(checks)} checks failed", hint="See the lines that begin with FAIL."
         )
-    say(f"all {len(held)} checks passed")
+    print_text(f"all {len(checks)} checks passed")
 
 
-def _refuse_nonsense(
+def _check_options(
     conditions: Sequence[Condition],
     baseline: Sequence[Path] | None,
     max_drop: float | None,
     only_significant: bool,
     plan: Plan,
 ) -> None:
-    """Refuses a gate that could not mean anything: it would pass for ever.
+    """Refuses flags that make no sense together, such as a gate that could never fail.
 
     Raises:
-        SettingError: nothing is asked for, or flags that need others stand alone.
+        SettingError: no check is requested, or a flag is given without another flag that it needs.
     """
     from kg.base.errors import SettingError
 
     if not conditions and not baseline:
         raise SettingError(
-            "nothing to judge", where="epoche gate", hint="Give --metric, --baseline, or both."
+            "no checks are given", where="epoche gate", hint="Give --metric, --baseline, or both."
         )
     if max_drop is not None and not max_drop <= 1:
         raise SettingError(
-            "a drop of more than 1 is none that can happen",
+            "--max-drop cannot be more than 1",
             where=f"--max-drop {max_drop}",
             hint="Metrics lie between 0 and 1: two points are 0.02.",
         )
     if max_drop is not None and not baseline:
-        raise SettingError("a drop from what?", where="--max-drop", hint="Give --baseline too.")
+        raise SettingError(
+            "--max-drop needs --baseline", where="--max-drop", hint="Give --baseline too."
+        )
     if only_significant and max_drop is None:
         raise SettingError(
-            "it is significance alone that counts without --max-drop",
+            "--only-significant needs --max-drop; without it only significance counts anyway",
             where="--only-significant",
-            hint="Give --max-drop too, or leave it out.",
+            hint="Give --max-drop too, or leave --only-significant out.",
         )
     if len(plan.policies) > 1:
         raise SettingError(
-            "conditions are about one policy", where="--policy both", hint="Run the gate twice."
+            "a gate checks one policy at a time",
+            where="--policy both",
+            hint="Run the gate once per policy.",
         )
 
 
-def _conditions(
+def _check_all_conditions(
     conditions: Sequence[Condition],
     files: Sequence[Path],
     cards: Sequence[Path],
     plan: Plan,
     max_failures: float,
 ) -> list[Check]:
-    """Every condition on the runs at hand, over all of their cards.
+    """Checks every condition on the given runs, over all of their cards.
 
-    A failed call is no false answer: a run of nothing but errors would fulfil ``FAR-NE<=0.05``. So
-    systems that are judged at all may fail only so often, unless a condition says how often. Such
-    a limit is mentioned only where it is broken.
+    A failed call is not a false answer, so a run of errors alone would satisfy ``FAR-NE<=0.05``.
+    Therefore ``max_failures`` is an implied limit on the error and invalid rates of each checked
+    system, unless a condition sets one. Implied limits are reported only where they are exceeded.
     """
-    from eval.card_check import read_checked
-    from eval.comparing.gate import check_conditions, gated_values, parse_condition
-    from eval.metrics.measuring import measure
+    from eval.card_check import read_checked_results
+    from eval.comparison.gate import check_conditions, collect_gated_values, parse_condition
+    from eval.metrics.report import measure
 
-    seen = read_checked(files, cards, distinguish=True)
-    report = measure(seen, plan).policies[plan.policies[0]]
-    systems = report.systems | {n: s for n, s in report.controls.items() if n in seen.preds}
-    values = {name: gated_values(system) for name, system in systems.items()}
-    held = list(check_conditions(conditions, values, seen.contenders))
-    judged = [name for name in values if any(check.system == name for check in held)]
+    observed = read_checked_results(files, cards, distinguish=True)
+    report = measure(observed, plan).policies[plan.policies[0]]
+    systems = report.systems | {n: s for n, s in report.controls.items() if n in observed.preds}
+    values = {name: collect_gated_values(system) for name, system in systems.items()}
+    checks = list(check_conditions(conditions, values, observed.systems_under_test))
+    judged = [name for name in values if any(check.system == name for check in checks)]
     named = {condition.metric for condition in conditions}
     limits = [
         parse_condition(f"{rate}<={max_failures}")
         for rate in ("error_rate", "invalid_rate")
         if rate not in named
     ]
-    implied = check_conditions(limits, values, judged if conditions else seen.contenders)
-    return [*held, *(check for check in implied if not check.passed)]
+    implied = check_conditions(
+        limits, values, judged if conditions else observed.systems_under_test
+    )
+    return [*checks, *(check for check in implied if not check.passed)]
 
 
-def _regressions(
+def _compare_with_baseline(
     conditions: Sequence[Condition],
     files: Sequence[Path],
-    before: Sequence[Path],
+    baseline_files: Sequence[Path],
     plan: Plan,
     max_drop: float | None,
     *,
     only_significant: bool,
 ) -> list[Check]:
-    """Every system against its like in the baseline, on the cards that both answered."""
-    from eval.comparing.gate import check_regressions
-    from eval.comparing.pairs import compare_pairs
-    from eval.metrics.abstention import HEADLINE, SYSTEM_METRICS
-    from eval.metrics.abstention import metric as metric_of
+    """Compares every system with the same system in the baseline, on the cards both answered."""
+    from eval.comparison.gate import check_regressions
+    from eval.comparison.pairs import compare_pairs
+    from eval.metrics.abstention import HEADLINE_METRICS, SYSTEM_METRICS
+    from eval.metrics.abstention import get_metric as metric_of
     from eval.metrics.observations import read_observations
     from eval.metrics.samples import Samples
     from kg.base.errors import SystemNotFoundError
 
-    both = sorted(set(files) & set(before))
+    both = sorted(set(files) & set(baseline_files))
     if both:
         raise EpocheError(
             "a run cannot be its own baseline", where=str(both[0]), hint="Give an earlier run."
         )
     mark = " (baseline)"
-    seen = read_observations([*files, *before], common=True, suffixes=dict.fromkeys(before, mark))
-    now = [name for name in seen.contenders if not name.endswith(mark)]
-    then = [name for name in seen.contenders if name.endswith(mark)]
+    observed = read_observations(
+        [*files, *baseline_files], common=True, suffixes=dict.fromkeys(baseline_files, mark)
+    )
+    now = [name for name in observed.systems_under_test if not name.endswith(mark)]
+    then = [name for name in observed.systems_under_test if name.endswith(mark)]
     pairs = [(name, name + mark) for name in now if name + mark in then]
     if not pairs and len(now) == len(then) == 1:
         pairs = [(now[0], then[0])]
@@ -268,20 +279,20 @@ def _regressions(
         was = ", ".join(name.removesuffix(mark) for name in then)
         raise SystemNotFoundError(
             "no system has results both now and in the baseline",
-            where=", ".join(map(str, before)),
+            where=", ".join(map(str, baseline_files)),
             hint=f"Now: {', '.join(now)}. Baseline: {was}.",
         )
-    named = [one.metric for one in conditions if one.metric in SYSTEM_METRICS]
-    names = tuple(dict.fromkeys((*HEADLINE, "accuracy", *named)))
-    samples = Samples(seen, plan)
-    found = compare_pairs(samples, pairs, names=names, signature=samples.signature)
+    named = [condition.metric for condition in conditions if condition.metric in SYSTEM_METRICS]
+    names = tuple(dict.fromkeys((*HEADLINE_METRICS, "accuracy", *named)))
+    samples = Samples(observed, plan)
+    found = compare_pairs(samples, pairs, metric_names=names, signature=samples.signature)
     for name in now:
         if name not in dict(pairs):
-            say(f"note: {name} has no baseline")
-    if seen.n_left_out:
-        say(
-            f"note: the baseline is compared on the {len(seen.ids):,} cards that both answered; "
-            f"{seen.n_left_out:,} are left out"
+            print_text(f"note: {name} has no baseline")
+    if observed.n_left_out:
+        print_text(
+            f"note: the baseline is compared on the {len(observed.ids):,} cards that both "
+            f"answered; {observed.n_left_out:,} are left out"
         )
     policy = plan.policies[0]
     return list(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import run_script, say, say_json
+from kg.base.console import print_json, print_text, run_script
 from kg.base.options import (
     DomainName,
     EngineName,
@@ -19,10 +19,10 @@ from kg.base.options import (
 )
 
 if TYPE_CHECKING:
-    from eval.guard.licensing import Event
+    from eval.guard.licenser import Event
     from eval.guard.stream import Guard
 
-_CHUNK = 65_536
+_CHUNK_BYTES = 65_536
 
 
 def main(
@@ -32,7 +32,7 @@ def main(
     ] = None,
     ask: Annotated[
         str | None,
-        typer.Option(metavar="PROMPT", help="Guard what a model replies to this, as it writes."),
+        typer.Option(metavar="PROMPT", help="Guard a model's reply to this prompt as it streams."),
     ] = None,
     model: ModelName = None,
     kg: GraphFiles = None,
@@ -44,19 +44,21 @@ def main(
     ] = False,
     pass_unread: Annotated[
         bool,
-        typer.Option("--pass-unread", help="Let clauses pass that name things but are not read."),
+        typer.Option(
+            "--pass-unread", help="Let clauses pass that name entities but cannot be parsed."
+        ),
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print an event a clause, as JSON lines.")
+        bool, typer.Option("--json", help="Print one event per clause, as JSON lines.")
     ] = False,
     report: Annotated[
-        Path | None, typer.Option(help="Write counts and what was withheld there, as JSON.")
+        Path | None, typer.Option(help="Write counts and the withheld clauses there, as JSON.")
     ] = None,
     fail: Annotated[
         bool, typer.Option("--fail", help="Exit 29 when anything was withheld.")
     ] = False,
 ) -> None:
-    """Lets text through clause by clause; what the graph does not license is marked instead."""
+    """Passes text on clause by clause, and marks what the graph does not license."""
     from kg.base.errors import WithheldError
     from kg.base.files import check_output, to_json_bytes, write_text_atomic
 
@@ -66,7 +68,7 @@ def main(
         raise typer.BadParameter("give text files or --ask, not both")
     if ask is None and model is not None:
         raise typer.BadParameter("--model needs --ask, the prompt that it replies to")
-    from eval.guard.licensing import Policy
+    from eval.guard.licenser import Policy
     from eval.guard.report import Tally
     from eval.guard.stream import Guard
     from kg.knowledge import KnowledgeBase
@@ -77,46 +79,46 @@ def main(
     guard = Guard(base, Policy(strict=strict, pass_unread=pass_unread))
     tally = Tally(guard)
 
-    def show(event: Event) -> None:
-        tally.add(event)
+    def show_event(event: Event) -> None:
+        tally.add_event(event)
         if as_json:
-            say_json(to_json_bytes(event).decode())
+            print_json(to_json_bytes(event).decode())
         else:
-            say(event.text, end="")
+            print_text(event.text, end="")
 
     if ask is None:
-        for event in guard.events(_chunks(files or ())):
-            show(event)
+        for event in guard.iter_events(_read_chunks(files or ())):
+            show_event(event)
     else:
-        _guard_reply(guard, ask, model, show)
+        _guard_reply(guard, ask, model, show_event)
     if report is not None:
-        write_text_atomic(report, to_json_bytes(tally.report(), indent=2).decode() + "\n")
+        write_text_atomic(report, to_json_bytes(tally.build_report(), indent=2).decode() + "\n")
     if fail and tally.withheld:
         raise WithheldError(
             f"{tally.withheld} of {tally.clauses} clauses were withheld",
-            hint="--json or --report says which, and why.",
+            hint="--json or --report lists them with the reasons.",
         )
 
 
 def _guard_reply(
-    guard: Guard, prompt: str, model: str | None, show: Callable[[Event], None]
+    guard: Guard, prompt: str, model: str | None, show_event: Callable[[Event], None]
 ) -> None:
-    """Shows a model's reply while it is being written, guarded."""
+    """Guards a model's reply and shows it while it is being written."""
     import asyncio
 
     from eval.llm import ClientOptions, ModelClient
 
-    async def relay() -> None:
+    async def relay_reply() -> None:
         async with ModelClient.open(ClientOptions(model=model)) as client:
             reply = client.stream([{"role": "user", "content": prompt}])
-            async for event in guard.events_async(reply):
-                show(event)
+            async for event in guard.iter_events_async(reply):
+                show_event(event)
 
-    asyncio.run(relay())
+    asyncio.run(relay_reply())
 
 
-def _chunks(files: Sequence[Path]) -> Iterator[str]:
-    """The text of the files, or of standard input, as it comes; bad bytes become U+FFFD."""
+def _read_chunks(files: Sequence[Path]) -> Iterator[str]:
+    """Yields the text of the files, or of standard input, in chunks; bad bytes become U+FFFD."""
     import codecs
     import os
     import sys
@@ -125,11 +127,11 @@ def _chunks(files: Sequence[Path]) -> Iterator[str]:
 
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     if not files:
-        while block := os.read(sys.stdin.fileno(), _CHUNK):
+        while block := os.read(sys.stdin.fileno(), _CHUNK_BYTES):
             yield decoder.decode(block)
     for path in files:
         with require_file(path, "text").open("rb") as stream:
-            while block := stream.read(_CHUNK):
+            while block := stream.read(_CHUNK_BYTES):
                 yield decoder.decode(block)
     yield decoder.decode(b"", final=True)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
 
 def main() -> None:
-    """Lists the systems ``--system`` knows by name, ours and those of installed packages."""
+    """Lists the names that ``--system`` accepts: Epoché's systems and those of other packages."""
     from eval.registry import system_names
 
     names = system_names()
     width = max(map(len, names))
     for name, line in names.items():
-        say(f"{name:<{width}}  {line}")
-    say("Your own: --system mypkg.mod:Class (docs/adapters.md).")
+        print_text(f"{name:<{width}}  {line}")
+    print_text("Your own: --system mypkg.mod:Class (docs/adapters.md).")
 
 
 if __name__ == "__main__":

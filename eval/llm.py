@@ -1,11 +1,11 @@
-"""The model client: one way to ask any OpenAI-compatible server, for every system and judge.
+"""The model client, with which all systems and judges call OpenAI-compatible servers.
 
     async with ModelClient.open(ClientOptions(model="ollama/llama3.2")) as client:
         reply = await client.ask([{"role": "user", "content": question}], Verdict)
 
-A model is named ``provider/model``; where its server is and which key it wants is told by the
-environment or ``.env`` (``docs/models.md``). What a call costs is entered into the open
-``CallLog`` (``eval.model.calls``), so systems hand nothing upwards.
+A model is named ``provider/model``; the address and key of its server come from the environment
+or ``.env`` (``docs/models.md``). The cost of a call is added to the open ``CallLog``
+(``eval.model.calls``), so systems need not pass it on.
 """
 
 from __future__ import annotations
@@ -18,18 +18,24 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from eval.model.calling import UNREADABLE, Caller, FeatureRefusedError, release, shared_caller
+from eval.model.caller import (
+    UNREADABLE_FINISH_REASON,
+    Caller,
+    FeatureRefusedError,
+    get_shared_caller,
+    release_caller,
+)
 from eval.model.calls import CallLog, current_calls
+from eval.model.capabilities import Capabilities
 from eval.model.completion import Completion, Message, Mode, Reply
 from eval.model.environment import read_variables
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price
 from eval.model.providers import find_endpoint
-from eval.model.request_body import request_body, request_head
+from eval.model.reply_form import ReadResult, ReplyForm, get_form
+from eval.model.request_body import build_request_body, build_request_head
 from eval.model.schema_form import SchemaForm
-from eval.model.structured import Asked, Read, form_of
-from eval.model.wire import Received, read_usage
-from eval.model.wishes import Wishes
+from eval.model.wire import ReceivedReply, read_usage
 from eval.result import Usage
 from kg.base.errors import ModelCallError
 
@@ -37,17 +43,17 @@ __all__ = ["ClientOptions", "Completion", "Message", "ModelClient", "Reply", "Sc
 
 T = TypeVar("T")
 
-_QUOTED = 4000
-"""Characters of an unreadable reply that are shown back to the model."""
+_MAX_QUOTED_CHARS = 4000
+"""Maximum number of characters of an unreadable reply that the repair turn quotes to the model."""
 _MAX_STREAM_CHARS = 1_000_000
-"""A streamed reply is broken off here."""
+"""A streamed reply that gets longer is aborted."""
 
 
 class ModelClient:
-    """Asks one model. Make it with ``open``; close it with ``aclose`` or ``async with``.
+    """Calls one model. Create it with ``open``; close it with ``aclose`` or ``async with``.
 
     Attributes:
-        model: ``provider/model`` as it was named.
+        model: ``provider/model`` as the user named it.
     """
 
     def __init__(
@@ -67,7 +73,7 @@ class ModelClient:
         self._price = price
         self._max_tokens = max_tokens
         self._seed = seed
-        self._wishes = Wishes(caller, structured, logprobs=logprobs)
+        self._capabilities = Capabilities(caller, structured, logprobs=logprobs)
         self._fallbacks: Counter[str] = Counter()
         self._served: set[str] = set()
         self._open = True
@@ -81,7 +87,7 @@ class ModelClient:
             "structured": structured,
             "logprobs": logprobs,
         }
-        self._head = request_head(caller.endpoint, temperature, top_p, max_tokens)
+        self._head = build_request_head(caller.endpoint, temperature, top_p, max_tokens)
 
     @classmethod
     def open(
@@ -96,29 +102,29 @@ class ModelClient:
         logprobs: bool = True,
         price: Price | None = None,
     ) -> ModelClient:
-        """Makes a client; nothing is sent yet.
+        """Creates a client; nothing is sent yet.
 
         Args:
-            options: which model, and how it is called.
-            temperature: of the sampling; null leaves it to the server, as some models demand.
-            max_tokens: most tokens of a reply.
-            top_p: mass of the likeliest tokens that are sampled from.
-            seed: of the sampling, where a server has one. Samples and repeats each get their own,
-                counted on from this.
-            structured: how ``ask`` wants its replies; ``auto`` takes the strictest way that the
-                server accepts.
-            logprobs: whether log-probabilities are asked for.
-            price: of its tokens; null means that of the price tables.
+            options: the model and the options for calling it.
+            temperature: sampling temperature; None leaves it to the server, as some models require.
+            max_tokens: maximum number of tokens of a reply.
+            top_p: probability mass of the most likely tokens that are sampled from.
+            seed: sampling seed, for servers that support one. Each sample and each repeat gets its
+                own seed, derived from this one.
+            structured: how ``ask`` requests structured replies; ``auto`` uses the strictest mode
+                that the server accepts.
+            logprobs: whether log-probabilities are requested.
+            price: price of the tokens; None means the one in the price tables.
 
         Raises:
             ModelAccessError: model, address or key are missing or malformed.
-            MissingFileError, RecordError: the price table is.
-            WriteError: the cache cannot be made.
+            MissingFileError, RecordError: the price table is missing or malformed.
+            WriteError: the cache cannot be created.
         """
         variables = read_variables()
         endpoint = find_endpoint(options.model, variables, options.base_url)
         return cls(
-            shared_caller(endpoint, options, variables),
+            get_shared_caller(endpoint, options, variables),
             price=price or find_price(endpoint.name, options.prices),
             temperature=temperature,
             max_tokens=max_tokens,
@@ -129,18 +135,18 @@ class ModelClient:
         )
 
     def params(self) -> dict[str, Any]:
-        """Everything that decides answers, without secrets; the same from start to end of a run."""
+        """Returns everything that decides answers, without secrets; constant during a run."""
         return dict(self._params)
 
     def observed(self) -> dict[str, Any]:
-        """What became of the wishes in ``params``, for a manifest written when the run ends.
+        """Returns the features that the server supported, for the manifest at the end of a run.
 
-        ``structured`` is the mode in force, ``fallbacks`` counts the calls that were made in
-        another way than first wished, ``served`` names the models as the server calls them.
+        ``structured`` is the mode in use, ``fallbacks`` counts the calls that had to be made in
+        another mode than first requested, ``served`` lists the model names the server reported.
         """
         return {
-            "structured": self._wishes.mode(),
-            "logprobs": self._wishes.logprobs,
+            "structured": self._capabilities.choose_mode(),
+            "logprobs": self._capabilities.logprobs,
             "fallbacks": dict(sorted(self._fallbacks.items())),
             "served": sorted(self._served),
         }
@@ -148,27 +154,28 @@ class ModelClient:
     async def complete(
         self, messages: Sequence[Message], *, schema: type | None = None, sample: int = 0
     ) -> Completion:
-        """One reply of the model.
+        """Requests one reply of the model.
 
         Args:
             messages: the conversation so far.
-            schema: a msgspec struct that the server is asked to keep to (``ask`` reads it too).
-            sample: which of several samples of one answer; each is cached for itself.
+            schema: a msgspec struct whose schema the server is asked to follow; the reply is not
+                parsed, unlike in ``ask``.
+            sample: index of the sample, if an answer needs several; each is cached separately.
 
         Raises:
             ModelAccessError: every call would fail: no such model, a refused key, no quota left.
-            ModelCallError: this call failed for good.
+            ModelCallError: this call failed and will not be retried.
         """
-        form: Asked[Any] | None = None if schema is None else form_of(schema)
-        return await self._completed(messages, form, sample)
+        form: ReplyForm[Any] | None = None if schema is None else get_form(schema)
+        return await self._request_completion(messages, form, sample)
 
     async def ask(
         self, messages: Sequence[Message], reply: type[T], *, sample: int = 0
     ) -> Reply[T]:
-        """A structured reply, validated here; one more turn asks for it if it cannot be read.
+        """Requests a structured reply and validates it; one repair turn if it cannot be read.
 
         The form of the reply is described at the end of the system message, in the same words
-        whatever the server can do, so prompts need not describe it.
+        for every server, so prompts need not describe it.
 
         Args:
             messages: the conversation so far.
@@ -178,10 +185,12 @@ class ModelClient:
         Raises:
             ModelAccessError, ModelCallError: as ``complete``.
         """
-        form = form_of(reply)
-        return await self._asked(form.instruct(messages), form, sample, repair=True)
+        form = get_form(reply)
+        return await self._ask_with_repair(
+            form.add_instruction(messages), form, sample, repair=True
+        )
 
-    async def fill(
+    async def ask_schema(
         self,
         messages: Sequence[Message],
         form: SchemaForm,
@@ -190,52 +199,53 @@ class ModelClient:
         repair: bool = False,
         streamed: bool = False,
     ) -> Reply[Any]:
-        """A reply under a JSON Schema: any JSON value, not yet checked against the schema.
+        """Requests a reply under a JSON Schema: any JSON value, not yet validated by the schema.
 
-        Nothing is added to the messages. A server that refuses this schema is asked in the next
-        looser way, of this schema alone.
+        Nothing is added to the messages. If the server refuses this schema, the next looser mode
+        is used, for this schema only.
 
         Args:
             messages: the conversation so far.
-            form: made of the schema.
+            form: the form built from the schema.
             sample: as for ``complete``.
-            repair: whether one more turn asks for a reply that could not be read.
+            repair: whether a repair turn follows a reply that could not be read.
             streamed: whether the reply is streamed, so that the time to its first token is known.
 
         Returns:
-            A value of null may be what the model said: only ``problem`` tells.
+            The reply. A value of None may be a JSON null; ``problem`` says whether parsing failed.
 
         Raises:
             ModelAccessError: as ``complete``.
-            ModelCallError: as ``complete``; or the one way that was demanded is refused.
+            ModelCallError: as ``complete``; or the server refuses the one mode that was required.
         """
-        return await self._asked(messages, form, sample, repair=repair, streamed=streamed)
+        return await self._ask_with_repair(messages, form, sample, repair=repair, streamed=streamed)
 
     async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
-        """The reply piece by piece, as the model writes it; never cached.
+        """Yields the reply piece by piece, as the model writes it; never cached.
 
         Raises:
             ModelAccessError: as ``complete``.
-            ModelCallError: the call failed, or the stream broke off after it had begun.
+            ModelCallError: the call failed, or the stream was cut off or got too long.
         """
         log = current_calls()
-        body = request_body(self._head, msgspec.json.encode(messages), streamed=True)
+        body = build_request_body(self._head, msgspec.json.encode(messages), streamed=True)
         start, length, finished, usage = time.perf_counter(), 0, False, None
-        chunks = self._caller.stream(body, log=log, max_tokens=self._max_tokens)
+        chunks = self._caller.stream_chunks(body, log=log, max_tokens=self._max_tokens)
         try:
             async with aclosing(chunks):
                 async for chunk in chunks:
-                    told: Any = chunk
-                    if told.usage is not None:
-                        counts = read_usage(msgspec.json.encode(told.usage.model_dump()))
-                        usage = self._usage(*counts)
-                    for choice in (told.choices or ())[:1]:
+                    part: Any = chunk
+                    if part.usage is not None:
+                        counts = read_usage(msgspec.json.encode(part.usage.model_dump()))
+                        usage = self._price_usage(*counts)
+                    for choice in (part.choices or ())[:1]:
                         piece = choice.delta.content or "" if choice.delta else ""
                         finished = finished or choice.finish_reason is not None
                         length += len(piece)
                         if length > _MAX_STREAM_CHARS:
                             raise ModelCallError(
-                                "the streamed reply does not end", where=self.model
+                                f"the streamed reply is longer than {_MAX_STREAM_CHARS} characters",
+                                where=self.model,
                             )
                         if piece:
                             yield piece
@@ -243,22 +253,22 @@ class ModelClient:
                 raise ModelCallError("the streamed reply was cut off", where=self.model)
         finally:
             if length or finished:
-                # Also when the reader stopped early: what was said so far has been paid for.
-                log.add(latency_s=time.perf_counter() - start, usage=usage, cached=False)
+                # Also when the reader stopped early: the tokens received so far are paid for.
+                log.add_reply(latency_s=time.perf_counter() - start, usage=usage, cached=False)
 
-    async def models(self) -> list[str]:
-        """Names of the models the server lists.
+    async def list_models(self) -> list[str]:
+        """Returns the names of the models the server lists.
 
         Raises:
             ModelAccessError, ModelCallError: as ``complete``.
         """
-        return await self._caller.models()
+        return await self._caller.list_models()
 
     async def aclose(self) -> None:
-        """Closes the client; the last of those that share a connection closes that too."""
+        """Closes the client; the last client of a shared connection closes that too."""
         if self._open:
             self._open = False
-            await release(self._caller)
+            await release_caller(self._caller)
 
     async def __aenter__(self) -> ModelClient:
         return self
@@ -266,45 +276,45 @@ class ModelClient:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    async def _asked(
+    async def _ask_with_repair(
         self,
         prompt: Sequence[Message],
-        form: Asked[T],
+        form: ReplyForm[T],
         sample: int,
         *,
         repair: bool,
         streamed: bool = False,
     ) -> Reply[T]:
-        completion = await self._completed(prompt, form, sample, streamed)
-        read = self._read(form, completion)
-        if read.problem is None or completion.refused or not repair:
+        completion = await self._request_completion(prompt, form, sample, streamed)
+        read = self._parse_completion(form, completion)
+        if read.problem is None or completion.is_refused or not repair:
             return Reply(read.value, completion.text, completion, read.problem)
         current_calls().repairs += 1
         wrong = f"Your reply could not be read: {read.problem}."
         again: list[Message] = [
             *prompt,
-            {"role": "assistant", "content": completion.text[:_QUOTED] or "(nothing)"},
+            {"role": "assistant", "content": completion.text[:_MAX_QUOTED_CHARS] or "(nothing)"},
             {"role": "user", "content": f"{wrong} Reply again, with the JSON object only."},
         ]
-        second = await self._completed(again, form, sample, streamed)
-        read = self._read(form, second)
+        second = await self._request_completion(again, form, sample, streamed)
+        read = self._parse_completion(form, second)
         return Reply(read.value, second.text, second, read.problem, True, completion)
 
-    async def _completed(
+    async def _request_completion(
         self,
         messages: Sequence[Message],
-        form: Asked[Any] | None,
+        form: ReplyForm[Any] | None,
         sample: int,
         streamed: bool = False,
     ) -> Completion:
         log = current_calls()
         turns = msgspec.json.encode(messages)
-        # Far apart, so that no sample of one repeat is a sample of another.
+        # A large step, so that no sample of one repeat gets the seed of a sample of another.
         seed = None if self._seed is None else self._seed + 100_003 * log.repeat + sample
         while True:
-            mode = None if form is None else self._wishes.mode(form)
-            logprobs = self._wishes.logprobs
-            body = request_body(
+            mode = None if form is None else self._capabilities.choose_mode(form)
+            logprobs = self._capabilities.logprobs
+            body = build_request_body(
                 self._head,
                 turns,
                 seed=seed,
@@ -314,21 +324,23 @@ class ModelClient:
                 streamed=streamed,
             )
             try:
-                received, cached = await self._caller.fetch(
+                received, cached = await self._caller.fetch_reply(
                     body, log=log, sample=sample, max_tokens=self._max_tokens, streamed=streamed
                 )
             except FeatureRefusedError as error:
-                self._wishes.do_without(error, form, mode, logprobs)
+                self._capabilities.record_refusal(error, form, mode, logprobs)
                 continue
-            return self._entered(received, cached, mode, log)
+            return self._record_completion(received, cached, mode, log)
 
-    def _entered(
-        self, received: Received, cached: bool, mode: Mode | None, log: CallLog
+    def _record_completion(
+        self, received: ReceivedReply, cached: bool, mode: Mode | None, log: CallLog
     ) -> Completion:
-        usage = self._usage(received.prompt_tokens, received.completion_tokens, received.cost_usd)
-        log.add(latency_s=received.latency_s, usage=usage, cached=cached)
-        for fallback in self._wishes.shortfall(mode):
-            self._note(log, fallback)
+        usage = self._price_usage(
+            received.prompt_tokens, received.completion_tokens, received.cost_usd
+        )
+        log.add_reply(latency_s=received.latency_s, usage=usage, cached=cached)
+        for fallback in self._capabilities.describe_fallbacks(mode):
+            self._note_fallback(log, fallback)
         if received.served is not None and len(self._served) < 20:
             self._served.add(received.served[:200])
         return Completion(
@@ -346,30 +358,30 @@ class ModelClient:
             timeouts=received.timeouts,
         )
 
-    def _note(self, log: CallLog, fallback: str) -> None:
+    def _note_fallback(self, log: CallLog, fallback: str) -> None:
         self._fallbacks[fallback] += 1
         if fallback not in log.fallbacks:
             log.fallbacks.append(fallback)
 
-    def _read(self, form: Asked[T], completion: Completion) -> Read[T]:
-        if completion.refused:
-            return Read(None, "refused")
-        if completion.finish_reason == UNREADABLE:
-            return Read(None, "the server could not read what its model wrote")
-        read = form.read(completion.text)
-        whole = completion.finish_reason in {"stop", None}  # Some servers give no reason.
-        if not read.exact and completion.mode in {"json_schema", "guided_json"} and whole:
-            # A server that follows schemas could not have said this: it ignores them silently.
-            self._note(current_calls(), f"{completion.mode} not followed")
+    def _parse_completion(self, form: ReplyForm[T], completion: Completion) -> ReadResult[T]:
+        if completion.is_refused:
+            return ReadResult(None, "refused")
+        if completion.finish_reason == UNREADABLE_FINISH_REASON:
+            return ReadResult(None, "the server could not read what its model wrote")
+        read = form.read_reply(completion.text)
+        is_finished = completion.finish_reason in {"stop", None}  # Some servers give no reason.
+        if not read.exact and completion.mode in {"json_schema", "guided_json"} and is_finished:
+            # A server that enforces schemas cannot produce this, so it silently ignores them.
+            self._note_fallback(current_calls(), f"{completion.mode} not followed")
         return read
 
-    def _usage(
-        self, prompt: int | None, completion: int | None, told: float | None
+    def _price_usage(
+        self, prompt: int | None, completion: int | None, reported_cost: float | None
     ) -> Usage | None:
-        """Tokens as counted, and their price: the server's own figure before the table's."""
+        """Returns the token counts with their price: the server's figure, else the table's."""
         if prompt is None:
             return None
-        cost = told
+        cost = reported_cost
         if cost is None and self._price is not None:
-            cost = self._price.cost(prompt, completion or 0)
+            cost = self._price.compute_cost(prompt, completion or 0)
         return Usage(prompt, completion or 0, cost)

@@ -1,9 +1,9 @@
-"""The run manifest: what a result file was made from, by what and when.
+"""The run manifest: records the cards, system, settings and time of a result file.
 
-``X.manifest.json`` stands beside ``X.jsonl``. It is written before the first answer and again at
-the end, each time all or nothing. A run killed in between leaves ``status`` at ``running``, which
-reads as interrupted. It decides whether a result file may be resumed, and metrics build their
-signature from it. No absolute path and no secret is ever in it.
+``X.manifest.json`` is in the folder of ``X.jsonl``. It is written atomically before the first
+answer and again at the end. A run killed in between leaves ``status`` at ``running``, which is
+treated as interrupted. The manifest decides whether a result file may be resumed, and metrics build
+their signature from it. It never contains an absolute path or a secret.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from eval.running.places import Places, Shard
+from eval.running.row_layout import RowLayout, Shard
 from eval.running.session import RunStatus
 from eval.running.totals import CallTotals
 from kg.base.errors import RecordError
@@ -26,67 +26,67 @@ _LIBRARIES = ("epoche", "rdflib", "pyshacl", "pyoxigraph", "numpy")
 
 
 class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything needed to name, repeat or continue a run."""
+    """Everything needed to identify, repeat or resume a run."""
 
     results: str
     """Name of the result file, in the manifest's own folder."""
     cards_file: str
     """The card file, relative to the manifest's folder, with forward slashes."""
     cards_sha256: str
-    """``cards.card.card_set_hash`` of the whole card file, whatever ``limit`` says."""
+    """``cards.card.hash_card_set`` of the whole card file, independent of ``limit``."""
     cards_file_sha256: str
     """SHA-256 of the card file's bytes: kinds, clusters and claims are copied from it too."""
     card_count: int
-    """Cards in the card file."""
+    """Number of cards in the card file."""
     limit: int | None = None
     """Only the first ``limit`` cards were asked; null for all."""
     repeats: int = 1
-    """How often each card was asked."""
+    """Number of times each card was asked."""
     shard: str | None = None
     """``i/n`` if only every n-th card was asked, from the i-th on; null for all."""
     system: str
-    """The system as it was asked for (``kg``, ``controls``, ``mypkg.mod:Class``)."""
+    """The system as named with ``--system`` (``kg``, ``controls``, ``mypkg.mod:Class``)."""
     systems: tuple[str, ...]
     """Names in the ``system`` field of the rows; more than one for ``controls``."""
     oracles: tuple[str, ...] = ()
-    """Those of ``systems`` that were handed the claims themselves (the declared exemption)."""
+    """Names of the ``systems`` that receive the claims themselves (the declared exemption)."""
     params: dict[str, Any] = {}
     """``system.params()``; keyed by system name where there are several."""
     model: str | None = None
     seed: int
     domain: str | None = None
     graph_sha256: str | None = None
-    """Of the graph the system used; null for a system that uses none."""
+    """SHA-256 of the graph that the system used; null for a system that uses none."""
     shapes_sha256: str | None = None
     versions: dict[str, str] = {}
     started: str
-    """UTC, ISO 8601, of the first start: resuming does not move it."""
+    """UTC, ISO 8601, of the first start; resuming does not change it."""
     ended: str | None = None
     resumed: int = 0
-    """How often the run was taken up again."""
+    """Number of times the run was resumed."""
     status: RunStatus
     counts: dict[str, int] = {}
-    """Rows in the result file per prediction, all systems together."""
+    """Number of rows in the result file by prediction, over all systems."""
     calls: CallTotals | None = None
-    """The model calls behind the rows; null for systems that call none."""
+    """The model calls behind the rows; null for systems that call no model."""
     observed: dict[str, Any] = {}
-    """By system, what its model turned out to do: mode of structured output, names it served."""
+    """By system, the observed mode of structured output and the reported model names."""
 
     @property
-    def places(self) -> Places:
-        """Which questions the run has."""
-        return Places(
+    def layout(self) -> RowLayout:
+        """The positions of the run's rows."""
+        return RowLayout(
             self.card_count,
             systems=len(self.systems),
             repeats=self.repeats,
             limit=self.limit,
-            shard=Shard.read(self.shard) if self.shard else Shard(),
+            shard=Shard.from_text(self.shard) if self.shard else Shard(),
         )
 
     @property
     def rows_expected(self) -> int:
-        """Rows of the finished result file."""
-        return self.places.rows
+        """Number of rows of the finished result file."""
+        return self.layout.row_count
 
 
 def read_manifest(path: Path | str) -> RunManifest:
@@ -103,12 +103,12 @@ def read_manifest(path: Path | str) -> RunManifest:
         raise RecordError(
             f"not a run manifest: {error}",
             where=str(path),
-            hint="Runs write it beside their results; run again with --overwrite.",
+            hint="Runs write it next to their results; run again with --overwrite.",
         ) from error
 
 
 def write_manifest(path: Path | str, manifest: RunManifest) -> None:
-    """Writes a manifest, all or nothing.
+    """Writes a manifest atomically.
 
     Raises:
         WriteError: the disk is full or the folder cannot be written.
@@ -116,11 +116,11 @@ def write_manifest(path: Path | str, manifest: RunManifest) -> None:
     write_json_atomic(path, manifest)
 
 
-def find_cards(manifest: Path | str) -> Path | None:
-    """The card file a manifest speaks of, or ``None`` when it is no longer there.
+def find_card_file(manifest: Path | str) -> Path | None:
+    """Returns the card file that a manifest names, or None if it is no longer there.
 
-    Looked for at the recorded relative path, then beside the manifest under its own name (result
-    folders get copied without their surroundings).
+    Tries the recorded relative path, then a file of that name in the manifest's folder, because
+    result folders are often copied without the cards' folder.
 
     Raises:
         MissingFileError, RecordError: as ``read_manifest``.
@@ -133,12 +133,12 @@ def find_cards(manifest: Path | str) -> Path | None:
     return None
 
 
-def now() -> str:
-    """The time, UTC, ISO 8601, to the second."""
+def utc_now() -> str:
+    """Returns the current time in UTC, ISO 8601, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that could change an answer."""
+    """Returns the versions of Python and of the libraries that could change an answer."""
     libraries = {name: package_version(name) for name in _LIBRARIES}
     return {"python": platform.python_version(), **libraries}

@@ -1,4 +1,4 @@
-"""Puts the shards of one run together: ``epoche merge``, or this file as a script."""
+"""Merges the shards of one run: ``epoche merge``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
 
 def main(
     shards: Annotated[
         list[Path], typer.Argument(metavar="SHARD...", help="Result files of all shards of a run.")
     ],
-    out: Annotated[Path, typer.Option(help="Merged file (JSONL); its manifest goes beside it.")],
+    out: Annotated[
+        Path, typer.Option(help="Merged file (JSONL); its manifest is written next to it.")
+    ],
     cards: Annotated[
-        Path | None, typer.Option(help="Card file that was asked; by default the manifests' own.")
+        Path | None,
+        typer.Option(help="Card file of the run; by default the one that the manifests name."),
     ] = None,
 ) -> None:
-    """Merges result files made with --shard 1/N to N/N into what one run would have written."""
-    from eval.merging import merge
+    """Merges the result files of --shard 1/N to N/N into the file that a single run would write."""
+    from eval.shard_merger import merge_shards
 
-    merged = merge(shards, out, cards)
-    say(f"{len(shards)} shards → {out}: {sum(merged.counts.values())} answers")
+    merged = merge_shards(shards, out, cards)
+    print_text(f"{len(shards)} shards → {out}: {sum(merged.counts.values())} answers")
 
 
 if __name__ == "__main__":

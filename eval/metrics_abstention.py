@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 from kg.base.options import (
     CheckedCards,
     Confidence,
@@ -21,7 +21,7 @@ from kg.base.options import (
 
 
 class PolicyChoice(StrEnum):
-    """Which reading of the 3×5 table to use."""
+    """The policy that classifies predictions as answers and abstentions."""
 
     licensed = "licensed"
     published = "published"
@@ -43,27 +43,27 @@ def main(
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
     common: Annotated[
-        bool, typer.Option("--common", help="Count only the cards that every system answered.")
+        bool, typer.Option("--common", help="Use only the cards that every system answered.")
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print all tables, not only a summary.")
     ] = False,
 ) -> None:
-    """Computes AP, CVRR, FAR-NE, LA and what must stand beside them, with intervals and controls.
+    """Computes the abstention metrics (AP, CVRR, FAR-NE, LA, …), with intervals and controls.
 
-    All results must be about the same cards. Writes one JSON file; docs/metrics.md says what each
-    number in it means.
+    All results must be about the same cards. Writes one JSON file; docs/metrics.md defines each
+    metric and number in it.
     """
-    from eval.card_check import read_checked
+    from eval.card_check import read_checked_results
     from eval.metrics.abstention import POLICIES
-    from eval.metrics.console import summary, tables
-    from eval.metrics.measuring import measure
+    from eval.metrics.console import render_summary, render_tables
+    from eval.metrics.report import measure
     from eval.metrics.samples import Plan
     from kg.base.files import check_output, write_json_atomic
 
     files = [*results, *(more_results or ())]
     check_output(out, [*files, *(cards or ())])
-    observations = read_checked(
+    observations = read_checked_results(
         files, cards or (), skip_other_cards=skip_other_cards, common=common
     )
     plan = Plan(
@@ -78,12 +78,12 @@ def main(
         from rich.console import Console
 
         console = Console(soft_wrap=False)
-        for part in tables(report):
+        for part in render_tables(report):
             console.print(part, markup=False, highlight=False)
     else:
-        for line in summary(report):
-            say(line)
-    say(f"{len(observations.contenders)} systems on {report.n_cards} cards → {out}")
+        for line in render_summary(report):
+            print_text(line)
+    print_text(f"{len(observations.systems_under_test)} systems on {report.n_cards} cards → {out}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""What models are asked: every prompt of every system, versioned, and the typed reply they ask for.
+"""Defines the versioned prompts of all systems, and the typed replies they ask for.
 
 A prompt is a system message and blocks of data. All data is text from cards, graphs and documents,
-so it is hostile: each item is put on one line, ``&``, ``<`` and ``>`` are written as entities, and
-the blocks stand between tags. No item can therefore end its block, open another, or forge the
-control tokens of a chat template (``<|im_end|>``), and undoing the entities gives the item back.
-The system message says that blocks are data and never instructions.
+which may be hostile: each item is put on one line, ``&``, ``<`` and ``>`` are escaped as entities,
+and the blocks are enclosed in tags. No item can therefore end its block, open another, or forge
+the control tokens of a chat template (``<|im_end|>``); unescaping restores the item. The system
+message says that blocks are data and never instructions.
 
-The reply's JSON form is no part of a prompt: the client describes it, from the type, in the same
+The reply's JSON form is not part of a prompt: the client describes it, from the type, in the same
 words for every system.
 """
 
@@ -24,20 +24,22 @@ from msgspec import Meta
 from eval.model.completion import Message
 from kg.base.files import to_json_bytes
 from kg.claims import Gold
-from kg.words.plain_text import one_line
+from kg.words.plain_text import to_one_line
 
-EMPTY = "(none)"
+EMPTY_BLOCK = "(none)"
 MAX_CLAIMS = 6
-"""Claims a proposal may rest on."""
+"""Maximum number of claims of a proposal."""
 
 
-# Without bounds: servers that follow a schema token by token cannot keep a number within any, and
-# an answer must not be lost for a figure beside it.
+# No bounds in the type: servers that enforce a schema token by token cannot enforce a number's
+# range, and an answer must not become INVALID because of its confidence.
 Confidence = Annotated[
     float, Meta(description="The probability, from 0 to 1, that this answer is right.")
 ]
 
 
+# The docstrings of reply types are part of the JSON Schema that models are sent: changing one
+# changes the prompt and every cache key.
 class TypedAnswer(msgspec.Struct, frozen=True):
     """The reply of every system that only answers."""
 
@@ -74,10 +76,10 @@ class Prompt:
     """A prompt without its data.
 
     Attributes:
-        name: which one it is.
-        version: raised with every change of its words, so that runs can be told apart by eye.
+        name: name of the prompt.
+        version: raised with every change of the wording, so that manifests show the difference.
         system: the system message.
-        blocks: names of the blocks of data, in order.
+        blocks: names of the data blocks, in order.
     """
 
     name: str
@@ -85,36 +87,39 @@ class Prompt:
     system: str
     blocks: tuple[str, ...]
 
-    def messages(self, **data: str | Sequence[str]) -> list[Message]:
-        """The conversation with these data in their blocks.
+    def build_messages(self, **data: str | Sequence[str]) -> list[Message]:
+        """Builds the conversation with the given data in the blocks.
 
         Args:
             data: for each block a text (one line) or texts (numbered lines).
 
         Raises:
-            ValueError: a block has no data, or there are data for no block.
+            ValueError: data for a block are missing, or a name is no block of this prompt.
         """
         if set(data) != set(self.blocks):
             raise ValueError(f"prompt {self.name} has the blocks {self.blocks}, not {set(data)}")
-        content = "\n\n".join(_block(name, data[name]) for name in self.blocks)
+        content = "\n\n".join(_render_block(name, data[name]) for name in self.blocks)
         return [{"role": "system", "content": self.system}, {"role": "user", "content": content}]
 
     def params(self) -> dict[str, Any]:
-        """For the manifest: name, version, and the hash of a rendering, which no edit escapes."""
+        """Returns name, version and hash, for the manifest.
+
+        The hash is that of a rendered sample, so that it changes with any edit of the wording.
+        """
         sample = {name: ["<&>", "two"] for name in self.blocks}
-        digest = hashlib.sha256(to_json_bytes(self.messages(**sample))).hexdigest()
+        digest = hashlib.sha256(to_json_bytes(self.build_messages(**sample))).hexdigest()
         return {"name": self.name, "version": self.version, "sha256": digest[:16]}
 
 
-def _block(name: str, data: str | Sequence[str]) -> str:
+def _render_block(name: str, data: str | Sequence[str]) -> str:
     if isinstance(data, str):
-        return f"<{name}>\n{_escaped(data)}\n</{name}>"
-    lines = [f"{number}. {_escaped(text)}" for number, text in enumerate(data, start=1)]
-    return "\n".join((f"<{name}>", *(lines or [EMPTY]), f"</{name}>"))
+        return f"<{name}>\n{_escape_text(data)}\n</{name}>"
+    lines = [f"{number}. {_escape_text(text)}" for number, text in enumerate(data, start=1)]
+    return "\n".join((f"<{name}>", *(lines or [EMPTY_BLOCK]), f"</{name}>"))
 
 
-def _escaped(text: str) -> str:
-    return html.escape(one_line(text), quote=False)
+def _escape_text(text: str) -> str:
+    return html.escape(to_one_line(text), quote=False)
 
 
 DATA_ONLY = """\

@@ -1,8 +1,8 @@
 """Keeps secrets out of manifests, result files and messages.
 
-Two questions are answered here: does a setting's *name* say that its value is a secret, and does
-a *text* (an exception's, mostly) quote one. Credentials belong into the environment, so their
-values are known to this process and can be blotted out wherever they turn up.
+Hides the values of settings whose name marks a secret (``api_key``), and removes secrets from
+texts, mostly from error messages: the values of environment variables with such a name, and
+anything that looks like a key, token or password.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-HIDDEN = "[hidden]"
-"""What stands in place of a secret."""
+SECRET_PLACEHOLDER = "[hidden]"  # noqa: S105 - a placeholder, not a password
+"""The text that replaces a secret."""
 
 _SECRET_WORDS = frozenset(
     {"key", "apikey", "token", "secret", "password", "passwd", "passphrase", "pwd"}
@@ -21,8 +21,8 @@ _SECRET_WORDS = frozenset(
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-_QUOTED_SECRETS = (
-    # Keys of the usual providers (sk-…, hf_…, ghp_…, AKIA…), wherever they stand.
+_SECRET_PATTERNS = (
+    # Keys of the usual providers (sk-…, hf_…, ghp_…, AKIA…), anywhere in the text.
     re.compile(
         r"\b(?:sk|pk|rk)-[A-Za-z0-9_\-]{8,}|\b(?:hf|ghp|gho|ghs|glpat)[_-]\w{8,}|\bAKIA\w{12,}"
     ),
@@ -34,44 +34,44 @@ _QUOTED_SECRETS = (
     ),
     re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"),
 )
-_SHORTEST_SECRET = 6
-"""Shorter values of secret-named variables ("1", "none") would blot out ordinary text."""
+_MIN_SECRET_LENGTH = 6
+"""Shorter values of variables with secret names ("1", "none") occur in ordinary text."""
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a setting of this name holds a secret (``api_key``, ``HF_TOKEN``, ``clientSecret``).
+    """Returns whether a setting's name marks a secret (``api_key``, ``HF_TOKEN``, ``userSecret``).
 
-    Whole words count, so ``max_tokens`` and ``tokenizer`` are ordinary settings.
+    Only whole words count, so ``max_tokens`` and ``tokenizer`` are ordinary settings.
     """
     return any(word.lower() in _SECRET_WORDS for word in _WORD.findall(name))
 
 
 def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """``text`` with every secret it quotes replaced by ``[hidden]``.
+    """Returns ``text`` with every secret in it replaced by ``[hidden]``.
 
     Args:
         text: any text, typically of an exception.
-        environment: where secrets are known from; by default this process's environment.
+        environment: variables whose values may be secrets; by default this process's environment.
     """
     known = os.environ if environment is None else environment
     values = {
         value
         for name, value in known.items()
-        if len(value) >= _SHORTEST_SECRET and is_secret_name(name)
+        if len(value) >= _MIN_SECRET_LENGTH and is_secret_name(name)
     }
-    # Longest first: a secret that contains another must not be left half visible.
+    # Longest first, so that a secret that contains another is not left half visible.
     for value in sorted(values, key=lambda value: (-len(value), value)):
-        text = text.replace(value, HIDDEN)
-    for pattern in _QUOTED_SECRETS:
-        text = pattern.sub(lambda m: (m.group(1) if m.re.groups else "") + HIDDEN, text)
+        text = text.replace(value, SECRET_PLACEHOLDER)
+    for pattern in _SECRET_PATTERNS:
+        text = pattern.sub(lambda m: (m.group(1) if m.re.groups else "") + SECRET_PLACEHOLDER, text)
     return text
 
 
 def hide_secret_values(value: Any) -> Any:
-    """A JSON value with the texts under secret names replaced, at any depth."""
+    """Returns a JSON value with all strings under secret keys replaced by ``[hidden]``."""
     if isinstance(value, Mapping):
         return {
-            str(key): HIDDEN
+            str(key): SECRET_PLACEHOLDER
             if is_secret_name(str(key)) and isinstance(item, str)
             else hide_secret_values(item)
             for key, item in value.items()

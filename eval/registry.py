@@ -1,7 +1,7 @@
-"""The systems that can be named: ours, those of installed packages, and any ``module:Class``.
+"""Finds systems by name: built-in ones, those of installed packages, and any ``module:Class``.
 
-A factory takes ``SystemOptions`` and returns one system (or several, as the controls do). Ours
-are the modules of ``eval.systems``; other packages announce theirs as entry points:
+A factory takes ``SystemOptions`` and returns one system (or several, as the controls do). Built-in
+factories are in the modules of ``eval.systems``; other packages register theirs as entry points:
 
     [project.entry-points."epoche.systems"]
     my_reader = "mypkg.reader:create"
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eval.system import ClaimOracle, System, SystemOptions
-from kg.base.errors import TERMINATED, EpocheError, SystemNotFoundError
+from kg.base.errors import EXIT_TERMINATED, EpocheError, SystemNotFoundError
 
 AnySystem = System | ClaimOracle
 AnyFactory = TypeVar("AnyFactory", bound=Callable[..., Any])
@@ -32,59 +32,58 @@ _factories: dict[str, Callable[..., Any]] = {}
 def register(name: str) -> Callable[[AnyFactory], AnyFactory]:
     """Registers a factory (a function or a class) under ``name``.
 
-    Its docstring's first line is what ``epoche systems`` shows.
+    ``epoche systems`` shows the first line of its docstring.
 
     Raises:
-        ValueError: another factory already bears the name.
+        ValueError: another factory already has the name.
     """
 
-    def enter(factory: AnyFactory) -> AnyFactory:
+    def add_factory(factory: AnyFactory) -> AnyFactory:
         present = _factories.get(name)
-        if present is not None and _place(present) != _place(factory):
+        if present is not None and _identify_factory(present) != _identify_factory(factory):
             raise ValueError(f"two systems are called {name!r}")
         _factories[name] = factory
         return factory
 
-    return enter
+    return add_factory
 
 
 def system_names() -> dict[str, str]:
-    """All registered names with one line on each, ours first, then those of other packages.
+    """Returns all registered names with a one-line description, built-in systems first.
 
-    A package whose entry point cannot be imported is listed with the reason rather than
-    breaking the list.
+    A system whose entry point cannot be imported is listed with the reason.
     """
-    _load_ours()
-    names = {name: _first_line(_factories[name]) for name in _factories}
-    for point in _entry_points():
+    _load_builtin_systems()
+    names = {name: _get_first_line(_factories[name]) for name in _factories}
+    for point in _list_entry_points():
         if point.name not in names:
             try:
-                names[point.name] = _first_line(point.load())
-            except Exception as error:  # whatever a stranger's import raises
+                names[point.name] = _get_first_line(point.load())
+            except Exception as error:  # importing another package may raise anything
                 names[point.name] = f"(cannot be imported: {type(error).__name__}: {error})"
     return names
 
 
 def make_systems(name: str, options: SystemOptions) -> tuple[AnySystem, ...]:
-    """Makes what ``--system`` names.
+    """Creates the systems that ``--system`` names.
 
     Args:
-        name: a registered name, or ``module:Class`` / ``module:function``; modules of the current
-            folder can be named, as with ``python -m``.
-        options: handed to the factory if it takes an argument.
+        name: a registered name, or ``module:Class`` / ``module:function``; modules in the current
+            folder are found, as with ``python -m``.
+        options: passed to the factory if it takes an argument.
 
     Raises:
-        SystemNotFoundError: no such name; nothing there to import; or what was made is no system.
-        EpocheError: whatever the factory refuses (settings, graph, shapes …).
+        SystemNotFoundError: the name is unknown, cannot be imported, or does not create a system.
+        EpocheError: the factory refuses its options (settings, graph, shapes …).
     """
-    factory = imported(name) if ":" in name else _registered(name)
-    made = made_by(factory, options)
-    if isinstance(made, (System, ClaimOracle)):
-        systems: tuple[Any, ...] = (made,)
-    elif isinstance(made, list | tuple) and made:
-        systems = tuple(made)
+    factory = import_factory(name) if ":" in name else _find_registered(name)
+    created = call_factory(factory, options)
+    if isinstance(created, (System, ClaimOracle)):
+        systems: tuple[Any, ...] = (created,)
+    elif isinstance(created, list | tuple) and created:
+        systems = tuple(created)
     else:
-        systems = (made,)
+        systems = (created,)
     for system in systems:
         _require_system(system, name)
     names = [system.name for system in systems]
@@ -96,8 +95,8 @@ def make_systems(name: str, options: SystemOptions) -> tuple[AnySystem, ...]:
 def _require_system(system: object, name: str) -> None:
     problem = ""
     if not isinstance(system, (System, ClaimOracle)):
-        wanted = ("answer(card), or answer_claim(claim)", "params()", "name")
-        problem = f"what --system names is no system: it needs {', '.join(wanted)}"
+        required = ("answer(card), or answer_claim(claim)", "params()", "name")
+        problem = f"what --system names is not a system: it needs {', '.join(required)}"
     elif not isinstance(system.name, str) or not system.name.strip():
         problem = "the system's name is not a text"
     if problem:
@@ -106,17 +105,17 @@ def _require_system(system: object, name: str) -> None:
         )
 
 
-def made_by(factory: Callable[..., Any], options: object) -> Any:
-    """Calls a factory with the options if it takes a positional argument, else without.
+def call_factory(factory: Callable[..., Any], options: object) -> Any:
+    """Calls a factory, with the options if it takes a positional argument.
 
-    An error of the factory's own comes through as it is, with its traceback, for its author to see.
+    Exceptions of the factory itself are not caught, so that its author sees the traceback.
 
     Args:
-        factory: a function, or a class, whose ``create`` goes before its constructor.
-        options: what is handed over.
+        factory: a function or a class; a class's ``create`` takes precedence over its constructor.
+        options: passed to the factory.
 
     Raises:
-        SystemNotFoundError: the factory calls ``sys.exit``, which would end a run without a word.
+        SystemNotFoundError: the factory calls ``sys.exit``, which would end the run silently.
     """
     create = getattr(factory, "create", None)
     if inspect.isclass(factory) and callable(create):
@@ -132,35 +131,39 @@ def made_by(factory: Callable[..., Any], options: object) -> Any:
         return factory(*arguments)
     except SystemExit as stop:
         name = getattr(factory, "__qualname__", type(factory).__name__)
-        raise _left(stop, name, "called", "--system", "It must return a system.") from stop
+        raise _make_exit_error(
+            stop, name, "called", "--system", "It must return a system."
+        ) from stop
 
 
-def _left(stop: SystemExit, who: str, when: str, where: str, hint: str) -> SystemNotFoundError:
-    """The error for code of somebody's that leaves the program, naming it.
+def _make_exit_error(
+    stop: SystemExit, who: str, when: str, where: str, hint: str
+) -> SystemNotFoundError:
+    """Builds the error for a user's code that calls ``sys.exit``.
 
     Raises:
-        SystemExit: it was somebody that stopped us, and not that code.
+        SystemExit: the exit is that of SIGTERM, which stops this program.
     """
-    if stop.code == TERMINATED:
+    if stop.code == EXIT_TERMINATED:
         raise stop
     return SystemNotFoundError(
         f"{who} calls sys.exit({stop.code!r}) when it is {when}", where=where, hint=hint
     )
 
 
-def _registered(name: str) -> Callable[..., Any]:
-    _load_ours(name)
+def _find_registered(name: str) -> Callable[..., Any]:
+    _load_builtin_systems(name)
     if name in _factories:
         return _factories[name]
-    for point in _entry_points():
+    for point in _list_entry_points():
         if point.name == name:
             try:
                 loaded: Callable[..., Any] = point.load()
             except (ImportError, AttributeError) as error:
                 raise SystemNotFoundError(
-                    f"system {name} is announced but cannot be imported: {error}",
+                    f"system {name} is registered but cannot be imported: {error}",
                     where=point.value,
-                    hint="Its package is broken or lacks a dependency; install it again.",
+                    hint="Its package is broken or a dependency is missing; install it again.",
                 ) from error
             return loaded
     from rapidfuzz.distance import OSA
@@ -173,19 +176,19 @@ def _registered(name: str) -> Callable[..., Any]:
     )
 
 
-def imported(name: str) -> Callable[..., Any]:
-    """The class or function that ``module:Class`` names; modules of the current folder count.
+def import_factory(name: str) -> Callable[..., Any]:
+    """Imports the class or function that ``module:Class`` names, also from the current folder.
 
     Raises:
-        SystemNotFoundError: there is no such module, or no such thing in it.
-        EpocheError: whatever the module raises of that kind when it is imported.
+        SystemNotFoundError: the module cannot be imported, or has no such class or function.
+        EpocheError: raised by the module while it is imported.
     """
     module_name, _, attribute = name.partition(":")
     where = f"--system {name}"
-    here = str(Path.cwd())
-    if here not in sys.path and "" not in sys.path:
-        # At the end: a folder of the user's must not shadow the libraries.
-        sys.path.append(here)
+    current_folder = str(Path.cwd())
+    if current_folder not in sys.path and "" not in sys.path:
+        # At the end, so that a folder of the user cannot shadow a library.
+        sys.path.append(current_folder)
     try:
         found: Any = importlib.import_module(module_name)
     except EpocheError:
@@ -198,11 +201,11 @@ def imported(name: str) -> Callable[..., Any]:
         ) from error
     except SystemExit as stop:
         hint = 'Put what it runs as a script under `if __name__ == "__main__":`.'
-        raise _left(stop, f"module {module_name!r}", "imported", where, hint) from stop
+        raise _make_exit_error(stop, f"module {module_name!r}", "imported", where, hint) from stop
     for part in attribute.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        own = [
+        class_names = [
             key
             for key, value in vars(importlib.import_module(module_name)).items()
             if inspect.isclass(value) and value.__module__ == module_name
@@ -210,14 +213,17 @@ def imported(name: str) -> Callable[..., Any]:
         raise SystemNotFoundError(
             f"{module_name} has no class or function {attribute!r}",
             where=where,
-            hint=f"It has: {', '.join(own)}." if own else "It defines no class.",
+            hint=f"It has: {', '.join(class_names)}." if class_names else "It defines no class.",
         )
     factory: Callable[..., Any] = found
     return factory
 
 
-def _load_ours(wanted: str = "") -> None:
-    """Imports our systems; only one module if it is named like the system wanted, and has it."""
+def _load_builtin_systems(wanted: str = "") -> None:
+    """Imports the built-in systems.
+
+    If a module has the name of the requested system and registers it, only that module is imported.
+    """
     import eval.systems
 
     modules = {found.name for found in pkgutil.iter_modules(eval.systems.__path__)}
@@ -228,15 +234,15 @@ def _load_ours(wanted: str = "") -> None:
             importlib.import_module(f"eval.systems.{module}")
 
 
-def _entry_points() -> list[EntryPoint]:
+def _list_entry_points() -> list[EntryPoint]:
     return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
 
 
-def _first_line(factory: object) -> str:
+def _get_first_line(factory: object) -> str:
     lines = (inspect.getdoc(factory) or "").strip().splitlines()
     return lines[0] if lines else ""
 
 
-def _place(factory: Callable[..., Any]) -> tuple[str, str]:
+def _identify_factory(factory: Callable[..., Any]) -> tuple[str, str]:
     # A module imported twice (as a script and by name) registers the same factory twice.
     return getattr(factory, "__module__", ""), getattr(factory, "__qualname__", "")

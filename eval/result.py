@@ -1,4 +1,4 @@
-"""The result: what one system answered to one card."""
+"""The result record: what one system answered to one card."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from kg.base.files import iter_records
 from kg.claims import Gold, Label
 
 Pred = Literal["YES", "NO", "UNKNOWN", "INVALID", "ERROR"]
-"""``INVALID``: a reply that cannot be read. ``ERROR``: a call that failed. Never abstentions."""
+"""``INVALID``: the reply cannot be read. ``ERROR``: the call failed. Neither is an abstention."""
 
 PREDS: tuple[Pred, ...] = ("YES", "NO", "UNKNOWN", "INVALID", "ERROR")
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What the server says a call cost."""
+    """The tokens and cost of a call, as reported by the server."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = None
 
 
-def rounded(usage: Usage | None) -> Usage | None:
-    """Without the last digits of a sum of costs, which depend on the order of its parts."""
+def round_cost(usage: Usage | None) -> Usage | None:
+    """Rounds the cost to 12 decimals, because later ones depend on the order of summation."""
     if usage is None or usage.cost_usd is None:
         return usage
     return msgspec.structs.replace(usage, cost_usd=round(usage.cost_usd, 12))
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system returns for one card."""
+    """The answer that a system returns for one card."""
 
     pred: Pred
     confidence: float | None = None
     """Probability in [0, 1] that ``pred`` is right, or null when the system gives none."""
     raw: str = ""
-    """The reply before parsing, or the reason in words for a system that has no reply text."""
+    """The reply before parsing; for a system without reply text, its reason in words."""
     usage: Usage | None = None
     error: str | None = None
     note: str = ""
-    """What is worth knowing of this answer besides, in a few words: the row's ``note``."""
+    """A short remark on this answer, written to the row's ``note``."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a result file: an ``Answer`` beside what the evaluator knows of the card.
+    """One line of a result file: a system's ``Answer`` and the card's gold answer and metadata.
 
-    ``cards`` is the first 12 hex digits of the card set's hash, so that files of different card
-    sets stay apart even after ``cat``. ``pass`` (``pred == gold``) is ``passed`` in Python.
+    ``cards`` is the first 12 hex digits of the card set's hash. It distinguishes rows of different
+    card sets even in concatenated files. ``pass`` (``pred == gold``) is ``passed`` in Python, where
+    ``pass`` is a keyword.
     """
 
     id: str
@@ -63,7 +64,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
     raw: str = ""
     latency_s: float | None = None
-    """Seconds of the call without back-off; null for systems that make no remote call."""
+    """Seconds of the call, without back-off; null for systems that make no remote call."""
     usage: Usage | None = None
     error: str | None = None
     kind: str = ""
@@ -71,7 +72,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     difficulty: Difficulty | None = None
     cards: str = ""
     repeat: int = 0
-    """Which repeat of the question this is, from 0; written only where it is not 0."""
+    """Number of the repeat of the question, from 0; written only if it is not 0."""
     extra: dict[str, Any] = {}
 
 
@@ -89,7 +90,7 @@ def result_from_json(row: dict[str, Any]) -> Result:
 
 
 def result_to_json(result: Result) -> dict[str, Any]:
-    """One result as a JSON object, unknown keys last."""
+    """Converts one result to a JSON object, unknown keys last."""
     row: dict[str, Any] = msgspec.to_builtins(result)
     extra = row.pop("extra")
     if not result.repeat:
@@ -101,6 +102,7 @@ def read_results(path: Path | str) -> Iterable[Result]:
     """Yields the results of a finished file.
 
     Raises:
-        MissingFileError, RecordError: as named there, with file and line.
+        MissingFileError: the file does not exist.
+        RecordError: a line is not a valid result.
     """
     return iter_records(path, "result", result_from_json)

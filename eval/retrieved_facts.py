@@ -1,25 +1,25 @@
-"""A licence from retrieved facts: what a graph says of a claim when only some of it is at hand.
+"""Builds licence oracles that know only the facts a retriever found for a question.
 
-For a question a retriever finds some facts among all that the graph states and denies. The claim is
-then licensed on those alone, under the same shapes and the vocabulary's own axioms (what is a
-subclass or an inverse of what): these are rules, and say nothing of any single thing.
+The retriever searches all facts that the graph asserts or denies. The claim is then licensed on the
+facts found, under the same shapes and the axioms of the vocabulary (such as subclasses and
+inverses). Axioms are always included: they are rules and assert nothing about single entities.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cards.facts import denial
-from eval.retrieving import RetrievalPlan, described_plan, retriever_over
+from cards.facts import make_denial_triples
+from eval.retrieval_plan import RetrievalPlan, describe_plan, make_text_retriever
 from kg.claims import Claim
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS
-from retrieval.passages import passages_of, stated_facts, states_a_fact
+from retrieval.passages import build_passages, is_factual_claim, iter_graph_facts
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
     from kg.oracle import Oracle
 
-_ABOUT_THINGS = frozenset(
+_NON_AXIOM_PREDICATES = frozenset(
     {
         OWL + "sourceIndividual",
         OWL + "assertionProperty",
@@ -31,47 +31,49 @@ _ABOUT_THINGS = frozenset(
         RDFS + "isDefinedBy",
     }
 )
-"""Predicates of denials and names: no rules."""
-_KINDS_OF_THINGS = frozenset({OWL + "NegativePropertyAssertion", OWL + "NamedIndividual"})
+"""Predicates of denials and labels, which are not axioms."""
+_NON_AXIOM_CLASSES = frozenset({OWL + "NegativePropertyAssertion", OWL + "NamedIndividual"})
 
 
-def is_rule(claim: Claim) -> bool:
-    """Whether a triple belongs to the axioms: it says something of predicates or classes."""
-    if states_a_fact(claim):
+def is_axiom(claim: Claim) -> bool:
+    """Returns whether a triple is an axiom, that is, about predicates or classes."""
+    if is_factual_claim(claim):
         return False
     if claim.pred == RDF_TYPE:
-        return claim.obj.startswith((OWL, RDFS, RDF)) and claim.obj not in _KINDS_OF_THINGS
-    return claim.pred.startswith((OWL, RDFS, RDF)) and claim.pred not in _ABOUT_THINGS
+        return claim.obj.startswith((OWL, RDFS, RDF)) and claim.obj not in _NON_AXIOM_CLASSES
+    return claim.pred.startswith((OWL, RDFS, RDF)) and claim.pred not in _NON_AXIOM_PREDICATES
 
 
 class RetrievedFacts:
-    """Finds facts by the question, and makes oracles that know them alone.
+    """Retrieves facts for a question, and builds oracles that know only these.
 
     Args:
-        knowledge: the graph, its shapes and its words.
-        plan: how facts are found; its ``passages`` are ``fact``.
+        knowledge: the graph, its shapes and its wording.
+        plan: the retrieval settings; ``passages`` must be ``fact``.
 
     Raises:
-        EpocheError: a model cannot be had.
+        EpocheError: an embedding or reranking model cannot be loaded.
     """
 
     def __init__(self, knowledge: KnowledgeBase, plan: RetrievalPlan) -> None:
         graph = knowledge.graph
-        passages = passages_of(graph, knowledge.words, "fact")
+        passages = build_passages(graph, knowledge.verbaliser, "fact")
         self._knowledge, self._plan = knowledge, plan
         self._triples: dict[str, list[Claim]] = {
-            passage.id: denial(claim, f"_:denied-{passage.id}") if denied else [claim]
-            for passage, (claim, denied) in zip(passages, stated_facts(graph), strict=True)
+            passage.id: make_denial_triples(claim, f"_:denied-{passage.id}") if denied else [claim]
+            for passage, (claim, denied) in zip(passages, iter_graph_facts(graph), strict=True)
         }
-        self._rules = tuple(claim for claim in graph.claims() if is_rule(claim))
-        self._retriever = retriever_over(plan, passages)
+        self._axioms = tuple(claim for claim in graph.iter_claims() if is_axiom(claim))
+        self._retriever = make_text_retriever(plan, passages)
 
     def params(self) -> dict[str, Any]:
-        """What decides which facts are found."""
-        return described_plan(self._plan, self._retriever)
+        """Returns the parameters that decide which facts are found."""
+        return describe_plan(self._plan, self._retriever)
 
-    def oracle(self, question: str) -> Oracle:
-        """An oracle that knows the facts found for a question, and the rules."""
-        found = self._retriever.search(question, self._plan.top_k)
-        triples = [triple for one, _ in found for triple in self._triples[one]]
-        return self._knowledge.oracle.local(triples, self._knowledge.shapes, self._rules)
+    def build_oracle(self, question: str) -> Oracle:
+        """Builds an oracle that knows the facts found for a question, and the axioms."""
+        passages = self._retriever.search(question, self._plan.top_k)
+        triples = [triple for passage_id, _ in passages for triple in self._triples[passage_id]]
+        return self._knowledge.oracle.make_local_oracle(
+            triples, self._knowledge.shapes, self._axioms
+        )

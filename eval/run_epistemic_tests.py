@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say, warn
+from kg.base.console import print_text, print_warning, run_script
 
 
 class IfStale(StrEnum):
-    """What to do with results that belong to another run."""
+    """What to do if ``--out`` contains results of another run."""
 
     error = "error"
     set_aside = "set-aside"
@@ -24,7 +24,9 @@ def main(
     system: Annotated[
         str, typer.Option(help="A registered system (kg, rag, controls …) or mypkg.mod:Class.")
     ],
-    out: Annotated[Path, typer.Option(help="Result file (JSONL); its manifest goes beside it.")],
+    out: Annotated[
+        Path, typer.Option(help="Result file (JSONL); its manifest is written next to it.")
+    ],
     kg_path: Annotated[
         list[Path] | None,
         typer.Option("--kg-path", "--kg", help="Graph file for systems that use one; repeatable."),
@@ -37,15 +39,13 @@ def main(
         typer.Option(help="Shipped domain or path to a domain.toml; by default the cards'."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of systems that choose at random.")] = 12345,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask only the first so many cards.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first N cards.")] = None,
     repeat: options.Repeats = 1,
     shard: options.ShardName = "1/1",
     overwrite: options.Overwrite = False,
     resume: options.Resume = True,
     if_stale: Annotated[
-        IfStale, typer.Option(help="What to do when --out holds a run of other cards or settings.")
+        IfStale, typer.Option(help="What to do if --out contains a run of other cards or settings.")
     ] = IfStale.error,
     retry_errors: options.RetryErrors = False,
     settings: Annotated[
@@ -53,11 +53,12 @@ def main(
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the system; repeatable."),
     ] = None,
     closed_book: Annotated[
-        bool, typer.Option("--closed-book", help="Short for --set closed_book=yes (raw).")
+        bool,
+        typer.Option("--closed-book", help="Same as --set closed_book=yes (system raw)."),
     ] = False,
     embedder: Annotated[
         str | None,
-        typer.Option(help="Short for --set embedder=… (retriever=dense or hybrid)."),
+        typer.Option(help="Same as --set embedder=… (needs retriever=dense or hybrid)."),
     ] = None,
     model: options.ModelName = None,
     concurrency: options.Concurrency = 16,
@@ -73,34 +74,34 @@ def main(
 ) -> None:
     """Asks a system the cards and writes one result line per answer.
 
-    A run that was cut off goes on where it stopped when the same command is given again.
+    An interrupted run is resumed by giving the same command again.
     """
-    from eval.card_origin import card_origin, differences, own_source
+    from eval.card_origin import describe_differences, find_card_sources, read_card_origin
     from eval.model.options import ClientOptions
     from eval.registry import make_systems
     from eval.runner import run
-    from eval.running.failed_rows import report_failed
-    from eval.running.places import Shard
-    from eval.running.session import Limits
+    from eval.running.failed_rows import report_failed_rows
+    from eval.running.row_layout import Shard
+    from eval.running.session import RunLimits
     from eval.settings import parse_settings
     from eval.system import SystemOptions
     from kg.base.files import require_file
     from kg.base.provenance import manifest_path
 
     require_file(cards, "card file")
-    asked_shard = Shard.read(shard)
-    limits = Limits(
+    asked_shard = Shard.from_text(shard)
+    limits = RunLimits(
         concurrency=concurrency, max_cost=max_cost, max_consecutive_errors=max_consecutive_errors
     )
-    origin = card_origin(cards)
-    told = bool(domain or kg_path)
+    origin = read_card_origin(cards)
+    graph_is_named = bool(domain or kg_path)
     graph, shape_files = tuple(kg_path or ()), tuple(shapes or ())
-    if not told:
-        domain, graph, own_shapes = own_source(origin, cards)
+    if not graph_is_named:
+        domain, graph, own_shapes = find_card_sources(origin, cards)
         shape_files = shape_files or own_shapes
     pairs = [*(settings or ()), *(["closed_book=yes"] if closed_book else [])]
     pairs += [f"embedder={embedder}"] if embedder is not None else []
-    client = ClientOptions.of_flags(
+    client = ClientOptions.from_flags(
         model=model,
         concurrency=concurrency,
         rpm=rpm,
@@ -113,7 +114,7 @@ def main(
         out=out,
         written=(out, manifest_path(out)),
     )
-    asked_of = SystemOptions(
+    system_options = SystemOptions(
         domain=domain,
         graph=graph,
         shapes=shape_files,
@@ -123,9 +124,9 @@ def main(
     )
     done = run(
         cards,
-        make_systems(system, asked_of),
+        make_systems(system, system_options),
         out,
-        asked_as=system,
+        system_name=system,
         seed=seed,
         domain=origin.domain or domain,
         limit=limit,
@@ -138,19 +139,19 @@ def main(
         limits=limits,
     )
     counts = done.manifest.counts
-    shown = ", ".join(f"{pred} {count}" for pred, count in counts.items() if count)
-    kept = f" ({done.kept} were there already)" if done.kept else ""
-    say(f"{system}: {done.asked} answers{kept} → {out}   [{shown}]")
+    counts_text = ", ".join(f"{pred} {count}" for pred, count in counts.items() if count)
+    earlier_text = f" ({done.already_answered} were there already)" if done.already_answered else ""
+    print_text(f"{system}: {done.asked} answers{earlier_text} → {out}   [{counts_text}]")
     if calls := done.manifest.calls:
-        say(f"model calls: {calls.in_words()}")
-    if not told and origin.domain is None and done.manifest.graph_sha256:
-        warn(
-            "the cards do not say what they were made from, so the system used the shipped "
-            "rivers; name a graph with --domain or --kg-path"
+        print_text(f"model calls: {calls.format_summary()}")
+    if not graph_is_named and origin.domain is None and done.manifest.graph_sha256:
+        print_warning(
+            "the cards have no manifest that names their graph, so the system used the shipped "
+            "domain rivers; name a graph with --domain or --kg-path"
         )
-    for difference in differences(origin, done.manifest):
-        warn(difference)
-    report_failed(counts["ERROR"], sum(counts.values()), field="error", where=out)
+    for difference in describe_differences(origin, done.manifest):
+        print_warning(difference)
+    report_failed_rows(counts["ERROR"], sum(counts.values()), field="error", where=out)
 
 
 if __name__ == "__main__":

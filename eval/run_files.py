@@ -1,4 +1,4 @@
-"""What a user means by "a run": a result file, or the folder it stands in."""
+"""Finds the result files of runs that a user names by file or by folder."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ from kg.base.errors import MissingFileError
 from kg.base.provenance import manifest_path
 
 _SUFFIX = ".jsonl"
-_SET_ASIDE = re.compile(r"\.stale-[0-9a-f]+(-\d+)?$")
-"""How ``--if-stale set-aside`` renames results that are no longer meant."""
+_STALE_NAME = re.compile(r"\.stale-[0-9a-f]+(-\d+)?$")
+"""Matches results that ``--if-stale set-aside`` has renamed; they are skipped in a folder."""
 
 
-class _Marks(msgspec.Struct):
-    """What tells the manifest of a run from those of cards and graphs."""
+class _ManifestProbe(msgspec.Struct):
+    """The field that only manifests of runs have, not those of cards and graphs."""
 
     results: str
 
 
-def result_files(runs: Sequence[Path]) -> list[Path]:
-    """The result files of some runs, each once, in the order given; those of a folder by name.
+def find_result_files(runs: Sequence[Path]) -> list[Path]:
+    """Returns the result files of the given runs without duplicates, in the order given.
 
-    In a folder, a result file is one with a run manifest beside it: card files, logs and exports
-    may lie there too. A folder without any manifest of a run is taken at its files' word: all of
-    its ``.jsonl`` files.
+    Files of a folder are sorted by name. In a folder, only files with a run manifest are result
+    files, since card files, logs and exports may be there too. If the folder has no run manifest,
+    every ``.jsonl`` file without a manifest counts as a result file.
 
     Args:
-        runs: files or folders. A file is passed on as it is, whether or not it is there.
+        runs: files or folders. A file is returned unchanged, whether or not it exists.
 
     Raises:
-        MissingFileError: a folder holds no results.
+        MissingFileError: a folder contains no results.
     """
     found: dict[Path, None] = {}
     for run in runs:
-        found.update(dict.fromkeys(_in_folder(run) if run.is_dir() else [run]))
+        found.update(dict.fromkeys(_find_in_folder(run) if run.is_dir() else [run]))
     return list(found)
 
 
-def _in_folder(folder: Path) -> list[Path]:
+def _find_in_folder(folder: Path) -> list[Path]:
     files = sorted(
         path
         for path in folder.glob(f"*{_SUFFIX}")
-        if path.is_file() and not _SET_ASIDE.search(path.stem)
+        if path.is_file() and not _STALE_NAME.search(path.stem)
     )
-    named = [path for path in files if _is_run(manifest_path(path))]
+    named = [path for path in files if _is_run_manifest(manifest_path(path))]
     chosen = named or [path for path in files if not manifest_path(path).is_file()]
     if not chosen:
         raise MissingFileError(
-            "the folder holds no result files",
+            "the folder contains no result files",
             where=str(folder),
             hint="Give result files, or a folder that `epoche eval` wrote to.",
         )
     return chosen
 
 
-def _is_run(manifest: Path) -> bool:
+def _is_run_manifest(manifest: Path) -> bool:
     try:
-        msgspec.json.decode(manifest.read_bytes(), type=_Marks)
+        msgspec.json.decode(manifest.read_bytes(), type=_ManifestProbe)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True

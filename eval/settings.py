@@ -1,4 +1,4 @@
-"""``--set key=value``: what a system may be set to, and refusal of what it does not know."""
+"""Parses ``--set key=value`` pairs, and checks them against the settings a system has."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from kg.base.errors import SettingError
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
-    """``["top_k=5"]`` → ``{"top_k": "5"}``.
+    """Parses ``key=value`` pairs: ``["top_k=5"]`` → ``{"top_k": "5"}``.
 
     Raises:
-        SettingError: a pair has no ``=`` or no key, a key comes twice, or a key names a secret
-            (settings are written into the manifest; secrets belong into the environment).
+        SettingError: a pair has no ``=`` or no key, a key is given twice, or a key names a secret
+            (settings are written into the manifest; secrets belong in the environment).
     """
     settings: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         key = key.strip()
         if is_secret_name(key):
-            # Before any other check, so that no message ever quotes the value.
+            # Before any other check, so that no error message ever quotes the value.
             raise SettingError(
-                "a secret cannot be a setting, because settings are stored beside the results",
+                "a secret cannot be a setting, because settings are stored with the results",
                 where=f"--set {key}=…",
-                hint=f"Put it into the environment, e.g. export {key.upper().replace('-', '_')}=…",
+                hint=f"Put it in the environment, e.g. export {key.upper().replace('-', '_')}=…",
             )
         if not equals or not key:
             raise SettingError(
@@ -37,9 +37,9 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
 
 
 class Settings:
-    """Reads a system's settings, each with its default, and refuses the rest.
+    """Reads a system's settings, each with its default, and refuses unknown ones.
 
-    Call the readers for all that the system knows, then ``refuse_others``.
+    Call a ``get_…`` method for every setting the system has, then ``refuse_unknown``.
     """
 
     def __init__(self, given: Mapping[str, str], system: str) -> None:
@@ -47,82 +47,82 @@ class Settings:
         self._system = system
         self._known: list[str] = []
 
-    def text(self, key: str, default: str) -> str:
-        """A free text."""
+    def get_text(self, key: str, default: str) -> str:
+        """Returns a setting that is free text."""
         self._known.append(key)
         return self._given.get(key, default)
 
-    def choice(self, key: str, options: tuple[str, ...]) -> str:
-        """One of ``options``; the first is the default.
+    def get_choice(self, key: str, options: tuple[str, ...]) -> str:
+        """Returns a setting that is one of ``options``; the first is the default.
 
         Raises:
-            SettingError: it is none of them.
+            SettingError: the value is none of them.
         """
-        value = self.text(key, options[0])
+        value = self.get_text(key, options[0])
         if value not in options:
-            raise self._wrong(key, value, f"one of {', '.join(options)}")
+            raise self._make_error(key, value, f"one of {', '.join(options)}")
         return value
 
-    def whole(self, key: str, default: int, *, least: int) -> int:
-        """A whole number.
+    def get_int(self, key: str, default: int, *, minimum: int) -> int:
+        """Returns a setting that is a whole number.
 
         Raises:
-            SettingError: it is no number or is less than ``least``.
+            SettingError: the value is not a whole number, or is less than ``minimum``.
         """
-        value = self.text(key, str(default))
+        value = self.get_text(key, str(default))
         try:
             number = int(value)
         except ValueError:
-            number = least - 1
-        if number < least:
-            raise self._wrong(key, value, f"a whole number of at least {least}")
+            number = minimum - 1
+        if number < minimum:
+            raise self._make_error(key, value, f"a whole number of at least {minimum}")
         return number
 
-    def optional_whole(self, key: str) -> int | None:
-        """A whole number of at least 0; None when it is not given.
+    def get_optional_int(self, key: str) -> int | None:
+        """Returns a setting that is a whole number of at least 0, or None if it is not given.
 
         Raises:
-            SettingError: it is no number or is negative.
+            SettingError: the value is not a whole number, or is negative.
         """
-        return self.whole(key, 0, least=0) if self.text(key, "") else None
+        return self.get_int(key, 0, minimum=0) if self.get_text(key, "") else None
 
-    def flag(self, key: str) -> bool:
-        """``yes`` or ``no``; no when it is not given.
+    def get_flag(self, key: str) -> bool:
+        """Returns whether a yes-no setting is ``yes``; the default is ``no``.
 
         Raises:
-            SettingError: it is neither.
+            SettingError: the value is neither.
         """
-        return self.choice(key, ("no", "yes")) == "yes"
+        return self.get_choice(key, ("no", "yes")) == "yes"
 
-    def fraction(self, key: str, default: float) -> float:
-        """A number in [0, 1].
+    def get_fraction(self, key: str, default: float) -> float:
+        """Returns a setting that is a number in [0, 1].
 
         Raises:
-            SettingError: it is not.
+            SettingError: the value is not.
         """
-        return self.number(key, default, least=0.0, most=1.0)
+        return self.get_float(key, default, minimum=0.0, maximum=1.0)
 
-    def number(self, key: str, default: float, *, least: float, most: float) -> float:
-        """A number from ``least`` to ``most``.
+    def get_float(self, key: str, default: float, *, minimum: float, maximum: float) -> float:
+        """Returns a setting that is a number from ``minimum`` to ``maximum``.
 
         Raises:
-            SettingError: it is not.
+            SettingError: the value is not.
         """
-        value = self.text(key, str(default))
+        value = self.get_text(key, str(default))
         try:
             number = float(value)
         except ValueError:
-            number = least - 1.0
-        if not least <= number <= most:
-            raise self._wrong(key, value, f"a number from {least:g} to {most:g}")
+            number = minimum - 1.0
+        if not minimum <= number <= maximum:
+            raise self._make_error(key, value, f"a number from {minimum:g} to {maximum:g}")
         return number
 
-    def refuse_others(self) -> None:
-        """Ends the reading.
+    def refuse_unknown(self) -> None:
+        """Refuses settings that were given but never read; call it after all ``get_…`` calls.
 
         Raises:
-            SettingError: a key was given that the system does not know; the hint lists those it
-                does, the nearest first.
+            SettingError: the system has no such setting; the hint lists those it has, the most
+                similar name first.
         """
         for key in self._given:
             if key not in self._known:
@@ -135,7 +135,7 @@ class Settings:
                     hint=f"It has: {', '.join(known)}." if known else "It has none.",
                 )
 
-    def _wrong(self, key: str, value: str, wanted: str) -> SettingError:
+    def _make_error(self, key: str, value: str, wanted: str) -> SettingError:
         return SettingError(
             f"setting {key} of system {self._system} must be {wanted}, not {value!r}",
             where=f"--set {key}={value}",

@@ -1,4 +1,4 @@
-"""What a system under test is: the two protocols and what a factory is given."""
+"""Defines the two protocols of systems under test, and the options that a factory receives."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from kg.claims import Claim
 class System(Protocol):
     """Answers a card from its visible view only.
 
-    ``answer`` may be an ``async def``: then many cards are asked at once. A plain one is called in
-    the loop's own thread, one card at a time. A system that holds something open while it is asked
-    may have ``async def aclose(self)``, which is awaited when the run ends, however it ends.
+    ``answer`` may be an ``async def``; then many cards are asked at once. A plain method is called
+    in the event loop's thread, one card at a time. A system that must release resources may have
+    ``async def aclose(self)``, which is awaited at the end of the run, even if the run fails.
     """
 
     name: str
 
     def params(self) -> dict[str, Any]:
-        """Everything that decides the answers, as JSON values, for the manifest."""
+        """Returns everything that decides the answers, as JSON values, for the manifest."""
         ...
 
     def answer(self, card: CardView) -> Answer | str | Awaitable[Answer | str]:
@@ -36,12 +36,12 @@ class System(Protocol):
 
 @runtime_checkable
 class ClaimOracle(Protocol):
-    """The one exempt kind of system: it is handed the claim itself, and every table says so."""
+    """A system that receives the claim itself instead of the view; every table marks it."""
 
     name: str
 
     def params(self) -> dict[str, Any]:
-        """As in ``System``."""
+        """Returns the same as ``System.params``."""
         ...
 
     def answer_claim(self, claim: Claim) -> Answer | Awaitable[Answer]:
@@ -50,13 +50,13 @@ class ClaimOracle(Protocol):
 
 
 class SystemOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line hands to a system's factory."""
+    """The options that the command line passes to a system's factory."""
 
     domain: str | None = None
     graph: tuple[Path, ...] = ()
     shapes: tuple[Path, ...] = ()
     seed: int = 12345
     settings: dict[str, str] = {}
-    """``--set key=value`` pairs, for whatever the system documents: what decides answers."""
+    """``--set key=value`` pairs: the documented settings that decide the system's answers."""
     client: ClientOptions = ClientOptions()
-    """How models are called, for systems that call one; hand it to ``ModelClient.open``."""
+    """The options for calling models; systems with a model pass them to ``ModelClient.open``."""

@@ -1,1 +1,1 @@
-"""Knowledge graphs, their labels and shapes, the licence oracle, and the shipped domains."""
+"""Knowledge graphs, labels, SHACL shapes, the licence oracle and the shipped domains."""

@@ -1,4 +1,4 @@
-"""``epoche kg analyze``: what a question touches in a graph, and how hard that makes it."""
+"""``epoche kg analyze``: finds the subgraph of a question and rates the question's difficulty."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say, say_json
+from kg.base.console import print_json, print_text, run_script
 from kg.base.options import DomainName
 
 
@@ -32,17 +32,17 @@ def analyze_command(
     from kg.base.files import check_output, to_json_bytes, write_text_atomic
     from kg.difficulty.analysis import analyze_in_facts, analyze_in_run
     from kg.difficulty.fact_graph import FactGraph
-    from kg.sayable import sayable_predicates
-    from kg.words.plain_text import one_line
+    from kg.fact_predicates import find_fact_predicates
+    from kg.words.plain_text import to_one_line
 
     if (run is None) == (domain is None and not kg):
         raise SettingError(
-            "one graph must be named" if run is None else "two graphs were named",
+            "no graph given" if run is None else "two graphs given",
             where="--run, --domain, --kg",
             hint="Give --run for a text's concept graph, else --domain or --kg.",
         )
-    # A command line may hold bytes that are no text, and no JSON either.
-    question = one_line(question)
+    # Command-line arguments may contain bytes that are not valid text, which JSON cannot encode.
+    question = to_one_line(question)
     if out is not None:
         check_output(out, [*(kg or ())])
     if run is not None:
@@ -51,26 +51,28 @@ def analyze_command(
         opened = open_run(run)
         if out is not None:
             check_output(out, opened.files)
-        analysis = analyze_in_run(opened, question, opened.lookup())
+        analysis = analyze_in_run(opened, question, opened.open_lookup())
         source = {"run": opened.sha256}
     else:
-        from kg.domain import adhoc_domain, load_domain
+        from kg.domain import load_domain, make_adhoc_domain
         from kg.graph import Graph
         from kg.words.labels import Labels
 
-        chosen = load_domain(domain) if domain is not None else adhoc_domain(list(kg or ()), [])
+        chosen = (
+            load_domain(domain) if domain is not None else make_adhoc_domain(list(kg or ()), [])
+        )
         graph = Graph.load(list(kg) if kg else chosen.graph_files)
-        facts = FactGraph(graph.index, sayable_predicates(chosen, graph.index))
+        facts = FactGraph(graph.index, find_fact_predicates(chosen, graph.index))
         labels = Labels(graph, chosen.languages)
         analysis = analyze_in_facts(facts, graph.index.terms, labels, question)
         source = {"graph_sha256": graph.sha256}
     row = {**msgspec.to_builtins(analysis), "source": source}
     text = to_json_bytes(row, indent=2).decode()
     if out is None:
-        say_json(text)
+        print_json(text)
     else:
         write_text_atomic(out, text + "\n")
-        say(f"analysis written to {out}")
+        print_text(f"analysis written to {out}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Claims, verdicts and proofs: what is asked of the licence oracle and what it answers.
+"""Claims, verdicts and proofs: input and output of the licence oracle.
 
-Terms are written as *term text* in every record: an IRI as it is, a blank node as ``_:b0``, a
-literal in N-Triples form (``"5"^^<http://www.w3.org/2001/XMLSchema#integer>``). The three never
-collide: an IRI starts neither with a quotation mark nor with ``_:``.
+Terms are written as *term text* in every record: an IRI without brackets, a blank node as
+``_:b0``, a literal in N-Triples form (``"5"^^<http://www.w3.org/2001/XMLSchema#integer>``). The
+three cannot be confused: an IRI starts neither with a quotation mark nor with ``_:``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Regime = Literal["none", "rdfs", "owl-rl"]
 
 
 class Claim(msgspec.Struct, frozen=True, order=True):
-    """One triple that someone may assert, in term text."""
+    """One triple to be checked, in term text."""
 
     subj: str
     pred: str
@@ -53,27 +53,27 @@ class Violation(msgspec.Struct, frozen=True, order=True):
     path: str = ""
     """``sh:resultPath`` as a SPARQL property path; empty for node shapes."""
     value: str = ""
-    """``sh:value``; empty when the result has none (as for counts)."""
+    """``sh:value``; empty if the result has no value (as for counts)."""
     message: str = ""
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """Why a verdict holds.
+    """The justification of a verdict.
 
-    * E ``asserted``: ``steps`` is empty, ``premises`` holds the triple itself.
-    * E ``derived``: ``steps`` in order, each premise asserted or concluded before; ``premises``
-      are the asserted triples it rests on.
+    * E ``asserted``: ``steps`` is empty, ``premises`` contains the triple itself.
+    * E ``derived``: ``steps`` are in order, each premise is asserted or concluded before it is
+      used; ``premises`` are the asserted triples that the derivation uses.
     * C ``denied``: ``premises`` are the triples of the negative property assertion.
-    * C ``violation``: ``violations`` are those that G ∪ {claim} has and G alone has not; never
-      empty; sorted; the first is the one to show.
+    * C ``violation``: ``violations`` are those that G ∪ {claim} has and G alone does not have;
+      sorted and never empty; the first is the one to show.
     * U ``unproved``: ``checked`` lists the (shape, focus node) pairs evaluated; ``violations``
-      are new results that were *not* held against the claim, and ``reason`` says why (they rest
-      on absence, or no unique names are assumed).
+      are new results that do *not* contradict the claim, and ``reason`` explains why (they rest on
+      absent triples, or unique names are not assumed).
     """
 
     kind: Literal["asserted", "derived", "denied", "violation", "unproved"]
     engine: Literal["index", "incremental", "retargeted-pyshacl", "pyshacl"]
-    """Who decided: the index alone, the compiled shapes, or a pySHACL fallback."""
+    """The engine that decided: the index alone, the compiled shapes, or a pySHACL fallback."""
     premises: tuple[Claim, ...] = ()
     steps: tuple[Step, ...] = ()
     violations: tuple[Violation, ...] = ()

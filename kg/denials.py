@@ -1,4 +1,4 @@
-"""Explicit denials: ``owl:NegativePropertyAssertion``, and the claims they rule out."""
+"""Finds claims that the graph denies by an ``owl:NegativePropertyAssertion``."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class Denial(NamedTuple):
     p: int
     o: int
     target: int
-    """The predicate that names ``o``: ``owl:targetIndividual`` or ``owl:targetValue``."""
+    """The predicate that gives ``o``: ``owl:targetIndividual`` or ``owl:targetValue``."""
 
 
-def stated_denials(index: Index) -> Iterator[Denial]:
-    """The negative property assertions of an index, in its order."""
+def iter_denials(index: Index) -> Iterator[Denial]:
+    """Yields the negative property assertions of an index, in the order of the index."""
     get = index.terms.get
     source, asserted = get(OWL + "sourceIndividual"), get(OWL + "assertionProperty")
     named = (get(OWL + "targetIndividual"), get(OWL + "targetValue"))
     targets = [target for target in named if target is not None]
     if source is None or asserted is None:
         return
-    for node, s in index.pairs(source):
-        for p in index.objects(node, asserted):
+    for node, s in index.iter_pairs(source):
+        for p in index.find_objects(node, asserted):
             for target in targets:
-                for o in index.objects(node, target):
+                for o in index.find_objects(node, target):
                     yield Denial(node, s, p, o, target)
 
 
@@ -41,7 +41,7 @@ class Denials:
 
     A claim is denied if it, or a triple that follows from it alone through the graph's property
     axioms (sub-property, and under OWL also equivalent, inverse and symmetric properties), is
-    asserted not to hold. ``owl:sameAs`` is taken care of by the closure.
+    asserted not to hold. ``owl:sameAs`` needs no handling here: the closure resolves it.
     """
 
     def __init__(self, index: Index, regime: Regime) -> None:
@@ -55,73 +55,88 @@ class Denials:
         self._equivalent = get(OWL + "equivalentProperty")
         self._inverse = get(OWL + "inverseOf")
         self._symmetric = get(OWL + "SymmetricProperty")
-        self._denied: dict[Triple, list[Triple]] = {}
+        self._premises_of: dict[Triple, list[Triple]] = {}
         self._implied: dict[int, list[tuple[int, bool]]] = {}
-        self._read()
+        self._load_denials()
 
-    def _read(self) -> None:
+    def _load_denials(self) -> None:
         index = self._index
         if self._property is None or self._source is None:
             return
         kind, negative = self._type, self._class
-        for node, s, p, o, target in stated_denials(index):
+        for node, s, p, o, target in iter_denials(index):
             premises = [
                 (node, self._source, s),
                 (node, self._property, p),
                 (node, target, o),
             ]
-            if kind is not None and negative is not None and index.has(node, kind, negative):
+            if kind is not None and negative is not None and index.has_triple(node, kind, negative):
                 premises.insert(0, (node, kind, negative))
-            self._denied.setdefault((s, p, o), premises)
+            self._premises_of.setdefault((s, p, o), premises)
 
     def __len__(self) -> int:
-        return len(self._denied)
+        return len(self._premises_of)
 
-    def of(self, s: int, p: int, o: int) -> tuple[Claim, ...]:
-        """The triples that deny a claim, property axioms last; empty if nothing does."""
-        if not self._denied:
+    def find_premises(self, s: int, p: int, o: int) -> tuple[Claim, ...]:
+        """Finds the triples that deny a claim.
+
+        Returns:
+            The triples of the negative property assertion; empty if the claim is not denied.
+        """
+        if not self._premises_of:
             return ()
-        for q, turned in self._consequences(p):
-            premises = self._denied.get((o, q, s) if turned else (s, q, o))
+        for q, is_inverted in self._find_implied_properties(p):
+            premises = self._premises_of.get((o, q, s) if is_inverted else (s, q, o))
             if premises is not None:
-                return tuple(map(self._claim, premises))
+                return tuple(map(self._to_claim, premises))
         return ()
 
-    def _consequences(self, p: int) -> list[tuple[int, bool]]:
-        """(property, whether subject and object change places) of all that a claim says."""
-        found = self._implied.get(p)
-        if found is None:
-            found = self._implied[p] = [(p, False)]
-            if self._regime != "none":
-                seen = set(found)
-                for q, turned in found:
-                    for other, turns in self._directly(q):
-                        more = (other, turned != turns)
-                        if more not in seen:
-                            seen.add(more)
-                            found.append(more)
-        return found
+    def _find_implied_properties(self, p: int) -> list[tuple[int, bool]]:
+        """Returns (property, whether subject and object are swapped) of all implied triples.
 
-    def _directly(self, p: int) -> Iterator[tuple[int, bool]]:
+        The list starts with the property itself.
+        """
+        implications = self._implied.get(p)
+        if implications is None:
+            implications = self._implied[p] = [(p, False)]
+            if self._regime != "none":
+                visited = set(implications)
+                # ``implications`` grows while it is iterated over: a breadth-first search.
+                for q, is_inverted in implications:
+                    for other, inverts in self._iter_direct_implications(q):
+                        implied = (other, is_inverted != inverts)
+                        if implied not in visited:
+                            visited.add(implied)
+                            implications.append(implied)
+        return implications
+
+    def _iter_direct_implications(self, p: int) -> Iterator[tuple[int, bool]]:
+        """Yields the properties that one axiom implies; see ``_find_implied_properties``."""
         index = self._index
         if self._sub is not None:
-            for q in index.objects(p, self._sub):
+            for q in index.find_objects(p, self._sub):
                 yield q, False
         if self._regime != "owl-rl":
             return
         if self._equivalent is not None:
-            for q in (*index.objects(p, self._equivalent), *index.subjects(self._equivalent, p)):
+            for q in (
+                *index.find_objects(p, self._equivalent),
+                *index.find_subjects(self._equivalent, p),
+            ):
                 yield q, False
         if self._inverse is not None:
-            for q in (*index.objects(p, self._inverse), *index.subjects(self._inverse, p)):
+            for q in (
+                *index.find_objects(p, self._inverse),
+                *index.find_subjects(self._inverse, p),
+            ):
                 yield q, True
         if (
             self._symmetric is not None
             and self._type is not None
-            and index.has(p, self._type, self._symmetric)
+            and index.has_triple(p, self._type, self._symmetric)
         ):
             yield p, True
 
-    def _claim(self, triple: Triple) -> Claim:
-        text = self._index.terms.text
+    def _to_claim(self, triple: Triple) -> Claim:
+        text = self._index.terms.get_text
         return Claim(text(triple[0]), text(triple[1]), text(triple[2]))

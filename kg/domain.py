@@ -1,7 +1,7 @@
-"""A domain: which graph and shapes belong together, and the words for what they say.
+"""Loads domains: a graph, its shapes, and the templates that word its facts and questions.
 
-Read from ``domain.toml`` in a shipped folder (``kg/domains/<name>/``) or any folder or file the
-user names. The format is described in ``docs/domains/domain-toml.md``.
+A domain is read from ``domain.toml`` in a shipped folder (``kg/domains/<name>/``), or from any
+folder or file that the user names. ``docs/domains/domain-toml.md`` describes the format.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import msgspec
 
 from kg.base.errors import DomainError
 from kg.claims import Claim, Regime
-from kg.words.plain_text import plain
-from kg.words.templates import Render, compile_template
+from kg.words.plain_text import clean_text
+from kg.words.templates import Renderer, compile_template
 
-SHIPPED = Path(__file__).parent / "domains"
+SHIPPED_FOLDER = Path(__file__).parent / "domains"
 
 WELL_KNOWN_PREFIXES = {
     "owl": "http://www.w3.org/2002/07/owl#",
@@ -29,30 +29,30 @@ WELL_KNOWN_PREFIXES = {
     "skos": "http://www.w3.org/2004/02/skos/core#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
-"""Prefixes that may be used without being declared."""
+"""Prefixes that may be used without a declaration."""
 
-_MAX_RULE = 1_000
+_MAX_RULE_LENGTH = 1_000
 _MAX_TOML_BYTES = 4 * 1024 * 1024
 
 
-class PredicateWords(msgspec.Struct, frozen=True, kw_only=True):
-    """How claims of one predicate are put in words. Templates know ``subj``, ``obj``, ``unit``."""
+class PredicateWording(msgspec.Struct, frozen=True, kw_only=True):
+    """Templates that word the claims of one predicate; variables: ``subj``, ``obj``, ``unit``."""
 
     fact: str
     denied: str
     questions: tuple[str, ...]
     label: str
     synonyms: tuple[str, ...] = ()
-    """Other ways to say the predicate ("empties into", "mouth"), for reading questions."""
+    """Other phrases for the predicate ("empties into", "mouth"), for parsing questions."""
     inverse_synonyms: tuple[str, ...] = ()
-    """Ways to say it with the object first ("receives")."""
+    """Phrases with the object first ("receives")."""
     unit: str = ""
     default: bool = False
-    """Takes part in the default card set."""
+    """Whether the predicate is part of the default card set."""
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A rule in words, and exactly the shapes and axioms it puts in words."""
+    """The text of a rule, and exactly the shapes and axioms that the text describes."""
 
     id: str
     text: str
@@ -63,7 +63,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Domain(msgspec.Struct, frozen=True, kw_only=True):
-    """One domain. All IRIs are expanded and all paths absolute or relative to the caller."""
+    """One domain, with all IRIs expanded; paths are absolute or relative to the current folder."""
 
     name: str
     title: str = ""
@@ -75,22 +75,22 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     license: str = ""
     source: str = ""
     built_by: str = ""
-    """Command that writes the graph, for domains too large to ship; shown, never run."""
+    """Command that builds the graph of a domain that is not shipped; shown in hints, never run."""
     prefixes: dict[str, str] = {}
     naming: dict[str, str] = {}
-    """Class IRI → Jinja2 template (``label``, ``iri``) for how its members are named."""
-    predicates: dict[str, PredicateWords] = {}
+    """Class IRI → Jinja2 template (variables ``label``, ``iri``) that names its members."""
+    predicates: dict[str, PredicateWording] = {}
     rules: tuple[Rule, ...] = ()
     file: Path | None = None
     """The ``domain.toml`` it was read from."""
 
-    def expand(self, text: str) -> str:
-        """The IRI that ``text`` (CURIE, ``<IRI>`` or IRI) stands for.
+    def expand_iri(self, text: str) -> str:
+        """Expands a CURIE, ``<IRI>`` or IRI to an IRI.
 
         Raises:
-            DomainError: it has an undeclared prefix or is no IRI at all.
+            DomainError: it has an undeclared prefix or is not an IRI.
         """
-        return expand(text, self.prefixes, str(self.file or self.name))
+        return expand_iri(text, self.prefixes, str(self.file or self.name))
 
 
 class _PredicateTable(msgspec.Struct, kw_only=True):
@@ -129,22 +129,27 @@ class _DomainTable(msgspec.Struct, kw_only=True):
     rule: list[_RuleTable] = []
 
 
-def shipped_domains() -> list[str]:
-    """Names of the domains that come with the package, sorted."""
-    return sorted(file.parent.name for file in SHIPPED.glob("*/domain.toml"))
+def list_shipped_domains() -> list[str]:
+    """Returns the names of the shipped domains, sorted."""
+    return sorted(file.parent.name for file in SHIPPED_FOLDER.glob("*/domain.toml"))
 
 
 def load_domain(name_or_path: str | Path) -> Domain:
     """Reads a domain by shipped name, folder or file.
 
     Raises:
-        DomainError: nothing there, not TOML, a missing, unknown or mistyped key, an undeclared
-            prefix, or a template that does not render; file and key are named.
+        DomainError: the file does not exist, is not TOML, has a missing, unknown or mistyped key,
+            an undeclared prefix, or a template that does not render; the message names file and
+            key.
     """
-    file = _find(name_or_path)
+    file = _find_domain_file(name_or_path)
     try:
         if file.stat().st_size > _MAX_TOML_BYTES:
-            raise DomainError("file is larger than 4 MiB", where=str(file))
+            raise DomainError(
+                "file is larger than 4 MiB",
+                where=str(file),
+                hint="Check that it is a domain.toml.",
+            )
         raw = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DomainError(
@@ -161,11 +166,11 @@ def load_domain(name_or_path: str | Path) -> Domain:
         table = msgspec.convert(raw, _DomainTable)
     except msgspec.ValidationError as error:
         raise DomainError(str(error), where=str(file)) from error
-    return _domain(table, file)
+    return _build_domain(table, file)
 
 
-def adhoc_domain(graph: Sequence[Path | str], shapes: Sequence[Path | str]) -> Domain:
-    """A domain for a graph that has no ``domain.toml``: every sentence comes from its labels."""
+def make_adhoc_domain(graph: Sequence[Path | str], shapes: Sequence[Path | str]) -> Domain:
+    """Makes a domain for a graph without ``domain.toml``; its sentences are built from labels."""
     files = tuple(map(Path, graph))
     return Domain(
         name=files[0].name.split(".", 1)[0] or "graph" if files else "graph",
@@ -175,21 +180,21 @@ def adhoc_domain(graph: Sequence[Path | str], shapes: Sequence[Path | str]) -> D
     )
 
 
-def expand(text: str, prefixes: Mapping[str, str], where: str) -> str:
-    """The IRI that ``text`` (CURIE, ``<IRI>``, IRI or ``a``) stands for.
+def expand_iri(text: str, prefixes: Mapping[str, str], where: str) -> str:
+    """Expands a CURIE, ``<IRI>``, IRI or ``a`` (``rdf:type``, as in Turtle) to an IRI.
 
     Raises:
-        DomainError: an undeclared prefix, or no IRI.
+        DomainError: an undeclared prefix, or not an IRI.
     """
     if text == "a":
         return WELL_KNOWN_PREFIXES["rdf"] + "type"
     if text.startswith("<") and text.endswith(">"):
         return text[1:-1]
-    prefix, colon, rest = text.partition(":")
-    if colon and not rest.startswith("//"):
-        for known in (prefixes, WELL_KNOWN_PREFIXES):
-            if prefix in known:
-                return known[prefix] + rest
+    prefix, colon, local_name = text.partition(":")
+    if colon and not local_name.startswith("//"):
+        for declared in (prefixes, WELL_KNOWN_PREFIXES):
+            if prefix in declared:
+                return declared[prefix] + local_name
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://|urn:|tag:|mailto:", text):
         return text
     if not colon:
@@ -197,21 +202,22 @@ def expand(text: str, prefixes: Mapping[str, str], where: str) -> str:
     raise DomainError(
         f"prefix {prefix!r} of {text!r} is not declared",
         where=where,
-        hint=nearest(prefix, [*prefixes, *WELL_KNOWN_PREFIXES]) or "Declare it under [prefixes].",
+        hint=suggest_nearest(prefix, [*prefixes, *WELL_KNOWN_PREFIXES])
+        or "Declare it under [prefixes].",
     )
 
 
-def nearest(text: str, choices: Iterable[str]) -> str:
-    """``Did you mean "…"?`` with the closest of ``choices``, or nothing when none is close."""
+def suggest_nearest(text: str, choices: Iterable[str]) -> str:
+    """Returns ``Did you mean "…"?`` with the closest of ``choices``; empty if none is close."""
     from rapidfuzz import fuzz, process
 
     hit = process.extractOne(text, list(choices), scorer=fuzz.ratio, score_cutoff=60)
     return f'Did you mean "{hit[0]}"?' if hit else ""
 
 
-def _find(name_or_path: str | Path) -> Path:
+def _find_domain_file(name_or_path: str | Path) -> Path:
     text = str(name_or_path)
-    shipped = SHIPPED / text / "domain.toml"
+    shipped = SHIPPED_FOLDER / text / "domain.toml"
     if re.fullmatch(r"[\w.-]+", text) and text not in (".", "..") and shipped.is_file():
         return shipped
     path = Path(text)
@@ -219,61 +225,62 @@ def _find(name_or_path: str | Path) -> Path:
         path = path / "domain.toml"
     if path.is_file():
         return path
-    names = shipped_domains()
+    names = list_shipped_domains()
     raise DomainError(
         "no such domain",
         where=text,
-        hint=nearest(text, names)
-        or f"Shipped: {', '.join(names) or 'none'}; else give a folder with a domain.toml.",
+        hint=suggest_nearest(text, names)
+        or f"Shipped domains: {', '.join(names) or 'none'}; or give a folder with a domain.toml.",
     )
 
 
 def _check_keys(raw: dict[str, Any], where: str) -> None:
-    """Refuses keys that mean nothing: a misspelt one would otherwise be ignored in silence."""
+    """Rejects unknown keys: a misspelt key would otherwise be ignored silently."""
 
-    def check(table: Any, struct: type[msgspec.Struct], at: str) -> None:
+    def check_table(table: Any, struct: type[msgspec.Struct], key_prefix: str) -> None:
         if not isinstance(table, dict):
-            return  # The typed conversion names the wrong type.
+            return  # The typed conversion that follows reports the wrong type.
         names = struct.__struct_fields__
         for key in table:
             if key not in names:
                 raise DomainError(
-                    f"unknown key {f'{at}.{key}' if at else key}",
+                    f"unknown key {f'{key_prefix}.{key}' if key_prefix else key}",
                     where=where,
-                    hint=nearest(key, names) or f"Known: {', '.join(names)}.",
+                    hint=suggest_nearest(key, names) or f"Known: {', '.join(names)}.",
                 )
 
-    check(raw, _DomainTable, "")
+    check_table(raw, _DomainTable, "")
     predicates, rules = raw.get("predicates"), raw.get("rule")
     if isinstance(predicates, dict):
         for name, table in predicates.items():
-            check(table, _PredicateTable, f'predicates."{name}"')
+            check_table(table, _PredicateTable, f'predicates."{name}"')
     if isinstance(rules, list):
         for number, table in enumerate(rules, 1):
-            check(table, _RuleTable, f"rule {number}")
+            check_table(table, _RuleTable, f"rule {number}")
 
 
-def _domain(table: _DomainTable, file: Path) -> Domain:
+def _build_domain(table: _DomainTable, file: Path) -> Domain:
     where = str(file)
 
-    def iri(text: str, key: str) -> str:
-        return expand(text, table.prefixes, f"{where}: {key}")
+    def expand_term(text: str, key: str) -> str:
+        return expand_iri(text, table.prefixes, f"{where}: {key}")
 
     naming: dict[str, str] = {}
     for cls, source in table.naming.items():
         key = f'naming."{cls}"'
         compile_naming(source, f"{where}: {key}")
-        naming[iri(cls, key)] = source
-    predicates: dict[str, PredicateWords] = {}
-    for name, words in table.predicates.items():
+        naming[expand_term(cls, key)] = source
+    predicates: dict[str, PredicateWording] = {}
+    for name, predicate_table in table.predicates.items():
         key = f'predicates."{name}"'
-        if not words.questions:
+        if not predicate_table.questions:
             raise DomainError("no question template", where=f"{where}: {key}.questions")
-        entry = msgspec.convert(msgspec.to_builtins(words), PredicateWords)
-        compile_words(entry, f"{where}: {key}")
-        predicates[iri(name, key)] = entry
-    rules = tuple(_rule(rule, iri, where) for rule in table.rule)
-    duplicate = next((r.id for i, r in enumerate(rules) if r.id in [q.id for q in rules[:i]]), None)
+        wording = msgspec.convert(msgspec.to_builtins(predicate_table), PredicateWording)
+        compile_wording(wording, f"{where}: {key}")
+        predicates[expand_term(name, key)] = wording
+    rules = tuple(_build_rule(rule, expand_term, where) for rule in table.rule)
+    ids = [rule.id for rule in rules]
+    duplicate = next((rule_id for i, rule_id in enumerate(ids) if rule_id in ids[:i]), None)
     if duplicate is not None:
         raise DomainError(f"two rules have the id {duplicate!r}", where=where)
     return Domain(
@@ -286,7 +293,7 @@ def _domain(table: _DomainTable, file: Path) -> Domain:
         languages=tuple(table.languages),
         license=table.license,
         source=table.source,
-        built_by=plain(table.built_by, _MAX_RULE),
+        built_by=clean_text(table.built_by, _MAX_RULE_LENGTH),
         prefixes=dict(table.prefixes),
         naming=naming,
         predicates=predicates,
@@ -295,46 +302,48 @@ def _domain(table: _DomainTable, file: Path) -> Domain:
     )
 
 
-def _rule(rule: _RuleTable, iri: Callable[[str, str], str], where: str) -> Rule:
+def _build_rule(rule: _RuleTable, expand_term: Callable[[str, str], str], where: str) -> Rule:
     key = f"rule {rule.id!r}"
-    text = plain(rule.text, _MAX_RULE)
+    text = clean_text(rule.text, _MAX_RULE_LENGTH)
     if not text or not rule.predicates:
         missing = "predicates" if text else "text"
-        raise DomainError(f"a rule without {missing} is never shown", where=f"{where}: {key}")
+        raise DomainError(
+            f"the rule has no {missing}", where=f"{where}: {key}", hint=f"Add the key {missing}."
+        )
     return Rule(
         id=rule.id,
         text=text,
-        predicates=tuple(iri(p, key) for p in rule.predicates),
-        shapes=tuple(iri(s, key) for s in rule.shapes),
-        axioms=tuple(Claim(*(iri(term, key) for term in axiom)) for axiom in rule.axioms),
+        predicates=tuple(expand_term(p, key) for p in rule.predicates),
+        shapes=tuple(expand_term(s, key) for s in rule.shapes),
+        axioms=tuple(Claim(*(expand_term(term, key) for term in axiom)) for axiom in rule.axioms),
     )
 
 
-def compile_naming(source: str, where: str) -> Render:
-    """Compiles a naming template; see ``kg.words.templates.compile_template``."""
+def compile_naming(source: str, where: str) -> Renderer:
+    """Compiles a template that names the members of a class (see ``compile_template``)."""
     return compile_template(source, {"label": "Sample", "iri": "https://example.org/Sample"}, where)
 
 
-class CompiledWords(msgspec.Struct, frozen=True):
-    """A predicate's templates, ready to render with ``subj``, ``obj`` and ``unit``."""
+class CompiledWording(msgspec.Struct, frozen=True):
+    """A predicate's compiled templates, to be rendered with ``subj``, ``obj`` and ``unit``."""
 
-    fact: Render
-    denied: Render
-    questions: tuple[Render, ...]
+    fact: Renderer
+    denied: Renderer
+    questions: tuple[Renderer, ...]
 
 
-def compile_words(words: PredicateWords, where: str) -> CompiledWords:
+def compile_wording(wording: PredicateWording, where: str) -> CompiledWording:
     """Compiles a predicate's templates.
 
     Raises:
-        DomainError: naming predicate and field of the template that fails.
+        DomainError: a template fails; the message names predicate and field.
     """
-    sample = {"subj": "Sample A", "obj": "Sample B", "unit": words.unit}
-    return CompiledWords(
-        compile_template(words.fact, sample, f"{where}.fact"),
-        compile_template(words.denied, sample, f"{where}.denied"),
+    sample = {"subj": "Sample A", "obj": "Sample B", "unit": wording.unit}
+    return CompiledWording(
+        compile_template(wording.fact, sample, f"{where}.fact"),
+        compile_template(wording.denied, sample, f"{where}.denied"),
         tuple(
             compile_template(question, sample, f"{where}.questions[{number}]")
-            for number, question in enumerate(words.questions)
+            for number, question in enumerate(wording.questions)
         ),
     )

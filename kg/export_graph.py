@@ -1,4 +1,4 @@
-"""``epoche kg export``: a run's concepts as a SKOS thesaurus, to make cards from."""
+"""``epoche kg export``: exports a run's concepts as a SKOS thesaurus, to make cards from it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 from kg.base.options import Overwrite, RunFolder
 
 
@@ -19,36 +19,39 @@ def main(
     ],
     min_chunks: Annotated[
         int,
-        typer.Option(min=1, help="Chunks that must speak of a word which no heading names."),
+        typer.Option(
+            min=1, help="Minimum number of chunks for a keyword that does not occur in a heading."
+        ),
     ] = 2,
     related_npmi: Annotated[
-        float, typer.Option(min=-1.0, max=1.0, help="NPMI from which concepts are related.")
+        float,
+        typer.Option(min=-1.0, max=1.0, help="Minimum NPMI of concepts exported as related."),
     ] = 0.5,
     withhold: Annotated[
         float,
         typer.Option(
             min=0.0,
             max=0.9,
-            help="Share of concepts of which, by lot, it is not stated what they fall under.",
+            help="Share of concepts, sampled at random, whose broader concepts are left out.",
         ),
     ] = 0.3,
     everything: Annotated[
         bool,
-        typer.Option("--everything", help="State every keyword, be it a name or not."),
+        typer.Option("--everything", help="Export every keyword, not only names."),
     ] = False,
     base: Annotated[
-        str, typer.Option(help="What the IRIs begin with.")
+        str, typer.Option(help="Prefix of the exported IRIs.")
     ] = "https://epoche.example/concepts/",
     overwrite: Overwrite = False,
 ) -> None:
-    """Writes the concepts of a run as RDF, with shapes and the words for questions."""
+    """Exports the concepts of a run as RDF, with shapes and question templates."""
     from kg.text.run.folder import open_run
-    from kg.text.thesaurus.thesaurus import thesaurus_of
-    from kg.text.thesaurus.writing import check_base, write_thesaurus
+    from kg.text.thesaurus.thesaurus import build_thesaurus
+    from kg.text.thesaurus.writer import check_base, write_thesaurus
 
     check_base(base)
     opened = open_run(run)
-    found = thesaurus_of(
+    thesaurus = build_thesaurus(
         opened,
         min_chunks=min_chunks,
         related_npmi=related_npmi,
@@ -57,13 +60,14 @@ def main(
     )
     names = [document.filename for document in opened.metadata.documents]
     title = f"Concepts of {names[0] if len(names) == 1 else f'{len(names)} documents'}"
-    files = write_thesaurus(found, ttl, title=title, base=base, overwrite=overwrite)
-    say(
-        f"{len(found.labels):,} of {len(opened.concepts):,} concepts, {len(found.broader):,} "
-        f"broader (and {len(found.withheld):,} withheld), {len(found.related):,} related"
+    files = write_thesaurus(thesaurus, ttl, title=title, base=base, overwrite=overwrite)
+    print_text(
+        f"{len(thesaurus.labels):,} of {len(opened.concepts):,} concepts, "
+        f"{len(thesaurus.broader):,} broader (and {len(thesaurus.withheld):,} withheld), "
+        f"{len(thesaurus.related):,} related"
     )
-    say(f"→ {', '.join(map(str, files.values()))}")
-    say(f"Next: epoche cards --domain {files['domain']} --num-per-type 50")
+    print_text(f"→ {', '.join(map(str, files.values()))}")
+    print_text(f"Next: epoche cards --domain {files['domain']} --num-per-type 50")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A knowledge graph: files or claims in, an integer index out, with rdflib at hand when wanted."""
+"""Loads a knowledge graph from files or claims into an index; converts to rdflib on request."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kg.base.errors import EmptyGraphError
-from kg.bridge import fill_rdflib
 from kg.claims import Claim
 from kg.index import Index
-from kg.loading import DEFAULT_MAX_BYTES, FileReader
-from kg.terms import ntriples_term
+from kg.loader import DEFAULT_MAX_BYTES, FileReader
+from kg.rdflib_bridge import fill_rdflib_graph
+from kg.terms import to_ntriples
 
 if TYPE_CHECKING:
     import rdflib
@@ -22,10 +22,10 @@ class Graph:
     """Triples with their identity and provenance.
 
     Attributes:
-        index: the triples by integer ids; not to be changed once others hold the graph.
+        index: the triples by integer ids; must not be changed while the graph is in use.
         sha256: hex hash that identifies the content: of the files' bytes in the order given, or,
             for ``from_claims``, of the sorted N-Triples lines.
-        prefixes: prefixes declared in the files, later files winning.
+        prefixes: prefixes declared in the files; later files override earlier ones.
         sources: the files read, in order.
         notes: remarks from loading, e.g. that named graphs were merged.
     """
@@ -53,21 +53,22 @@ class Graph:
         *,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> Graph:
-        """Reads one or several files as one graph, blank nodes of different files kept apart.
+        """Reads one or several files as one graph; blank nodes of different files stay distinct.
 
-        Formats go by extension (see ``kg.loading.FORMATS``), each also ``.gz``. Named graphs are
-        merged, which ``notes`` says. Malformed IRIs are kept; ``kg.inspection`` lists them.
+        The format is given by the extension (see ``kg.loader.FORMATS``), optionally with ``.gz``.
+        Named graphs are merged, which ``notes`` reports. Malformed IRIs are kept;
+        ``kg.inspection`` lists them.
 
         Args:
             paths: one path or several.
-            max_bytes: largest accepted size of each file, counted after decompression.
+            max_bytes: maximum size of each file, after decompression.
 
         Raises:
-            MissingFileError: no such file, or it cannot be read.
+            MissingFileError: a file does not exist or cannot be read.
             GraphFormatError: an unknown extension.
-            GraphSyntaxError: with path, line and column; also a remote JSON-LD context.
-            GraphTooLargeError: a file over ``max_bytes``.
-            EmptyGraphError: a file without triples, or no file at all.
+            GraphSyntaxError: with path, line and column; also for a remote JSON-LD context.
+            GraphTooLargeError: a file is larger than ``max_bytes``.
+            EmptyGraphError: a file contains no triples, or no file was given.
         """
         files = [paths] if isinstance(paths, str | Path) else list(paths)
         if not files:
@@ -77,7 +78,7 @@ class Graph:
         prefixes: dict[str, str] = {}
         notes: list[str] = []
         for path in files:
-            loaded = reader.read(path)
+            loaded = reader.read_file(path)
             prefixes.update(loaded.prefixes)
             notes += loaded.notes
         return cls(
@@ -90,44 +91,45 @@ class Graph:
 
     @classmethod
     def from_claims(cls, claims: Iterable[Claim]) -> Graph:
-        """A graph of the claims given; duplicates count once. May be empty."""
+        """Builds a graph of the given claims; duplicates count once. It may be empty."""
         index = Index()
         intern = index.terms.intern
         for claim in claims:
-            index.add(intern(claim.subj), intern(claim.pred), intern(claim.obj))
-        text = index.terms.text
+            index.add_triple(intern(claim.subj), intern(claim.pred), intern(claim.obj))
+        text = index.terms.get_text
         lines = sorted(
-            f"{ntriples_term(text(s))} {ntriples_term(text(p))} {ntriples_term(text(o))} .\n"
-            for s, p, o in index.triples()
+            f"{to_ntriples(text(s))} {to_ntriples(text(p))} {to_ntriples(text(o))} .\n"
+            for s, p, o in index.iter_triples()
         )
         digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass"))
         return cls(index, sha256=digest.hexdigest())
 
-    def has(self, claim: Claim) -> bool:
-        """Whether the claim is stated, word for word, in the graph."""
+    def has_claim(self, claim: Claim) -> bool:
+        """Returns whether exactly this triple is asserted in the graph."""
         get = self.index.terms.get
         s, p, o = get(claim.subj), get(claim.pred), get(claim.obj)
-        return s is not None and p is not None and o is not None and self.index.has(s, p, o)
+        return s is not None and p is not None and o is not None and self.index.has_triple(s, p, o)
 
-    def claims(self, pred: str | None = None) -> Iterator[Claim]:
-        """All triples as claims, or those of one predicate; in a deterministic order."""
-        text = self.index.terms.text
+    def iter_claims(self, pred: str | None = None) -> Iterator[Claim]:
+        """Yields all triples, or those of one predicate, as claims in a deterministic order."""
+        text = self.index.terms.get_text
         if pred is None:
-            for s, p, o in self.index.triples():
+            for s, p, o in self.index.iter_triples():
                 yield Claim(text(s), text(p), text(o))
             return
         term = self.index.terms.get(pred)
         if term is not None:
-            for s, o in self.index.pairs(term):
+            for s, o in self.index.iter_pairs(term):
                 yield Claim(text(s), pred, text(o))
 
-    def rdflib(self) -> rdflib.Graph:
-        """The same triples as an rdflib graph, made once on first use.
+    def to_rdflib(self) -> rdflib.Graph:
+        """Returns the triples as an rdflib graph, built on first use.
 
-        ``kg.bridge`` says how terms are carried over. Costs some 12 s and 1 GB per million triples.
+        Terms are converted as described in ``kg.rdflib_bridge``. This takes about 12 s and 1 GB
+        per million triples.
 
         Raises:
-            ValueError: a claim given to ``from_claims`` held a literal that is not one.
+            ValueError: a claim given to ``from_claims`` contained an ill-formed literal.
         """
         if self._rdflib is None:
             import rdflib
@@ -135,7 +137,7 @@ class Graph:
             graph = rdflib.Graph()
             for prefix, namespace in self.prefixes.items():
                 graph.bind(prefix, namespace)
-            self._rdflib = fill_rdflib(graph, self.index)
+            self._rdflib = fill_rdflib_graph(graph, self.index)
         return self._rdflib
 
     def __len__(self) -> int:

@@ -1,9 +1,9 @@
-"""The triple index: small integers for terms, one dictionary per predicate, look-ups in 0.1 µs.
+"""The triple index: integer term ids, one dictionary per predicate, look-ups in 0.1 µs.
 
-Terms are interned once in a ``TermTable`` that any number of indexes share. An index holds per
-predicate a row ``subject → objects``; the reverse row ``object → subjects`` is made the first
-time someone asks for it, because most predicates (labels, lengths) are never asked backwards.
-Rows and their cells are described in ``kg.rows``: one million triples fit in about 300 MB.
+Terms are interned once in a ``TermTable`` that any number of indexes share. An index has one row
+``subject → objects`` per predicate. The reverse row ``object → subjects`` is built when it is
+first needed, because most predicates (labels, lengths) are never looked up by object. Rows and
+their cells are described in ``kg.rows``: one million triples fit in about 300 MB.
 
 Iteration is in insertion order, so nothing depends on ``PYTHONHASHSEED``.
 """
@@ -18,12 +18,12 @@ from kg.rows import (
     Cell,
     Row,
     add_to_row,
+    add_two_step_links,
     copy_row,
     discard_from_row,
-    join_links,
-    missing_links,
-    reversed_row,
-    taken,
+    find_missing_links,
+    invert_row,
+    pop_members,
 )
 from kg.term_table import TermTable
 
@@ -31,16 +31,17 @@ Triple: TypeAlias = tuple[int, int, int]
 """(subject, predicate, object) as term ids."""
 
 
-MANY = 1_000
-"""For so many subjects it is worth while to have the reverse row at hand."""
+MIN_SUBJECTS_FOR_REVERSE = 1_000
+"""From this many subjects on, the reverse row is used: one look-up there is then faster than one
+look-up for each subject."""
 
 
 class Index:
     """A set of triples over a ``TermTable``.
 
-    ``objects`` and ``subjects`` return live views: copy them (``list(...)``) before changing the
-    index while iterating. ``add`` and ``discard`` undo each other exactly, up to the order of
-    values within one cell.
+    ``find_objects`` and ``find_subjects`` return live views: to change the index while iterating,
+    iterate over a copy (``list(...)``). ``add_triple`` and ``discard_triple`` undo each other
+    exactly, up to the order of values within one cell.
     """
 
     __slots__ = ("_forward", "_origin", "_reverse", "_shared", "_size", "terms")
@@ -54,12 +55,12 @@ class Index:
         self._origin: Index | None = None
         self._size = 0
 
-    def scratch(self) -> Index:
-        """An empty index over the same terms, for a card's own facts. Costs under 1 µs."""
+    def make_empty_index(self) -> Index:
+        """Makes an empty index over the same terms, for a card's own facts. Takes under 1 µs."""
         return Index(self.terms)
 
     def fork(self) -> Index:
-        """A copy that shares each predicate's row with this index until one of them changes it.
+        """Returns a copy that shares each predicate's row until the copy changes it.
 
         The original must not be changed while forks of it are in use: they would see the change.
         """
@@ -71,14 +72,14 @@ class Index:
         copy._origin = self
         return copy
 
-    def shares(self, p: int, other: Index) -> bool:
-        """Whether both hold the same row of a predicate, so that it cannot differ."""
+    def shares_row(self, p: int, other: Index) -> bool:
+        """Returns whether both use the same row object of a predicate, so that it cannot differ."""
         return self._forward.get(p) is other._forward.get(p)
 
     # Look-ups
 
-    def has(self, s: int, p: int, o: int) -> bool:
-        """Whether the triple is in the index."""
+    def has_triple(self, s: int, p: int, o: int) -> bool:
+        """Returns whether the triple is in the index."""
         row = self._forward.get(p)
         if row is None:
             return False
@@ -87,8 +88,8 @@ class Index:
             return False
         return cell == o if cell.__class__ is int else o in cell  # type: ignore[operator]  # not int here
 
-    def objects(self, s: int, p: int) -> Collection[int]:
-        """Objects of ``s p ?``, in insertion order."""
+    def find_objects(self, s: int, p: int) -> Collection[int]:
+        """Returns the objects of ``s p ?``, in insertion order."""
         row = self._forward.get(p)
         if row is None:
             return ()
@@ -97,8 +98,8 @@ class Index:
             return ()
         return (cell,) if cell.__class__ is int else cell  # type: ignore[return-value]  # as above
 
-    def subjects(self, p: int, o: int) -> Collection[int]:
-        """Subjects of ``? p o``, in a deterministic order."""
+    def find_subjects(self, p: int, o: int) -> Collection[int]:
+        """Returns the subjects of ``? p o``, in a deterministic order."""
         row = self._reverse.get(p)
         if row is None:
             row = self._build_reverse(p)
@@ -109,8 +110,8 @@ class Index:
             return ()
         return (cell,) if cell.__class__ is int else cell  # type: ignore[return-value]  # as above
 
-    def pairs(self, p: int) -> Iterator[tuple[int, int]]:
-        """All (subject, object) of a predicate."""
+    def iter_pairs(self, p: int) -> Iterator[tuple[int, int]]:
+        """Yields all (subject, object) of a predicate."""
         for s, cell in self._forward.get(p, {}).items():
             if isinstance(cell, int):
                 yield s, cell
@@ -118,16 +119,16 @@ class Index:
                 for o in cell:
                     yield s, o
 
-    def predicates(self) -> list[int]:
-        """Predicates that occur, in order of first use."""
+    def list_predicates(self) -> list[int]:
+        """Returns the predicates that occur, in order of first use."""
         return list(self._forward)
 
     def predicates_of(self, s: int) -> Iterator[int]:
-        """Predicates that ``s`` is subject of."""
+        """Yields the predicates of which ``s`` is a subject."""
         return (p for p, row in self._forward.items() if s in row)
 
-    def out_edges(self, s: int) -> Iterator[tuple[int, int]]:
-        """All (predicate, object) of a subject."""
+    def iter_out_edges(self, s: int) -> Iterator[tuple[int, int]]:
+        """Yields all (predicate, object) of a subject."""
         for p, row in self._forward.items():
             cell = row.get(s)
             if cell is None:
@@ -138,104 +139,104 @@ class Index:
                 for o in cell:
                     yield p, o
 
-    def in_edges(self, o: int) -> Iterator[tuple[int, int]]:
-        """All (predicate, subject) of an object."""
+    def iter_in_edges(self, o: int) -> Iterator[tuple[int, int]]:
+        """Yields all (predicate, subject) of an object."""
         for p in self._forward:
-            for s in self.subjects(p, o):
+            for s in self.find_subjects(p, o):
                 yield p, s
 
-    def lacking(self, p: int, o: int, subjects: Collection[int]) -> list[int]:
-        """Those of ``subjects`` that do not have ``o`` as an object of ``p``, in their order."""
+    def filter_subjects_without(self, p: int, o: int, subjects: Collection[int]) -> list[int]:
+        """Returns those of ``subjects`` without the triple ``s p o``, in their order."""
         row = self._forward.get(p)
         if row is None:
             return list(subjects)
-        if len(subjects) >= MANY:
-            return list(itertools.filterfalse(self._subject_of(p, o), subjects))
-        return [s for s in subjects if not self.has(s, p, o)]
+        if len(subjects) >= MIN_SUBJECTS_FOR_REVERSE:
+            return list(itertools.filterfalse(self._make_subject_test(p, o), subjects))
+        return [s for s in subjects if not self.has_triple(s, p, o)]
 
-    def _subject_of(self, p: int, o: int) -> Callable[[int], bool]:
-        """Tells who has ``o`` as an object of ``p``, at C's pace."""
-        found = self.subjects(p, o)
-        return (found if isinstance(found, dict) else frozenset(found)).__contains__
+    def _make_subject_test(self, p: int, o: int) -> Callable[[int], bool]:
+        """Returns a membership test for the subjects of ``? p o`` that runs at C speed."""
+        subjects = self.find_subjects(p, o)
+        return (subjects if isinstance(subjects, dict) else frozenset(subjects)).__contains__
 
-    def subjects_of(self, p: int) -> Collection[int]:
-        """Distinct subjects of a predicate."""
+    def get_subjects(self, p: int) -> Collection[int]:
+        """Returns the distinct subjects of a predicate."""
         return self._forward.get(p, {}).keys()
 
-    def objects_of(self, p: int) -> Collection[int]:
-        """Distinct objects of a predicate."""
+    def get_objects(self, p: int) -> Collection[int]:
+        """Returns the distinct objects of a predicate."""
         return (self._reverse.get(p) or self._build_reverse(p) or {}).keys()
 
     def distinct_objects(self, p: int) -> Collection[int]:
-        """As ``objects_of``, in order of first mention, without making the reverse row."""
+        """Returns ``objects_of(p)`` in order of first mention, without building the reverse row."""
         reverse = self._reverse.get(p)
         if reverse is not None:
             return reverse.keys()
         try:
             return dict.fromkeys(self._forward.get(p, {}).values())  # type: ignore[arg-type]
         except TypeError:  # Some cell is a list or a dictionary.
-            return dict.fromkeys(o for _, o in self.pairs(p))
+            return dict.fromkeys(o for _, o in self.iter_pairs(p))
 
-    def row(self, p: int) -> Mapping[int, Cell]:
-        """Subject → its one object or a collection of them, for many look-ups at one go.
+    def get_row(self, p: int) -> Mapping[int, Cell]:
+        """Returns the row of a predicate, for many look-ups: subject → object or several objects.
 
-        Only until the index changes: a change may put another row in its place.
+        Valid only until the index changes: a change may replace the row.
         """
         return self._forward.get(p, {})
 
-    def reverse_row(self, p: int) -> Mapping[int, Cell]:
-        """As ``row``, the other way round: object → its one subject or a collection of them."""
+    def get_reverse_row(self, p: int) -> Mapping[int, Cell]:
+        """Returns the reverse row, object → subject or several subjects; see ``get_row``."""
         return self._reverse.get(p) or self._build_reverse(p) or {}
 
-    def cells(self, p: int) -> Collection[tuple[int, Cell]]:
-        """(subject, its one object or a collection of them), for walks over a whole predicate."""
+    def get_cells(self, p: int) -> Collection[tuple[int, Cell]]:
+        """Returns (subject, its one object or a collection of them) of a whole predicate."""
         return self._forward.get(p, {}).items()
 
     def nodes_among(self, wanted: set[int]) -> Iterator[int]:
-        """Those of ``wanted`` that are subject or object of a triple, in order of first mention.
+        """Yields those of ``wanted`` that are subject or object, in order of first mention.
 
-        When they are few, whole rows are passed over at C's pace.
+        Works row by row with set operations, which run at C speed.
         """
-        left = set(wanted)
+        remaining = set(wanted)
         for row in self._forward.values():
-            if not left:
+            if not remaining:
                 return
-            yield from taken(left, row)
-            yield from taken(left, row.values())
+            yield from pop_members(remaining, row)
+            yield from pop_members(remaining, row.values())
 
-    def count(self, p: int) -> int:
-        """Number of triples with predicate ``p``."""
+    def count_triples(self, p: int) -> int:
+        """Counts the triples with predicate ``p``."""
         cells = self._forward.get(p, {}).values()
-        # Told apart without a step of Python for each: most predicates have single values only.
+        # Counting types runs at C speed; most predicates have single values only.
         single = list(map(type, cells)).count(int)
         if single == len(cells):
             return single
         return single + sum([len(cell) for cell in cells if not isinstance(cell, int)])
 
-    def triples(self) -> Iterator[Triple]:
-        """All triples, predicate by predicate."""
+    def iter_triples(self) -> Iterator[Triple]:
+        """Yields all triples, predicate by predicate."""
         for p in self._forward:
-            for s, o in self.pairs(p):
+            for s, o in self.iter_pairs(p):
                 yield s, p, o
 
     def __len__(self) -> int:
         return self._size
 
     def __contains__(self, triple: Triple) -> bool:
-        return self.has(*triple)
+        return self.has_triple(*triple)
 
     # Changes
 
-    def add(self, s: int, p: int, o: int) -> bool:
-        """Adds a triple; returns False where it already was there."""
+    def add_triple(self, s: int, p: int, o: int) -> bool:
+        """Adds a triple; returns False if it is present already."""
         if p in self._shared:
-            if self.has(s, p, o):
+            if self.has_triple(s, p, o):
                 return False
             self._unshare(p)
         row = self._forward.get(p)
         if row is None:
             row = self._forward[p] = {}
-        # The commonest case, a first value, is written out: this runs once per inferred triple.
+        # The most common case, a first value, is inlined: this runs once per inferred triple.
         if s not in row:
             row[s] = o
         elif not add_to_row(row, s, o):
@@ -247,10 +248,10 @@ class Index:
         return True
 
     def add_links(self, p: int, links: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Adds many (subject, object) of one predicate; returns those that were not there."""
+        """Adds many (subject, object) of one predicate; returns those that are new."""
         row = self._forward.get(p)
         if row is None:
-            # Nothing to compare with: where each subject comes once, there is nothing to add up.
+            # A new predicate: if every subject occurs once, the dictionary is the row.
             added = list(links)
             row = dict(added)
             if added and len(row) == len(added):
@@ -259,7 +260,7 @@ class Index:
                 return added
             links, row = added, {}
         elif p in self._shared:
-            links = missing_links(row, links)
+            links = find_missing_links(row, links)
             if not links:
                 return []
             self._unshare(p)
@@ -281,7 +282,7 @@ class Index:
         return added
 
     def add_to_many(self, p: int, o: int, subjects: list[int]) -> None:
-        """Adds one object to many subjects, each given once, that lack it."""
+        """Adds one object to many distinct subjects that do not have it yet."""
         if not subjects:
             return
         if p in self._shared:
@@ -297,40 +298,40 @@ class Index:
                 add_to_row(row, s, o)
         reverse = self._reverse.get(p)
         if reverse is not None:
-            held = reverse.get(o)
-            if isinstance(held, dict):
-                held.update(dict.fromkeys(subjects))
+            reverse_cell = reverse.get(o)
+            if isinstance(reverse_cell, dict):
+                reverse_cell.update(dict.fromkeys(subjects))
             else:
                 for s in subjects:
                     add_to_row(reverse, o, s)
         self._size += len(subjects)
 
-    def add_joined(
-        self, p: int, links: Iterable[tuple[int, int]], most: int
+    def add_two_step_links(
+        self, p: int, links: Iterable[tuple[int, int]], max_added: int
     ) -> tuple[list[tuple[int, int]], list[int]]:
-        """Adds what paths of two steps of ``p`` through given steps lead to.
+        """Adds start → end for every path of two links of ``p`` that uses a given link.
 
-        Each is added when its turn comes, so that it takes part in what follows.
+        New links are added at once, so that they extend later paths (for transitive properties).
 
         Args:
             p: the predicate.
-            links: steps that are there.
-            most: more than so many are too many: then the rest is left out.
+            links: links that are present.
+            max_added: stop after more than this many additions.
 
         Returns:
-            (start, end) of those that were not there, in order, and the middle of each.
+            (start, end) of the new links, in order, and the middle node of each.
         """
         if p in self._shared:
             self._unshare(p)
         forward = self._forward.get(p, {})
         reverse = self._reverse.get(p) or self._build_reverse(p) or {}
-        added, middles = join_links(forward, reverse, links, most)
+        added, middles = add_two_step_links(forward, reverse, links, max_added)
         self._size += len(added)
         return added, middles
 
-    def discard(self, s: int, p: int, o: int) -> bool:
-        """Removes a triple; returns False where it was not there."""
-        if not self.has(s, p, o):
+    def discard_triple(self, s: int, p: int, o: int) -> bool:
+        """Removes a triple; returns False if it is not present."""
+        if not self.has_triple(s, p, o):
             return False
         if p in self._shared:
             self._unshare(p)
@@ -345,15 +346,15 @@ class Index:
         self._size -= 1
         return True
 
-    def update(self, triples: Iterable[Triple]) -> None:
+    def add_triples(self, triples: Iterable[Triple]) -> None:
         """Adds many triples."""
         for s, p, o in triples:
-            self.add(s, p, o)
+            self.add_triple(s, p, o)
 
     def rows_for_loading(self) -> dict[int, Row]:
-        """The forward rows themselves, for a loader that fills them in bulk.
+        """Returns the forward rows themselves, for a loader that fills them in bulk.
 
-        Whoever uses it must call ``finish_loading`` with the number of triples added.
+        The caller must call ``finish_loading`` with the number of triples added.
         """
         for p in sorted(self._shared):
             self._unshare(p)
@@ -361,24 +362,24 @@ class Index:
         return self._forward
 
     def finish_loading(self, added: int) -> None:
-        """Ends a bulk load begun with ``rows_for_loading``."""
+        """Ends a bulk load that began with ``rows_for_loading``."""
         self._size += added
         for p in [p for p, row in self._forward.items() if not row]:
             del self._forward[p]
 
-    # Inside
+    # Internals
 
     def _build_reverse(self, p: int) -> Row | None:
         forward = self._forward.get(p)
         if forward is None:
             return None
-        if p in self._shared and self._origin is not None and self.shares(p, self._origin):
-            # Made once for both; a change of the fork copies it like the row itself.
-            known = self._origin._reverse.get(p) or self._origin._build_reverse(p)
-            if known is not None:
-                self._reverse[p] = known
-                return known
-        reverse = self._reverse[p] = reversed_row(forward)
+        if p in self._shared and self._origin is not None and self.shares_row(p, self._origin):
+            # Built once for both indexes; a change of the fork copies it like the row itself.
+            original = self._origin._reverse.get(p) or self._origin._build_reverse(p)
+            if original is not None:
+                self._reverse[p] = original
+                return original
+        reverse = self._reverse[p] = invert_row(forward)
         return reverse
 
     def _unshare(self, p: int) -> None:

@@ -1,4 +1,4 @@
-"""``epoche kg inspect``: a graph's counts, homonyms, coverage, violations; or what a run holds."""
+"""``epoche kg inspect``: summarises a graph (counts, homonyms, coverage, violations) or a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import run_script, say, say_json
+from kg.base.console import print_json, print_text, run_script
 from kg.base.options import DomainName, EngineName, ShapesEngine, ShapesFiles
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def inspect_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write there instead of printing.")] = None,
 ) -> None:
-    """Looks a graph or a run over: what is in it, and what to mend before measuring with it."""
+    """Summarises a graph or a run, and what to fix before evaluating with it."""
     # Loaded here, so that `epoche --help` stays quick.
     from kg.base.errors import SettingError
     from kg.base.files import check_output, to_json_bytes, write_text_atomic
@@ -47,26 +47,28 @@ def inspect_command(
 
         if kg or shapes or domain:
             raise SettingError(
-                "a run is no RDF graph", where="--run", hint="Name one of both, not --kg as well."
+                "--run cannot be combined with --kg, --shapes or --domain",
+                where="--run",
+                hint="Give either a run or an RDF graph.",
             )
         opened = open_run(run)
         if out is not None:
             check_output(out, opened.files)
         report = inspect_run(opened)
     elif kg and not shapes and domain is None:
-        # A graph without shapes cannot be measured with, but it can be looked at.
+        # Cards cannot be generated without shapes, but the graph can be inspected.
         report = inspect_graph(Graph.load(list(kg)))
     else:
         base = KnowledgeBase.open(
             domain, graph=list(kg or ()), shapes=list(shapes or ()), engine=engine.value
         )
         report = inspect_graph(base.graph, base.shapes, base.oracle)
-    text = to_json_bytes(report, indent=2).decode() + "\n" if as_json else report.text()
+    text = to_json_bytes(report, indent=2).decode() + "\n" if as_json else report.render_text()
     if out is None:
-        (say_json if as_json else say)(text.rstrip("\n"))
+        (print_json if as_json else print_text)(text.rstrip("\n"))
     else:
         write_text_atomic(out, text)
-        say(f"inspection written to {out}")
+        print_text(f"inspection written to {out}")
 
 
 if __name__ == "__main__":

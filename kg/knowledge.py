@@ -1,4 +1,4 @@
-"""A knowledge base: graph, shapes, oracle, labels and words opened together, in one place."""
+"""Opens a knowledge base: a graph with its shapes, oracle, labels and verbaliser."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Literal
 
 from kg.base.errors import MissingFileError, MissingShapesError, UnknownPredicateError
 from kg.claims import Regime
-from kg.domain import Domain, adhoc_domain, load_domain
+from kg.domain import Domain, load_domain, make_adhoc_domain
 from kg.graph import Graph
-from kg.loading import count_as_old, no_garbage_collection
+from kg.loader import pause_garbage_collection, promote_gc_objects
 from kg.oracle import Oracle
 from kg.shapes import Shapes
 from kg.terms import iri_tail
+from kg.words.label_grammar import split_name
 from kg.words.labels import Labels
-from kg.words.phrasing import split_name
-from kg.words.plain_text import plain
-from kg.words.verbalise import Verbaliser
+from kg.words.plain_text import clean_text
+from kg.words.verbaliser import Verbaliser
 
 Engine = Literal["incremental", "pyshacl"]
 
@@ -29,14 +29,14 @@ DEFAULT_DOMAIN = "rivers"
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """Everything the stages need to know about one graph."""
+    """One graph and everything that the commands derive from it."""
 
     domain: Domain
     graph: Graph
     shapes: Shapes
     oracle: Oracle
     labels: Labels
-    words: Verbaliser
+    verbaliser: Verbaliser
 
     @classmethod
     def open(
@@ -47,37 +47,37 @@ class KnowledgeBase:
         regime: Regime | None = None,
         engine: Engine = "incremental",
     ) -> KnowledgeBase:
-        """Loads a domain, or a graph with its shapes, or a domain with either replaced.
+        """Opens a domain's knowledge base, or that of a graph and shapes without a domain.
 
         Args:
-            domain: shipped name, folder, ``domain.toml`` or a ``Domain``; the rivers when neither
-                it nor ``graph`` is given.
-            graph: graph files instead of the domain's.
-            shapes: shapes files instead of the domain's.
-            regime: entailment regime instead of the domain's.
-            engine: which engine checks shapes.
+            domain: name of a shipped domain, its folder, its ``domain.toml`` or a ``Domain``;
+                by default ``DEFAULT_DOMAIN`` if no ``graph`` is given, else no domain.
+            graph: graph files, used instead of the domain's.
+            shapes: shapes files, used instead of the domain's.
+            regime: entailment regime, used instead of the domain's.
+            engine: the engine that checks shapes.
 
         Raises:
             MissingShapesError: ``graph`` without ``shapes`` and without a domain.
-            EpocheError: whatever reading the domain, the graph or the shapes found wrong.
+            EpocheError: the domain, the graph or the shapes cannot be read.
         """
         if isinstance(domain, Domain):
             chosen = domain
         elif domain is not None or not graph:
             chosen = load_domain(domain if domain is not None else DEFAULT_DOMAIN)
         else:
-            chosen = adhoc_domain(graph, shapes)
-        chosen = _with_files(chosen, graph, shapes, regime)
+            chosen = make_adhoc_domain(graph, shapes)
+        chosen = _apply_overrides(chosen, graph, shapes, regime)
         if not chosen.shapes_files:
             raise MissingShapesError(
-                "no shapes given, so nothing could ever be contradictory",
+                "no shapes given; without shapes no claim can be contradictory",
                 where=", ".join(map(str, chosen.graph_files)),
                 hint="Give a SHACL file with --shapes.",
             )
-        _require_built(chosen)
-        # What is made here stays: the collector, were it on, would walk the whole graph again and
-        # again while shapes are read.
-        with no_garbage_collection():
+        _require_built_graph(chosen)
+        # All objects created here stay alive, so garbage collection would traverse the whole graph
+        # again and again and free none of them.
+        with pause_garbage_collection():
             loaded = Graph.load(chosen.graph_files)
             compiled = Shapes.load(chosen.shapes_files)
             oracle = Oracle(
@@ -88,106 +88,117 @@ class KnowledgeBase:
                 engine=engine,
             )
             labels = Labels(loaded, languages=chosen.languages)
-            words = Verbaliser(chosen, labels, loaded, oracle.closure, compiled)
-            count_as_old()
-            return cls(chosen, loaded, compiled, oracle, labels, words)
+            verbaliser = Verbaliser(chosen, labels, loaded, oracle.closure, compiled)
+            promote_gc_objects()
+            return cls(chosen, loaded, compiled, oracle, labels, verbaliser)
 
     @classmethod
-    def shared(
+    def open_cached(
         cls,
         domain: str | None = None,
         graph: Sequence[Path | str] = (),
         shapes: Sequence[Path | str] = (),
     ) -> KnowledgeBase:
-        """As ``open``, but a second call with unchanged files returns the same object.
+        """Opens a knowledge base like ``open``; a repeated call with unchanged files reuses it.
 
-        For systems that run in one process and all need the same graph.
+        For several systems that run in one process and use the same graph.
         """
         files = tuple(map(str, graph)), tuple(map(str, shapes))
-        stamps = tuple(_stamp(Path(name)) for group in files for name in group)
-        return _shared(domain, *files, stamps)
+        stamps = tuple(_get_file_stamp(Path(name)) for group in files for name in group)
+        return _open_cached(domain, *files, stamps)
 
-    def with_label(self, pred: str, label: str) -> KnowledgeBase:
-        """The same knowledge base with another name for one predicate (``--pred-label``)."""
-        return replace(self, words=self.words.with_label(pred, label))
+    def with_predicate_label(self, pred: str, label: str) -> KnowledgeBase:
+        """Returns a copy that uses another label for one predicate (``--pred-label``)."""
+        return replace(self, verbaliser=self.verbaliser.with_label(pred, label))
 
     @cached_property
     def predicates(self) -> tuple[str, ...]:
-        """Predicates that occur in the closure, in the graph's order, then the inferred ones."""
+        """Predicates of the closure: those of the graph in its order, then inferred ones."""
         terms = self.graph.index.terms
-        order = dict.fromkeys(self.graph.index.predicates())
-        order.update(dict.fromkeys(self.oracle.closure.index.predicates()))
-        return tuple(terms.text(pred) for pred in order)
+        order = dict.fromkeys(self.graph.index.list_predicates())
+        order.update(dict.fromkeys(self.oracle.closure.index.list_predicates()))
+        return tuple(terms.get_text(pred) for pred in order)
 
     def resolve_predicate(self, text: str) -> str:
-        """The predicate that ``text`` means: an IRI, CURIE, local name or label.
+        """Finds the predicate with the given IRI, CURIE, local name or label.
 
         Raises:
-            UnknownPredicateError: none or several; the hint names the nearest, or all of them.
+            UnknownPredicateError: no predicate matches (the hint suggests similar ones), or several
+                do (the hint lists up to five).
         """
-        known = self.predicates
-        for candidate in (text, text.strip("<>"), *self._expansions(text)):
-            if candidate in known:
+        predicates = self.predicates
+        for candidate in (text, text.strip("<>"), *self._expand_prefix(text)):
+            if candidate in predicates:
                 return candidate
-        wanted = _key(text)
-        for spelt in (iri_tail, self.words.label, self.labels.label):
-            hits = [pred for pred in known if wanted and _key(spelt(pred)) == wanted]
+        normalised = _normalise_name(text)
+        for get_name in (iri_tail, self.verbaliser.get_label, self.labels.get_label):
+            hits = [
+                pred
+                for pred in predicates
+                if normalised and _normalise_name(get_name(pred)) == normalised
+            ]
             if len(hits) == 1:
                 return hits[0]
             if hits:
                 raise UnknownPredicateError(
-                    f"{plain(text)!r} means several predicates",
-                    where=self._where(),
-                    hint=f"Give one by IRI: {', '.join(hits[:5])}.",
+                    f"{clean_text(text)!r} matches several predicates",
+                    where=self._join_graph_files(),
+                    hint=f"Give one of these IRIs: {', '.join(hits[:5])}.",
                 )
         raise UnknownPredicateError(
-            f"predicate {plain(text)!r} does not occur in the graph",
-            where=self._where(),
-            hint=self._nearest_predicates(text),
+            f"predicate {clean_text(text)!r} does not occur in the graph",
+            where=self._join_graph_files(),
+            hint=self._suggest_predicates(text),
         )
 
-    def _expansions(self, text: str) -> list[str]:
-        prefix, colon, rest = text.partition(":")
+    def _expand_prefix(self, text: str) -> list[str]:
+        prefix, colon, local_name = text.partition(":")
         if not colon:
             return []
         return [
-            p[prefix] + rest for p in (self.domain.prefixes, self.graph.prefixes) if prefix in p
+            p[prefix] + local_name
+            for p in (self.domain.prefixes, self.graph.prefixes)
+            if prefix in p
         ]
 
-    def _where(self) -> str:
+    def _join_graph_files(self) -> str:
         return ", ".join(map(str, self.domain.graph_files))
 
-    def _nearest_predicates(self, text: str) -> str:
+    def _suggest_predicates(self, text: str) -> str:
         from rapidfuzz import fuzz, process
 
         spellings: dict[str, str] = {}
         for pred in self.predicates:
-            for spelt in (pred, iri_tail(pred), self.words.label(pred)):
-                spellings.setdefault(_key(spelt) or spelt, pred)
-        wanted = _key(iri_tail(text)) or text[:200]
-        hits = process.extract(wanted, list(spellings), scorer=fuzz.WRatio, limit=6)
+            for name in (pred, iri_tail(pred), self.verbaliser.get_label(pred)):
+                spellings.setdefault(_normalise_name(name) or name, pred)
+        query = _normalise_name(iri_tail(text)) or text[:200]
+        hits = process.extract(query, list(spellings), scorer=fuzz.WRatio, limit=6)
         nearest = dict.fromkeys(spellings[spelling] for spelling, score, _ in hits if score >= 50)
         if nearest:
             return f"Nearest: {', '.join(list(nearest)[:3])}."
         return f"The graph has: {', '.join(self.predicates[:8])}."
 
 
-def _key(text: str) -> str:
+def _normalise_name(text: str) -> str:
     return re.sub(r"[\W_]+", "", split_name(text[:1_000]).casefold())
 
 
-def _require_built(domain: Domain) -> None:
-    """Says how to make a graph that is built where it is used and was not yet."""
+def _require_built_graph(domain: Domain) -> None:
+    """Checks that the files of a graph that users must build themselves exist.
+
+    Raises:
+        MissingFileError: a file is missing; the hint says how to build it.
+    """
     for file in domain.graph_files:
         if domain.built_by and not file.exists():
             raise MissingFileError(
-                f"the graph of {domain.name} is built, not shipped, and was not built yet",
+                f"the graph of {domain.name} is not shipped and has not been built yet",
                 where=str(file),
                 hint=f"Run: {domain.built_by}",
             )
 
 
-def _with_files(
+def _apply_overrides(
     domain: Domain,
     graph: Sequence[Path | str],
     shapes: Sequence[Path | str],
@@ -203,19 +214,20 @@ def _with_files(
     )
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _get_file_stamp(path: Path) -> tuple[int, int]:
+    """Returns modification time (ns) and size of a file, to notice that it has changed."""
     try:
         status = path.stat()
     except OSError:
-        return (0, 0)  # Opening it names what is wrong.
+        return (0, 0)  # Opening the file reports the error.
     return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=2)
-def _shared(
+def _open_cached(
     domain: str | None,
     graph: tuple[str, ...],
     shapes: tuple[str, ...],
-    _stamps: tuple[tuple[int, int], ...],
+    _stamps: tuple[tuple[int, int], ...],  # only part of the cache key
 ) -> KnowledgeBase:
     return KnowledgeBase.open(domain, graph, shapes)

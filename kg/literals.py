@@ -1,4 +1,4 @@
-"""Literals in words: numbers with thousands separators, dates, booleans; nothing is rounded."""
+"""Formats literals for readers: thousands separators, dates and booleans, without rounding."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 from datetime import date, datetime
 
 from kg.terms import XSD, parse_literal
-from kg.words.plain_text import plain, words_of
+from kg.words.plain_text import clean_text, list_words
 
 _INTEGERS = frozenset(
     XSD + name
-    for name in words_of(
+    for name in list_words(
         "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger "
         "negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte"
     )
 )
 NUMERIC = _INTEGERS | {XSD + "decimal", XSD + "double", XSD + "float"}
 # Not strftime: its names change with the process's locale.
-_MONTHS = words_of(
+_MONTHS = list_words(
     "January February March April May June July August September October November December"
 )
 _NUMBER = re.compile(r"([+-]?)(\d+)((?:\.\d+)?)((?:[eE][+-]?\d+)?)")
 
 
-def number(term: str) -> float | None:
-    """The value of a numeric literal, or None for anything else."""
+def parse_number(term: str) -> float | None:
+    """Parses a numeric literal; returns None for any other term."""
     if not term.startswith('"'):
         return None
     lexical, datatype, _ = parse_literal(term)
@@ -37,20 +37,21 @@ def number(term: str) -> float | None:
 
 
 def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> str:
-    """A literal as plain text in English; ill-formed ones as they are written."""
-    text = plain(lexical)
+    """Formats a literal as plain English text; ill-formed literals keep their lexical form."""
+    text = clean_text(lexical)
     if datatype in NUMERIC:
         return format_number(text) if thousands else text
     kind = datatype.removeprefix(XSD)
     try:
         if kind == "date":
-            return _day(date.fromisoformat(text))
+            return _format_day(date.fromisoformat(text))
         if kind in ("dateTime", "dateTimeStamp"):
             moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
             seconds = f":{moment.second:02}" if moment.second else ""
             clock = f"{moment.hour:02}:{moment.minute:02}{seconds}"
             zone = text[19:].lstrip(".0123456789")
-            return f"{_day(moment.date())}, {clock}{' UTC' if zone == 'Z' else ' ' + zone}".rstrip()
+            zone = "UTC" if zone == "Z" else zone
+            return f"{_format_day(moment.date())}, {clock} {zone}".rstrip()
         if kind == "gYearMonth":
             first = date.fromisoformat(text + "-01")
             return f"{_MONTHS[first.month - 1]} {first.year}"
@@ -62,21 +63,24 @@ def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> st
 
 
 def format_number(text: str) -> str:
-    """``"1233"`` → ``"1,233"``; the digits after the point and the exponent stay as written."""
+    """Inserts thousands separators: ``"1233"`` → ``"1,233"``.
+
+    The fraction is not changed; a number with an exponent is returned unchanged.
+    """
     match = _NUMBER.fullmatch(text)
     if match is None:
         return text
-    sign, whole, fraction, exponent = match.groups()
+    sign, integer_digits, fraction, exponent = match.groups()
     if exponent:
         return text
     minus = "-" if sign == "-" else ""
-    # By slices rather than int(): a label may claim to be a number of a million digits.
-    whole = whole.lstrip("0") or "0"
-    head = len(whole) % 3
-    groups = [whole[:head]] if head else []
-    groups += [whole[i : i + 3] for i in range(head, len(whole), 3)]
+    # Slices rather than int(), which rejects very long numbers: a label may have a million digits.
+    integer_digits = integer_digits.lstrip("0") or "0"
+    head = len(integer_digits) % 3
+    groups = [integer_digits[:head]] if head else []
+    groups += [integer_digits[i : i + 3] for i in range(head, len(integer_digits), 3)]
     return minus + ",".join(groups) + fraction
 
 
-def _day(day: date) -> str:
+def _format_day(day: date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

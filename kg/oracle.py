@@ -1,13 +1,14 @@
-"""The licence oracle: is a claim entailed by the graph, contradictory to it, or unknown?
+"""The licence oracle: decides whether a graph entails a claim, contradicts it, or neither.
 
-* **E** — the claim is in the closure of the graph: asserted, or derived with a proof.
-* **C** — not E, and the graph denies it (``owl:NegativePropertyAssertion``), or adding it gives
-  a ``sh:Violation`` that the graph alone has not and that does not rest on absence.
-* **U** — neither.
+* **E** (entailed): the claim is in the closure of the graph: asserted, or derived with a proof.
+* **C** (contradictory): not E, and the graph denies it (``owl:NegativePropertyAssertion``), or
+  adding it causes a ``sh:Violation`` that the graph alone does not have and that does not rest on
+  absent triples.
+* **U** (unknown): neither.
 
-The graph is closed once; nothing is ever inferred *from* the claim, for inference can hide a
-contradiction (``rdfs:range`` would give the wrong object the right type). What is sound, fast and
-what is not is described in ``docs/oracle.md``.
+The closure is computed once, and nothing is ever inferred *from* the claim: inference can hide a
+contradiction (``rdfs:range`` would give the wrong object the right type). ``docs/oracle.md``
+describes guarantees, limits and performance.
 """
 
 from __future__ import annotations
@@ -18,46 +19,47 @@ import threading
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
+from kg.absence import ThreeValuedEvaluator
 from kg.base.errors import ShapesEngineError
-from kg.checking import DataGraph, Findings, Incremental, WholeGraph
 from kg.claims import Claim, Proof, Regime, Verdict, Violation
 from kg.denials import Denials
+from kg.engines import DataGraph, Findings, IncrementalEngine, PyshaclEngine
 from kg.entailment import Closure, compile_axioms
 from kg.graph import Graph
 from kg.index import Index, Triple
-from kg.reading import Reader
-from kg.reasoning.axioms import Axioms
+from kg.reasoning.axioms import CompiledAxioms
 from kg.shapes import Shapes
 from kg.shapes.evaluation import NO_VALUE, Result
-from kg.shapes.model import Raw
+from kg.shapes.model import RawResult
 from kg.shapes.program import Program
 from kg.shapes.sparql import SparqlConstraint
-from kg.shapes.wording import violation
-from kg.terms import OWL, is_blank, is_literal, literal_text, parse_literal, to_rdflib
+from kg.shapes.violations import make_violation
+from kg.terms import OWL, is_blank, is_literal, parse_literal, to_rdflib, write_literal
 
 Engine = Literal["incremental", "pyshacl"]
 
-NOT_STATED = "not entailed, and adding it violates nothing"
+NOTHING_VIOLATED = "not entailed, and adding it violates nothing"
 
 
 class Oracle:
-    """Licenses claims over one graph and its shapes.
+    """Gives verdicts on claims over one graph and its shapes.
 
     Args:
-        graph: the asserted triples, or their closure where it is made already.
-        shapes: the constraints; None for none.
-        regime: what counts as entailed; a closure brings its own.
-        unique_names: whether different names are different things, so that one value too many
-            is a contradiction.
+        graph: the asserted triples, or their closure if it has been computed already.
+        shapes: the constraints, or None.
+        regime: the entailment regime; ignored for a closure, which has its own.
+        unique_names: whether different names denote different things, so that exceeding a maximum
+            count is a contradiction.
         engine: ``incremental`` (default) or ``pyshacl`` (whole graph, the reference).
-        audit_rate: share of shape checks that are done again by pySHACL on the affected focus
+        audit_rate: share of shape checks that are repeated by pySHACL on the affected focus
             nodes; a disagreement raises ``ShapesEngineError``.
-        audit_seed: which claims are drawn.
-        within: an oracle over the same terms whose lock and compiled shapes and axioms to share
-            (see ``local``).
+        audit_seed: seed that decides which claims are audited.
+        parent: an oracle over the same terms, whose lock, compiled shapes and compiled axioms are
+            shared (see ``make_local_oracle``).
 
-    Safe to use from several threads, one claim at a time. While a claim is checked it stands in
-    ``closure.index``, so copy what you iterate over if you license in the loop.
+    Safe to use from several threads; a lock ensures that only one claim is checked at a time. A
+    claim is in ``closure.index`` while it is checked: if you call ``license`` while iterating over
+    the index, iterate over a copy.
 
     Attributes:
         closure: the closed graph.
@@ -73,7 +75,7 @@ class Oracle:
         engine: Engine = "incremental",
         audit_rate: float = 0.0,
         audit_seed: int = 0,
-        within: Oracle | None = None,
+        parent: Oracle | None = None,
     ) -> None:
         self.closure = graph if isinstance(graph, Closure) else Closure(graph, regime)
         self._index: Index = self.closure.index
@@ -83,109 +85,128 @@ class Oracle:
         self._random = random.Random(audit_seed)  # noqa: S311  # draws samples, keeps no secret
         self._denials: Denials | None = None
         self._pending: Triple | None = None
-        # A claim stands in the index while it is checked, and local oracles share the terms.
-        self._lock: threading.RLock = threading.RLock() if within is None else within._lock
+        # A claim is in the index while it is checked, and local oracles share the term table.
+        self._lock: threading.RLock = threading.RLock() if parent is None else parent._lock
         self._programs: dict[tuple[int, tuple[str, ...]], tuple[Shapes, Program]]
-        self._programs = {} if within is None else within._programs
-        self._axioms: dict[tuple[Claim, ...], Axioms] = {} if within is None else within._axioms
-        self._checker: Incremental | WholeGraph | None = None
+        self._programs = {} if parent is None else parent._programs
+        self._axioms: dict[tuple[Claim, ...], CompiledAxioms] = (
+            {} if parent is None else parent._axioms
+        )
+        self._checker: IncrementalEngine | PyshaclEngine | None = None
         self._program: Program | None = None
         if shapes is not None:
-            # Only a program used for one index alone may remember answers about types.
-            alone = within is None
+            # Type checks may be memoised only where the program serves a single index.
+            is_single = parent is None
             terms = self._index.terms
-            program = Program(shapes, terms) if alone else self._shared_program(shapes)
+            program = Program(shapes, terms) if is_single else self._get_shared_program(shapes)
             self._program = program
             self._data = DataGraph(self._index)
             self._checker = (
-                Incremental(self._index, program, self._data, memoise=alone)
+                IncrementalEngine(self._index, program, self._data, memoise=is_single)
                 if engine == "incremental"
-                else WholeGraph(self._index, program, self._data)
+                else PyshaclEngine(self._index, program, self._data)
             )
 
-    # Questions
+    # Public methods
 
     def license(self, claim: Claim) -> Verdict:
-        """The verdict on one claim, with its proof.
+        """Returns the verdict on one claim, with its proof.
 
         Raises:
-            ValueError: the claim is no triple (a literal as subject, a predicate that is no IRI,
-                or a literal that is not in N-Triples form).
-            ShapesEngineError: pySHACL was needed and gave up, or the audit found a disagreement.
+            ValueError: the claim is not a triple (a literal as subject, a predicate that is not an
+                IRI, or a literal that is not in N-Triples form).
+            ShapesEngineError: pySHACL was needed and failed, or the audit found a disagreement.
         """
         with self._lock:
-            return self._license(claim)
+            return self._license_locked(claim)
 
-    def _license(self, claim: Claim) -> Verdict:
-        triple = self._triple(claim)
+    def _license_locked(self, claim: Claim) -> Verdict:
+        triple = self._to_triple(claim)
         index = self._index
-        if index.has(*triple):
-            return Verdict(claim, "E", self._entailed(claim, triple))
+        if index.has_triple(*triple):
+            return Verdict(claim, "E", self._prove_entailment(claim, triple))
         if self._denials is None:
             self._denials = Denials(index, self.closure.regime)
-        premises = self._denials.of(*triple)
+        premises = self._denials.find_premises(*triple)
         if premises:
             return Verdict(claim, "C", Proof("denied", "index", premises=premises))
         if self._checker is None:
-            return Verdict(claim, "U", Proof("unproved", "index", reason=NOT_STATED))
-        findings = self._checker.find(triple)
+            return Verdict(claim, "U", Proof("unproved", "index", reason=NOTHING_VIOLATED))
+        findings = self._checker.find_new_results(triple)
         if self._audit_rate and self._random.random() < self._audit_rate:
-            self._audit(claim, triple, findings)
-        if not findings.new:
+            self._audit_findings(claim, triple, findings)
+        if not findings.new_results:
             proof = Proof(
-                "unproved", findings.engine, checked=tuple(findings.checked), reason=NOT_STATED
+                "unproved",
+                findings.engine,
+                checked=tuple(findings.checked_pairs),
+                reason=NOTHING_VIOLATED,
             )
             return Verdict(claim, "U", proof)
-        return self._read(claim, triple, findings)
+        return self._judge_violations(claim, triple, findings)
 
     def license_many(self, claims: Iterable[Claim]) -> Iterator[Verdict]:
-        """The verdicts on claims, in order, each independent of the others."""
+        """Yields the verdicts on claims, in order, each independent of the others."""
         return map(self.license, claims)
 
-    def violations(self) -> tuple[Violation, ...]:
-        """Violations the graph itself has, over the whole graph; they count against no claim."""
+    def find_violations(self) -> tuple[Violation, ...]:
+        """Returns the violations of the graph itself, which never contradict a claim."""
         if self._checker is None:
             return ()
         program = self._program
         assert program is not None
         with self._lock:
-            results = map(program.result, self._checker.before().elements())
-            return tuple(sorted(map(self._record, results)))
+            results = map(program.from_raw_result, self._checker.collect_baseline().elements())
+            return tuple(sorted(map(self._to_violation, results)))
 
-    def new_results(self, claim: Claim) -> tuple[Raw, ...]:
-        """Results that adding the claim would give, unread; for comparing engines."""
+    def find_new_results(self, claim: Claim) -> tuple[RawResult, ...]:
+        """Returns the results that a claim adds, including those that rest on absent triples.
+
+        For comparing engines.
+        """
         with self._lock:
-            triple = self._triple(claim)
-            if self._checker is None or self._program is None or self._index.has(*triple):
+            triple = self._to_triple(claim)
+            if self._checker is None or self._program is None or self._index.has_triple(*triple):
                 return ()
-            return tuple(sorted(map(self._program.raw, self._checker.find(triple).new)))
+            return tuple(
+                sorted(
+                    map(
+                        self._program.to_raw_result,
+                        self._checker.find_new_results(triple).new_results,
+                    )
+                )
+            )
 
-    def local(
+    def make_local_oracle(
         self, triples: Iterable[Claim], shapes: Shapes | None, axioms: Iterable[Claim] = ()
     ) -> Oracle:
-        """An oracle over these triples and axioms alone, as a reader of a card has them.
+        """Makes an oracle over the given triples and axioms only, such as those of one card.
 
-        It shares the term table, and what was compiled for the same shapes and axioms before.
+        It shares the term table, and the compiled forms of shapes and axioms used before.
 
         Args:
             triples: the facts.
-            shapes: the constraints in force, or None.
-            axioms: schema triples (``owl:inverseOf`` …) that hold besides.
+            shapes: the constraints, or None.
+            axioms: schema triples (``owl:inverseOf`` …).
         """
         with self._lock:
-            return self._local(triples, shapes, tuple(axioms))
+            return self._build_local_oracle(triples, shapes, tuple(axioms))
 
-    def _local(
+    def _build_local_oracle(
         self, triples: Iterable[Claim], shapes: Shapes | None, schema: tuple[Claim, ...]
     ) -> Oracle:
-        index = self._index.scratch()
+        index = self._index.make_empty_index()
         intern = index.terms.intern
         for claim in triples:
-            index.add(intern(claim.subj), intern(claim.pred), intern(_canonical(claim.obj)))
+            index.add_triple(
+                intern(claim.subj), intern(claim.pred), intern(_canonicalise_object(claim.obj))
+            )
         regime = self.closure.regime
         if regime == "none":
             for claim in schema:
-                index.add(intern(claim.subj), intern(claim.pred), intern(_canonical(claim.obj)))
+                index.add_triple(
+                    intern(claim.subj), intern(claim.pred), intern(_canonicalise_object(claim.obj))
+                )
             closure = Closure(index, regime)
         else:
             compiled = self._axioms.get(schema)
@@ -193,59 +214,67 @@ class Oracle:
                 compiled = self._axioms[schema] = compile_axioms(index, schema, regime)
             closure = Closure(index, regime, axioms=compiled)
         return Oracle(
-            closure, shapes, unique_names=self._unique_names, engine=self._engine, within=self
+            closure, shapes, unique_names=self._unique_names, engine=self._engine, parent=self
         )
 
     # Proofs
 
-    def _entailed(self, claim: Claim, triple: Triple) -> Proof:
-        if self.closure.asserted(*triple):
+    def _prove_entailment(self, claim: Claim, triple: Triple) -> Proof:
+        if self.closure.is_asserted(*triple):
             return Proof("asserted", "index", premises=(claim,))
-        text = self._index.terms.text
-        steps = self.closure.derive(Claim(*map(text, triple))) or ()
+        text = self._index.terms.get_text
+        steps = self.closure.derive_claim(Claim(*map(text, triple))) or ()
         concluded = {step.conclusion for step in steps}
         premises = dict.fromkeys(
             premise for step in steps for premise in step.premises if premise not in concluded
         )
         return Proof("derived", "index", premises=tuple(premises), steps=steps)
 
-    def _read(self, claim: Claim, triple: Triple, findings: Findings) -> Verdict:
+    def _judge_violations(self, claim: Claim, triple: Triple, findings: Findings) -> Verdict:
         index, program = self._index, self._program
         assert program is not None
-        # Made anew each time: kept, it would tie small oracles by the thousand into cycles.
-        reader = Reader(
+        # The evaluator is not stored as an attribute: its callbacks refer to this oracle, and
+        # thousands of small oracles would become reference cycles that only the garbage collector
+        # can free.
+        evaluator = ThreeValuedEvaluator(
             index,
-            program.compiler.lexicon,
-            self._names_of,
+            program.compiler.rdflib_terms,
+            self._find_same_names,
             unique_names=self._unique_names,
             query_conforms=self._query_conforms,
             without_claim=self._without_claim,
         )
-        index.add(*triple)
+        index.add_triple(*triple)
         self._pending = triple
         try:
-            why = reader.reason_to_spare
-            reasons = [why(shape, name, focus, o) for shape, name, focus, _, o in findings.new]
+            explain = evaluator.explain_exemption
+            reasons = [
+                explain(shape, name, focus, o) for shape, name, focus, _, o in findings.new_results
+            ]
         finally:
-            index.discard(*triple)
-        held = [raw for raw, reason in zip(findings.new, reasons, strict=True) if not reason]
-        records = sorted(map(self._record, held or findings.new))
-        if held:
+            index.discard_triple(*triple)
+        contradicting = [
+            result
+            for result, reason in zip(findings.new_results, reasons, strict=True)
+            if not reason
+        ]
+        records = sorted(map(self._to_violation, contradicting or findings.new_results))
+        if contradicting:
             proof = Proof("violation", findings.engine, violations=tuple(records))
             return Verdict(claim, "C", proof)
         proof = Proof(
             "unproved",
             findings.engine,
             violations=tuple(records),
-            checked=tuple(findings.checked),
+            checked=tuple(findings.checked_pairs),
             reason="; ".join(sorted(set(reasons))),
         )
         return Verdict(claim, "U", proof)
 
-    def _record(self, result: Result) -> Violation:
+    def _to_violation(self, result: Result) -> Violation:
         shape, component, focus, path, value = result
         texts, own = self._index.terms.texts, shape.shape
-        return violation(
+        return make_violation(
             own,
             component,
             texts[focus],
@@ -255,71 +284,71 @@ class Oracle:
 
     # Details
 
-    def _triple(self, claim: Claim) -> Triple:
+    def _to_triple(self, claim: Claim) -> Triple:
         if is_literal(claim.subj) or is_literal(claim.pred) or is_blank(claim.pred):
             raise ValueError(f"not a triple: {claim}")
         intern = self._index.terms.intern
-        return intern(claim.subj), intern(claim.pred), intern(_canonical(claim.obj))
+        return intern(claim.subj), intern(claim.pred), intern(_canonicalise_object(claim.obj))
 
-    def _names_of(self, term: int) -> Collection[int]:
-        """Everything that ``owl:sameAs`` holds to be one with ``term``, whatever the regime."""
+    def _find_same_names(self, term: int) -> Collection[int]:
+        """Finds all terms that ``owl:sameAs`` makes equal to ``term``, whatever the regime."""
         index = self._index
         same = index.terms.get(OWL + "sameAs")
-        if same is None or not index.subjects_of(same):
+        if same is None or not index.get_subjects(same):
             return (term,)
-        found = {term: None}
+        same_terms = {term: None}
         queue = [term]
         for item in queue:
-            for other in (*index.objects(item, same), *index.subjects(same, item)):
-                if other not in found:
-                    found[other] = None
+            for other in (*index.find_objects(item, same), *index.find_subjects(same, item)):
+                if other not in same_terms:
+                    same_terms[other] = None
                     queue.append(other)
-        return found
+        return same_terms
 
     @contextlib.contextmanager
     def _without_claim(self) -> Iterator[None]:
         triple = self._pending
         assert triple is not None
-        self._index.discard(*triple)
+        self._index.discard_triple(*triple)
         try:
             yield
         finally:
-            self._index.add(*triple)
+            self._index.add_triple(*triple)
 
     def _query_conforms(self, constraint: SparqlConstraint, focus: int) -> bool:
-        """Asks rdflib about a nested SPARQL constraint that is not compiled."""
+        """Evaluates a nested SPARQL constraint that is not compiled, with rdflib."""
         triple = self._pending
         assert triple is not None
-        this = to_rdflib(self._index.terms.text(focus))
-        with self._data.having(triple) as data:
+        this = to_rdflib(self._index.terms.get_text(focus))
+        with self._data.graph_with(triple) as data:
             rows = data.query(constraint.query.text, initBindings={"this": this})
             return len(rows) == 0
 
-    def _shared_program(self, shapes: Shapes) -> Program:
-        # The shapes are kept alive beside the program, so that their id() stays theirs.
-        key = (id(shapes.shapes), shapes.targeted)
-        known = self._programs.get(key)
-        if known is None:
-            known = self._programs[key] = (shapes, Program(shapes, self._index.terms))
-        return known[1]
+    def _get_shared_program(self, shapes: Shapes) -> Program:
+        # The key uses id(): keeping a reference to the shapes ensures that it is not reused.
+        key = (id(shapes.shapes), shapes.targeted_nodes)
+        cached = self._programs.get(key)
+        if cached is None:
+            cached = self._programs[key] = (shapes, Program(shapes, self._index.terms))
+        return cached[1]
 
-    def _audit(self, claim: Claim, triple: Triple, findings: Findings) -> None:
-        if not isinstance(self._checker, Incremental) or self._program is None:
+    def _audit_findings(self, claim: Claim, triple: Triple, findings: Findings) -> None:
+        if not isinstance(self._checker, IncrementalEngine) or self._program is None:
             return
-        raw = self._program.raw
-        found = sorted(map(raw, findings.new))
-        again = sorted(map(raw, self._checker.recheck(triple)))
-        if again != found:
+        raw = self._program.to_raw_result
+        engine_results = sorted(map(raw, findings.new_results))
+        pyshacl_results = sorted(map(raw, self._checker.recheck_with_pyshacl(triple)))
+        if pyshacl_results != engine_results:
             raise ShapesEngineError(
                 f"audit: the {findings.engine} engine and pySHACL disagree on {claim}: "
-                f"{found} against {again}",
+                f"{engine_results} versus {pyshacl_results}",
                 hint="Use --engine pyshacl and report this: it is a bug.",
             )
 
 
-def _canonical(text: str) -> str:
-    """An object as the term table writes it: no ``xsd:string``, language tags in lower case."""
+def _canonicalise_object(text: str) -> str:
+    """Returns an object in canonical term text: no ``xsd:string``, lower-case language tags."""
     if text[:1] != '"' or text[-1:] == '"':
         return text
     lexical, datatype, language = parse_literal(text)
-    return literal_text(lexical, datatype, language)
+    return write_literal(lexical, datatype, language)

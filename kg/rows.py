@@ -1,7 +1,7 @@
-"""A row of the triple index: what one predicate links, from one side.
+"""Stores the rows of the triple index: for one predicate, subject → objects or the reverse.
 
-A cell is a bare ``int`` while it holds one value, a list up to ``LIST_LIMIT`` values, and a
-dictionary (an ordered set) above. Most cells hold one value, so most cost nothing but the int.
+A cell with one value is a bare ``int``, one with up to ``MAX_LIST_SIZE`` values a list, and a
+larger one a dictionary (used as an ordered set). Most cells have one value and need no container.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TypeAlias
 Cell: TypeAlias = int | list[int] | dict[int, None]
 Row: TypeAlias = dict[int, Cell]
 
-LIST_LIMIT = 8
-"""A cell with more values becomes a dictionary, whose membership test does not grow."""
+MAX_LIST_SIZE = 8
+"""A cell with more values becomes a dictionary, whose membership test takes constant time."""
 
 
 def add_to_row(row: Row, key: int, value: int) -> bool:
-    """Adds ``value`` to the cell at ``key``; False where it is there already."""
+    """Adds ``value`` to the cell at ``key``; returns False if it is present already."""
     cell = row.get(key)
     if cell is None:
         row[key] = value
@@ -32,7 +32,7 @@ def add_to_row(row: Row, key: int, value: int) -> bool:
         return False
     if isinstance(cell, dict):
         cell[value] = None
-    elif len(cell) < LIST_LIMIT:
+    elif len(cell) < MAX_LIST_SIZE:
         cell.append(value)
     else:
         grown = dict.fromkeys(cell)
@@ -41,19 +41,19 @@ def add_to_row(row: Row, key: int, value: int) -> bool:
     return True
 
 
-def taken(left: set[int], cells: Iterable[Cell]) -> Iterable[int]:
-    """Moves what the cells hold out of ``left``, in their order."""
+def pop_members(remaining: set[int], cells: Iterable[Cell]) -> Iterable[int]:
+    """Removes the values in the cells from ``remaining``; returns them in the cells' order."""
     try:
-        here = dict.fromkeys(filter(left.__contains__, cells))
-    except TypeError:  # Some cell is a list or a dictionary.
+        members = dict.fromkeys(filter(remaining.__contains__, cells))
+    except TypeError:  # Some cell is a list or a dictionary, which are not hashable.
         flat = (o for cell in cells for o in ((cell,) if isinstance(cell, int) else cell))
-        here = dict.fromkeys(filter(left.__contains__, flat))
-    left.difference_update(here)
-    return here  # type: ignore[return-value]  # whatever passed the filter is an int
+        members = dict.fromkeys(filter(remaining.__contains__, flat))
+    remaining.difference_update(members)
+    return members  # type: ignore[return-value]  # whatever passed the filter is an int
 
 
 def discard_from_row(row: Row, key: int, value: int) -> None:
-    """Takes ``value``, which is there, out of the cell at ``key``; an empty cell goes with it."""
+    """Removes ``value``, which must be present, from the cell at ``key``; drops an empty cell."""
     cell = row[key]
     if isinstance(cell, int):
         del row[key]
@@ -62,15 +62,16 @@ def discard_from_row(row: Row, key: int, value: int) -> None:
         row[key] = next(other for other in cell if other != value)
     elif isinstance(cell, dict):
         del cell[value]
-        if len(cell) <= LIST_LIMIT:
+        if len(cell) <= MAX_LIST_SIZE:
             row[key] = list(cell)
     else:
         cell.remove(value)
 
 
 def copy_row(row: Row) -> Row:
-    """A row that can be changed without changing this one."""
+    """Copies a row together with its cells."""
     copy = row.copy()
+    # Counting types runs at C speed, and most rows contain ints only.
     if list(map(type, row.values())).count(int) != len(row):
         for key, cell in row.items():
             if not isinstance(cell, int):
@@ -78,34 +79,36 @@ def copy_row(row: Row) -> Row:
     return copy
 
 
-def reversed_row(row: Row) -> Row:
-    """The row from the other side: object → its subjects, in the order of the row."""
-    with contextlib.suppress(TypeError):  # Some cell is a list or a dictionary.
+def invert_row(row: Row) -> Row:
+    """Inverts a row: object → its subjects, in the order of the row."""
+    # A list or dictionary cell is not hashable and raises TypeError: then the loop below runs.
+    with contextlib.suppress(TypeError):
         single: Row = dict(zip(row.values(), row, strict=True))  # type: ignore[arg-type]
         if len(single) == len(row):  # No object has two subjects.
             return single
-    found: Row = {}
-    held_by = found.get
+    inverted: Row = {}
+    get_subjects = inverted.get
     for s, cell in row.items():
         for o in (cell,) if isinstance(cell, int) else cell:
-            # As ``add_to_row``, but no subject comes twice to an object.
-            held = held_by(o)
-            if held is None:
-                found[o] = s
-            elif isinstance(held, dict):
-                held[s] = None
-            elif isinstance(held, int):
-                found[o] = [held, s]
-            elif len(held) < LIST_LIMIT:
-                held.append(s)
+            # Does the same as ``add_to_row`` without its membership test, because no
+            # (subject, object) occurs twice.
+            subjects = get_subjects(o)
+            if subjects is None:
+                inverted[o] = s
+            elif isinstance(subjects, dict):
+                subjects[s] = None
+            elif isinstance(subjects, int):
+                inverted[o] = [subjects, s]
+            elif len(subjects) < MAX_LIST_SIZE:
+                subjects.append(s)
             else:
-                grown = found[o] = dict.fromkeys(held)
+                grown = inverted[o] = dict.fromkeys(subjects)
                 grown[s] = None
-    return found
+    return inverted
 
 
-def missing_links(row: Row, links: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those of some (key, value) that a row does not hold."""
+def find_missing_links(row: Row, links: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns those (key, value) links that a row does not contain."""
     get = row.get
     return [
         link
@@ -118,28 +121,28 @@ def missing_links(row: Row, links: Iterable[tuple[int, int]]) -> list[tuple[int,
     ]
 
 
-def join_links(
-    forward: Row, reverse: Row, links: Iterable[tuple[int, int]], most: int
+def add_two_step_links(
+    forward: Row, reverse: Row, links: Iterable[tuple[int, int]], max_added: int
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Adds what paths of two steps through given steps lead to, to a row and its reverse.
+    """Adds start → end for every path of two links that uses a given link.
 
-    Each is added when its turn comes, so that it takes part in what follows.
+    New links are added at once, so that they extend later paths (for transitive properties).
 
     Args:
-        forward: the row, which holds the steps.
-        reverse: the same from the other side.
-        links: steps.
-        most: more than so many are too many: then the rest is left out.
+        forward: the row, which contains the given links.
+        reverse: the inverted row.
+        links: the given links.
+        max_added: stop after more than this many additions.
 
     Returns:
-        (start, end) of those that were not there, in order, and the middle of each.
+        (start, end) of the new links, in order, and the middle node of each.
     """
     ends_of, starts_of = forward.get, reverse.get
     added: list[tuple[int, int]] = []
     middles: list[int] = []
     for s, o in links:
-        # Cells are copied before they are walked: what is found may land in them. Most of what is
-        # found is known, so that is asked without a call.
+        # Cells are copied before the loop, which may add to them. Most links are present already,
+        # so the membership test is inlined to save a function call.
         further = ends_of(o)
         if further is not None:
             for z in (further,) if isinstance(further, int) else list(further):
@@ -160,6 +163,6 @@ def join_links(
                 add_to_row(reverse, o, x)
                 added.append((x, o))
                 middles.append(s)
-        if len(added) > most:
+        if len(added) > max_added:
             break
     return added, middles

@@ -1,4 +1,4 @@
-"""Rules in words for any predicate: the domain's own, else put together from shapes and axioms."""
+"""Writes the rules about a predicate as text: the domain's, else made from shapes and axioms."""
 
 from __future__ import annotations
 
@@ -8,147 +8,155 @@ from functools import cached_property
 from kg.claims import Violation
 from kg.domain import Rule
 from kg.shapes import Constraint
-from kg.shapes.description import describe
+from kg.shapes.description import describe_constraints
 from kg.shapes.model import SH_VIOLATION
 from kg.terms import RDF, RDF_TYPE
-from kg.words.axioms import axiom_sentence, axioms_about
-from kg.words.constraints import constraint_sentence
+from kg.words.axioms import find_axioms_about, render_axiom
+from kg.words.constraints import render_constraint
 from kg.words.phrasebook import Phrasebook
-from kg.words.plain_text import plain, sentence
+from kg.words.plain_text import capitalise_sentence, clean_text
 
-_COMPARED = ("equals", "disjoint", "lessThan", "lessThanOrEquals")
-_MESSAGE_LIMIT = 400
+_COMPARISON_KEYS = ("equals", "disjoint", "lessThan", "lessThanOrEquals")
+_MAX_MESSAGE_LENGTH = 400
 
 
 class RuleBook:
-    """Everything the shapes and axioms of a domain demand, in words."""
+    """The constraints and axioms of a domain, worded as rules."""
 
-    def __init__(self, words: Phrasebook) -> None:
-        self._words = words
+    def __init__(self, phrasebook: Phrasebook) -> None:
+        self._phrasebook = phrasebook
         self._rules: dict[str, list[Rule]] = {}
 
     @cached_property
-    def shapes(self) -> dict[str, list[Constraint]]:
+    def constraints_by_target(self) -> dict[str, list[Constraint]]:
         """Targeted shape → its constraints that can contradict a claim, nested ones included."""
-        shapes = self._words.shapes
+        shapes = self._phrasebook.shapes
         if shapes is None:
             return {}
-        found = {node: list(describe(shapes.shapes, node)) for node in shapes.targeted}
+        by_shape = {
+            node: list(describe_constraints(shapes.shapes, node)) for node in shapes.targeted_nodes
+        }
         return {
             node: [c for c in constraints if c.severity == SH_VIOLATION]
-            for node, constraints in found.items()
+            for node, constraints in by_shape.items()
         }
 
     @cached_property
-    def _by_shape(self) -> dict[str, list[Constraint]]:
-        found: dict[str, list[Constraint]] = {}
-        for constraints in self.shapes.values():
+    def _constraints_by_shape(self) -> dict[str, list[Constraint]]:
+        by_shape: dict[str, list[Constraint]] = {}
+        for constraints in self.constraints_by_target.values():
             for constraint in constraints:
-                found.setdefault(constraint.shape, []).append(constraint)
-        return found
+                by_shape.setdefault(constraint.shape, []).append(constraint)
+        return by_shape
 
-    def rules(self, pred: str) -> list[Rule]:
-        """The rules that matter for ``pred``.
+    def get_rules(self, pred: str) -> list[Rule]:
+        """Returns the rules that concern ``pred``.
 
-        A domain that writes rules for a predicate decides for it alone. Otherwise there is one
+        If the domain defines rules for the predicate, only those are used. Otherwise there is one
         rule for each named, targeted shape with a constraint on ``pred``, and one for each axiom
-        about it; a rule names exactly the shape or axioms whose every constraint it puts in words.
+        about it; such a rule names exactly the shape or axioms whose constraints it describes.
         """
         if pred not in self._rules:
-            own = [rule for rule in self._words.domain.rules if pred in rule.predicates]
-            made = own or _unique([*self._from_shapes(pred), *self._from_axioms(pred)])
-            self._rules[pred] = made
+            own = [rule for rule in self._phrasebook.domain.rules if pred in rule.predicates]
+            self._rules[pred] = own or _make_ids_unique(
+                [*self._make_shape_rules(pred), *self._make_axiom_rules(pred)]
+            )
         return self._rules[pred]
 
-    def shape_text(self, shape: str) -> str:
-        """Every constraint of a shape in words; empty for a shape nobody knows."""
-        constraints = self.shapes.get(shape) or self._by_shape.get(shape, [])
-        return " ".join(dict.fromkeys(map(self._sentence, constraints)))
-
-    def broken_rule(self, violation: Violation) -> str:
-        """The rule that a violation breaks, in its author's words, else in ours."""
-        # A blank shape is named by the IRI above it and its path.
-        candidates = self._by_shape.get(violation.shape) or self._by_shape.get(
-            violation.shape.split(" ", 1)[0], []
+    def describe_shape(self, shape: str) -> str:
+        """Describes every constraint of a shape; empty for an unknown shape."""
+        constraints = self.constraints_by_target.get(shape) or self._constraints_by_shape.get(
+            shape, []
         )
+        return " ".join(dict.fromkeys(map(self._describe_constraint, constraints)))
+
+    def describe_broken_rule(self, violation: Violation) -> str:
+        """Describes the rule that a violation breaks: ``sh:message`` or a generated sentence."""
+        # The id of a blank shape is the nearest IRI above it, a space, and its path.
+        candidates = self._constraints_by_shape.get(
+            violation.shape
+        ) or self._constraints_by_shape.get(violation.shape.split(" ", 1)[0], [])
         fitting = [c for c in candidates if c.component == violation.component]
         exact = [c for c in fitting if c.path == violation.path]
         for constraint in exact or fitting or candidates[:1]:
-            return self._sentence(constraint)
-        message = plain(violation.message, _MESSAGE_LIMIT)
+            return self._describe_constraint(constraint)
+        message = clean_text(violation.message, _MAX_MESSAGE_LENGTH)
         if message:
             return message if message.endswith((".", "!", "?")) else f"{message}."
         component = violation.component.removesuffix("ConstraintComponent") or "constraint"
-        return f"The shape “{self._words.label(violation.shape)}” ({component}) must hold."
+        return f"The shape “{self._phrasebook.get_label(violation.shape)}” ({component}) must hold."
 
-    def compared_with(self, violation: Violation) -> list[str]:
-        """Predicates whose values the violated shape compares with."""
+    def find_compared_predicates(self, violation: Violation) -> list[str]:
+        """Returns the predicates with whose values the violated shape compares."""
         return [
             value
-            for constraint in self._by_shape.get(violation.shape, [])
-            for key in _COMPARED
-            for value in _values(constraint, key)
+            for constraint in self._constraints_by_shape.get(violation.shape, [])
+            for key in _COMPARISON_KEYS
+            for value in _get_parameter_values(constraint, key)
         ]
 
-    def _sentence(self, constraint: Constraint) -> str:
-        """The constraint in its author's words (``sh:message``), else in ours."""
-        message = plain(constraint.message, _MESSAGE_LIMIT)
-        # A message with a placeholder speaks of one result, not of the rule.
+    def _describe_constraint(self, constraint: Constraint) -> str:
+        """Describes a constraint by its ``sh:message`` if any, else by a generated sentence."""
+        message = clean_text(constraint.message, _MAX_MESSAGE_LENGTH)
+        # A message with a placeholder ({$this}, {?value}) describes one result, not the rule.
         if message and not re.search(r"\{[?$]\w+\}", message):
-            return sentence(message if message.endswith((".", "!", "?")) else f"{message}.")
-        return constraint_sentence(self._words, constraint)
+            return capitalise_sentence(
+                message if message.endswith((".", "!", "?")) else f"{message}."
+            )
+        return render_constraint(self._phrasebook, constraint)
 
-    def _from_shapes(self, pred: str) -> list[Rule]:
+    def _make_shape_rules(self, pred: str) -> list[Rule]:
         return [
-            Rule(_id(shape), self.shape_text(shape), (pred,), shapes=(shape,))
-            for shape, constraints in self.shapes.items()
-            # A shape without a name cannot be picked out of the shapes graph for a card.
-            if not shape.startswith("_:") and any(_concerns(c, pred) for c in constraints)
+            Rule(_make_rule_id(shape), self.describe_shape(shape), (pred,), shapes=(shape,))
+            for shape, constraints in self.constraints_by_target.items()
+            # A card refers to its rules' shapes by IRI, which a blank shape does not have.
+            if not shape.startswith("_:") and any(_mentions_predicate(c, pred) for c in constraints)
         ]
 
-    def _from_axioms(self, pred: str) -> list[Rule]:
-        axioms = axioms_about(self._words, pred)
+    def _make_axiom_rules(self, pred: str) -> list[Rule]:
+        axioms = find_axioms_about(self._phrasebook, pred)
         cells = [axiom for axiom in axioms if axiom.pred in (RDF + "first", RDF + "rest")]
         rules = []
         for axiom in axioms:
-            text = axiom_sentence(self._words, axiom)
+            text = render_axiom(self._phrasebook, axiom)
             if text:
                 chain = cells if axiom.pred.endswith("#propertyChainAxiom") else []
-                name = f"{_id(axiom.subj)}-{_id(axiom.pred)}-{_id(axiom.obj)}"
+                terms = (axiom.subj, axiom.pred, axiom.obj)
+                name = "-".join(_make_rule_id(term) for term in terms)
                 rules.append(Rule(name, text, (pred,), axioms=(axiom, *chain)))
         return rules
 
 
-def _concerns(constraint: Constraint, pred: str) -> bool:
-    """Whether a triple of ``pred`` is among what the constraint speaks of."""
+def _mentions_predicate(constraint: Constraint, pred: str) -> bool:
+    """Returns whether the constraint's target, path or parameters mention ``pred``."""
     if pred == RDF_TYPE:
         return not constraint.path and any(kind == "class" for kind, _ in constraint.target)
     if any(kind.endswith("s-of") and term == pred for kind, term in constraint.target):
         return True
     if constraint.path == pred or f"<{pred}>" in constraint.path:
         return True
-    if any(pred in _values(constraint, key) for key in _COMPARED):
+    if any(pred in _get_parameter_values(constraint, key) for key in _COMPARISON_KEYS):
         return True
-    return any(_concerns(inner, pred) for group in constraint.inner for inner in group)
+    return any(_mentions_predicate(inner, pred) for group in constraint.inner for inner in group)
 
 
-def _values(constraint: Constraint, key: str) -> tuple[str, ...]:
+def _get_parameter_values(constraint: Constraint, key: str) -> tuple[str, ...]:
     value = constraint.parameters.get(key, ())
     return (value,) if isinstance(value, str) else value
 
 
-def _id(iri: str) -> str:
+def _make_rule_id(iri: str) -> str:
     tail = re.split(r"[#/]", iri.rstrip("#/"))[-1]
     return re.sub(r"[^\w.-]+", "-", tail)[:80] or "rule"
 
 
-def _unique(rules: list[Rule]) -> list[Rule]:
-    """The rules with ids made unique by a number where two names end alike."""
-    seen: dict[str, int] = {}
+def _make_ids_unique(rules: list[Rule]) -> list[Rule]:
+    """Makes rule ids unique by appending a number to repeated ids."""
+    id_counts: dict[str, int] = {}
     out = []
     for rule in rules:
-        seen[rule.id] = seen.get(rule.id, 0) + 1
-        number = seen[rule.id]
+        id_counts[rule.id] = id_counts.get(rule.id, 0) + 1
+        number = id_counts[rule.id]
         name = rule.id if number == 1 else f"{rule.id}-{number}"
         out.append(Rule(name, rule.text, rule.predicates, rule.shapes, rule.axioms))
     return out

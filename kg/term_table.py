@@ -1,23 +1,23 @@
-"""Terms and their integers: every term's text is held once, whatever number of indexes use it."""
+"""Defines the table of terms and their integer ids, shared by any number of indexes."""
 
 from __future__ import annotations
 
 
 class TermTable:
-    """Term text ↔ id, ids dense from 0 in order of first use. Grows only."""
+    """Term text ↔ id; ids count from 0 in order of first use, and terms are never removed."""
 
-    __slots__ = ("attached", "blanks", "ids", "texts")
+    __slots__ = ("attachments", "blanks", "ids", "texts")
 
     def __init__(self) -> None:
-        self.attached: dict[str, object] = {}
-        """What others made once for this table (such as the ids of the OWL vocabulary)."""
+        self.attachments: dict[str, object] = {}
+        """Objects that other modules cache per table, for example the ids of OWL's vocabulary."""
         self.blanks: set[int] = set()
-        """The blank nodes there are: few, so that a term is mostly told from them at a glance."""
+        """Ids of the blank nodes, for a fast test; usually few."""
         self.ids: dict[str, int] = {}
         self.texts: list[str] = []
 
     def intern(self, text: str) -> int:
-        """The id of ``text``, given now if it has none."""
+        """Returns the id of ``text``, which is added if it is new."""
         term = self.ids.get(text)
         if term is None:
             term = self.ids[text] = len(self.texts)
@@ -27,15 +27,15 @@ class TermTable:
         return term
 
     def get(self, text: str) -> int | None:
-        """The id of ``text``, or None where no index has ever held it."""
+        """Returns the id of ``text``, or None if it is not in the table."""
         return self.ids.get(text)
 
-    def text(self, term: int) -> str:
-        """The text of an id."""
+    def get_text(self, term: int) -> str:
+        """Returns the text of an id."""
         return self.texts[term]
 
     def is_literal(self, term: int) -> bool:
-        """Whether the term is a literal."""
+        """Returns whether the term is a literal."""
         return self.texts[term][:1] == '"'
 
     def __len__(self) -> int:

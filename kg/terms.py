@@ -1,8 +1,9 @@
-"""Term text: how IRIs, blank nodes and literals are written in every record, and read back.
+"""Reads and writes term text, the form of IRIs, blank nodes and literals in every record.
 
-An IRI stands as it is, a blank node as ``_:b0``, a literal in N-Triples form. ``xsd:string`` is
-never written (``"x"``, not ``"x"^^xsd:string``) and language tags are lower-case, so that one
-RDF term has one text. The escapes are those of pyoxigraph, whose output is used as it comes.
+An IRI is written without brackets, a blank node as ``_:b0``, a literal in N-Triples form.
+``xsd:string`` is never written (``"x"``, not ``"x"^^xsd:string``) and language tags are
+lower-case, so that every RDF term has exactly one text. Escapes are those of pyoxigraph, whose
+output is used unchanged.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ _ESCAPES = {
 _MUST_ESCAPE = re.compile(r'[\x00-\x1f"\\\x7f]')
 _UNESCAPES = {value[1]: key for key, value in _ESCAPES.items()} | {"'": "'"}
 _ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
-# What follows the closing quotation mark is taken as it comes: malformed datatypes and languages
-# are kept like malformed IRIs.
+# Datatypes and languages are not validated: malformed ones are kept, like malformed IRIs.
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"(?:@(.+)|\^\^<(.*)>)?', re.DOTALL)
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 _BAD_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
@@ -46,7 +46,7 @@ _DOUBLED_SCHEME = re.compile(r"https?:.*\bhttps?(?:_|%3a)/?/", re.IGNORECASE)
 
 
 class LiteralParts(NamedTuple):
-    """A literal taken apart."""
+    """The parts of a literal."""
 
     lexical: str
     datatype: str
@@ -56,23 +56,23 @@ class LiteralParts(NamedTuple):
 
 
 def is_literal(text: str) -> bool:
-    """Whether term text is a literal."""
+    """Returns whether term text is a literal."""
     return text.startswith('"')
 
 
 def is_blank(text: str) -> bool:
-    """Whether term text is a blank node."""
+    """Returns whether term text is a blank node."""
     return text.startswith("_:")
 
 
 def is_iri(text: str) -> bool:
-    """Whether term text is an IRI (well-formed or not)."""
+    """Returns whether term text is an IRI (well-formed or not)."""
     return not text.startswith(('"', "_:"))
 
 
-def literal_text(lexical: str, datatype: str = "", language: str = "") -> str:
-    """Writes a literal as term text; ``language`` wins over ``datatype``."""
-    quoted = f'"{_MUST_ESCAPE.sub(_escape, lexical)}"'
+def write_literal(lexical: str, datatype: str = "", language: str = "") -> str:
+    """Writes a literal as term text; ``language`` takes precedence over ``datatype``."""
+    quoted = f'"{_MUST_ESCAPE.sub(_escape_char, lexical)}"'
     if language:
         return f"{quoted}@{language.lower()}"
     if datatype and datatype != XSD_STRING:
@@ -81,7 +81,7 @@ def literal_text(lexical: str, datatype: str = "", language: str = "") -> str:
 
 
 def parse_literal(text: str) -> LiteralParts:
-    """Takes a literal's term text apart.
+    """Splits a literal's term text into its parts.
 
     Raises:
         ValueError: ``text`` is not a literal in N-Triples form.
@@ -90,23 +90,23 @@ def parse_literal(text: str) -> LiteralParts:
     if match is None:
         raise ValueError(f"not a literal in N-Triples form: {text[:200]!r}")
     body, language, datatype = match.groups()
-    lexical = _ESCAPED.sub(_unescape, body) if "\\" in body else body
+    lexical = _ESCAPED.sub(_unescape_match, body) if "\\" in body else body
     if language:
         return LiteralParts(lexical, RDF_LANG_STRING, language.lower())
     return LiteralParts(lexical, datatype or XSD_STRING, "")
 
 
-def ntriples_term(text: str) -> str:
-    """Term text as it stands in an N-Triples line (IRIs in angle brackets)."""
+def to_ntriples(text: str) -> str:
+    """Converts term text to N-Triples syntax (IRIs in angle brackets)."""
     return f"<{text}>" if is_iri(text) else text
 
 
 def is_malformed_iri(text: str) -> bool:
-    """Whether an IRI breaks RFC 3987 or carries a second IRI mangled into a name.
+    """Returns whether an IRI violates RFC 3987 or contains a second, mangled IRI.
 
-    The second kind (``http://dbpedia.org/resource/http_//dbpedia.org/…``) is legal syntax, but
-    always the trace of an exporter that mistook an IRI for a name. A second IRI that stands
-    unmangled in the path, as archives of the web have it, is none.
+    The second kind (``http://dbpedia.org/resource/http_//dbpedia.org/…``) is valid syntax, but
+    always the trace of an exporter that mistook an IRI for a name. An unmangled second IRI in the
+    path, as in URLs of web archives, is accepted.
     """
     return (
         _BAD_IN_IRI.search(text) is not None
@@ -116,9 +116,9 @@ def is_malformed_iri(text: str) -> bool:
 
 
 def iri_tail(iri: str) -> str:
-    """The readable end of an IRI: percent-decoded, underscores as spaces.
+    """Returns the last part of an IRI, percent-decoded and with underscores as spaces.
 
-    ``http://e/S%C3%A3o_Paulo`` → ``São Paulo``; an IRI without a tail is returned whole.
+    ``http://e/S%C3%A3o_Paulo`` → ``São Paulo``; an IRI without such a part is returned whole.
     """
     tail = iri.rstrip("/#:")
     if "#" in tail:
@@ -132,7 +132,7 @@ def iri_tail(iri: str) -> str:
 
 
 def to_rdflib(text: str) -> Identifier:
-    """Term text as an rdflib term, lexical form kept and ``xsd:string`` dropped.
+    """Converts term text to an rdflib term; keeps the lexical form and drops ``xsd:string``.
 
     Raises:
         ValueError: a literal that is not in N-Triples form.
@@ -145,8 +145,8 @@ def to_rdflib(text: str) -> Identifier:
         return URIRef(text)
     lexical, datatype, language = parse_literal(text)
     if language:
-        # rdflib knows no base direction (`en--ltr`) and refuses malformed tags: only a language
-        # survives there.
+        # rdflib supports no base direction (`en--ltr`) and rejects malformed tags: the direction,
+        # or a malformed tag, is dropped.
         tag = language.split("--")[0]
         return Literal(lexical, lang=tag if _LANGUAGE.fullmatch(tag) else None)
     if datatype == XSD_STRING:
@@ -155,7 +155,7 @@ def to_rdflib(text: str) -> Identifier:
 
 
 def from_rdflib(term: Identifier) -> str:
-    """An rdflib term as term text.
+    """Converts an rdflib term to term text.
 
     Raises:
         TypeError: neither IRI, blank node nor literal.
@@ -163,7 +163,7 @@ def from_rdflib(term: Identifier) -> str:
     from rdflib import BNode, Literal, URIRef
 
     if isinstance(term, Literal):
-        return literal_text(str(term), str(term.datatype or ""), term.language or "")
+        return write_literal(str(term), str(term.datatype or ""), term.language or "")
     if isinstance(term, BNode):
         return f"_:{term}"
     if isinstance(term, URIRef):
@@ -171,12 +171,12 @@ def from_rdflib(term: Identifier) -> str:
     raise TypeError(f"not an RDF term: {term!r}")
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escape_char(match: re.Match[str]) -> str:
     char = match.group()
     return _ESCAPES.get(char) or f"\\u{ord(char):04X}"
 
 
-def _unescape(match: re.Match[str]) -> str:
+def _unescape_match(match: re.Match[str]) -> str:
     short, long, single = match.groups()
     code = short or long
     if code:

@@ -1,4 +1,4 @@
-"""Which terms say how a graph is built or labelled, and which say what is the case."""
+"""Distinguishes terms of schema and labelling vocabularies from terms that state facts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SKOS_RELATIONS = frozenset(
     )
 )  # fmt: skip
 """SKOS's relations and mappings between concepts (SKOS Reference, W3C Recommendation 2009,
-sections 8 and 10): what they state is a fact of the field, as nothing else in SKOS is."""
+sections 8 and 10): unlike the other SKOS properties, they state facts of a subject field."""
 
 _NAMESPACES = (RDF, RDFS, OWL, SKOS, SH)
 
 
 def is_vocabulary(iri: str) -> bool:
-    """Whether a term is of RDF, RDFS, OWL, SHACL or SKOS and states nothing of the world.
+    """Returns whether a term belongs to RDF, RDFS, OWL, SHACL or SKOS and states no facts.
 
-    SKOS's relations between concepts do: ``skos:broader`` is as much of a fact as any.
+    SKOS's relations between concepts, such as ``skos:broader``, do state facts.
     """
     return iri.startswith(_NAMESPACES) and iri not in SKOS_RELATIONS

@@ -1,1 +1,1 @@
-"""The report and its exports."""
+"""Reports: HTML pages of runs, comparisons and graphs, and their CSV, Markdown and JSON exports."""

@@ -1,7 +1,7 @@
-"""The cards as the page needs them: one compact structure, every repeated string held once.
+"""Prepares the cards and their answers for the report page, as rows and as compact JSON.
 
-The same structure feeds the script in the page (as embedded JSON) and the first rows that stand
-in the HTML for readers without scripts, so the two can never tell different stories.
+The script in the page (which reads the embedded JSON) and the rows that are rendered as static
+HTML, for readers without scripts, are built from the same ``CardRow`` objects, so they agree.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import msgspec
 from cards.card import Card
 from eval.result import PREDS, Pred
 from kg.claims import Gold, Proof, Verdict
-from reporting.inputs import Inputs, Reply
-from reporting.proofs import ProofWords, term_words
-from reporting.visible import StringTable, cut, shown_name, visible
+from reporting.inputs import CardReply, ReportInputs
+from reporting.proofs import ProofRenderer, describe_term
+from reporting.visible_text import StringTable, format_name, make_visible, truncate_text
 
 Outcome = Literal["right", "held", "wrong", "none"]
 
@@ -28,11 +28,11 @@ OUTCOMES: tuple[tuple[Outcome, str, str], ...] = (
     ("wrong", "✗", "wrong"),
     ("none", "!", "no usable reply: INVALID or ERROR"),
 )
-"""Key, symbol and words of what an answer amounts to."""
+"""Key, symbol and description of each outcome of an answer."""
 
-LABEL_WORDS = {"E": "E entailed", "C": "C contradictory", "U": "U unknown"}
+LABEL_NAMES = {"E": "E entailed", "C": "C contradictory", "U": "U unknown"}
 
-_PRED_LETTER: dict[Pred, str] = {
+_PRED_LETTERS: dict[Pred, str] = {
     "YES": "Y",
     "NO": "N",
     "UNKNOWN": "U",
@@ -40,16 +40,17 @@ _PRED_LETTER: dict[Pred, str] = {
     "ERROR": "R",
 }
 
-SAME_PROOF = "The same proof holds from the facts and rules on the card alone."
+SAME_PROOF_TEXT = "The same proof holds from the facts and rules on the card alone."
 
-RAW_LIMIT = 600
-"""Characters of a system's reply shown; the rest stays in the result file."""
-TEXT_LIMIT = 20_000
-"""Characters of any other text shown: enough for every honest card."""
+MAX_REPLY_LENGTH = 600
+"""Characters of a system's reply that are shown; the result file has the whole reply."""
+MAX_TEXT_LENGTH = 20_000
+"""Characters of any other text that are shown. A cap against hostile files; our cards are far
+shorter."""
 
 
-def outcome(gold: Gold, pred: Pred) -> Outcome:
-    """What an answer amounts to, independent of any policy."""
+def classify_answer(gold: Gold, pred: Pred) -> Outcome:
+    """Returns the outcome of an answer; the same under every policy."""
     if pred in ("INVALID", "ERROR"):
         return "none"
     if pred == gold:
@@ -57,19 +58,19 @@ def outcome(gold: Gold, pred: Pred) -> Outcome:
     return "held" if pred == "UNKNOWN" else "wrong"
 
 
-def outcome_symbol(key: Outcome) -> str:
-    """The symbol that goes with an outcome's colour."""
+def get_outcome_symbol(key: Outcome) -> str:
+    """Returns the symbol that accompanies an outcome's colour."""
     return next(symbol for name, symbol, _ in OUTCOMES if name == key)
 
 
-def outcome_words(key: Outcome) -> str:
-    """An outcome in words."""
+def get_outcome_text(key: Outcome) -> str:
+    """Returns an outcome's description."""
     return next(words for name, _, words in OUTCOMES if name == key)
 
 
 @dataclass(frozen=True)
 class CardAnswer:
-    """One system's answer to one card, ready to be shown."""
+    """One system's answer to one card, as the page shows it."""
 
     system: str
     control: bool
@@ -80,7 +81,7 @@ class CardAnswer:
 
 @dataclass(frozen=True)
 class CardRow:
-    """One card, ready to be shown; all text is ``visible``."""
+    """One card, as the page shows it; all text went through ``make_visible``."""
 
     id: str
     label: str
@@ -92,116 +93,121 @@ class CardRow:
     facts: tuple[str, ...]
     rules: tuple[str, ...]
     proof: str
-    """Over the graph."""
+    """From the whole graph."""
     card_proof: str
-    """Over the card's facts and rules alone; empty where the card carries none."""
+    """From the card's facts and rules alone; empty if the card has no such proof."""
     answers: tuple[CardAnswer, ...]
 
 
-def card_rows(inputs: Inputs, words: ProofWords) -> Iterator[CardRow]:
+def build_card_rows(inputs: ReportInputs, render_proof: ProofRenderer) -> Iterator[CardRow]:
     """Yields every card with its answers, in card order."""
     for card in inputs.cards:
         yield CardRow(
-            id=_shown(card.id),
+            id=_clean_text(card.id),
             label=card.label,
             gold=card.gold,
-            kind=_shown(card.kind) or "unnamed",
+            kind=_clean_text(card.kind) or "unnamed",
             difficulty=card.difficulty or "",
-            predicate=_shown(term_words(card.claim.pred)),
-            question=_shown(card.question),
-            facts=tuple(map(_shown, card.facts)),
-            rules=tuple(map(_shown, card.rules)),
-            proof=_shown(_proof(card, words)),
-            card_proof=_shown(_card_proof(card, words)),
+            predicate=_clean_text(describe_term(card.claim.pred)),
+            question=_clean_text(card.question),
+            facts=tuple(map(_clean_text, card.facts)),
+            rules=tuple(map(_clean_text, card.rules)),
+            proof=_clean_text(_render_proof(card, render_proof)),
+            card_proof=_clean_text(_render_card_proof(card, render_proof)),
             answers=tuple(
-                _answer(
+                _build_answer(
                     system,
                     system in inputs.controls,
                     card.gold,
-                    inputs.answers[system].get(card.id),
+                    inputs.replies[system].get(card.id),
                 )
                 for system in inputs.systems
             ),
         )
 
 
-def _proof(card: Card, words: ProofWords) -> str:
+def _render_proof(card: Card, render_proof: ProofRenderer) -> str:
     if card.proof is None:
-        return "This card came without a proof."
-    return words(Verdict(card.claim, card.label, card.proof))
+        return "This card has no proof."
+    return render_proof(Verdict(card.claim, card.label, card.proof))
 
 
-def _card_proof(card: Card, words: ProofWords) -> str:
-    """The second proof that ``meta`` of our own cards holds; cards from elsewhere hold anything."""
+def _render_card_proof(card: Card, render_proof: ProofRenderer) -> str:
+    """Renders the proof from the card alone.
+
+    It is read from ``meta``, which in third-party card files may contain anything; what is not a
+    proof is ignored.
+    """
     try:
         proof = msgspec.convert(card.meta.get("card_proof"), Proof | None)
     except msgspec.ValidationError:
         return ""
     if proof is None:
         return ""
-    text = words(Verdict(card.claim, card.label, proof))
-    return SAME_PROOF if text == _proof(card, words) else text
+    text = render_proof(Verdict(card.claim, card.label, proof))
+    return SAME_PROOF_TEXT if text == _render_proof(card, render_proof) else text
 
 
-def _answer(system: str, control: bool, gold: Gold, reply: Reply | None) -> CardAnswer:
+def _build_answer(system: str, is_control: bool, gold: Gold, reply: CardReply | None) -> CardAnswer:
     if reply is None:
-        return CardAnswer(shown_name(system), control, None, None, "")
+        return CardAnswer(format_name(system), is_control, None, None, "")
     reason = reply.error if reply.pred == "ERROR" and reply.error else reply.raw
-    if reply.also:
-        reason = f"{_all_said(reply)} The first: {reason}"
-    # A control's reply only repeats its name.
+    if reply.repeat_preds:
+        reason = f"{_describe_repeats(reply)} First reply: {reason}"
+    # The reply of a control only repeats the control's name, so it is not shown.
     return CardAnswer(
-        system=shown_name(system),
-        control=control,
+        system=format_name(system),
+        control=is_control,
         pred=reply.pred,
-        outcome=outcome(gold, reply.pred),
-        reason="" if control else cut(visible(reason.strip()), RAW_LIMIT),
+        outcome=classify_answer(gold, reply.pred),
+        reason="" if is_control else truncate_text(make_visible(reason.strip()), MAX_REPLY_LENGTH),
     )
 
 
-def _all_said(reply: Reply) -> str:
-    """What was said by all repeats, as in ``Asked 5 times: YES 3, UNKNOWN 2``."""
-    said = Counter((reply.pred, *reply.also))
-    counts = ", ".join(f"{pred} {said[pred]}" for pred in PREDS if said[pred])
-    return f"Asked {said.total()} times: {counts}."
+def _describe_repeats(reply: CardReply) -> str:
+    """Formats the counts of the answers of all repeats: ``Asked 5 times: YES 3, UNKNOWN 2``."""
+    answers = Counter((reply.pred, *reply.repeat_preds))
+    counts = ", ".join(f"{pred} {answers[pred]}" for pred in PREDS if answers[pred])
+    return f"Asked {answers.total()} times: {counts}."
 
 
-def _shown(text: str) -> str:
-    return cut(visible(text), TEXT_LIMIT)
+def _clean_text(text: str) -> str:
+    return truncate_text(make_visible(text), MAX_TEXT_LENGTH)
 
 
-def card_data(rows: list[CardRow]) -> dict[str, Any]:
-    """The structure that ``templates/report.js`` reads.
+def build_card_data(rows: list[CardRow]) -> dict[str, Any]:
+    """Returns the structure that ``templates/report.js`` reads.
 
     A card is ``[id, label, kind, difficulty, predicate, question, [facts], [rules], proof,
-    card proof, answers, [reasons]]``: kinds and predicates are positions in their lists, texts
-    positions in ``strings`` (−1: none), answers one letter a system (``-``: not asked).
+    card proof, answers, [reasons]]``. Kinds and predicates are indices into their lists, texts are
+    indices into ``strings`` (−1: none), and answers are one letter per system (``-``: not asked).
+    Indices instead of repeated strings keep the page small.
     """
     strings, kinds, predicates = StringTable(), StringTable(), StringTable()
     packed = [
         [
             row.id,
             row.label,
-            kinds.number(row.kind),
+            kinds.get_index(row.kind),
             row.difficulty,
-            predicates.number(row.predicate),
-            strings.number(row.question),
-            [strings.number(fact) for fact in row.facts],
-            [strings.number(rule) for rule in row.rules],
-            strings.number(row.proof),
-            strings.number(row.card_proof) if row.card_proof else -1,
-            "".join(_PRED_LETTER[a.pred] if a.pred else "-" for a in row.answers),
-            [strings.number(a.reason) if a.reason else -1 for a in row.answers],
+            predicates.get_index(row.predicate),
+            strings.get_index(row.question),
+            [strings.get_index(fact) for fact in row.facts],
+            [strings.get_index(rule) for rule in row.rules],
+            strings.get_index(row.proof),
+            strings.get_index(row.card_proof) if row.card_proof else -1,
+            "".join(_PRED_LETTERS[a.pred] if a.pred else "-" for a in row.answers),
+            [strings.get_index(a.reason) if a.reason else -1 for a in row.answers],
         ]
         for row in rows
     ]
     systems = rows[0].answers if rows else ()
     return {
         "systems": [{"name": a.system, "control": a.control} for a in systems],
-        "labels": LABEL_WORDS,
+        "labels": LABEL_NAMES,
         "outcomes": [list(entry) for entry in OUTCOMES],
-        "kinds": list(kinds.numbers),
-        "preds": list(predicates.numbers),
-        "strings": list(strings.numbers),
+        "kinds": list(kinds.indices),
+        "preds": list(predicates.indices),
+        "strings": list(strings.indices),
         "cards": packed,
     }

@@ -1,8 +1,8 @@
-"""Where every mark of a chart stands: pure geometry, drawn by ``templates/_charts.svg.j2``.
+"""Computes the geometry of the report's charts, which ``templates/_charts.svg.j2`` draws.
 
-Numbers go in, coordinates come out; no colour and no markup here. Lengths are in the chart's own
-units (its ``viewBox``), which are CSS pixels when a chart is shown at its natural width, and are
-rounded to a tenth so that the same inputs give the same bytes on every machine.
+Converts numbers to coordinates; the template defines colours and markup. Lengths are in the units
+of the chart's ``viewBox``, which are CSS pixels when a chart is shown at its natural width. They
+are rounded to a tenth, so that the same inputs give the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from reporting.visible import short_names
+from reporting.visible_text import shorten_names
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A proportion in [0, 1] with its interval; every part may be unknown.
+class ChartEstimate:
+    """A proportion in [0, 1] with its interval; unknown values are ``None``.
 
-    ``worst_low``/``worst_high`` bound the value whatever the unusable replies would have been.
+    ``worst_low`` and ``worst_high`` bound the value over all answers that the unusable replies
+    (INVALID or ERROR) could have been.
     """
 
     value: float | None
@@ -34,86 +35,84 @@ class Estimate:
 
     @property
     def has_worst(self) -> bool:
-        """Whether the worst-case bounds say more than the value itself."""
-        return (
-            self.worst_low is not None
-            and self.worst_high is not None
-            and self.worst_high - self.worst_low > 5e-5
-        )
+        """Whether the worst-case bounds differ from each other."""
+        low, high = self.worst_low, self.worst_high
+        return low is not None and high is not None and high - low > 5e-5
 
     @property
     def text(self) -> str:
         """The value to three decimals, or an en dash when it is undefined."""
-        return number(self.value)
+        return format_number(self.value)
 
     @property
     def interval_text(self) -> str:
-        """``0.812–0.874``, or nothing without an interval."""
+        """``0.812–0.874``, or empty without an interval."""
         if self.low is None or self.high is None:
             return ""
-        return f"{number(self.low)}–{number(self.high)}"
+        return f"{format_number(self.low)}–{format_number(self.high)}"
 
     @property
     def worst_text(self) -> str:
-        """The worst-case bounds in the same form, or nothing when they say nothing."""
-        return f"{number(self.worst_low)}–{number(self.worst_high)}" if self.has_worst else ""
+        """The worst-case bounds in the same form, or empty if they do not differ."""
+        if not self.has_worst:
+            return ""
+        return f"{format_number(self.worst_low)}–{format_number(self.worst_high)}"
 
 
-class Measured(Protocol):
-    """A number of a record, with its interval and its worst-case bounds."""
+class EstimateLike(Protocol):
+    """A metric's value with its interval and its worst-case bounds, as records have it."""
 
     @property
     def value(self) -> float | None:
-        """Null where there is none."""
+        """The value; ``None`` if undefined."""
 
     @property
     def low(self) -> float | None:
-        """Of the interval."""
+        """Lower end of the interval."""
 
     @property
     def high(self) -> float | None:
-        """Of the interval."""
+        """Upper end of the interval."""
 
     @property
     def worst(self) -> float | None:
-        """Whatever the unusable replies would have been."""
+        """The value if every unusable reply had been wrong."""
 
     @property
     def best(self) -> float | None:
-        """Likewise."""
+        """The value if every unusable reply had been right."""
 
 
-def estimate(value: Measured | None) -> Estimate:
-    """A metric's value with interval and worst-case bounds, for drawing."""
+def to_chart_estimate(estimate: EstimateLike | None) -> ChartEstimate:
+    """Converts a metric's value, interval and worst-case bounds for a chart.
+
+    ``worst`` is above ``best`` for a metric of which lower values are better, so the bounds are
+    sorted.
+    """
+    if estimate is None:
+        return ChartEstimate(None)
+    ends = [end for end in (estimate.worst, estimate.best) if end is not None]
+    low, high = (min(ends), max(ends)) if len(ends) == 2 else (None, None)
+    return ChartEstimate(estimate.value, estimate.low, estimate.high, low, high)
+
+
+UNDEFINED_TEXT = "–"
+
+
+def format_number(value: float | None, digits: int = 3) -> str:
+    """Formats a number: fixed digits, a true minus sign (U+2212), an en dash for ``None``."""
     if value is None:
-        return Estimate(None)
-    ends = [end for end in (value.worst, value.best) if end is not None]
-    return Estimate(
-        value.value,
-        value.low,
-        value.high,
-        min(ends) if len(ends) == 2 else None,
-        max(ends) if len(ends) == 2 else None,
-    )
-
-
-UNDEFINED = "–"
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for reading: fixed digits, a true minus sign, an en dash for ``None``."""
-    if value is None:
-        return UNDEFINED
+        return UNDEFINED_TEXT
     text = f"{value:.{digits}f}"
-    if float(text) == 0:
+    if float(text) == 0:  # "-0.000" would suggest a sign that rounding has removed
         text = text.lstrip("-")
     return text.replace("-", "−")
 
 
-def percent(share: float | None) -> str:
-    """A share for reading, to whole percents; never "0 %" or "100 %" for what is only near."""
+def format_percent(share: float | None) -> str:
+    """Formats a share in whole per cent; "0 %" and "100 %" only for exactly 0 and 1."""
     if share is None:
-        return UNDEFINED
+        return UNDEFINED_TEXT
     if 0 < share < 0.01:
         return "<1 %"
     if 0.99 < share < 1:
@@ -121,18 +120,18 @@ def percent(share: float | None) -> str:
     return f"{share * 100:.0f} %"
 
 
-def _place(value: float, start: float, end: float) -> float:
+def _scale_share(value: float, start: float, end: float) -> float:
     return round(start + (end - start) * min(max(value, 0.0), 1.0), 1)
 
 
 @dataclass(frozen=True)
 class DotRow:
-    """One system's line in a dot-and-interval chart."""
+    """One system's row in a dot-and-interval chart."""
 
     name: str
     short: str
     control: bool
-    estimate: Estimate
+    estimate: ChartEstimate
     y: float
     x: float | None
     low: float | None
@@ -160,14 +159,14 @@ _PANEL_LEFT = 128.0
 _PANEL_RIGHT = 344.0
 _ROW_HEIGHT = 26.0
 _DIVIDER_GAP = 12.0
-_NAME_LETTERS = 17
+_MAX_NAME_LENGTH = 17
 _TICKS = ((0.0, "0"), (0.25, ""), (0.5, "0.5"), (0.75, ""), (1.0, "1"))
 
 
-def dot_panel(entries: Sequence[tuple[str, bool, Estimate]]) -> DotPanel:
-    """Lays out ``(name, is control, estimate)`` rows in order, controls below a dividing gap."""
+def build_dot_panel(entries: Sequence[tuple[str, bool, ChartEstimate]]) -> DotPanel:
+    """Lays out ``(name, is control, estimate)`` rows in order, controls last, below a gap."""
     ordered = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
-    short = short_names((name for name, _, _ in entries), _NAME_LETTERS)
+    short = shorten_names((name for name, _, _ in entries), _MAX_NAME_LENGTH)
     y = 14.0
     divider: float | None = None
     rows: list[DotRow] = []
@@ -176,8 +175,8 @@ def dot_panel(entries: Sequence[tuple[str, bool, Estimate]]) -> DotPanel:
             divider = round(y - _ROW_HEIGHT / 2 + _DIVIDER_GAP / 2, 1)
             y += _DIVIDER_GAP
 
-        def across(value: float | None) -> float | None:
-            return None if value is None else _place(value, _PANEL_LEFT, _PANEL_RIGHT)
+        def scale_x(value: float | None) -> float | None:
+            return None if value is None else _scale_share(value, _PANEL_LEFT, _PANEL_RIGHT)
 
         rows.append(
             DotRow(
@@ -186,11 +185,11 @@ def dot_panel(entries: Sequence[tuple[str, bool, Estimate]]) -> DotPanel:
                 control=control,
                 estimate=estimate,
                 y=y,
-                x=across(estimate.value),
-                low=across(estimate.low) if estimate.has_interval else None,
-                high=across(estimate.high) if estimate.has_interval else None,
-                worst_low=across(estimate.worst_low) if estimate.has_worst else None,
-                worst_high=across(estimate.worst_high) if estimate.has_worst else None,
+                x=scale_x(estimate.value),
+                low=scale_x(estimate.low) if estimate.has_interval else None,
+                high=scale_x(estimate.high) if estimate.has_interval else None,
+                worst_low=scale_x(estimate.worst_low) if estimate.has_worst else None,
+                worst_high=scale_x(estimate.worst_high) if estimate.has_worst else None,
             )
         )
         y += _ROW_HEIGHT
@@ -201,7 +200,7 @@ def dot_panel(entries: Sequence[tuple[str, bool, Estimate]]) -> DotPanel:
         plot_left=_PANEL_LEFT,
         plot_right=_PANEL_RIGHT,
         plot_bottom=bottom,
-        ticks=tuple((_place(at, _PANEL_LEFT, _PANEL_RIGHT), label) for at, label in _TICKS),
+        ticks=tuple((_scale_share(x, _PANEL_LEFT, _PANEL_RIGHT), label) for x, label in _TICKS),
         divider_y=divider,
         rows=tuple(rows),
     )
@@ -209,7 +208,7 @@ def dot_panel(entries: Sequence[tuple[str, bool, Estimate]]) -> DotPanel:
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """One system in the coverage–accuracy plane, with the place of its written name."""
+    """One system in the coverage–accuracy plane, and the height of its name."""
 
     name: str
     short: str
@@ -236,24 +235,24 @@ class Scatter:
     y_ticks: tuple[tuple[float, str], ...]
     points: tuple[ScatterPoint, ...]
     absent: tuple[str, ...]
-    """Systems without a place: they never answered, so their accuracy is undefined."""
+    """Systems without a point: they never answered, so their accuracy is undefined."""
     ideal_x: float | None
-    """Where the share of cards that have an answer stands: full coverage of those, no other."""
+    """Coverage of a system that answers all cards with a provable answer, and no others."""
 
 
 _SCATTER = {"width": 600.0, "left": 46.0, "right": 420.0, "top": 14.0, "bottom": 290.0}
-_LABEL_STEP = 19.0
+_LABEL_HEIGHT = 19.0
 
 
-def scatter(
+def build_scatter(
     entries: Sequence[tuple[str, bool, float | None, float | None]],
     *,
-    answerable: float | None = None,
+    answerable_share: float | None = None,
 ) -> Scatter:
-    """Lays out ``(name, is control, coverage, accuracy)``; names stand in a column at the right.
+    """Lays out ``(name, is control, coverage, accuracy)``, with the names in a column at the right.
 
-    Names are ordered by height and pushed apart, so that they never overlap however close the
-    points are; a leader line joins each to its point.
+    Names are ordered by the height of their points and moved apart, so that they never overlap
+    however close the points are; a leader line connects each name with its point.
     """
     left, right = _SCATTER["left"], _SCATTER["right"]
     top, bottom = _SCATTER["top"], _SCATTER["bottom"]
@@ -262,11 +261,15 @@ def scatter(
         for name, control, coverage, accuracy in entries
         if coverage is not None and accuracy is not None
     ]
-    short = short_names((name for name, _, _, _ in entries), _NAME_LETTERS)
+    short = shorten_names((name for name, _, _, _ in entries), _MAX_NAME_LENGTH)
     absent = tuple(n for n, _, c, a in entries if c is None or a is None)
-    coordinates = [(_place(c, left, right), _place(a, bottom, top)) for _, _, c, a in placed]
+    coordinates = [
+        (_scale_share(c, left, right), _scale_share(a, bottom, top)) for _, _, c, a in placed
+    ]
     order = sorted(range(len(placed)), key=lambda i: (coordinates[i][1], -coordinates[i][0], i))
-    label_y = spread([coordinates[i][1] for i in order], top + 4, bottom - 4, _LABEL_STEP)
+    label_y = spread_positions(
+        [coordinates[i][1] for i in order], top + 4, bottom - 4, _LABEL_HEIGHT
+    )
     where = dict(zip(order, label_y, strict=True))
     lowest = max([bottom, *label_y]) if label_y else bottom
     return Scatter(
@@ -277,8 +280,8 @@ def scatter(
         top=top,
         bottom=bottom,
         label_x=right + 34,
-        x_ticks=tuple((_place(at, left, right), label) for at, label in _TICKS if label),
-        y_ticks=tuple((_place(at, bottom, top), label) for at, label in _TICKS if label),
+        x_ticks=tuple((_scale_share(x, left, right), label) for x, label in _TICKS if label),
+        y_ticks=tuple((_scale_share(y, bottom, top), label) for y, label in _TICKS if label),
         points=tuple(
             ScatterPoint(
                 name=name,
@@ -293,16 +296,19 @@ def scatter(
             for i, (name, control, coverage, accuracy) in enumerate(placed)
         ),
         absent=absent,
-        ideal_x=None if answerable is None else _place(answerable, left, right),
+        ideal_x=None if answerable_share is None else _scale_share(answerable_share, left, right),
     )
 
 
-def spread(wanted: Sequence[float], low: float, high: float, step: float) -> list[float]:
-    """Moves sorted positions apart to at least ``step``, within [low, high] where they fit."""
+def spread_positions(
+    positions: Sequence[float], low: float, high: float, step: float
+) -> list[float]:
+    """Moves sorted positions at least ``step`` apart, within [low, high] if they fit there."""
+    # Downwards first; what then exceeds the range is moved back up from its end.
     placed: list[float] = []
-    for at in wanted:
+    for position in positions:
         floor = placed[-1] + step if placed else low
-        placed.append(max(at, floor))
+        placed.append(max(position, floor))
     if placed and placed[-1] > high:
         ceiling = high
         for index in range(len(placed) - 1, -1, -1):
@@ -310,13 +316,13 @@ def spread(wanted: Sequence[float], low: float, high: float, step: float) -> lis
             ceiling = placed[index] - step
     if placed and placed[0] < low:
         shift = low - placed[0]
-        placed = [at + shift for at in placed]
-    return [round(at, 1) for at in placed]
+        placed = [position + shift for position in placed]
+    return [round(position, 1) for position in placed]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A small horizontal bar from 0 to 1 with an interval whisker."""
+    """A small horizontal bar from 0 to 1, with whiskers for the interval."""
 
     width: float
     fill: float
@@ -327,36 +333,36 @@ class Bar:
 _BAR_WIDTH = 96.0
 
 
-def bar(estimate: Estimate) -> Bar:
-    """Lays out one bar; an undefined value has no fill."""
+def build_bar(estimate: ChartEstimate) -> Bar:
+    """Lays out one bar; without a value its fill is 0."""
 
-    def across(value: float | None) -> float | None:
-        return None if value is None else _place(value, 0, _BAR_WIDTH)
+    def scale_x(value: float | None) -> float | None:
+        return None if value is None else _scale_share(value, 0, _BAR_WIDTH)
 
     return Bar(
         width=_BAR_WIDTH,
-        fill=across(estimate.value) or 0.0,
-        low=across(estimate.low) if estimate.has_interval else None,
-        high=across(estimate.high) if estimate.has_interval else None,
+        fill=scale_x(estimate.value) or 0.0,
+        low=scale_x(estimate.low) if estimate.has_interval else None,
+        high=scale_x(estimate.high) if estimate.has_interval else None,
     )
 
 
 @dataclass(frozen=True)
 class Segment:
-    """One outcome's part of a system's bar."""
+    """The part of a system's bar that belongs to one outcome."""
 
     outcome: str
-    words: str
+    description: str
     share: float
     x: float
     width: float
     symbol: str
-    """Empty where the segment is too narrow for it."""
+    """Empty if the segment is too narrow for it."""
 
 
 @dataclass(frozen=True)
 class StackRow:
-    """What one system's answers amount to, as a bar of segments that fill it."""
+    """One system's outcomes, as the segments of a full bar."""
 
     name: str
     short: str
@@ -367,7 +373,7 @@ class StackRow:
 
 @dataclass(frozen=True)
 class Stack:
-    """Stacked bars of all systems, controls below a gap."""
+    """Stacked bars of all systems, controls last, below a gap."""
 
     width: float
     height: float
@@ -378,34 +384,37 @@ class Stack:
 
 
 _STACK_WIDTH = 420.0
-_STACK_ROW = 30.0
-_SYMBOL_WIDTH = 14.0
+_STACK_ROW_HEIGHT = 30.0
+_MIN_SYMBOL_WIDTH = 14.0
 
 
-def stack(entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, str, float]]]]) -> Stack:
-    """Lays out ``(name, is control, [(outcome, symbol, words, count)])``, bars of equal length."""
+def build_stack(
+    entries: Sequence[tuple[str, bool, Sequence[tuple[str, str, str, float]]]],
+) -> Stack:
+    """Lays out ``(name, is control, [(outcome, symbol, text, count)])``; bars have equal length."""
     ordered = [e for e in entries if not e[1]] + [e for e in entries if e[1]]
-    short = short_names((name for name, _, _ in entries), _NAME_LETTERS)
+    short = shorten_names((name for name, _, _ in entries), _MAX_NAME_LENGTH)
     left, right = _PANEL_LEFT, _STACK_WIDTH
     y, divider = 4.0, None
     rows: list[StackRow] = []
-    for name, control, parts in ordered:
+    for name, control, counts in ordered:
         if control and rows and not rows[-1].control:
             divider = y + 1
             y += _DIVIDER_GAP
-        total = sum(count for _, _, _, count in parts)
+        total = sum(count for _, _, _, count in counts)
         segments: list[Segment] = []
         before = 0.0
-        for outcome, symbol, words, count in parts:
-            start = _place(before / total, left, right) if total else left
+        for outcome, symbol, words, count in counts:
+            # Both ends are rounded from running sums, so that segments leave no gaps.
+            start = _scale_share(before / total, left, right) if total else left
             before += count
-            end = _place(before / total, left, right) if total else left
+            end = _scale_share(before / total, left, right) if total else left
             if count:
-                wide = end - start >= _SYMBOL_WIDTH
+                wide = end - start >= _MIN_SYMBOL_WIDTH
                 width = round(end - start, 1)
                 segments.append(
                     Segment(outcome, words, count / total, start, width, symbol if wide else "")
                 )
         rows.append(StackRow(name, short[name], control, y, tuple(segments)))
-        y += _STACK_ROW
+        y += _STACK_ROW_HEIGHT
     return Stack(_STACK_WIDTH, y, left, right, divider, tuple(rows))

@@ -7,41 +7,43 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
 
 def main(
     runs: Annotated[
-        str, typer.Option(help="Folders of runs on the same samples, with commas between them.")
+        str, typer.Option(help="Folders of runs on the same samples, comma-separated.")
     ],
     output: Annotated[
-        Path, typer.Option(help="The page; Markdown, JSON and tables go beside it.")
+        Path, typer.Option(help="The HTML page; Markdown, JSON and tables go next to it.")
     ] = Path("results/comparison.html"),
     results_dir: Annotated[
-        Path, typer.Option(help="Where folders are that are named without a path.")
+        Path, typer.Option(help="Folder of the runs that are given by name only.")
     ] = Path("results"),
 ) -> None:
-    """Says which model extracts better by what, paired on the same samples."""
+    """Compares extraction runs, paired on the same samples: which model is better at what."""
     from eval.extraction.running.output_files import MANIFEST
     from kg.base.errors import MissingFileError, SettingError
     from reporting.extraction_section.compare_page import write_comparison
 
     named = [name.strip() for name in runs.split(",") if name.strip()]
     if not named:
-        raise SettingError("no run is named", where="--runs", hint="Say --runs run_001,run_002.")
+        raise SettingError(
+            "no run is given", where="--runs", hint="Use --runs run_001,run_002, for instance."
+        )
     folders: list[Path] = []
     for name in named:
-        places = (Path(name), results_dir / name)
-        found = next((place for place in places if (place / MANIFEST).is_file()), None)
-        if found is None:
+        candidates = (Path(name), results_dir / name)
+        folder = next((path for path in candidates if (path / MANIFEST).is_file()), None)
+        if folder is None:
             raise MissingFileError(
-                f"no run is called {name!r}",
-                where=" or ".join(map(str, places)),
-                hint="Name a folder that `epoche extract run` wrote.",
+                f"run {name!r} does not exist",
+                where=" or ".join(map(str, candidates)),
+                hint="Give a folder that `epoche extract run` wrote.",
             )
-        folders.append(found)
+        folders.append(folder)
     for path in write_comparison(folders, output)[:1]:
-        say(f"comparison of {len(folders)} runs → {path}")
+        print_text(f"comparison of {len(folders)} runs → {path}")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from eval.metrics_abstention import PolicyChoice
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 from kg.base.errors import CardSetMismatchError, SystemNotFoundError
 from kg.base.options import CheckedCards, Confidence, Resamples, ResampleSeed, SkipOtherCards
-from kg.words.plain_text import one_line
+from kg.words.plain_text import to_one_line
 
 
 def main(
@@ -20,68 +20,73 @@ def main(
         typer.Argument(metavar="[RUN]...", help="Result files (JSONL) or run folders."),
     ] = None,
     results: Annotated[
-        list[Path] | None, typer.Option(help="The same, as the other stages name it; repeatable.")
+        list[Path] | None,
+        typer.Option(help="Result files or run folders, given as a flag; repeatable."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Where the comparison goes (JSON); Markdown goes beside it.")
+        Path, typer.Option(help="The comparison (JSON); Markdown is written next to it.")
     ] = Path("results/comparison.json"),
-    html: Annotated[bool, typer.Option(help="Write the page beside it too.")] = True,
+    html: Annotated[bool, typer.Option(help="Also write an HTML page next to it.")] = True,
     cards: CheckedCards = None,
     skip_other_cards: SkipOtherCards = False,
     baseline: Annotated[
-        str | None, typer.Option(help="Hold all others against this system, not all pairs.")
+        str | None,
+        typer.Option(help="Compare every system with this one, instead of all pairs."),
     ] = None,
     policy: Annotated[
-        PolicyChoice, typer.Option(help="What counts as an answer and as an abstention.")
+        PolicyChoice, typer.Option(help="What counts as an answer and what as an abstention.")
     ] = PolicyChoice.licensed,
     resamples: Resamples = 2000,
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
     common: Annotated[
         bool,
-        typer.Option(help="Compare on the cards that all answered, or refuse if some lack any."),
+        typer.Option(
+            help="Compare on the cards that every system answered, or fail if one misses a card."
+        ),
     ] = True,
 ) -> None:
-    """Says which system is better by what, and whether the data can tell.
+    """Compares systems pairwise on the same cards, and tests the differences.
 
-    Paired on the same cards: exact McNemar where a metric is a yes or no per card, the cluster
-    bootstrap of the difference, Holm over the pairs. Two files may hold a system of one name.
+    Exact McNemar test for metrics that are 0 or 1 per card, cluster bootstrap intervals of the
+    difference, Holm's correction over all pairs. Systems of the same name in two files get the
+    file's name added.
     """
-    from eval.card_check import read_checked
-    from eval.comparing.comparison import compare_runs
-    from eval.comparing.words import markdown, shared_cards, spoken
+    from eval.card_check import read_checked_results
+    from eval.comparison.report import compare_runs
+    from eval.comparison.text import describe_shared_cards, render_markdown, render_sentences
     from eval.metrics.abstention import POLICIES
     from eval.metrics.samples import Plan
-    from eval.run_files import result_files
+    from eval.run_files import find_result_files
     from kg.base.files import check_output, to_json_bytes, write_files_atomic
     from reporting.comparison_page import render_comparison
 
-    files = result_files([*(runs or ()), *(results or ())])
+    files = find_result_files([*(runs or ()), *(results or ())])
     if not files:
         raise typer.BadParameter("give at least one result file or run folder")
-    taken = [*files, *(cards or ())]
-    check_output(out, taken)
+    inputs = [*files, *(cards or ())]
+    check_output(out, inputs)
     pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
     for page in pages.values():
-        check_output(page, [out, *taken])
-    seen = read_checked(
+        check_output(page, [out, *inputs])
+    observations = read_checked_results(
         files,
         cards or (),
         skip_other_cards=skip_other_cards,
         common=common,
         distinguish=True,
     )
-    if len(seen.preds) < 2:
+    if len(observations.preds) < 2:
         raise CardSetMismatchError(
             "nothing to compare: only one system",
             where=", ".join(str(path) for path in files),
-            hint="Give result files of two systems or more.",
+            hint="Give the result files of at least two systems.",
         )
-    if baseline is not None and baseline not in seen.preds:
+    if baseline is not None and baseline not in observations.preds:
         raise SystemNotFoundError(
             f"no system {baseline!r} in these results",
             where="--baseline",
-            hint=f"One of {', '.join(seen.preds)}.",
+            hint=f"Use one of {', '.join(observations.preds)}.",
         )
     plan = Plan(
         policies=tuple(name for name in POLICIES if policy.value in (name, "both")),
@@ -89,21 +94,21 @@ def main(
         seed=seed,
         confidence=confidence,
     )
-    report = compare_runs(seen, plan, baseline=baseline)
+    report = compare_runs(observations, plan, baseline=baseline)
     contents = {out: to_json_bytes(report, indent=2) + b"\n"}
-    contents[pages[".md"]] = markdown(report).encode()
+    contents[pages[".md"]] = render_markdown(report).encode()
     if html:
-        beside = [out.name, pages[".md"].name]
-        contents[pages[".html"]] = render_comparison(report, beside=beside).encode()
+        output_names = [out.name, pages[".md"].name]
+        contents[pages[".html"]] = render_comparison(report, output_names=output_names).encode()
     write_files_atomic(contents)
-    for line in shared_cards(report.shared):
-        say(line)
-    for line in spoken(report):
-        say(line)
+    for line in describe_shared_cards(report.shared):
+        print_text(line)
+    for line in render_sentences(report):
+        print_text(line)
     for note in report.notes:
-        say(f"note: {one_line(note)}")
+        print_text(f"note: {to_one_line(note)}")
     written = ", ".join(str(path) for path in contents)
-    say(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {written}")
+    print_text(f"{len(report.comparisons)} comparisons on {report.n_cards} cards → {written}")
 
 
 if __name__ == "__main__":

@@ -1,79 +1,81 @@
-"""The page of a comparison: one HTML file, the same bytes every time."""
+"""Renders a comparison as one self-contained HTML file; equal inputs give equal bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from eval.comparing.comparison import ComparisonReport
-from eval.comparing.words import shared_cards
+from eval.comparison.report import ComparisonReport
+from eval.comparison.text import describe_shared_cards
 from eval.metrics.record import PairedComparison
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
+from reporting.comparison_text import is_significant
 from reporting.comparison_view import ComparisonView
-from reporting.glossary import COMPARISON_TERMS, POLICY_WORDS, TEST_WORDS, metric_words
-from reporting.pair_words import tells_apart
-from reporting.templating import environment, style
-from reporting.verdict import difference, how_many, neighbours
-from reporting.visible import shown_name, visible
+from reporting.glossary import COMPARISON_TERMS, POLICY_DESCRIPTIONS, TEST_NAMES, describe_metric
+from reporting.page_templates import get_environment, render_style
+from reporting.summary_text import compare_neighbours, describe_difference, spell_system_count
+from reporting.visible_text import format_name, make_visible
 
-TITLE = "Who is better, and can the data tell?"
+TITLE = "Which system is better, and is the difference significant?"
 
-_NAMED_AT_MOST = 6
+_MAX_NAMED_SYSTEMS = 6
 
 
-def render_comparison(report: ComparisonReport, *, beside: Sequence[str]) -> str:
-    """The whole comparison as one HTML document.
+def render_comparison(report: ComparisonReport, *, output_names: Sequence[str]) -> str:
+    """Renders the comparison as one HTML document.
 
     Args:
         report: the comparison.
-        beside: names of the files written beside the page.
+        output_names: names of the files written next to the page.
     """
-    env = environment()
+    env = get_environment()
     view = ComparisonView(report)
-    parts = [view.parts(name) for name in view.metrics]
-    lacking = {one.system: one for one in report.shared.lacking}
-    pairs = len(view.pairs(view.policies[0], view.metrics[0])) if view.policies else 0
+    parts = [view.build_parts(name) for name in view.metrics]
+    missing = {each.system: each for each in report.shared.lacking}
+    pairs = len(view.list_pairs(view.policies[0], view.metrics[0])) if view.policies else 0
     context: dict[str, Any] = {
         "report": report,
         "version": report.version,
         "script_hash": "",
         "title": TITLE,
-        "subtitle": f"card set {visible(report.cards)}",
-        "notices": [visible(x) for x in (*shared_cards(report.shared)[1:], *report.notes)],
-        "lede": [visible(line) for line in _lede(view)],
+        "subtitle": f"card set {make_visible(report.cards)}",
+        "notices": [
+            make_visible(x) for x in (*describe_shared_cards(report.shared)[1:], *report.notes)
+        ],
+        "lede": [make_visible(line) for line in _build_opening(view)],
         "stats": [
             (f"{report.n_cards:,}", "cards compared"),
-            (f"{report.n_clusters:,}", "clusters: subjects they are about"),
+            (f"{report.n_clusters:,}", "clusters (subjects of the cards)"),
             (f"{len(view.systems):,}", "systems"),
             (f"{pairs:,}", "pairs" if pairs != 1 else "pair"),
         ],
         "sections": [
             ("standings", "Standings"),
-            *((f"m-{name}", metric_words(name).short) for name in view.metrics),
+            *((f"m-{name}", describe_metric(name).short_name) for name in view.metrics),
             ("cards", "Which cards"),
             ("glossary", "How to read this"),
             ("provenance", "Provenance"),
         ],
         "policies": [
-            (policy, POLICY_WORDS.get(policy, ""), view.standings(policy))
+            (policy, POLICY_DESCRIPTIONS.get(policy, ""), view.build_standings(policy))
             for policy in view.policies
         ],
         "parts": parts,
-        "baseline": shown_name(report.baseline or ""),
+        "baseline": format_name(report.baseline or ""),
         "confidence": f"{report.confidence * 100:g}",
-        "test_words": TEST_WORDS,
-        "shared_lines": [visible(line) for line in shared_cards(report.shared)],
+        "test_words": TEST_NAMES,
+        "shared_lines": [make_visible(line) for line in describe_shared_cards(report.shared)],
         "files": [
             (
-                visible(source.path),
-                listing([shown_name(name) for name in source.systems]),
+                make_visible(source.path),
+                join_list([format_name(name) for name in source.systems]),
                 f"{source.rows:,}",
-                listing(
+                join_list(
                     [
-                        f"{shown_name(name)} lacks {lacking[name].cards:,}: {lacking[name].why}"
+                        f"{format_name(name)} misses {missing[name].cards:,}: {missing[name].why}"
                         for name in source.systems
-                        if name in lacking
+                        if name in missing
                     ]
                 )
                 or "complete",
@@ -81,63 +83,72 @@ def render_comparison(report: ComparisonReport, *, beside: Sequence[str]) -> str
             for source in report.sources
         ],
         "terms": COMPARISON_TERMS,
-        "signatures": view.signatures(),
+        "signatures": view.list_signatures(),
         "manifests": [
-            (visible(source.path), visible(to_json_bytes(source.manifest, indent=2).decode()))
+            (
+                make_visible(source.path),
+                make_visible(to_json_bytes(source.manifest, indent=2).decode()),
+            )
             for source in report.sources
             if source.manifest is not None
         ],
-        "beside": listing([visible(name) for name in beside]) or "nothing",
-        "css": style(),
+        "beside": join_list([make_visible(name) for name in output_names]) or "nothing",
+        "css": render_style(),
     }
     return env.get_template("comparison.html.j2").render(context) + "\n"
 
 
-def _lede(view: ComparisonView) -> list[str]:
-    """The opening paragraph: what was compared, and what the data tell of accuracy."""
+def _build_opening(view: ComparisonView) -> list[str]:
+    """Writes the opening paragraph: what was compared, and the significant accuracy differences."""
     report = view.report
-    said = [f"{how_many(len(view.systems))} answered the same {report.n_cards:,} cards."]
+    sentences = [
+        f"{spell_system_count(len(view.systems))} answered the same {report.n_cards:,} cards."
+    ]
     if not view.policies or "accuracy" not in view.metrics:
-        return said
-    pairs = view.pairs(view.policies[0], "accuracy")
-    told = sum(map(tells_apart, pairs))
+        return sentences
+    pairs = view.list_pairs(view.policies[0], "accuracy")
+    n_significant = sum(map(is_significant, pairs))
     if report.baseline is None:
-        if len(view.systems) > _NAMED_AT_MOST:
-            said.append(_leader(pairs, view.systems[0]))
+        if len(view.systems) > _MAX_NAMED_SYSTEMS:
+            sentences.append(_describe_leader(pairs, view.systems[0]))
         else:
-            said += neighbours(pairs, view.systems)
+            sentences += compare_neighbours(pairs, view.systems)
         if len(pairs) > 1:
-            said.append(
-                f"Of all {len(pairs)} pairs, accuracy tells {told or 'none'} apart; "
-                "other metrics may tell more, and each is judged below."
+            sentences.append(
+                f"Accuracy differs significantly in {n_significant or 'none'} of all {len(pairs)} "
+                "pairs; the other metrics are tested below."
             )
-        return said
-    name = shown_name(report.baseline)
-    found = [difference(one) for one in pairs if one.better is not None]
-    if found:
-        shown = found[:_NAMED_AT_MOST]
-        more = len(found) - len(shown)
-        rest = f", and {more} more such differences" if more else ""
-        said.append(f"Paired tests find {listing(shown)}{rest}.")
-    open_ = [shown_name(one.a) for one in pairs if one.better is None]
-    if open_:
-        shown = [*open_[:_NAMED_AT_MOST]]
-        if len(open_) > len(shown):
-            shown.append(f"{len(open_) - len(shown)} more")
-        said.append(f"By accuracy they cannot tell {listing(shown)} from {name}.")
-    return said
+        return sentences
+    name = format_name(report.baseline)
+    differences = [describe_difference(pair) for pair in pairs if pair.better is not None]
+    if differences:
+        shown = differences[:_MAX_NAMED_SYSTEMS]
+        more = len(differences) - len(shown)
+        suffix = f", and {more} more such differences" if more else ""
+        sentences.append(f"Paired tests find {join_list(shown)}{suffix}.")
+    undecided = [format_name(pair.a) for pair in pairs if pair.better is None]
+    if undecided:
+        shown = [*undecided[:_MAX_NAMED_SYSTEMS]]
+        if len(undecided) > len(shown):
+            shown.append(f"{len(undecided) - len(shown)} more")
+        sentences.append(
+            f"They find no difference in accuracy between {name} and {join_list(shown)}."
+        )
+    return sentences
 
 
-def _leader(pairs: Sequence[PairedComparison], leader: str) -> str:
-    """What is known of the system with the highest accuracy, where there are many."""
-    mine = [one for one in pairs if leader in (one.a, one.b)]
-    open_ = [shown_name(one.b if one.a == leader else one.a) for one in mine if not one.better]
+def _describe_leader(pairs: Sequence[PairedComparison], leader: str) -> str:
+    """Describes the system with the highest accuracy, for comparisons of many systems."""
+    own = [pair for pair in pairs if leader in (pair.a, pair.b)]
+    undecided = [
+        format_name(pair.b if pair.a == leader else pair.a) for pair in own if not pair.better
+    ]
     text = (
-        f"{shown_name(leader)} has the highest accuracy: paired tests show it to be more accurate "
-        f"than {len(mine) - len(open_)} of the other {len(mine)}"
+        f"{format_name(leader)} has the highest accuracy: paired tests show it to be more accurate "
+        f"than {len(own) - len(undecided)} of the other {len(own)}"
     )
-    if not open_:
+    if not undecided:
         return f"{text}."
-    shown = open_[:_NAMED_AT_MOST]
-    rest = [f"{len(open_) - len(shown)} more"] if len(open_) > len(shown) else []
-    return f"{text}, and cannot tell it from {listing([*shown, *rest])}."
+    shown = undecided[:_MAX_NAMED_SYSTEMS]
+    suffix = [f"{len(undecided) - len(shown)} more"] if len(undecided) > len(shown) else []
+    return f"{text}, and find no difference from {join_list([*shown, *suffix])}."

@@ -1,6 +1,6 @@
-"""From a comparison to what its page shows: standings, forest plots and tables, no markup.
+"""Builds the standings, forest plots and tables of a comparison page, as records without markup.
 
-Every number comes from the record as it stands there; nothing is computed again.
+Every number is copied from the comparison record and not computed again.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from eval.comparing.comparison import ComparisonReport
-from eval.comparing.words import verdict
-from eval.metrics.abstention import metric as metric_of
+from eval.comparison.report import ComparisonReport
+from eval.comparison.text import describe_comparison
+from eval.metrics.abstention import get_metric as metric_of
 from eval.metrics.record import PairedComparison
-from eval.stats.paired import Discordant
-from reporting.forest import Difference, Forest, forest
-from reporting.glossary import MetricWords, metric_words
-from reporting.pair_words import pair_row, tells_apart, told_apart
+from eval.stats.paired_tests import Discordant
+from reporting.comparison_text import build_pair_row, is_significant, summarise_findings
+from reporting.forest_plot import ForestPlot, PlottedDifference, build_forest_plot
+from reporting.glossary import MetricDescription, describe_metric
 from reporting.view_records import PairRow
-from reporting.visible import shown_name, visible
+from reporting.visible_text import format_name, make_visible
 
-MOST_DRAWN = 15
-"""With more pairs than this, a plot holds every system against the first of the table only."""
+MAX_DRAWN_PAIRS = 15
+"""With more pairs than this, a plot shows only the pairs with the first system of the table."""
 
-DIRECTIONS = {True: "higher is better", False: "lower is better", None: "describes only"}
+DIRECTION_TEXTS = {True: "higher is better", False: "lower is better", None: "descriptive only"}
 
 
 @dataclass(frozen=True)
@@ -31,144 +31,148 @@ class Standing:
     """One system on one metric.
 
     Attributes:
-        value: to three decimals, or a dash.
-        better: systems it is shown to be better than.
-        worse: systems shown to be better than it.
-        differs: systems it is told from on a metric that only describes.
-        open: systems it cannot be told from.
-        first: whether no system is shown to be better.
+        value: value to three decimals, or a dash.
+        better: number of systems than which it is significantly better.
+        worse: number of systems that are significantly better than it.
+        differs: number of systems that differ significantly, on a metric without a better
+            direction.
+        undecided: number of systems without a significant difference.
+        is_best: whether no system is shown to be better, and it is shown to be better than some.
     """
 
     value: str
     better: int
     worse: int
     differs: int
-    open: int
-    first: bool
+    undecided: int
+    is_best: bool
 
 
 @dataclass(frozen=True)
 class MetricPart:
-    """Everything about one metric under one policy."""
+    """The part of the page about one metric under one policy."""
 
     key: str
     policy: str
-    words: MetricWords
+    description: MetricDescription
     direction: str
     summary: str
-    forest: Forest
+    forest: ForestPlot
     against: str
-    """The system that all others are drawn against; empty when every pair is drawn."""
+    """The second system of every plotted pair; empty if all pairs are plotted."""
     rows: tuple[PairRow, ...]
 
 
 class ComparisonView:
-    """What the template reads; systems in the order of their accuracy."""
+    """The data of the comparison page; systems are in the order of their accuracy."""
 
     def __init__(self, report: ComparisonReport) -> None:
         self.report = report
-        self.policies = list(dict.fromkeys(one.policy for one in report.comparisons))
-        self.metrics = list(dict.fromkeys(one.metric for one in report.comparisons))
+        self.policies = list(dict.fromkeys(pair.policy for pair in report.comparisons))
+        self.metrics = list(dict.fromkeys(pair.metric for pair in report.comparisons))
         self.metrics.sort(key=lambda name: name != "accuracy")
-        compared = dict.fromkeys(n for one in report.comparisons for n in (one.a, one.b))
-        accuracy = self._values(self.policies[0], "accuracy") if self.policies else {}
+        compared = dict.fromkeys(n for pair in report.comparisons for n in (pair.a, pair.b))
+        accuracy = self._collect_values(self.policies[0], "accuracy") if self.policies else {}
 
-        def downhill(name: str) -> float:
-            # An order of values is no finding; it only lets tables read downhill.
+        def sort_key(name: str) -> float:
+            # The order by value does not imply significance; systems without a value are last.
             value = accuracy.get(name)
             return 1.0 if value is None else -value
 
-        self.systems = sorted(compared, key=downhill)
+        self.systems = sorted(compared, key=sort_key)
 
-    def pairs(self, policy: str, metric: str) -> list[PairedComparison]:
-        """The pairs of one metric, the system that stands higher in the table first."""
-        place = {name: at for at, name in enumerate(self.systems)}
+    def list_pairs(self, policy: str, metric: str) -> list[PairedComparison]:
+        """Lists the pairs of one metric; the system that is higher in the table comes first.
+
+        With a baseline, the baseline is the second system of every pair.
+        """
+        rank = {name: number for number, name in enumerate(self.systems)}
         against = self.report.baseline
-        found = [
-            one
-            if one.b == against or (place[one.a] < place[one.b] and not against)
-            else turned(one)
-            for one in self.report.comparisons
-            if (one.policy, one.metric) == (policy, metric)
+        ordered = [
+            pair
+            if pair.b == against or (rank[pair.a] < rank[pair.b] and not against)
+            else swap_pair(pair)
+            for pair in self.report.comparisons
+            if (pair.policy, pair.metric) == (policy, metric)
         ]
-        return sorted(found, key=lambda one: (place[one.a], place[one.b]))
+        return sorted(ordered, key=lambda pair: (rank[pair.a], rank[pair.b]))
 
-    def parts(self, metric: str) -> list[MetricPart]:
-        """One metric under every policy."""
-        return [self._part(policy, metric) for policy in self.policies]
+    def build_parts(self, metric: str) -> list[MetricPart]:
+        """Builds the parts of one metric, one per policy."""
+        return [self._build_part(policy, metric) for policy in self.policies]
 
-    def standings(self, policy: str) -> list[tuple[str, list[Standing]]]:
-        """Per system its place on every metric, in the order of ``metrics``."""
-        tallies = {name: self._standings(policy, name) for name in self.metrics}
+    def build_standings(self, policy: str) -> list[tuple[str, list[Standing]]]:
+        """Builds each system's standing on every metric, in the order of ``metrics``."""
+        standings = {name: self._count_standings(policy, name) for name in self.metrics}
         return [
-            (shown_name(system), [tallies[name][system] for name in self.metrics])
+            (format_name(system), [standings[name][system] for name in self.metrics])
             for system in self.systems
         ]
 
-    def signatures(self) -> list[str]:
-        """The signature of every metric compared, once."""
-        return list(dict.fromkeys(visible(one.signature) for one in self.report.comparisons))
+    def list_signatures(self) -> list[str]:
+        """Lists the signatures of the compared metrics, without duplicates."""
+        return list(dict.fromkeys(make_visible(pair.signature) for pair in self.report.comparisons))
 
-    def _values(self, policy: str, metric: str) -> dict[str, float | None]:
+    def _collect_values(self, policy: str, metric: str) -> dict[str, float | None]:
         values: dict[str, float | None] = {}
-        for one in self.report.comparisons:
-            if (one.policy, one.metric) == (policy, metric):
-                values[one.a], values[one.b] = one.value_a, one.value_b
+        for pair in self.report.comparisons:
+            if (pair.policy, pair.metric) == (policy, metric):
+                values[pair.a], values[pair.b] = pair.value_a, pair.value_b
         return values
 
-    def _standings(self, policy: str, metric: str) -> dict[str, Standing]:
-        pairs = self.pairs(policy, metric)
-        values = self._values(policy, metric)
+    def _count_standings(self, policy: str, metric: str) -> dict[str, Standing]:
+        pairs = self.list_pairs(policy, metric)
+        values = self._collect_values(policy, metric)
         higher = metric_of(metric, pairs[0].policy).higher_is_better
-        found = {}
+        standings = {}
         for system in self.systems:
-            mine = [one for one in pairs if system in (one.a, one.b)]
-            told = [one for one in mine if one.better is not None]
-            better = sum(one.better == system for one in told)
-            differs = sum(tells_apart(one) for one in mine) - len(told)
+            own = [pair for pair in pairs if system in (pair.a, pair.b)]
+            decided = [pair for pair in own if pair.better is not None]
+            better = sum(pair.better == system for pair in decided)
+            differs = sum(is_significant(pair) for pair in own) - len(decided)
             value = values.get(system)
-            found[system] = Standing(
+            standings[system] = Standing(
                 value="–" if value is None else f"{value:.3f}",
                 better=better,
-                worse=len(told) - better,
+                worse=len(decided) - better,
                 differs=differs,
-                open=len(mine) - len(told) - differs,
-                first=higher is not None and value is not None and better == len(told) > 0,
+                undecided=len(own) - len(decided) - differs,
+                is_best=higher is not None and value is not None and better == len(decided) > 0,
             )
-        return found
+        return standings
 
-    def _part(self, policy: str, metric: str) -> MetricPart:
-        pairs = self.pairs(policy, metric)
+    def _build_part(self, policy: str, metric: str) -> MetricPart:
+        pairs = self.list_pairs(policy, metric)
         higher = metric_of(metric, pairs[0].policy).higher_is_better
         drawn, against = pairs, self.report.baseline or ""
-        if not against and len(pairs) > MOST_DRAWN:
+        if not against and len(pairs) > MAX_DRAWN_PAIRS:
             against = self.systems[0]
             drawn = [
-                one if one.b == against else turned(one)
-                for one in pairs
-                if against in (one.a, one.b)
+                pair if pair.b == against else swap_pair(pair)
+                for pair in pairs
+                if against in (pair.a, pair.b)
             ]
         return MetricPart(
             key=metric,
             policy=policy,
-            words=metric_words(metric),
-            direction=DIRECTIONS[higher],
-            summary=told_apart(pairs, higher),
-            forest=forest(
-                [_difference(one) for one in drawn],
-                against=shown_name(against),
+            description=describe_metric(metric),
+            direction=DIRECTION_TEXTS[higher],
+            summary=summarise_findings(pairs, higher),
+            forest=build_forest_plot(
+                [_to_plotted_difference(pair) for pair in drawn],
+                reference=format_name(against),
                 higher_is_better=higher,
             ),
-            against=shown_name(against),
-            rows=tuple(map(pair_row, pairs)),
+            against=format_name(against),
+            rows=tuple(map(build_pair_row, pairs)),
         )
 
 
-def turned(pair: PairedComparison) -> PairedComparison:
-    """The same comparison with its systems in the other order."""
+def swap_pair(pair: PairedComparison) -> PairedComparison:
+    """Returns the same comparison with its two systems swapped."""
 
-    def minus(value: float | None) -> float | None:
-        return None if value is None else 0.0 - value
+    def negate_value(value: float | None) -> float | None:
+        return None if value is None else 0.0 - value  # unlike -value, never -0.0
 
     counts = pair.discordant
     return replace(
@@ -177,22 +181,22 @@ def turned(pair: PairedComparison) -> PairedComparison:
         b=pair.a,
         value_a=pair.value_b,
         value_b=pair.value_a,
-        difference=minus(pair.difference),
-        low=minus(pair.high),
-        high=minus(pair.low),
-        cohens_d=minus(pair.cohens_d),
+        difference=negate_value(pair.difference),
+        low=negate_value(pair.high),
+        high=negate_value(pair.low),
+        cohens_d=negate_value(pair.cohens_d),
         discordant=counts and Discordant(counts.both, counts.only_b, counts.only_a, counts.neither),
     )
 
 
-def _difference(pair: PairedComparison) -> Difference:
-    return Difference(
-        first=shown_name(pair.a),
-        second=shown_name(pair.b),
+def _to_plotted_difference(pair: PairedComparison) -> PlottedDifference:
+    return PlottedDifference(
+        first=format_name(pair.a),
+        second=format_name(pair.b),
         value=pair.difference,
         low=pair.low,
         high=pair.high,
-        smallest=pair.minimum_detectable_effect,
-        tells=tells_apart(pair),
-        text=visible(verdict(pair)),
+        minimum_detectable_effect=pair.minimum_detectable_effect,
+        is_significant=is_significant(pair),
+        text=make_visible(describe_comparison(pair)),
     )

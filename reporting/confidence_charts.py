@@ -1,7 +1,7 @@
-"""Where the marks of reliability diagrams and risk–coverage curves stand: pure geometry.
+"""Computes the geometry of reliability diagrams and risk–coverage curves.
 
-As in ``reporting/charts.py``; drawn by ``templates/_confidence.svg.j2``. Both charts share one
-frame, a square from 0 to 1 (risk reaches only as high as the worst curve does).
+Units and rounding are as in ``reporting/charts.py``; ``templates/_confidence.svg.j2`` draws the
+charts. Both have the same frame, a square from 0 to 1 (the risk axis ends above the worst curve).
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporting.charts import number, percent
+from reporting.charts import format_number, format_percent
 
 WIDTH = 270.0
 LEFT, RIGHT = 34.0, 258.0
 TOP, BOTTOM = 20.0, 202.0
 COUNTS_TOP, COUNTS_BOTTOM = 222.0, 250.0
-SHARES = ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))
+SHARE_TICKS = ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))
 
 
 @dataclass(frozen=True)
-class Bin:
+class ConfidenceBin:
     """One bin of confidence.
 
     Attributes:
-        low, high: its edges.
-        n: replies.
-        n_right: those that are right.
-        confidence: their mean.
+        low, high: edges of the bin.
+        n: replies in it.
+        n_right: right replies in it.
+        confidence: mean confidence of its replies.
         accuracy: ``n_right / n``.
-        accuracy_low, accuracy_high: its interval.
+        accuracy_low, accuracy_high: interval of the accuracy.
     """
 
     low: float
@@ -43,24 +43,25 @@ class Bin:
 
     @property
     def text(self) -> str:
-        """The bin in words."""
+        """The tooltip of the bin."""
         return (
-            f"Confidence {number(self.low, 2)} to {number(self.high, 2)}: {self.n_right:,} of "
-            f"{self.n:,} right, {number(self.accuracy)} ({number(self.accuracy_low)} to "
-            f"{number(self.accuracy_high)}); mean confidence {number(self.confidence)}"
+            f"Confidence {format_number(self.low, 2)} to {format_number(self.high, 2)}: "
+            f"{self.n_right:,} of {self.n:,} right, {format_number(self.accuracy)} "
+            f"({format_number(self.accuracy_low)} to {format_number(self.accuracy_high)}); mean "
+            f"confidence {format_number(self.confidence)}"
         )
 
 
 @dataclass(frozen=True)
 class BinMark:
-    """One bin drawn: a dot with its interval, and a column for its size."""
+    """The marks of one bin: a dot with its interval, and a column for its size."""
 
     x: float
     y: float
     low: float
     high: float
     expected: float
-    """Where the dot would lie if the confidence were true."""
+    """Height of the dot if accuracy equalled confidence."""
     column_x: float
     column_width: float
     column_y: float
@@ -69,46 +70,46 @@ class BinMark:
 
 
 @dataclass(frozen=True)
-class Reliability:
+class ReliabilityDiagram:
     """A reliability diagram."""
 
     marks: tuple[BinMark, ...]
-    most: str
+    largest_bin: str
     """Size of the largest bin."""
 
 
-def reliability(bins: Sequence[Bin]) -> Reliability:
-    """Lays out the bins of one system, by rising confidence."""
-    most = max((one.n for one in bins), default=0)
+def build_reliability_diagram(bins: Sequence[ConfidenceBin]) -> ReliabilityDiagram:
+    """Lays out the bins of one system, in ascending order of confidence."""
+    largest = max((bin_.n for bin_ in bins), default=0)
     marks = []
-    for one in bins:
-        left, right = across(one.low) + 1, across(one.high) - 1
-        height = round((COUNTS_BOTTOM - COUNTS_TOP) * one.n / most, 1)
+    for bin_ in bins:
+        left, right = scale_x(bin_.low) + 1, scale_x(bin_.high) - 1
+        height = round((COUNTS_BOTTOM - COUNTS_TOP) * bin_.n / largest, 1)
         marks.append(
             BinMark(
-                x=across(one.confidence),
-                y=up(one.accuracy),
-                low=up(one.accuracy_low),
-                high=up(one.accuracy_high),
-                expected=up(one.confidence),
+                x=scale_x(bin_.confidence),
+                y=scale_y(bin_.accuracy),
+                low=scale_y(bin_.accuracy_low),
+                high=scale_y(bin_.accuracy_high),
+                expected=scale_y(bin_.confidence),
                 column_x=round(left, 1),
                 column_width=round(max(right - left, 1.0), 1),
                 column_y=round(COUNTS_BOTTOM - height, 1),
                 column_height=height,
-                text=one.text,
+                text=bin_.text,
             )
         )
-    return Reliability(tuple(marks), f"{most:,}")
+    return ReliabilityDiagram(tuple(marks), f"{largest:,}")
 
 
 @dataclass(frozen=True)
-class Curve:
+class RiskCurve:
     """One system's risk–coverage curve.
 
     Attributes:
         path: SVG path data.
-        random_y: height of the curve if confidence said nothing.
-        text: the curve in words.
+        random_y: height of the curve if confidence were unrelated to being right.
+        text: the tooltip of the curve.
     """
 
     path: str
@@ -116,14 +117,14 @@ class Curve:
     text: str
 
 
-def risk_ceiling(curves: Sequence[Sequence[tuple[float, float]]]) -> float:
-    """How high the axis of risk must reach: a round share above all curves.
+def choose_risk_ceiling(curves: Sequence[Sequence[tuple[float, float]]]) -> float:
+    """Chooses the end of the risk axis: a round share above all curves.
 
-    The first replies of a curve are few and jump between 0 and 1; what lies before 5 % coverage
-    does not stretch the axis, and is cut off where it leaves it.
+    A curve starts with few replies, where risk jumps between 0 and 1. Points below 5 % coverage are
+    therefore ignored; they are cut off where they exceed the axis.
 
     Args:
-        curves: per system (coverage, risk) by rising coverage.
+        curves: per system (coverage, risk), in ascending order of coverage.
     """
     highest = max((risk for c in curves for coverage, risk in c if coverage >= 0.05), default=0.0)
     return next(
@@ -132,53 +133,58 @@ def risk_ceiling(curves: Sequence[Sequence[tuple[float, float]]]) -> float:
     )
 
 
-def curve(points: Sequence[tuple[float, float]], error_rate: float, ceiling: float) -> Curve:
+def build_risk_curve(
+    points: Sequence[tuple[float, float]], error_rate: float, ceiling: float
+) -> RiskCurve:
     """Lays out one curve.
 
     Args:
-        points: (coverage, risk) by rising coverage; not empty.
+        points: (coverage, risk) in ascending order of coverage; not empty.
         error_rate: risk at full coverage.
         ceiling: risk at the top of the frame.
     """
     parts: list[str] = []
     last = ""
     for coverage, risk in points:
-        at = f"{across(coverage):g} {up(risk / ceiling):g}"
-        if at != last:
-            parts.append(f"{'L' if parts else 'M'}{at}")
-        last = at
-    shown = [0.25, 0.5, 0.75, 1.0]
+        position = f"{scale_x(coverage):g} {scale_y(risk / ceiling):g}"
+        if position != last:  # points that coincide after rounding would only enlarge the page
+            parts.append(f"{'L' if parts else 'M'}{position}")
+        last = position
+    shares = [0.25, 0.5, 0.75, 1.0]
 
-    def risk_at(share: float) -> float:
+    def find_risk_at(share: float) -> float:
         return next((r for coverage, r in points if coverage >= share - 1e-9), points[-1][1])
 
-    said = ", ".join(f"{percent(risk_at(share))} at {percent(share)}" for share in shown)
-    return Curve("".join(parts), up(error_rate / ceiling), f"Wrong among those accepted: {said}")
+    risks = ", ".join(
+        f"{format_percent(find_risk_at(share))} at {format_percent(share)}" for share in shares
+    )
+    text = f"Share wrong among the accepted replies, by coverage: {risks}"
+    return RiskCurve("".join(parts), scale_y(error_rate / ceiling), text)
 
 
-def risk_ticks(ceiling: float) -> tuple[tuple[float, str], ...]:
-    """Heights and labels for the axis of risk."""
+def build_risk_ticks(ceiling: float) -> tuple[tuple[float, str], ...]:
+    """Returns heights and labels of the risk axis's ticks."""
     half = ceiling / 2
     digits = 3 if math.isclose(ceiling, 0.05) else 2
     return tuple(
-        (up(share), "0" if not share else f"{value:.{digits}f}".rstrip("0").rstrip("."))
+        (scale_y(share), "0" if not share else f"{value:.{digits}f}".rstrip("0").rstrip("."))
         for share, value in ((0.0, 0.0), (0.5, half), (1.0, ceiling))
     )
 
 
-def across(share: float) -> float:
-    """The horizontal place of a share."""
+def scale_x(share: float) -> float:
+    """Returns the x coordinate of a share."""
     return round(LEFT + (RIGHT - LEFT) * min(max(share, 0.0), 1.0), 1)
 
 
-def up(share: float) -> float:
-    """The vertical place of a share."""
+def scale_y(share: float) -> float:
+    """Returns the y coordinate of a share."""
     return round(BOTTOM - (BOTTOM - TOP) * min(max(share, 0.0), 1.0), 1)
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The frame of both charts, for the template."""
+class ChartFrame:
+    """The frame of both charts, as the template needs it."""
 
     width: float = WIDTH
     height: float = 284.0
@@ -187,5 +193,9 @@ class Frame:
     top: float = TOP
     bottom: float = BOTTOM
     counts_bottom: float = COUNTS_BOTTOM
-    x_ticks: tuple[tuple[float, str], ...] = tuple((across(at), label) for at, label in SHARES)
-    y_ticks: tuple[tuple[float, str], ...] = tuple((up(at), label) for at, label in SHARES)
+    x_ticks: tuple[tuple[float, str], ...] = tuple(
+        (scale_x(value), label) for value, label in SHARE_TICKS
+    )
+    y_ticks: tuple[tuple[float, str], ...] = tuple(
+        (scale_y(value), label) for value, label in SHARE_TICKS
+    )

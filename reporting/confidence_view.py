@@ -1,72 +1,71 @@
-"""Calibration and selective prediction of every system, as plain records for the template."""
+"""Builds the records of the report's section on calibration and selective prediction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from eval.metrics.record import CalibrationReport, SelectiveReport, SystemReport
-from eval.stats.paired import ALPHA
-from kg.words.plain_text import listing
-from reporting.charts import Estimate, estimate, number
+from eval.stats.paired_tests import ALPHA
+from kg.words.plain_text import join_list
+from reporting.charts import ChartEstimate, format_number, to_chart_estimate
+from reporting.comparison_text import describe_calibration, format_p_value
 from reporting.confidence_charts import (
-    Bin,
-    Curve,
-    Frame,
-    Reliability,
-    curve,
-    reliability,
-    risk_ceiling,
-    risk_ticks,
+    ChartFrame,
+    ConfidenceBin,
+    ReliabilityDiagram,
+    RiskCurve,
+    build_reliability_diagram,
+    build_risk_curve,
+    build_risk_ticks,
+    choose_risk_ceiling,
 )
-from reporting.pair_words import calibration_finding, shown_p
-from reporting.view import View
-from reporting.visible import shown_name, visible
+from reporting.report_view import ReportView
+from reporting.visible_text import format_name, make_visible
 
 
 @dataclass(frozen=True)
 class ConfidenceLine:
-    """One system that says how sure it is.
+    """One system that states confidences.
 
     Attributes:
-        name: fit to be shown.
-        about: how many replies carry a confidence, and what is left out.
-        finding: whether the confidences can be taken at their word, in a few words.
-        miscalibrated: whether the data show that they cannot.
-        accuracy, confidence: means over the replies that carry a confidence.
+        name: display name.
+        about: number of replies that state a confidence, and of those left out.
+        finding: whether the system is calibrated, over- or underconfident, in a few words.
+        is_miscalibrated: whether the calibration error is significant.
+        accuracy, confidence: means over the replies that state a confidence.
         ece, ece_mass, brier, aurc, augrc: the metrics.
-        expected, expected_high: what a calibrated system would show by chance, on average and at
-            most.
-        references: AURC if confidence sorted perfectly, and if it said nothing.
-        bins: equal-width, by rising confidence.
+        expected, expected_high: ECE of a calibrated system by chance, its mean and upper bound.
+        references: AURC if confidence ranked the replies perfectly, and at random.
+        bins: equal-width bins, in ascending order of confidence.
         diagram, risk: the charts.
     """
 
     name: str
     about: str
     finding: str
-    miscalibrated: bool
+    is_miscalibrated: bool
     accuracy: str
     confidence: str
-    ece: Estimate
-    ece_mass: Estimate
-    brier: Estimate
+    ece: ChartEstimate
+    ece_mass: ChartEstimate
+    brier: ChartEstimate
     expected: str
     expected_high: str
     p: str
-    aurc: Estimate
-    augrc: Estimate
+    aurc: ChartEstimate
+    augrc: ChartEstimate
     references: str
-    bins: tuple[Bin, ...]
-    diagram: Reliability
-    risk: Curve
+    bins: tuple[ConfidenceBin, ...]
+    diagram: ReliabilityDiagram
+    risk: RiskCurve
 
 
 class ConfidenceView:
-    """The systems with confidences, and those without."""
+    """The systems that state confidences, and the names of those that do not."""
 
-    frame = Frame()
+    frame = ChartFrame()
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ReportView) -> None:
         systems = [(name, view.policy.systems[name]) for name in view.systems]
         self.lines: list[ConfidenceLine] = []
         given = [
@@ -78,22 +77,24 @@ class ConfidenceView:
             [(point.coverage, point.risk) for point in selective.points]
             for _, _, _, selective in given
         ]
-        ceiling = risk_ceiling(curves)
-        self.risk_ticks = risk_ticks(ceiling)
+        ceiling = choose_risk_ceiling(curves)
+        self.risk_ticks = build_risk_ticks(ceiling)
         self.lines = [
-            _line(name, system, calibration, selective, ceiling)
+            _build_line(name, system, calibration, selective, ceiling)
             for name, system, calibration, selective in given
         ]
-        said = {name for name, *_ in given}
-        self.silent = listing([shown_name(name) for name, _ in systems if name not in said])
+        with_confidence = {name for name, *_ in given}
+        self.without_confidence = join_list(
+            [format_name(name) for name, _ in systems if name not in with_confidence]
+        )
 
     @property
-    def known(self) -> bool:
-        """Whether any system says how sure it is."""
+    def has_confidence(self) -> bool:
+        """Whether any system states confidences."""
         return bool(self.lines)
 
 
-def _line(
+def _build_line(
     name: str,
     system: SystemReport,
     calibration: CalibrationReport,
@@ -103,43 +104,44 @@ def _line(
     counts, expected = system.confidence, calibration.ece_expected
     about = f"{calibration.n:,} replies with a confidence"
     if counts is not None and counts.reason:
-        about += f"; {visible(counts.reason)}"
-    bins = bins_of(calibration)
+        about += f"; {make_visible(counts.reason)}"
+    bins = build_bins(calibration)
     points = [(point.coverage, point.risk) for point in selective.points]
     return ConfidenceLine(
-        name=shown_name(name),
+        name=format_name(name),
         about=about,
-        finding=calibration_finding(calibration.confidence, calibration.accuracy, expected.p),
-        miscalibrated=expected.p < ALPHA,
-        accuracy=number(calibration.accuracy),
-        confidence=number(calibration.confidence),
-        ece=estimate(calibration.ece),
-        ece_mass=estimate(calibration.ece_equal_mass),
-        brier=estimate(calibration.brier),
-        expected=number(expected.mean),
-        expected_high=number(expected.high),
-        p=shown_p(expected.p),
-        aurc=estimate(selective.aurc),
-        augrc=estimate(selective.augrc),
-        references=f"{number(selective.aurc_best)} to {number(selective.aurc_random)}",
+        finding=describe_calibration(calibration.confidence, calibration.accuracy, expected.p),
+        is_miscalibrated=expected.p < ALPHA,
+        accuracy=format_number(calibration.accuracy),
+        confidence=format_number(calibration.confidence),
+        ece=to_chart_estimate(calibration.ece),
+        ece_mass=to_chart_estimate(calibration.ece_equal_mass),
+        brier=to_chart_estimate(calibration.brier),
+        expected=format_number(expected.mean),
+        expected_high=format_number(expected.high),
+        p=format_p_value(expected.p),
+        aurc=to_chart_estimate(selective.aurc),
+        augrc=to_chart_estimate(selective.augrc),
+        references=f"{format_number(selective.aurc_best)} to "
+        f"{format_number(selective.aurc_random)}",
         bins=bins,
-        diagram=reliability(bins),
-        risk=curve(points, selective.aurc_random, ceiling),
+        diagram=build_reliability_diagram(bins),
+        risk=build_risk_curve(points, selective.aurc_random, ceiling),
     )
 
 
-def bins_of(calibration: CalibrationReport) -> tuple[Bin, ...]:
-    """The equal-width bins, by rising confidence, ready to be drawn."""
+def build_bins(calibration: CalibrationReport) -> tuple[ConfidenceBin, ...]:
+    """Converts the equal-width bins, in ascending order of confidence, for the chart."""
     return tuple(
-        Bin(
-            low=one.low,
-            high=one.high,
-            n=one.n,
-            n_right=one.n_right,
-            confidence=one.confidence,
-            accuracy=one.accuracy,
-            accuracy_low=one.accuracy_low,
-            accuracy_high=one.accuracy_high,
+        ConfidenceBin(
+            low=bin_.low,
+            high=bin_.high,
+            n=bin_.n,
+            n_right=bin_.n_right,
+            confidence=bin_.confidence,
+            accuracy=bin_.accuracy,
+            accuracy_low=bin_.accuracy_low,
+            accuracy_high=bin_.accuracy_high,
         )
-        for one in calibration.bins
+        for bin_ in calibration.bins
     )

@@ -1,6 +1,6 @@
-"""The report's numbers and cards for other tools: CSV, Markdown and JSON.
+"""Exports the report's numbers and cards as CSV, Markdown and JSON.
 
-Every text is as hostile here as in the page: see ``reporting/guarded_text.py``.
+Texts come from untrusted files, so every one is escaped: see ``reporting/escaped_text.py``.
 """
 
 from __future__ import annotations
@@ -8,39 +8,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eval.metrics.further import further_metrics
+from eval.metrics.optional_metrics import collect_optional_metrics
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.section import Section
 from reporting.card_data import CardRow
-from reporting.charts import Estimate
+from reporting.charts import ChartEstimate
 from reporting.confidence_view import ConfidenceView
+from reporting.escaped_text import escape_markdown, render_markdown_table, to_csv
 from reporting.group_view import GroupView
-from reporting.guarded_text import md, md_table, to_csv
-from reporting.inputs import Inputs
-from reporting.usage import usage_table
-from reporting.verdict import caveats, verdict
-from reporting.view import View
+from reporting.inputs import ReportInputs
+from reporting.report_view import ReportView
+from reporting.summary_text import list_caveats, summarise_results
+from reporting.usage import build_usage_table
 from reporting.view_records import Table
-from reporting.visible import shown_name, visible
+from reporting.visible_text import format_name, make_visible
 
 JSON_SCHEMA = "epoche.report/1"
 
-_METRIC_HEAD = (
+_METRIC_COLUMNS = (
     "policy", "system", "role", "metric", "value", "low", "high", "interval_method", "numerator",
     "denominator", "worst", "best", "higher_is_better", "signature",
 )  # fmt: skip
 
 
-def metrics_csv(view: View) -> str:
-    """One line a policy, system and metric."""
+def render_metrics_csv(view: ReportView) -> str:
+    """Renders all metrics as CSV, one line per policy, system and metric."""
     rows: list[list[object]] = []
     for policy_name, policy in view.report.policies.items():
         named = [(n, "system", policy.systems[n]) for n in view.systems if n in policy.systems]
         named += [(n, "control", policy.controls[n]) for n in view.controls if n in policy.controls]
         for name, role, system in named:
             shown = "oracle" if system.oracle else role
-            for key, m in (system.metrics | further_metrics(system)).items():
+            for key, m in (system.metrics | collect_optional_metrics(system)).items():
                 rows.append(
                     [
                         policy_name, name, shown, key, m.value, m.low, m.high, m.method,
@@ -48,19 +48,19 @@ def metrics_csv(view: View) -> str:
                         m.signature,
                     ]
                 )  # fmt: skip
-    return to_csv(_METRIC_HEAD, rows)
+    return to_csv(_METRIC_COLUMNS, rows)
 
 
-def cards_csv(cards: Sequence[CardRow], systems: Sequence[str]) -> str:
-    """One line a card, with a column for each system's answer and outcome."""
+def render_cards_csv(cards: Sequence[CardRow], systems: Sequence[str]) -> str:
+    """Renders the cards as CSV, one line per card, with each system's answer and outcome."""
     head = ["id", "label", "gold", "kind", "difficulty", "question", "facts", "rules"]
     head += ["proof", "card_proof"]
     for system in systems:
         head += [system, f"{system}: outcome"]
-    return to_csv(head, (_card_line(card) for card in cards))
+    return to_csv(head, (_build_card_line(card) for card in cards))
 
 
-def _card_line(card: CardRow) -> list[object]:
+def _build_card_line(card: CardRow) -> list[object]:
     line: list[object] = [
         card.id, card.label, card.gold, card.kind, card.difficulty, card.question,
         "\n".join(card.facts), "\n".join(card.rules), card.proof, card.card_proof,
@@ -70,153 +70,180 @@ def _card_line(card: CardRow) -> list[object]:
     return line
 
 
-def _md_estimate(estimate: Estimate) -> str:
+def _format_estimate(estimate: ChartEstimate) -> str:
     interval = f" ({estimate.interval_text})" if estimate.interval_text else ""
     return f"{estimate.text}{interval}"
 
 
-def _md_metrics(table: Table) -> str:
-    head = ["system", *(md(column.words.short) for column in table.columns)]
+def _render_metrics(table: Table) -> str:
+    head = ["system", *(escape_markdown(column.description.short_name) for column in table.columns)]
     rows = [
-        [name, *(_md_estimate(c.estimate) + (" †" if c.beaten_by_control else "") for c in cells)]
+        [
+            name,
+            *(_format_estimate(c.estimate) + (" †" if c.beaten_by_control else "") for c in cells),
+        ]
         for name, cells in [
-            *((md(row.name), row.cells) for row in table.rows),
-            *((f"*{md(row.name)}*", row.cells) for row in table.controls),
+            *((escape_markdown(row.name), row.cells) for row in table.rows),
+            *((f"*{escape_markdown(row.name)}*", row.cells) for row in table.controls),
         ]
     ]
-    text = md_table(head, rows)
-    won = [f"{md(c.words.short)} ({md(listing(c.won_by))})" for c in table.columns if c.won_by]
-    if won:
-        text += f"\n\nUnbeaten controls: {', '.join(won)}."
+    text = render_markdown_table(head, rows)
+    wins = [
+        f"{escape_markdown(c.description.short_name)} "
+        f"({escape_markdown(join_list(c.unbeaten_controls))})"
+        for c in table.columns
+        if c.unbeaten_controls
+    ]
+    if wins:
+        text += f"\n\nA control matches or beats every system on: {', '.join(wins)}."
     return text
 
 
-def markdown(
-    inputs: Inputs, title: str, notices: Sequence[str], sections: Sequence[Section] = ()
+def render_markdown(
+    inputs: ReportInputs, title: str, notices: Sequence[str], sections: Sequence[Section] = ()
 ) -> str:
-    """Verdict, headline tables, kinds, comparisons and signatures as Markdown."""
-    view = View(inputs.metrics)
-    parts = [f"# {md(title)}", md(" ".join(_said(inputs, view)))]
-    parts += [f"> {md(notice)}" for notice in notices]
-    for table in view.headline_tables():
-        parts += [f"## Policy {md(table.policy)}", table.policy_words, _md_metrics(table)]
+    """Renders summary, headline tables, kinds, comparisons, costs and signatures as Markdown."""
+    view = ReportView(inputs.metrics)
+    parts = [
+        f"# {escape_markdown(title)}",
+        escape_markdown(" ".join(_summary_sentences(inputs, view))),
+    ]
+    parts += [f"> {escape_markdown(notice)}" for notice in notices]
+    for table in view.build_headline_tables():
+        parts += [
+            f"## Policy {escape_markdown(table.policy)}",
+            table.policy_description,
+            _render_metrics(table),
+        ]
     parts.append(
-        "In brackets: 95 % intervals. † a control equals or beats the system on this metric. "
+        "In brackets: 95 % intervals. †: a control matches or beats the system on this metric. "
         "Controls are in italics."
     )
     grouped = GroupView(view)
     for heading, groups in (
-        ("Right answers by kind", grouped.kinds()),
-        ("Right answers on near-misses", grouped.near_misses()),
-        ("Right answers on faithfulness cards", grouped.faithfulness()),
-        ("Right answers by difficulty", grouped.difficulties()),
+        ("Right answers by kind", grouped.build_kinds()),
+        ("Right answers on near-misses", grouped.build_near_misses()),
+        ("Right answers on faithfulness cards", grouped.build_faithfulness()),
+        ("Right answers by difficulty", grouped.build_difficulties()),
     ):
         if groups.sections:
-            head = ["cards", "n", *map(md, groups.systems)]
+            head = ["cards", "n", *map(escape_markdown, groups.systems)]
             rows = [
                 [
-                    md(f"{title}: {line.name}" if title else line.name),
+                    escape_markdown(f"{title}: {line.name}" if title else line.name),
                     line.n,
-                    *(_md_estimate(cell.estimate) for cell in line.cells),
+                    *(_format_estimate(cell.estimate) for cell in line.cells),
                 ]
                 for title, lines in groups.sections
                 for line in lines
             ]
-            parts += [f"## {heading}", md_table(head, rows)]
-    parts += _md_comparisons(view)
-    parts += _md_confidence(view)
-    parts += _md_usage(inputs, view)
-    parts += ["## Signatures", "\n".join(f"- `{s.replace('`', '')}`" for s in view.signatures())]
-    parts += [one.markdown.rstrip() for one in sections]
+            parts += [f"## {heading}", render_markdown_table(head, rows)]
+    parts += _render_comparisons(view)
+    parts += _render_confidence(view)
+    parts += _render_usage(inputs, view)
+    parts += [
+        "## Signatures",
+        "\n".join(f"- `{s.replace('`', '')}`" for s in view.list_signatures()),
+    ]
+    parts += [section.markdown.rstrip() for section in sections]
     return "\n\n".join(parts) + "\n"
 
 
-def _said(inputs: Inputs, view: View) -> list[str]:
-    said = verdict(inputs.metrics, view.systems, proved=not inputs.unproved)
-    return [*said, *caveats(inputs.metrics)]
+def _summary_sentences(inputs: ReportInputs, view: ReportView) -> list[str]:
+    sentences = summarise_results(inputs.metrics, view.systems, proved=not inputs.n_unproved)
+    return [*sentences, *list_caveats(inputs.metrics)]
 
 
-def _md_comparisons(view: View) -> list[str]:
+def _render_comparisons(view: ReportView) -> list[str]:
     parts: list[str] = []
-    for column, pairs in view.comparisons(view.main_policy):
+    for column, pairs in view.group_comparisons(view.main_policy):
         rows = [
             [
-                f"{md(row.pair.a)} − {md(row.pair.b)}",
+                f"{escape_markdown(row.pair.a)} − {escape_markdown(row.pair.b)}",
                 f"{row.difference} ({row.interval})" if row.interval else row.difference,
                 row.p,
                 row.discordant or "–",
-                md(row.finding),
+                escape_markdown(row.finding),
             ]
             for row in pairs
         ]
-        head = ["pair", "difference", "p, adjusted", "alone right", "the data say"]
-        parts += [f"### Pairs: {md(column.words.name)}", md_table(head, rows)]
-    return ["## System against system", *parts] if parts else []
+        head = ["pair", "difference", "p, adjusted", "discordant cards", "finding"]
+        parts += [
+            f"### Pairs: {escape_markdown(column.description.full_name)}",
+            render_markdown_table(head, rows),
+        ]
+    return ["## Pairwise comparisons", *parts] if parts else []
 
 
-def _md_confidence(view: View) -> list[str]:
-    sure = ConfidenceView(view)
-    if not sure.known:
-        return ["## Confidence", f"No system says how sure it is: {md(sure.silent)}."]
-    head = ["system", "sure", "right", "ECE", "ECE by chance", "p", "Brier", "AURC", "finding"]
+def _render_confidence(view: ReportView) -> list[str]:
+    confidence = ConfidenceView(view)
+    if not confidence.has_confidence:
+        return [
+            "## Confidence",
+            f"No system states confidences: {escape_markdown(confidence.without_confidence)}.",
+        ]
+    head = ["system", "mean confidence", "accuracy", "ECE", "ECE by chance", "p", "Brier", "AURC"]
+    head.append("finding")
     rows = [
         [
-            md(line.name),
+            escape_markdown(line.name),
             line.confidence,
             line.accuracy,
-            _md_estimate(line.ece),
+            _format_estimate(line.ece),
             f"{line.expected} (up to {line.expected_high})",
             line.p,
-            _md_estimate(line.brier),
-            _md_estimate(line.aurc),
+            _format_estimate(line.brier),
+            _format_estimate(line.aurc),
             line.finding,
         ]
-        for line in sure.lines
+        for line in confidence.lines
     ]
-    parts = ["## Confidence", md_table(head, rows)]
-    return [*parts, f"No confidence is given by {md(sure.silent)}."] if sure.silent else parts
+    parts = ["## Confidence", render_markdown_table(head, rows)]
+    if confidence.without_confidence:
+        parts.append(f"Without confidences: {escape_markdown(confidence.without_confidence)}.")
+    return parts
 
 
-def _md_usage(inputs: Inputs, view: View) -> list[str]:
-    usage = usage_table(inputs.usage, view.systems, [run.manifest for run in inputs.runs])
+def _render_usage(inputs: ReportInputs, view: ReportView) -> list[str]:
+    usage = build_usage_table(inputs.usage, view.systems, [run.manifest for run in inputs.runs])
     if not usage.lines:
         return []
     head = ["system", "tokens", "cost", "median", "95 %", "repairs", "retries", "fallbacks"]
     rows = [
         [
-            *(md(line.name), line.tokens, line.cost, line.median, line.slow),
-            *(line.repairs, line.retries, md(line.fallbacks)),
+            *(escape_markdown(line.name), line.tokens, line.cost, line.median, line.percentile_95),
+            *(line.repairs, line.retries, escape_markdown(line.fallbacks)),
         ]
         for line in usage.lines
     ]
-    return ["## What the answers cost", md_table(head, rows)]
+    return ["## Cost of the answers", render_markdown_table(head, rows)]
 
 
-def to_json(
-    inputs: Inputs,
+def render_json(
+    inputs: ReportInputs,
     cards: Sequence[CardRow],
     title: str,
     notices: Sequence[str],
     sections: Sequence[Section] = (),
 ) -> bytes:
-    """Everything the page shows, as one JSON document."""
-    view = View(inputs.metrics)
+    """Renders everything that the page shows as one JSON document."""
+    view = ReportView(inputs.metrics)
     document: dict[str, Any] = {
         "schema": JSON_SCHEMA,
-        "title": visible(title),
-        "verdict": [visible(text) for text in _said(inputs, view)],
-        "notices": [visible(text) for text in notices],
+        "title": make_visible(title),
+        "verdict": [make_visible(text) for text in _summary_sentences(inputs, view)],
+        "notices": [make_visible(text) for text in notices],
         "metrics": inputs.metrics,
-        "usage": {shown_name(name): inputs.usage[name].record() for name in inputs.usage},
+        "usage": {format_name(name): inputs.usage[name].to_record() for name in inputs.usage},
         "manifests": {run.name: run.manifest for run in inputs.runs},
-        "cards": [_json_card(card) for card in cards],
+        "cards": [_card_to_dict(card) for card in cards],
     }
     if sections:
-        document["sections"] = {one.id: one.document() for one in sections}
+        document["sections"] = {section.id: section.document() for section in sections}
     return to_json_bytes(document, indent=2) + b"\n"
 
 
-def _json_card(card: CardRow) -> dict[str, Any]:
+def _card_to_dict(card: CardRow) -> dict[str, Any]:
     return {
         "id": card.id,
         "label": card.label,

@@ -1,4 +1,7 @@
-"""All that is made of a run's rows, the page included, whoever asks for it."""
+"""Writes the files derived from the rows of an extraction run, for every command that needs them.
+
+The page is not among them: ``reporting/benchmark_sections/page.py`` writes it.
+"""
 
 from __future__ import annotations
 
@@ -6,50 +9,52 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from eval.extraction.measuring.quality_score import SampleValues, per_sample
+from eval.extraction.metrics.quality_score import SampleMetrics, compute_sample_metrics
 from eval.extraction.outputs import write_outputs
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ERROR, OUTCOMES, read_rows
 from eval.extraction.running.manifest import ExtractionManifest, read_manifest
 from eval.extraction.running.output_files import MANIFEST, PER_SAMPLE
-from eval.running.made_files import forget
+from eval.running.outputs import delete_outputs
 from kg.base.files import write_text_atomic
-from reporting.guarded_text import to_csv
+from reporting.escaped_text import to_csv
 
-_VALUES: Final = SampleValues.__struct_fields__
-_HEAD: Final = (
+_VALUE_FIELDS: Final = SampleMetrics.__struct_fields__
+_CSV_COLUMNS: Final = (
     *("id", "system", "repeat", "outcome", "domain", "language", "complexity"),
-    *_VALUES,
+    *_VALUE_FIELDS,
     *("confidence", "latency_s", "ttft_s", "prompt_tokens", "completion_tokens", "cost_usd"),
     *("retries", "timed_out", "problem"),
 )
 
 
-def write_files(folder: Path) -> ExtractionReport:
-    """Measures a run and writes everything but its page.
+def write_run_files(folder: Path) -> ExtractionReport:
+    """Computes a run's metrics and writes all derived files but the page.
 
     Raises:
-        MissingFileError, RecordError: the folder holds no run.
+        MissingFileError, RecordError: the folder is not a run's.
         WriteError: a file cannot be written.
     """
     report = write_outputs(folder)
     manifest = read_manifest(folder / MANIFEST)
     if manifest.measuring.per_sample:
-        write_text_atomic(folder / PER_SAMPLE, to_csv(_HEAD, _lines(folder, manifest)))
+        write_text_atomic(
+            folder / PER_SAMPLE, to_csv(_CSV_COLUMNS, _iter_csv_rows(folder, manifest))
+        )
     else:
-        forget(folder, [PER_SAMPLE])
+        delete_outputs(folder, [PER_SAMPLE])
     return report
 
 
-def _lines(folder: Path, manifest: ExtractionManifest) -> Iterator[tuple[object, ...]]:
-    """One line a row; a failed call has no metrics."""
+def _iter_csv_rows(folder: Path, manifest: ExtractionManifest) -> Iterator[tuple[object, ...]]:
+    """Yields one CSV line per row; a failed call has no metrics."""
     invalid, weights = manifest.matching.invalid, manifest.measuring.weights
     for row in read_rows(folder / manifest.rows):
         score, usage = row.score, row.usage
-        values: tuple[object, ...] = (None,) * len(_VALUES)
+        values: tuple[object, ...] = (None,) * len(_VALUE_FIELDS)
         if row.outcome != OUTCOMES[ERROR]:
-            found = per_sample(score, invalid=invalid, weights=weights)
-            values = tuple(getattr(found, name) for name in _VALUES)
+            metrics = compute_sample_metrics(score, invalid=invalid, weights=weights)
+            values = tuple(getattr(metrics, name) for name in _VALUE_FIELDS)
         yield (
             *(row.id, row.system, row.repeat, row.outcome),
             *(score.domain, score.language, score.complexity.bin),

@@ -1,4 +1,4 @@
-"""What the numbers are called and what they mean, in words a first-time reader can use."""
+"""Names and explanations of metrics, policies, tests and terms, for readers of a report."""
 
 from __future__ import annotations
 
@@ -6,87 +6,93 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class MetricWords:
-    """A metric's name for column heads, its full name, and one sentence on how to read it."""
+class MetricDescription:
+    """A metric's name in column heads, its full name, and a one-sentence explanation."""
 
-    short: str
-    name: str
-    plain: str
+    short_name: str
+    full_name: str
+    explanation: str
 
 
-METRIC_WORDS: dict[str, MetricWords] = {
-    "AP": MetricWords(
+METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
+    "AP": MetricDescription(
         "AP",
         "Abstention precision",
-        "Of all the times it held back or rejected, the share in which that was right.",
+        "Share of its abstentions and rejections that were right.",
     ),
-    "CVRR": MetricWords(
+    "CVRR": MetricDescription(
         "CVRR",
         "Constraint violation rejection rate",
-        "Of the contradictory claims, the share it did not let pass.",
+        "Share of the contradictory cards on which it rejected the claim.",
     ),
-    "FAR-NE": MetricWords(
+    "FAR-NE": MetricDescription(
         "FAR-NE",
         "False answer rate on non-entailed cards",
-        "Of the cards on which nothing licenses an answer, the share it answered all the same.",
+        "Share of the non-entailed cards on which it gave a false answer.",
     ),
-    "LA": MetricWords(
+    "LA": MetricDescription(
         "LA",
         "Licensed answer accuracy",
-        "Of the cards whose answer is entailed, the share it answered with YES.",
+        "Share of the entailed cards that it answered with YES.",
     ),
-    "coverage": MetricWords("coverage", "Coverage", "Share of cards answered with YES or NO."),
-    "accuracy": MetricWords(
+    "coverage": MetricDescription(
+        "coverage", "Coverage", "Share of cards answered with YES or NO."
+    ),
+    "accuracy": MetricDescription(
         "accuracy",
         "Three-way accuracy",
         "Share of cards on which YES, NO or UNKNOWN is exactly the proved answer.",
     ),
-    "false_denial_rate": MetricWords(
-        "false denials", "False denial rate", "Of the entailed cards, the share denied with NO."
+    "false_denial_rate": MetricDescription(
+        "false denials", "False denial rate", "Share of the entailed cards answered with NO."
     ),
-    "abstention_recall": MetricWords(
+    "abstention_recall": MetricDescription(
         "abstention recall",
         "Abstention recall",
-        "Of the cards that are not entailed, the share it held back on or rejected.",
+        "Share of the non-entailed cards on which it abstained or rejected the claim.",
     ),
-    "AP_invalid": MetricWords(
-        "AP invalid", "AP on contradictions", "AP with only contradictory cards as reasons."
+    "AP_invalid": MetricDescription(
+        "AP invalid",
+        "AP on contradictions",
+        "AP if only abstentions on contradictory cards count as right.",
     ),
-    "AP_unknown": MetricWords(
-        "AP unknown", "AP on unknowns", "AP with only unknown cards as reasons."
+    "AP_unknown": MetricDescription(
+        "AP unknown", "AP on unknowns", "AP if only abstentions on unknown cards count as right."
     ),
-    "AR_contradictory": MetricWords(
+    "AR_contradictory": MetricDescription(
         "AR contradictory", "Abstention recall on C", "Abstention recall on contradictory cards."
     ),
-    "AR_unknown": MetricWords(
+    "AR_unknown": MetricDescription(
         "AR unknown", "Abstention recall on U", "Abstention recall on unknown cards."
     ),
-    "answer_accuracy": MetricWords(
-        "answer accuracy", "Answer accuracy", "Of its YES and NO answers, the share that is right."
+    "answer_accuracy": MetricDescription(
+        "answer accuracy", "Answer accuracy", "Share of its YES and NO answers that are right."
     ),
-    "overall_accuracy": MetricWords(
+    "overall_accuracy": MetricDescription(
         "overall accuracy",
         "Overall accuracy",
         "Licensed answers and justified abstentions, as a share of all cards.",
     ),
-    "invalid_rate": MetricWords(
-        "INVALID", "Unreadable replies", "Share of replies that could not be read."
+    "invalid_rate": MetricDescription(
+        "INVALID", "Invalid replies", "Share of replies from which no answer could be parsed."
     ),
-    "error_rate": MetricWords("ERROR", "Failed calls", "Share of calls that failed."),
-    "yes_rate": MetricWords("YES", "YES rate", "Share of cards answered YES."),
-    "no_rate": MetricWords("NO", "NO rate", "Share of cards answered NO."),
-    "unknown_rate": MetricWords("UNKNOWN", "UNKNOWN rate", "Share of cards answered UNKNOWN."),
+    "error_rate": MetricDescription("ERROR", "Failed calls", "Share of calls that failed."),
+    "yes_rate": MetricDescription("YES", "YES rate", "Share of cards answered YES."),
+    "no_rate": MetricDescription("NO", "NO rate", "Share of cards answered NO."),
+    "unknown_rate": MetricDescription(
+        "UNKNOWN", "UNKNOWN rate", "Share of cards answered UNKNOWN."
+    ),
 }
 
-POLICY_WORDS = {
-    "licensed": "A proved NO is a good answer: on contradictory cards NO and "
-    "UNKNOWN both reject; on entailed cards NO is a false denial; on unknown cards YES and NO are "
-    "false answers.",
-    "published": "As in the original experiment's code. Only UNKNOWN abstains; "
-    "YES and NO both count as answers, so a correct NO counts as a false answer.",
+POLICY_DESCRIPTIONS = {
+    "licensed": "NO is right where it is proved: on contradictory cards NO and UNKNOWN both count "
+    "as rejections; on entailed cards NO is a false denial; on unknown cards YES and NO are false "
+    "answers.",
+    "published": "As in the code of the original experiment: only UNKNOWN is an abstention; YES "
+    "and NO both count as answers, so a correct NO counts as a false answer.",
 }
 
-TEST_WORDS = {
+TEST_NAMES = {
     "mcnemar-exact": "exact McNemar",
     "wilcoxon": "Wilcoxon signed rank",
     "cluster-bootstrap": "cluster bootstrap",
@@ -96,22 +102,23 @@ TEST_WORDS = {
 COMPARISON_TERMS: tuple[tuple[str, str], ...] = (
     (
         "Difference",
-        "The first system's value less the second's, on the same cards. The interval resamples "
-        "whole clusters: cards about one subject stand and fall together.",
+        "First system − second system, on the same cards. The bootstrap interval resamples whole "
+        "clusters, since answers to cards about one subject are not independent.",
     ),
     (
         "Exact McNemar",
-        "For what is a yes or no per card: could a fair coin have decided the cards on which only "
-        "one of the two counts? Their numbers are given as first : second.",
+        "For metrics that are 0 or 1 per card: tests whether the discordant cards, on which only "
+        "one of the two systems counts, are split evenly. Their numbers are given as first : "
+        "second.",
     ),
     (
         "Wilcoxon signed rank",
-        "The same question where each card was asked several times, on the cards' means.",
+        "In place of McNemar if each card was asked several times: a test on the cards' means.",
     ),
     (
         "Cluster bootstrap",
-        "For ratios whose denominator depends on the answers, such as AP: how often does the "
-        "difference change its sign when the subjects are drawn again?",
+        "For ratios whose denominator depends on the answers, such as AP: p is computed from how "
+        "often the difference changes its sign in the resamples.",
     ),
     (
         "p, adjusted",
@@ -119,29 +126,30 @@ COMPARISON_TERMS: tuple[tuple[str, str], ...] = (
         "different by chance.",
     ),
     (
-        "The data tell",
-        "Only where the adjusted p is below 0.05 and the interval leaves out zero. Whether the "
-        "intervals of two single values overlap is never used.",
+        "Significant",
+        "A difference is significant if its adjusted p is below 0.05 and its interval excludes "
+        "zero. Whether the intervals of two single values overlap is not used.",
     ),
     (
-        "Smallest detectable",
-        "The true difference that a comparison of this size finds 4 times in 5: the grey band. A "
-        "pair that cannot be told apart may still differ by as much.",
+        "Minimum detectable effect",
+        "The true difference that a comparison of this size finds with a power of 80 %: the grey "
+        "band. A pair without a significant difference may still differ by that much.",
     ),
     (
         "Effect size d",
         "The mean difference per card over its standard deviation; about 0.2 is small, 0.5 medium, "
-        "0.8 large (Cohen 1988). Only for metrics whose denominator the cards decide.",
+        "0.8 large (Cohen 1988). Only for metrics whose denominator does not depend on the "
+        "answers.",
     ),
 )
 
-TERMS: tuple[tuple[str, str], ...] = (
+REPORT_TERMS: tuple[tuple[str, str], ...] = (
     (
         "Card",
         "A question with facts and rules. Its label is proved twice: over the whole graph, and "
-        "over the card's own facts and rules alone, so a reader of the card can reach it.",
+        "over the card's own facts and rules alone, so the card contains all that is needed.",
     ),
-    ("E, entailed", "The graph states the claim or it follows. The right answer is YES."),
+    ("E, entailed", "The graph asserts or entails the claim. The right answer is YES."),
     (
         "C, contradictory",
         "The graph denies the claim, or adding it would break a constraint. The right answer is "
@@ -150,34 +158,34 @@ TERMS: tuple[tuple[str, str], ...] = (
     ("U, unknown", "Neither. The right answer is UNKNOWN."),
     (
         "Held back",
-        "UNKNOWN although the answer can be proved: cautious and safe on a contradiction, a "
+        "UNKNOWN although the answer can be proved: cautious and safe on a contradictory card, a "
         "missed answer on an entailed card.",
     ),
     (
         "INVALID, ERROR",
-        "A reply that could not be read, or a call that failed. Never counted as abstention; "
-        "worst-case bounds show what they could at most have changed.",
+        "A reply from which no answer could be parsed, or a call that failed. Neither counts as an "
+        "abstention; worst-case bounds show by how much they could change a value.",
     ),
     (
         "Control",
-        "A policy that looks at nothing: always YES, always NO, always UNKNOWN, a fair guess. A "
-        "metric that a control wins says little on its own.",
+        "A trivial baseline that ignores the card: always YES, always NO, always UNKNOWN, or a "
+        "random guess. A metric on which a control does best says little on its own.",
     ),
     (
         "Interval",
-        "Made anew with other cards of the kind, such an interval would hold the true number about "
-        "as often as its confidence says, mostly 95 times in 100; cards about one subject are "
-        "resampled together.",
+        "If the evaluation were repeated on other cards of the kind, such an interval would "
+        "contain the true value in about 95 of 100 repetitions (or whatever its confidence level "
+        "is). Cards about one subject are resampled together.",
     ),
     (
         "Paired test",
-        "Two systems on the same cards. Only this decides whether one is better; overlapping "
-        "intervals decide nothing.",
+        "A test of two systems on the same cards. It alone decides whether one is better; whether "
+        "intervals overlap does not.",
     ),
-    ("Signature", "Everything needed to repeat a number, on one line."),
+    ("Signature", "Everything needed to reproduce a number, on one line."),
 )
 
 
-def metric_words(key: str) -> MetricWords:
-    """The words for a metric; a metric this report does not know is called by its own name."""
-    return METRIC_WORDS.get(key) or MetricWords(key, key.replace("_", " "), "")
+def describe_metric(key: str) -> MetricDescription:
+    """Returns a metric's description; an unknown metric is described by its key alone."""
+    return METRIC_DESCRIPTIONS.get(key) or MetricDescription(key, key.replace("_", " "), "")

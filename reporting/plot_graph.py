@@ -1,4 +1,4 @@
-"""Draws a run, or a card's claim, as a page: ``epoche kg plot``, or this file as a script."""
+"""Draws the graph of a run or of a card: ``epoche kg plot``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -7,37 +7,42 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say, shown_stages
+from kg.base.console import print_text, run_script, show_stages
 from kg.base.options import DomainName, GraphFiles, ShapesFiles
 
-OF_RUN, OF_CARD = 200, 30
-MOST = 400
-"""Nodes at most; more make a picture that shows nothing and a layout that takes minutes."""
+DEFAULT_RUN_NODES, DEFAULT_CARD_NODES = 200, 30
+MAX_NODES = 400
+"""Larger graphs take minutes to lay out, and their picture is unreadable."""
 
 
 def main(
     run: Annotated[
         Path | None,
-        typer.Option(help="Run that `epoche kg build` made, or a folder with a latest one."),
+        typer.Option(
+            help="Run folder of `epoche kg build`, or its parent folder (for the latest run)."
+        ),
     ] = None,
     around: Annotated[
         list[str] | None,
-        typer.Option(help="Show what is linked with this concept; repeatable."),
+        typer.Option(help="Show the concepts linked with this one; repeatable."),
     ] = None,
     query: Annotated[
         str | None, typer.Option(help="Show a question's concepts, paths and difficulty.")
     ] = None,
-    hops: Annotated[int, typer.Option(min=0, max=3, help="How far from --around or --query.")] = 1,
+    hops: Annotated[
+        int, typer.Option(min=0, max=3, help="Number of links to follow from --around or --query.")
+    ] = 1,
     most: Annotated[
         int | None,
         typer.Option(
             min=2,
-            max=MOST,
-            help=f"Nodes shown at most: by default {OF_RUN} of a run, {OF_CARD} of a card's graph.",
+            max=MAX_NODES,
+            help=f"Maximum number of nodes: by default {DEFAULT_RUN_NODES} for a run, "
+            f"{DEFAULT_CARD_NODES} for a card.",
         ),
     ] = None,
     cards: Annotated[
-        Path | None, typer.Option(help="Card file; draws the claim of the card named by --card.")
+        Path | None, typer.Option(help="Card file; draws the claim of the card given by --card.")
     ] = None,
     card: Annotated[str | None, typer.Option(help="Id of the card.")] = None,
     domain: DomainName = None,
@@ -45,43 +50,45 @@ def main(
     shapes: ShapesFiles = None,
     out: Annotated[Path, typer.Option(help="The HTML file.")] = Path("results/graph.html"),
 ) -> None:
-    """Writes one self-contained HTML page with an interactive picture, and all of it as tables."""
+    """Writes one self-contained HTML page with an interactive picture, and its data as tables."""
     from kg.base.files import check_output, write_text_atomic
-    from reporting.graph_page.rendering import render_graph
+    from reporting.graph_page.renderer import render_graph
 
     if (run is None) == (cards is None):
         raise typer.BadParameter("give either --run, or --cards with --card")
     if run is not None and (card is not None or domain or kg or shapes):
-        raise typer.BadParameter("--card, --domain, --kg and --shapes go with --cards")
+        raise typer.BadParameter("--card, --domain, --kg and --shapes need --cards")
     if cards is not None and (around or query):
-        raise typer.BadParameter("--around and --query go with --run")
+        raise typer.BadParameter("--around and --query need --run")
     if cards is not None and card is None:
-        raise typer.BadParameter("--cards needs --card: which one?")
+        raise typer.BadParameter("--cards needs --card, the id of the card to draw")
     check_output(out, [*([cards] if cards else ()), *(kg or ()), *(shapes or ())])
-    with shown_stages() as watch:
+    with show_stages() as watch:
         watch("reading", 0, 0)
         if run is not None:
             from kg.text.run.folder import open_run
-            from reporting.graph_page.run_page import run_page
+            from reporting.graph_page.run_page import build_run_page
 
             opened = open_run(run)
             check_output(out, opened.files)
-            page = run_page(
+            page = build_run_page(
                 opened,
-                around_texts=around or (),
+                centre_texts=around or (),
                 hops=hops,
-                most=most or OF_RUN,
+                max_nodes=most or DEFAULT_RUN_NODES,
                 query=query or "",
             )
         elif cards is not None and card is not None:
-            from reporting.graph_page.card_page import card_page, find_card, open_graph
+            from reporting.graph_page.card_page import build_card_page, find_card, open_graph
 
             chosen = find_card(cards, card)
             base, notices = open_graph(cards, domain, kg or (), shapes or ())
-            page = card_page(chosen, base, most=most or OF_CARD, notices=notices)
+            page = build_card_page(
+                chosen, base, max_nodes=most or DEFAULT_CARD_NODES, notices=notices
+            )
         watch("drawing", 0, 0)
         write_text_atomic(out, render_graph(page))
-    say(f"{len(page.nodes):,} {page.node_nouns}, {len(page.links):,} links → {out}")
+    print_text(f"{len(page.nodes):,} {page.node_nouns}, {len(page.links):,} links → {out}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Proofs in words: through the domain's own words where it is at hand, else plainly.
+"""Renders proofs as text from their records, for reports made without the knowledge base.
 
-The plain words are for a report made without the knowledge base: every term is shown by the tail
-of its IRI, every rule by what it says. They are complete (nothing of the proof is left out) but
-not pretty, and the report says that they were used.
+With a knowledge base, its wording is used instead. Here every term is shown by the last part of
+its IRI and every rule by its meaning. The text is complete (no part of the proof is left out) but
+plain, and the report notes that it was used.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable
 from kg.claims import Claim, Proof, Verdict, Violation
 from kg.terms import iri_tail
 
-ProofWords = Callable[[Verdict], str]
+ProofRenderer = Callable[[Verdict], str]
 """Turns a verdict into a readable paragraph."""
 
-_RULES = {
+_RULE_REASONS = {
     "prp-inv1": "because the two properties are inverses",
     "prp-inv2": "because the two properties are inverses",
     "prp-symp": "because the property is symmetric",
@@ -41,8 +41,8 @@ _RULES = {
 }
 
 
-def term_words(term: str) -> str:
-    """A term as a reader would say it: an IRI's last part, a literal's text, a blank node."""
+def describe_term(term: str) -> str:
+    """Names a term: the last part of an IRI, the text of a literal, or a blank node."""
     if term.startswith('"'):
         end = term.rfind('"')
         text = term[1:end] if end > 0 else term[1:]
@@ -52,39 +52,39 @@ def term_words(term: str) -> str:
     return iri_tail(term)
 
 
-def claim_words(claim: Claim) -> str:
-    """A triple on one line: ``Rhine — flowsInto → North Sea``."""
-    return f"{term_words(claim.subj)} — {term_words(claim.pred)} → {term_words(claim.obj)}"
+def describe_claim(claim: Claim) -> str:
+    """Renders a triple on one line: ``Rhine — flowsInto → North Sea``."""
+    return f"{describe_term(claim.subj)} — {describe_term(claim.pred)} → {describe_term(claim.obj)}"
 
 
-def violation_words(violation: Violation) -> str:
-    """What one validation result says."""
+def describe_violation(violation: Violation) -> str:
+    """Describes one SHACL validation result."""
     component = violation.component.removesuffix("ConstraintComponent") or "a constraint"
-    text = f"{term_words(violation.focus_node)} would break {component}"
-    text += f" of {term_words(violation.shape)}"
+    text = f"{describe_term(violation.focus_node)} would break {component}"
+    text += f" of {describe_term(violation.shape)}"
     if violation.path:
-        text += f" at {term_words(violation.path.strip('<>'))}"
+        text += f" at {describe_term(violation.path.strip('<>'))}"
     if violation.value:
-        text += f" with {term_words(violation.value)}"
+        text += f" with {describe_term(violation.value)}"
     if violation.message:
         text += f": {violation.message}"
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def plain_proof(verdict: Verdict) -> str:
-    """One readable paragraph from the proof record alone."""
+def describe_proof(verdict: Verdict) -> str:
+    """Renders a proof as one paragraph, from its record alone."""
     proof = verdict.proof
     if proof.kind == "asserted":
-        return f"The graph states it: {claim_words(verdict.claim)}."
+        return f"The graph states it: {describe_claim(verdict.claim)}."
     if proof.kind == "derived":
-        return _derivation(verdict.claim, proof)
+        return _describe_derivation(verdict.claim, proof)
     if proof.kind == "denied":
-        return f"The graph denies it explicitly: not ({claim_words(verdict.claim)})."
+        return f"The graph denies it explicitly: not ({describe_claim(verdict.claim)})."
     if proof.kind == "violation":
         first, *others = proof.violations
-        text = f"If it were added, {violation_words(first)}"
+        text = f"If it were added, {describe_violation(first)}"
         if others:
-            text += f" ({len(others)} more of the kind.)"
+            text += f" ({len(others)} more violations.)"
         return text
     text = "It is neither stated nor derivable, and adding it breaks no constraint"
     if proof.checked:
@@ -94,10 +94,10 @@ def plain_proof(verdict: Verdict) -> str:
     return f"{text} {proof.reason.rstrip('.')}." if proof.reason else text
 
 
-def _derivation(claim: Claim, proof: Proof) -> str:
+def _describe_derivation(claim: Claim, proof: Proof) -> str:
     sentences = []
     for step in proof.steps:
-        premises = " and ".join(claim_words(premise) for premise in step.premises)
-        why = _RULES.get(step.rule, f"by rule {step.rule}")
-        sentences.append(f"From {premises} follows {claim_words(step.conclusion)}, {why}.")
-    return " ".join(sentences) or f"It follows from the graph: {claim_words(claim)}."
+        premises = " and ".join(describe_claim(premise) for premise in step.premises)
+        why = _RULE_REASONS.get(step.rule, f"by rule {step.rule}")
+        sentences.append(f"From {premises} follows {describe_claim(step.conclusion)}, {why}.")
+    return " ".join(sentences) or f"It follows from the graph: {describe_claim(claim)}."

@@ -1,4 +1,4 @@
-"""The report of an extraction run: ``epoche extract report``, or this file as a script."""
+"""Writes the report of an extraction run: ``epoche extract report``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -7,42 +7,46 @@ from typing import Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
-_ENDINGS = (".html", ".md")
+_PAGE_SUFFIXES = (".html", ".md")
 
 
 def main(
-    results_dir: Annotated[Path, typer.Option(help="Folder of a run.")],
+    results_dir: Annotated[Path, typer.Option(help="Folder of the run.")],
     output: Annotated[
         Path | None,
-        typer.Option(help="The page (.html, .md); its tables go beside it. By default there."),
+        typer.Option(
+            help="The report (.html or .md); its tables go next to it. Default: in the run folder."
+        ),
     ] = None,
 ) -> None:
-    """Measures the rows of a run anew, and writes its files and its report.
+    """Recomputes the metrics of a run from its rows, and writes its files and its report.
 
-    A run that was cut off is reported as far as it came.
+    An interrupted run is reported with the rows that it has.
     """
     from eval.extraction.running.output_files import written_by
-    from eval.extraction.summary import table
+    from eval.extraction.summary import render_metrics
     from kg.base.errors import SettingError
     from kg.base.files import check_output, write_files_atomic
     from reporting.benchmark_sections.opening import section_of
     from reporting.benchmark_sections.page import STEM, page_files
-    from reporting.extraction_files import write_files
+    from reporting.extraction_files import write_run_files
 
     page = output or results_dir / f"{STEM}.html"
-    if page.suffix not in _ENDINGS:
+    if page.suffix not in _PAGE_SUFFIXES:
         raise SettingError(
-            f"a report ends in {' or '.join(_ENDINGS)}", where="--output", hint="Say report.html."
+            f"the report must end in {' or '.join(_PAGE_SUFFIXES)}",
+            where="--output",
+            hint="Use report.html, for instance.",
         )
     check_output(page, written_by(results_dir))
-    report = write_files(results_dir)
+    report = write_run_files(results_dir)
     files = page_files(section_of(results_dir), page.stem)
     write_files_atomic({page.parent / name: data for name, data in files.items()})
-    for line in table(report):
-        say(line)
-    say(f"report → {page}")
+    for line in render_metrics(report):
+        print_text(line)
+    print_text(f"report → {page}")
 
 
 if __name__ == "__main__":

@@ -8,48 +8,52 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
 if TYPE_CHECKING:
     from eval.extraction.record import ExtractionReport
-    from eval.extraction.run_extraction import Done
+    from eval.extraction.run_extraction import RunResult
     from eval.extraction.running.config import Config
 
 
 def main(
     config: Annotated[
-        Path | None, typer.Option(help="YAML file; flags go before it. Without: the defaults.")
+        Path | None,
+        typer.Option(help="YAML file with settings; flags override it. Default: the defaults."),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Who extracts: provider/model, or what the server at base_url calls it."),
+        typer.Option(help="Model: provider/model, or its name on the server at base_url."),
     ] = None,
     models: Annotated[
-        str | None, typer.Option(help="Several, with commas between them, to be compared.")
+        str | None, typer.Option(help="Several models to compare, comma-separated.")
     ] = None,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Rules instead of models: the declared baseline.")
+        bool,
+        typer.Option("--offline", help="Extract by rules instead of models, as a baseline."),
     ] = False,
     dataset: Annotated[
         str | None, typer.Option(help="`shipped`, a file, a folder, or owner/name on the hub.")
     ] = None,
-    split: Annotated[str | None, typer.Option(help="Of a data set on the hub.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split of the data set, if it is on the hub.")
+    ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Draw so many samples at random.")
+        int | None, typer.Option(min=1, help="Sample this many of the samples at random.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the draw, the order and the resamples.")
+        int | None, typer.Option(min=0, help="Seed of sampling, order and resamples.")
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a data set with malformed rows.")
     ] = False,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask only the first so many of the samples.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N samples.")] = None,
     repeat: options.Repeats = 1,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder of the run; by default one in results_dir, named by the models."),
+        typer.Option(
+            help="Folder of the run. Default: a folder in results_dir named after the models."
+        ),
     ] = None,
     structured: Annotated[
         str | None,
@@ -57,28 +61,33 @@ def main(
     ] = None,
     stream: Annotated[
         bool | None,
-        typer.Option("--stream/--no-stream", help="Time the first token.", show_default=False),
+        typer.Option(
+            "--stream/--no-stream",
+            help="Stream replies, to measure the time to the first token.",
+            show_default=False,
+        ),
     ] = None,
     overwrite: options.Overwrite = False,
     resume: options.Resume = True,
     retry_errors: options.RetryErrors = False,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Requests in flight at once.")
+        int | None, typer.Option(min=1, help="Maximum number of concurrent requests.")
     ] = None,
     rpm: options.RequestsPerMinute = None,
     tpm: options.TokensPerMinute = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0.001, help="Seconds one attempt of a call may take.")
+        float | None, typer.Option(min=0.001, help="Timeout of one attempt, in seconds.")
     ] = None,
     retries: Annotated[
-        int | None, typer.Option(min=0, help="Attempts after the first, if it may help.")
+        int | None, typer.Option(min=0, help="Retries after a transient failure.")
     ] = None,
     cache: options.ReplyCache = None,
     no_cache: options.NoReplyCache = False,
     prices: options.PriceFile = None,
     max_cost: options.MaxCost = None,
     max_consecutive_errors: Annotated[
-        int | None, typer.Option(min=0, help="Errors in a row after which it stops; 0: never.")
+        int | None,
+        typer.Option(min=0, help="Abort after this many consecutive errors; 0: never."),
     ] = None,
     resamples: Annotated[int | None, typer.Option(min=100, help="Bootstrap resamples.")] = None,
     report: Annotated[
@@ -86,16 +95,16 @@ def main(
         typer.Option("--report/--no-report", help="Write the report.", show_default=False),
     ] = None,
 ) -> None:
-    """Puts texts and their JSON Schemas to models, scores what they extract, and reports.
+    """Extracts data from texts with models, scores it, and writes a report.
 
-    A run that was cut off goes on where it stopped when the same command is given again.
+    The same command resumes an interrupted run.
     """
     from eval.extraction.run_extraction import run
     from eval.extraction.running.config_flags import with_flags
     from eval.extraction.running.config_reading import read_config
     from eval.extraction.running.run_options import RunOptions, client_of, folder_name, models_of
     from kg.base.errors import SettingError
-    from reporting.extraction_files import write_files
+    from reporting.extraction_files import write_run_files
 
     flags: dict[str, Any] = {
         "dataset.name": dataset,
@@ -117,21 +126,21 @@ def main(
         "output.generate_report": report,
     }
     settings = with_flags(None if config is None else read_config(config), flags)
-    named = tuple(one.strip() for one in (models or "").split(",") if one.strip())
+    named = tuple(name.strip() for name in (models or "").split(",") if name.strip())
     named = (*((model,) if model else ()), *named)
     if offline and named:
         raise SettingError(
-            "--offline asks no model, but one is named",
+            "--offline uses no model, but a model is given",
             where="--offline, --model, --models",
-            hint="Leave --offline out, or the models.",
+            hint="Drop --offline, or the models.",
         )
-    asked = () if offline else models_of(settings, named)
-    folder = out or Path(settings.output.results_dir) / folder_name(asked)
+    used_models = () if offline else models_of(settings, named)
+    folder = out or Path(settings.output.results_dir) / folder_name(used_models)
     done = run(
         RunOptions(
             config=settings,
             out=folder,
-            models=asked,
+            models=used_models,
             client=client_of(settings, folder, cache=cache, no_cache=no_cache, prices=prices),
             limit=limit,
             repeats=repeat,
@@ -140,31 +149,31 @@ def main(
             retry_errors=retry_errors,
         )
     )
-    _told(done, settings, write_files(folder))
+    _print_results(done, settings, write_run_files(folder))
 
 
-def _told(done: Done, settings: Config, report: ExtractionReport) -> None:
-    """Prints what came of it, and writes the page where one is wanted."""
+def _print_results(done: RunResult, settings: Config, report: ExtractionReport) -> None:
+    """Prints the results of a run, and writes its report if the settings request one."""
     from eval.extraction.running.output_files import SUMMARY
-    from eval.extraction.summary import table
-    from eval.running.failed_rows import report_failed
+    from eval.extraction.summary import render_metrics
+    from eval.running.failed_rows import report_failed_rows
     from reporting.benchmark_sections.page import STEM, write_page
     from reporting.benchmark_sections.spoken import say_notes
 
     folder, manifest = done.folder, done.manifest
-    for line in table(report, settings.metrics.enabled):
-        say(line)
+    for line in render_metrics(report, settings.metrics.enabled):
+        print_text(line)
     say_notes(report.notes, folder / SUMMARY)
     if calls := manifest.calls:
-        say(f"model calls: {calls.in_words()}")
-    kept = f" ({done.kept} were there already)" if done.kept else ""
-    say(f"{done.asked} rows{kept} → {folder}")
+        print_text(f"model calls: {calls.format_summary()}")
+    existing = f" ({done.kept} were there already)" if done.kept else ""
+    print_text(f"{done.asked} rows{existing} → {folder}")
     if settings.output.generate_report:
         write_page(folder)
         ending = "md" if settings.output.report_format == "markdown" else "html"
-        say(f"report → {folder / f'{STEM}.{ending}'}")
+        print_text(f"report → {folder / f'{STEM}.{ending}'}")
     counts = manifest.counts
-    report_failed(counts["ERROR"], sum(counts.values()), field="problem", where=folder)
+    report_failed_rows(counts["ERROR"], sum(counts.values()), field="problem", where=folder)
 
 
 if __name__ == "__main__":

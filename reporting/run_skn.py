@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say, warn
+from kg.base.console import print_text, print_warning, run_script
 
 if TYPE_CHECKING:
     from eval.skn.scoring.record import SknReport
 
-CATEGORIES = "categories.csv"
+CATEGORIES_FILE = "categories.csv"
 
 
 def main(
     dataset: Annotated[
         Path | None,
-        typer.Option(help="Samples (JSON array or JSON lines); by default those shipped."),
+        typer.Option(help="Samples (JSON array or JSON lines). Default: the shipped ones."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder of the run: rows, manifest, and all that is made of them.")
+        Path, typer.Option(help="Folder of the run: rows, manifest, metrics and report.")
     ] = Path("results/skn"),
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Compare all formats, not only JSON and SKN.")
@@ -32,50 +32,57 @@ def main(
         bool,
         typer.Option(
             "--offline",
-            help="Rules instead of models: what a format keeps of a text, and no more than that.",
+            help="Use rules instead of models; measures only what a format retains of a text.",
         ),
     ] = False,
     as_published: Annotated[
         bool,
-        typer.Option("--as-published", help="The published prompts and ways, unfair as they are."),
+        typer.Option(
+            "--as-published", help="Use the published prompts and procedure, biases included."
+        ),
     ] = False,
     hide_question: Annotated[
-        bool, typer.Option("--hide-question", help="Show the question to no extractor.")
+        bool, typer.Option("--hide-question", help="Do not show the question to the extractors.")
     ] = False,
     constrained: Annotated[
         bool,
-        typer.Option("--constrained", help="Let the server constrain JSON, as it cannot do SKN."),
+        typer.Option(
+            "--constrained", help="Let the server constrain JSON output (it cannot constrain SKN)."
+        ),
     ] = False,
     words: Annotated[
-        int | None, typer.Option(min=20, help="Budget of an extraction in words.")
+        int | None, typer.Option(min=20, help="Length limit of an extraction, in words.")
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Most tokens of a reply.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of tokens of a reply.")
+    ] = None,
     model: options.ModelName = None,
     judge_model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Who judges, repeatable; `same`: whoever answers. By default EPOCHE_JUDGE_MODEL."
+            help="Judge model; repeatable. `same`: the model that answers. Default: "
+            "EPOCHE_JUDGE_MODEL."
         ),
     ] = None,
     judge_repeats: Annotated[
         int | None,
-        typer.Option(min=1, help="Votes of each judge on every matter.", show_default="2"),
+        typer.Option(min=1, help="Votes of each judge on each item.", show_default="2"),
     ] = None,
     search: Annotated[
-        Path | None, typer.Option(help="Replay these searches; by default those shipped.")
+        Path | None, typer.Option(help="Recorded searches to replay. Default: the shipped ones.")
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Search the web, and record it in the folder.")
+        bool,
+        typer.Option("--live", help="Search the web, and record the searches in the folder."),
     ] = False,
     backend: Annotated[
-        list[str] | None, typer.Option(help="Engine of a live search; repeatable, asked in turn.")
+        list[str] | None,
+        typer.Option(help="Search engine for --live; repeatable, tried in order."),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask only the first so many samples.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N samples.")] = None,
     repeat: options.Repeats = 1,
     seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the order of questions, and of resamples.")
+        int, typer.Option(min=0, help="Seed of the question order and of resamples.")
     ] = 12345,
     resamples: options.Resamples = 2000,
     overwrite: options.Overwrite = False,
@@ -92,19 +99,19 @@ def main(
     max_cost: options.MaxCost = None,
     max_consecutive_errors: options.MaxConsecutiveErrors = 50,
 ) -> None:
-    """Searches, extracts in every format, answers, judges, and says what the data can tell.
+    """Searches, extracts in every format, answers, judges, and compares the formats.
 
-    A run that was cut off goes on where it stopped when the same command is given again.
+    The same command resumes an interrupted run.
     """
     from eval.model.options import ClientOptions
-    from eval.running.failed_rows import report_failed
-    from eval.running.session import Limits
-    from eval.skn.outputs import write_outputs, written_by
+    from eval.running.failed_rows import report_failed_rows
+    from eval.running.session import RunLimits
+    from eval.skn.outputs import list_output_paths, write_outputs
     from eval.skn.running.output_files import SUMMARY
     from eval.skn.running.run import run
     from eval.skn.running.run_options import RunOptions, setting_of
     from eval.skn.running.searching import SHIPPED
-    from eval.skn.summary import table, verdicts
+    from eval.skn.summary import describe_comparisons, render_table
     from kg.base.files import write_text_atomic
     from reporting.benchmark_sections.page import write_page
     from reporting.benchmark_sections.spoken import say_notes
@@ -116,10 +123,10 @@ def main(
         words=words,
         max_tokens=max_tokens,
     )
-    limits = Limits(
+    limits = RunLimits(
         concurrency=concurrency, max_cost=max_cost, max_consecutive_errors=max_consecutive_errors
     )
-    client = ClientOptions.of_flags(
+    client = ClientOptions.from_flags(
         model=model,
         concurrency=concurrency,
         rpm=rpm,
@@ -129,8 +136,8 @@ def main(
         cache=cache,
         no_cache=no_cache,
         prices=prices,
-        out=out / CATEGORIES,
-        written=[out / CATEGORIES, *written_by(out)],
+        out=out / CATEGORIES_FILE,
+        written=[out / CATEGORIES_FILE, *list_output_paths(out)],
     )
     done = run(
         RunOptions(
@@ -155,36 +162,36 @@ def main(
         )
     )
     _, report = write_outputs(done, resamples=resamples)
-    write_text_atomic(out / CATEGORIES, _categories(report))
+    write_text_atomic(out / CATEGORIES_FILE, _render_categories(report))
     write_page(out)
-    for line in (*table(report), *verdicts(report)):
-        say(line)
+    for line in (*render_table(report), *describe_comparisons(report)):
+        print_text(line)
     say_notes(report.notes, out / SUMMARY)
-    kept = f" ({done.kept} were there already)" if done.kept else ""
-    say(f"{done.asked} rows{kept} → {out}")
+    existing = f" ({done.kept} were there already)" if done.kept else ""
+    print_text(f"{done.asked} rows{existing} → {out}")
     if calls := done.manifest.calls:
-        say(f"model calls: {calls.in_words()}")
+        print_text(f"model calls: {calls.format_summary()}")
     counts = done.manifest.counts
     total = sum(counts.values())
     if unjudged := counts["unjudged"]:
-        warn(f"{unjudged} of {total} rows lack a judge's call; --retry-errors asks them again")
-    report_failed(counts["ERROR"], total, field="error", where=out)
+        print_warning(f"{unjudged} of {total} rows lack a judge's vote; --retry-errors asks again")
+    report_failed_rows(counts["ERROR"], total, field="error", where=out)
 
 
-def _categories(report: SknReport) -> str:
-    """Every metric by category and pipeline, as CSV."""
-    from reporting.guarded_text import to_csv
+def _render_categories(report: SknReport) -> str:
+    """Renders every metric by category and pipeline as CSV."""
+    from reporting.escaped_text import to_csv
 
     head = ("category", "pipeline", "metric", "value", "low", "high", "method", "n", "missing")
 
-    def rows() -> Iterator[tuple[object, ...]]:
+    def iter_rows() -> Iterator[tuple[object, ...]]:
         for category in report.categories:
             for name, pipeline in report.pipelines.items():
-                for metric, one in pipeline.per_category.get(category, {}).items():
-                    spread = (one.value, one.low, one.high, one.method)
-                    yield (category, name, metric, *spread, one.n, one.missing)
+                for metric, value in pipeline.per_category.get(category, {}).items():
+                    cells = (value.value, value.low, value.high, value.method)
+                    yield (category, name, metric, *cells, value.n, value.missing)
 
-    return to_csv(head, rows())
+    return to_csv(head, iter_rows())
 
 
 if __name__ == "__main__":

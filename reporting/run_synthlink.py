@@ -1,4 +1,4 @@
-"""Puts SynthLink's questions to a system: ``epoche synthlink run``, or this file as a script."""
+"""Runs a system on SynthLink's questions: ``epoche synthlink run``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say
-from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, report_judge
+from kg.base.console import print_text, run_script
+from reporting.judge_flags import JudgeModels, JudgeRepeats, build_judge_options, report_judge_usage
 
 if TYPE_CHECKING:
-    from eval.synthlink.judging.judging_run import JudgeOptions
+    from eval.synthlink.judges.judge_run import JudgeOptions
     from eval.synthlink.verdicts.record import JudgeReport
 
 
 class PageRetriever(StrEnum):
-    """How pages are searched."""
+    """Retrieval method for the page corpus."""
 
     bm25 = "bm25"
     dense = "dense"
@@ -29,7 +29,7 @@ class PageRetriever(StrEnum):
 def main(
     system: Annotated[
         str,
-        typer.Option(help="graph_walk, extractive, agent, raw, or your own: mypkg.mod:Class."),
+        typer.Option(help="graph_walk, extractive, agent, raw, or your own as mypkg.mod:Class."),
     ] = "graph_walk",
     out: Annotated[
         Path, typer.Option(help="Folder of the run: rows, predictions, scores, report.")
@@ -37,46 +37,57 @@ def main(
     catalog: Annotated[
         Path | None,
         typer.Option(
-            help="Catalogue: a folder of Markdown or a JSONL file; by default that shipped."
+            help="Catalogue: a folder of Markdown files or a JSONL file. Default: the shipped one."
         ),
     ] = None,
     pages: Annotated[
-        Path | None, typer.Option(help="Corpus (JSONL) that is searched; by default that shipped.")
+        Path | None, typer.Option(help="Page corpus to search (JSONL). Default: the shipped one.")
     ] = None,
     retriever: Annotated[
-        PageRetriever | None, typer.Option(help="How it is searched.", show_default="bm25")
+        PageRetriever | None,
+        typer.Option(help="Retrieval method for the page corpus.", show_default="bm25"),
     ] = None,
     embedder: Annotated[
-        str, typer.Option(help="Of dense and hybrid: a folder or hub name, or `lexical`.")
+        str,
+        typer.Option(help="Embedding model of dense and hybrid: folder, hub name or `lexical`."),
     ] = "",
     search: Annotated[
-        Path | None, typer.Option(help="Replay these searches of the web instead.")
+        Path | None,
+        typer.Option(help="Recorded web searches to replay, instead of searching the corpus."),
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Search the web instead, and record it in the folder.")
+        bool,
+        typer.Option(
+            "--live",
+            help="Search the web instead of the corpus, and record the searches in the folder.",
+        ),
     ] = False,
     backend: Annotated[
-        list[str] | None, typer.Option(help="Engine of a live search; repeatable, asked in turn.")
+        list[str] | None,
+        typer.Option(help="Search engine for --live; repeatable, tried in order."),
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, max=5, help="Iterations a system has.")] = 5,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=5, help="Maximum number of search rounds per question.")
+    ] = 5,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask only the first so many questions.")
+        int | None, typer.Option(min=1, help="Use only the first N questions.")
     ] = None,
     model: options.ModelName = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Most tokens of a reply.", show_default="1500")
+        int | None,
+        typer.Option(min=1, help="Maximum number of tokens of a reply.", show_default="1500"),
     ] = None,
     compare: Annotated[
         list[Path] | None,
-        typer.Option(help="Predictions of others to hold this run against; repeatable."),
+        typer.Option(help="Other predictions to compare this run with; repeatable."),
     ] = None,
     judge_model: JudgeModels = None,
     judge_repeats: JudgeRepeats = None,
     no_score: Annotated[
-        bool, typer.Option("--no-score", help="Write rows and predictions, and stop there.")
+        bool, typer.Option("--no-score", help="Only write rows and predictions.")
     ] = False,
     seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the order of questions, and of resamples.")
+        int, typer.Option(min=0, help="Seed of the question order and of resamples.")
     ] = 12345,
     resamples: options.Resamples = 2000,
     overwrite: options.Overwrite = False,
@@ -93,39 +104,39 @@ def main(
     max_cost: options.MaxCost = None,
     max_consecutive_errors: options.MaxConsecutiveErrors = 50,
 ) -> None:
-    """Lets a system search, read, link and answer, and scores what it says.
+    """Lets a system search, read, link and answer, and scores its answers.
 
-    A run that was cut off goes on where it stopped when the same command is given again.
+    The same command resumes an interrupted run.
     """
     from eval.model.options import ClientOptions
-    from eval.running.failed_rows import report_failed
-    from eval.running.session import Limits
+    from eval.running.failed_rows import report_failed_rows
+    from eval.running.session import RunLimits
     from eval.synthlink.predictions import read_predictions
     from eval.synthlink.running.answerer import answerer_of, answerer_of_system
     from eval.synthlink.running.output_files import ROWS, written_by
     from eval.synthlink.running.run import run
     from eval.synthlink.running.run_options import RunOptions
-    from eval.synthlink.verdicts.record import JUDGED
+    from eval.synthlink.verdicts.record import JUDGED_FILE
     from kg.base.errors import SettingError
     from kg.base.files import check_output
 
     if no_score and compare:
         raise SettingError(
-            "what is compared is scored",
+            "--compare needs scores, which --no-score skips",
             where="--no-score, --compare",
-            hint="Leave one of them out.",
+            hint="Drop one of the two.",
         )
     if no_score and judge_model:
         raise SettingError(
-            "what is judged is scored",
+            "--judge-model needs scores, which --no-score skips",
             where="--no-score, --judge-model",
-            hint="Leave one of them out.",
+            hint="Drop one of the two.",
         )
-    for path in compare or []:  # before anybody is asked, and perhaps paid
+    for path in compare or []:  # unreadable files must fail before any paid call
         read_predictions(path, ())
-        for made in written_by(out):
-            check_output(made, [path])
-    client = ClientOptions.of_flags(
+        for output in written_by(out):
+            check_output(output, [path])
+    client = ClientOptions.from_flags(
         model=model,
         concurrency=concurrency,
         rpm=rpm,
@@ -136,12 +147,12 @@ def main(
         no_cache=no_cache,
         prices=prices,
         out=out / ROWS,
-        written=[*written_by(out), out / JUDGED],
+        written=[*written_by(out), out / JUDGED_FILE],
     )
-    limits = Limits(
+    limits = RunLimits(
         concurrency=concurrency, max_cost=max_cost, max_consecutive_errors=max_consecutive_errors
     )
-    judge = judge_of_flags(
+    judge = build_judge_options(
         judge_model,
         judge_repeats,
         client=client,
@@ -174,28 +185,28 @@ def main(
         )
     )
     manifest = done.manifest
-    told = None
+    judge_report = None
     if not no_score:
-        told = _score(
+        judge_report = _score_run(
             done.predictions,
             catalog,
             pages,
             compare or [],
             seed=seed,
             resamples=resamples,
-            judge=judge and replace(judge, spent=manifest.calls),
+            judge=judge and replace(judge, earlier_totals=manifest.calls),
         )
     counts = manifest.counts
-    kept = f" ({done.kept} were there already)" if done.kept else ""
-    ended = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    say(f"{done.asked} questions{kept} → {out}: {ended}")
+    existing = f" ({done.kept} were there already)" if done.kept else ""
+    outcomes = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    print_text(f"{done.asked} questions{existing} → {out}: {outcomes}")
     if calls := manifest.calls:
-        say(f"model calls: {calls.in_words()}")
-    report_judge(told, out / JUDGED)
-    report_failed(counts["ERROR"], sum(counts.values()), field="error", where=out / ROWS)
+        print_text(f"model calls: {calls.format_summary()}")
+    report_judge_usage(judge_report, out / JUDGED_FILE)
+    report_failed_rows(counts["ERROR"], sum(counts.values()), field="error", where=out / ROWS)
 
 
-def _score(
+def _score_run(
     predictions: Path,
     catalog: Path | None,
     pages: Path | None,
@@ -205,16 +216,17 @@ def _score(
     resamples: int,
     judge: JudgeOptions | None,
 ) -> JudgeReport | None:
-    """Scores a run in its own folder, and says what came of it."""
+    """Scores a run in its own folder, prints the scores, and returns the judge's report."""
     from eval.synthlink.score_options import ScoreOptions
-    from reporting.synthlink_files import score_and_say
+    from reporting.synthlink_files import score_and_print
 
-    return score_and_say(
+    return score_and_print(
         ScoreOptions(
             predictions=predictions,
             output_dir=predictions.parent,
             catalog=catalog,
-            # Of the shipped questions, the shipped pages are the evidence, whatever was searched.
+            # The evidence of the shipped questions is the shipped corpus, even if the system
+            # searched another one.
             pages=None if catalog is None or pages is None else str(pages),
             compare=tuple(compare),
             seed=seed,

@@ -9,56 +9,60 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say, shown_stages
+from kg.base.console import print_text, run_script, show_stages
 
 if TYPE_CHECKING:
-    from eval.extraction.own.predictions import Prediction
-    from eval.extraction.own.scored_folder import Scoring
     from eval.extraction.samples.sample import Sample
+    from eval.extraction.toolkit.predictions import Prediction
+    from eval.extraction.toolkit.scored_folder import ScoredRunInfo
     from kg.knowledge import KnowledgeBase
 
-    Scored = tuple[Sequence[Sample], Sequence[Prediction], Scoring]
+    ScoringInput = tuple[Sequence[Sample], Sequence[Prediction], ScoredRunInfo]
 
 
 def main(
     out: Annotated[Path, typer.Option(help="Folder of the scored run.")],
     skn: Annotated[
         Path | None,
-        typer.Option(help="Folder of a run of `epoche skn run`; without it rules extract."),
+        typer.Option(help="Run folder of `epoche skn run` to score. Default: extract by rules."),
     ] = None,
     gold: Annotated[
         Path | None,
-        typer.Option(help="Samples with what is right, under the ids of the run or its chunks."),
+        typer.Option(help="Gold samples, with the ids of the run's samples or chunks."),
     ] = None,
     proposals: Annotated[
         Path | None,
-        typer.Option(help="The .proposals.jsonl of `epoche kg extract`; without it rules read."),
+        typer.Option(
+            help="The .proposals.jsonl of `epoche kg extract` to score. Default: extract by rules."
+        ),
     ] = None,
     run: Annotated[
-        Path | None, typer.Option("--run", help="Run of `epoche kg build` whose chunks were read.")
+        Path | None,
+        typer.Option("--run", help="Run folder of `epoche kg build` with the extracted chunks."),
     ] = None,
     kg: options.GraphFiles = None,
     shapes: options.ShapesFiles = None,
     domain: options.DomainName = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many texts.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N texts.")] = None,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 2000,
     overwrite: options.Overwrite = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write the report.")] = True,
 ) -> None:
-    """Scores what the toolkit's own extractors made, as structured extraction; calls no model.
+    """Scores the output of the toolkit's own extractors as structured extraction; calls no model.
 
-    SKN and JSON of searches are scored against gold documents (twelve are shipped). With a graph
-    (--domain or --kg), triples read off texts are scored against the graph's: those of --gold, of
-    a run's chunks, or else of the graph put in words.
+    SKN and JSON extractions of searches are scored against gold documents (twelve are shipped).
+    With a graph (--domain or --kg), triples extracted from texts are scored against the graph's
+    triples. The texts are those of --gold, or the chunks of --run, or else the graph's facts as
+    sentences.
     """
     from dataclasses import replace
 
-    from eval.extraction.own.scored_folder import write_scored
     from eval.extraction.running.output_files import written_by
-    from eval.extraction.summary import table
+    from eval.extraction.summary import render_metrics
+    from eval.extraction.toolkit.scored_folder import write_scored_run
     from kg.base.files import check_output
     from reporting.benchmark_sections.page import STEM, write_page
-    from reporting.extraction_files import write_files
+    from reporting.extraction_files import write_run_files
 
     triples = domain is not None or bool(kg)
     read = [path for path in (gold, proposals, *(kg or ()), *(shapes or ())) if path is not None]
@@ -68,21 +72,23 @@ def main(
         check_output(path, read)
     _check_flags(triples, skn, proposals, run, limit)
     if triples:
-        samples, predictions, scoring = _triples(
-            _knowledge(kg, shapes, domain), proposals, run, gold, limit
+        samples, predictions, scoring = _load_triples(
+            _open_graph(kg, shapes, domain), proposals, run, gold, limit
         )
     else:
-        samples, predictions, scoring = _documents(skn, gold)
+        samples, predictions, scoring = _load_documents(skn, gold)
     scoring = replace(scoring, resamples=resamples, overwrite=overwrite)
-    manifest = write_scored(out, samples, predictions, scoring)
-    for line in table(write_files(out)):
-        say(line)
+    manifest = write_scored_run(out, samples, predictions, scoring)
+    for line in render_metrics(write_run_files(out)):
+        print_text(line)
     for note in manifest.data_notes:
-        say(f"note: {note}")
-    say(f"{sum(manifest.counts.values())} extractions of {manifest.sample_count} texts → {out}")
+        print_text(f"note: {note}")
+    print_text(
+        f"{sum(manifest.counts.values())} extractions of {manifest.sample_count} texts → {out}"
+    )
     if report:
         write_page(out)
-        say(f"report → {out / f'{STEM}.html'}")
+        print_text(f"report → {out / f'{STEM}.html'}")
 
 
 def _check_flags(
@@ -92,26 +98,29 @@ def _check_flags(
     run: Path | None,
     limit: int | None,
 ) -> None:
-    """Refuses flags that have nothing to do with what is scored.
+    """Refuses flags that do not apply to what is scored.
 
     Raises:
-        SettingError: which.
+        SettingError: a flag for triples without a graph, or --skn with one.
     """
     from kg.base.errors import SettingError
 
     given = {"--proposals": proposals, "--run": run, "--limit": limit}
-    astray = ["--skn"] if triples and skn is not None else []
-    if not triples:
-        astray = [name for name, value in given.items() if value is not None]
-    if astray:
+    if triples:
+        wrong = ["--skn"] if skn is not None else []
+        problem = "--skn cannot be combined with a graph"
+    else:
+        wrong = [name for name, value in given.items() if value is not None]
+        problem = f"{', '.join(wrong)} needs a graph"
+    if wrong:
         raise SettingError(
-            "documents have no graph and triples no SKN",
-            where=", ".join(astray),
-            hint="With --domain or --kg triples are scored, without them SKN and JSON.",
+            problem,
+            where=", ".join(wrong),
+            hint="With --domain or --kg triples are scored, without them SKN and JSON documents.",
         )
 
 
-def _knowledge(
+def _open_graph(
     kg: list[Path] | None, shapes: list[Path] | None, domain: str | None
 ) -> KnowledgeBase:
     from kg.knowledge import KnowledgeBase
@@ -119,35 +128,42 @@ def _knowledge(
     return KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
 
 
-def _documents(run: Path | None, gold: Path | None) -> Scored:
-    from eval.extraction.own.scored_folder import Scoring
-    from eval.extraction.own.skn_content import GOLD, by_rules, of_run
-    from eval.extraction.samples.loading import load
+def _load_documents(run: Path | None, gold: Path | None) -> ScoringInput:
+    from eval.extraction.samples.loader import load_samples
+    from eval.extraction.toolkit.scored_folder import ScoredRunInfo
+    from eval.extraction.toolkit.skn_content import (
+        GOLD_FILE,
+        predictions_from_rules,
+        predictions_from_run,
+    )
     from eval.skn.pipelines import FAIR_ABLATION_PIPELINES
     from eval.skn.running.manifest import NAME, read_manifest
     from eval.skn.running.row import read_rows
 
-    samples = load(gold or GOLD, strict=True).samples
+    samples = load_samples(gold or GOLD_FILE, strict=True).samples
     dataset = "skn_gold (shipped)" if gold is None else gold.name
     notes: tuple[str, ...] = (
-        "statements, causes and gaps are scored; confidences, priorities and levels are not, and "
-        "what a form has no place for counts as omitted",
+        "statements, causes and gaps are scored; confidences, priorities and levels are not; "
+        "content that a format cannot represent counts as omitted",
     )
     if run is None:
         return (
             samples,
-            list(by_rules(samples, FAIR_ABLATION_PIPELINES)),
-            Scoring(dataset=dataset, extractors={}, offline=True, notes=notes),
+            list(predictions_from_rules(samples, FAIR_ABLATION_PIPELINES)),
+            ScoredRunInfo(dataset=dataset, extractors={}, offline=True, notes=notes),
         )
     manifest = read_manifest(run / NAME)
-    found = list(of_run(read_rows(run / manifest.rows), samples))
-    without = manifest.sample_count - len({one.id for one in found})
-    if without > 0:
-        notes = (*notes, f"{without} of the run's samples have no gold document: not scored")
+    predictions = list(predictions_from_run(read_rows(run / manifest.rows), samples))
+    n_without_gold = manifest.sample_count - len({prediction.id for prediction in predictions})
+    if n_without_gold > 0:
+        notes = (
+            *notes,
+            f"{n_without_gold} of the run's samples have no gold document and are not scored",
+        )
     return (
         samples,
-        found,
-        Scoring(
+        predictions,
+        ScoredRunInfo(
             dataset=dataset,
             extractors=manifest.extractors,
             offline=manifest.offline,
@@ -157,52 +173,59 @@ def _documents(run: Path | None, gold: Path | None) -> Scored:
     )
 
 
-def _triples(
+def _load_triples(
     base: KnowledgeBase,
     proposals: Path | None,
     run: Path | None,
     gold: Path | None,
     limit: int | None,
-) -> Scored:
-    from eval.extraction.own.graph_triples import (
-        Naming,
-        one_way,
-        stated_in_chunks,
-        verbalised,
-        whole_triples,
+) -> ScoringInput:
+    from eval.extraction.samples.loader import load_samples
+    from eval.extraction.toolkit.graph_triples import (
+        TripleNormaliser,
+        count_whole_triples,
+        normalise_samples,
+        samples_from_chunks,
+        samples_from_graph,
     )
-    from eval.extraction.own.scored_folder import Scoring
-    from eval.extraction.own.triple_proposals import predictions_of, read_proposals
-    from eval.extraction.own.triple_reading import read_by_rules
-    from eval.extraction.samples.loading import load
+    from eval.extraction.toolkit.scored_folder import ScoredRunInfo
+    from eval.extraction.toolkit.triple_proposals import build_predictions, read_proposals
+    from eval.extraction.toolkit.triple_reader import extract_triples
     from kg.text.run.folder import open_run
 
-    how: tuple[str, ...] = ()
+    origin_notes: tuple[str, ...] = ()
     if gold is not None:
-        samples = one_way(load(gold, limit=limit, strict=True).samples, Naming(base))
+        samples = normalise_samples(
+            load_samples(gold, limit=limit, strict=True).samples, TripleNormaliser(base)
+        )
         dataset = gold.name
     elif run is not None:
-        samples, dataset = stated_in_chunks(open_run(run).chunks[:limit], base), base.domain.name
-        how = (
-            "a chunk is taken to state a triple of the graph if it names both its ends, which is "
-            "sometimes wrong either way",
+        samples, dataset = samples_from_chunks(open_run(run).chunks[:limit], base), base.domain.name
+        origin_notes = (
+            "a chunk is assumed to state a triple of the graph if it names both its ends; this has "
+            "false positives and false negatives",
         )
     else:
-        samples, dataset = verbalised(base, limit), f"{base.domain.name} in its own words"
-        how = ("the texts were made of the graph's facts, in the sentences that rules know",)
+        samples, dataset = samples_from_graph(base, limit), f"{base.domain.name} in its own words"
+        origin_notes = (
+            "the texts are the graph's facts as sentences, in wordings that the rules know",
+        )
     if proposals is not None:
-        found = list(predictions_of(read_proposals(proposals), samples, base))
+        predictions = list(build_predictions(read_proposals(proposals), samples, base))
     else:
-        with shown_stages() as watch:
-            found = list(
-                read_by_rules(samples, base, lambda done: watch("texts", done, len(samples)))
+        with show_stages() as watch:
+            predictions = list(
+                extract_triples(samples, base, lambda done: watch("texts", done, len(samples)))
             )
-    whole = whole_triples(samples, found)
-    notes = (*how, *(f"{name}: {one.in_words()}" for name, one in whole.items()))
+    triple_counts = count_whole_triples(samples, predictions)
+    notes = (
+        *origin_notes,
+        *(f"{name}: {counts.describe_counts()}" for name, counts in triple_counts.items()),
+    )
     return (
         samples,
-        found,
-        Scoring(dataset=dataset, extractors={}, offline=proposals is None, notes=notes),
+        predictions,
+        ScoredRunInfo(dataset=dataset, extractors={}, offline=proposals is None, notes=notes),
     )
 
 

@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say
-from reporting.judging_flags import JudgeModels, JudgeRepeats, judge_of_flags, report_judge
+from kg.base.console import print_text, run_script
+from reporting.judge_flags import JudgeModels, JudgeRepeats, build_judge_options, report_judge_usage
 
 
 class ModeChoice(StrEnum):
-    """Which scores are made."""
+    """Which scores are computed."""
 
     both = "both"
     corrected = "corrected"
@@ -32,37 +32,38 @@ def main(
     catalog: Annotated[
         Path | None,
         typer.Option(
-            help="Catalogue: a folder of Markdown or a JSONL file; by default that shipped."
+            help="Catalogue: a folder of Markdown files or a JSONL file. Default: the shipped one."
         ),
     ] = None,
     mode: Annotated[
-        ModeChoice, typer.Option(help="Formulas as published, as they are meant, or both.")
+        ModeChoice,
+        typer.Option(help="Formulas as published (literal), as intended (corrected), or both."),
     ] = ModeChoice.both,
     compare: Annotated[
         list[Path] | None,
-        typer.Option(help="Hold the predictions against these others, question by question."),
+        typer.Option(help="Other predictions to compare with, question by question; repeatable."),
     ] = None,
     domain: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|none",
-            help="Domain whose graph claims are held against, or `none`. By default that of the "
-            "shipped catalogue, and none for another.",
+            help="Domain whose graph claims are checked against, or `none`. Default: the domain of "
+            "the shipped catalogue, and none for another catalogue.",
         ),
     ] = None,
     pages: Annotated[
         str | None,
         typer.Option(
             metavar="FILE|none",
-            help="Corpus (JSONL) whose texts of the sources are evidence, or `none`. By default "
-            "that of the shipped catalogue, and none for another.",
+            help="Corpus (JSONL) with the texts of the sources, used as evidence, or `none`. "
+            "Default: the corpus of the shipped catalogue, and none for another catalogue.",
         ),
     ] = None,
     correct: Annotated[
         float | None,
         typer.Option(
-            help="F1 from which an answer counts as correct; by default .35 in corrected and .5 in "
-            "literal scores.",
+            help="Minimum F1 of a correct answer. Default: 0.35 in corrected and 0.5 in literal "
+            "scores.",
         ),
     ] = None,
     confidence: options.Confidence = 0.95,
@@ -81,20 +82,19 @@ def main(
     max_cost: options.MaxCost = None,
     max_consecutive_errors: options.MaxConsecutiveErrors = 50,
 ) -> None:
-    """Scores answers to multi-hop questions: corrected scores, and beside them the literal ones.
+    """Scores answers to multi-hop questions, by the corrected and by the literal formulas.
 
-    Every question of the catalogue counts: one without a usable answer is worth 0. Rows that cannot
-    be used are named and end nothing. A judge that was cut off goes on where it stopped when the
-    same command is given again.
+    Every question of the catalogue counts; one without a usable answer scores 0. Unusable rows are
+    reported and skipped. The same command resumes an interrupted judge.
     """
     from eval.model.options import ClientOptions
-    from eval.running.session import Limits
-    from eval.synthlink.outputs import OUTPUTS
+    from eval.running.session import RunLimits
+    from eval.synthlink.outputs import OUTPUT_FILES
     from eval.synthlink.running.answerer import answerer_of
     from eval.synthlink.score_options import ScoreOptions
-    from eval.synthlink.verdicts.record import JUDGED
+    from eval.synthlink.verdicts.record import JUDGED_FILE
     from reporting.benchmark_sections.page import STEM
-    from reporting.synthlink_files import score_and_say
+    from reporting.synthlink_files import score_and_print
 
     chosen = ScoreOptions(
         predictions=predictions,
@@ -109,7 +109,7 @@ def main(
         resamples=resamples,
         seed=seed,
     )
-    client = ClientOptions.of_flags(
+    client = ClientOptions.from_flags(
         model=None,
         concurrency=concurrency,
         rpm=rpm,
@@ -119,23 +119,23 @@ def main(
         cache=cache,
         no_cache=no_cache,
         prices=prices,
-        out=output_dir / JUDGED,
-        written=[output_dir / name for name in (*OUTPUTS, JUDGED)],
+        out=output_dir / JUDGED_FILE,
+        written=[output_dir / name for name in (*OUTPUT_FILES, JUDGED_FILE)],
     )
-    judge = judge_of_flags(
+    judge = build_judge_options(
         judge_model,
         judge_repeats,
         client=client,
-        limits=Limits(
+        limits=RunLimits(
             concurrency=concurrency,
             max_cost=max_cost,
             max_consecutive_errors=max_consecutive_errors,
         ),
         answerers=lambda: tuple(map(answerer_of, (predictions, *chosen.compare))),
     )
-    told = score_and_say(chosen, judge)
-    say(f"scores, tables and {STEM}.html → {output_dir}")
-    report_judge(told, output_dir / JUDGED)
+    judge_report = score_and_print(chosen, judge)
+    print_text(f"scores, tables and {STEM}.html → {output_dir}")
+    report_judge_usage(judge_report, output_dir / JUDGED_FILE)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,22 @@
-"""Two files of SynthLink predictions held against each other, in words and tables."""
+"""Renders comparisons of SynthLink predictions, as sentences and as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from eval.synthlink.comparing import ALL
-from eval.synthlink.measures import Measure, Mode
-from eval.synthlink.outputs import Compared, Scored
+from eval.synthlink.comparison import ALL_GROUP
+from eval.synthlink.metrics import MetricName, Mode
+from eval.synthlink.outputs import ComparedScores, ScoredPredictions
 from eval.synthlink.record import Difference
-from kg.words.plain_text import listing
-from reporting.charts import UNDEFINED, number
-from reporting.forest import signed
-from reporting.guarded_text import md, md_cell, md_table
-from reporting.pair_words import finding, shown_p, tells_apart
-from reporting.visible import shown_name
+from kg.words.plain_text import join_list
+from reporting.charts import UNDEFINED_TEXT, format_number
+from reporting.comparison_text import describe_finding, format_p_value, is_significant
+from reporting.escaped_text import escape_markdown, escape_markdown_cell, render_markdown_table
+from reporting.forest_plot import format_signed
+from reporting.visible_text import format_name
 
-MEASURE_NAMES: Final[dict[Measure, str]] = {
+METRIC_NAMES: Final[dict[MetricName, str]] = {
     "f1": "F1",
     "p_at_5": "P@5",
     "recall_at_5": "recall@5",
@@ -25,69 +25,83 @@ MEASURE_NAMES: Final[dict[Measure, str]] = {
     "ie": "IE",
     "aggregate": "aggregate",
 }
-_HEADLINE: Final = "aggregate"
+_HEADLINE_METRIC: Final = "aggregate"
 
 
-def verdicts(scored: Scored) -> Iterator[str]:
-    """What the data say of each compared file, a sentence a mode, for the terminal."""
+def describe_comparisons(scored: ScoredPredictions) -> Iterator[str]:
+    """Yields a sentence per compared file and mode, for the terminal."""
     for other in scored.comparisons:
-        for mode, one in headlines(other).items():
-            yield f"{mode}, {_told(one)}"
+        for mode, headline in select_headlines(other).items():
+            yield f"{mode}, {_describe_difference(headline)}"
 
 
-def headlines(other: Compared) -> dict[Mode, Difference]:
-    """The difference in the aggregate over the whole catalogue, by mode."""
+def select_headlines(other: ComparedScores) -> dict[Mode, Difference]:
+    """Returns each mode's main result: the difference in the aggregate over all questions."""
     return {
-        one.mode: one for one in other.differences if one.group == ALL and one.measure == _HEADLINE
+        difference.mode: difference
+        for difference in other.differences
+        if difference.group == ALL_GROUP and difference.measure == _HEADLINE_METRIC
     }
 
 
-def _told(one: Difference) -> str:
-    """One difference in words: how large, how sure, and what follows."""
-    first, second = shown_name(one.first), shown_name(one.second)
-    if one.difference is None:
-        return f"{first} less {second}: no value to compare"
-    spread = f" [{signed(one.low)}, {signed(one.high)}]" if one.low is not None else ""
-    tested = f", p {shown_p(one.p_holm)} by Holm" if one.p_holm is not None else ""
-    return f"{first} less {second}: {signed(one.difference)}{spread}{tested}: {finding(one)}"
+def _describe_difference(difference: Difference) -> str:
+    """Describes one difference in words: its size, interval, p value and finding."""
+    pair = f"{format_name(difference.first)} − {format_name(difference.second)}"
+    if difference.difference is None:
+        return f"{pair}: no value to compare"
+    interval = (
+        f" [{format_signed(difference.low)}, {format_signed(difference.high)}]"
+        if difference.low is not None
+        else ""
+    )
+    p_text = (
+        f", Holm-adjusted p {format_p_value(difference.p_holm)}"
+        if difference.p_holm is not None
+        else ""
+    )
+    return (
+        f"{pair} = {format_signed(difference.difference)}{interval}{p_text}: "
+        f"{describe_finding(difference)}"
+    )
 
 
-def comparison_markdown(scored: Scored) -> str:
-    """All comparisons as Markdown: a sentence and a table a mode, categories below.
+def render_comparison_markdown(scored: ScoredPredictions) -> str:
+    """Renders all comparisons as Markdown: a sentence and a table per mode, then the categories.
 
-    Every difference is the first file's mean less the other's, on the same questions; who is better
-    is said only where the test, adjusted by Holm, and the interval both say so.
+    Every difference is the first file's mean − the other's, on the same questions. A file is called
+    better only if the Holm-adjusted test and the interval both show it.
     """
     report = scored.report
     parts = [
-        f"# SynthLink: {md(shown_name(scored.name))} compared",
-        f"Paired on the same {report.n_questions} questions; one that a file does not answer is "
-        f"worth 0 there. Differences are {md(shown_name(scored.name))} less the other file, with "
-        f"{report.confidence:.0%} intervals of the bootstrap ({report.resamples:,} resamples, "
-        f"seed {report.seed}). p is of the sign-flip test; p (Holm) is adjusted within a mode, "
-        "over measures and files; of categories, for each measure over categories and files.",
+        f"# SynthLink: {escape_markdown(format_name(scored.name))} compared",
+        f"Paired on the same {report.n_questions} questions; a question that a file does not "
+        f"answer scores 0 there. Differences are {escape_markdown(format_name(scored.name))} − "
+        f"the other file, with {report.confidence:.0%} bootstrap intervals ({report.resamples:,} "
+        f"resamples, seed {report.seed}). p is from the sign-flip test; p (Holm) is adjusted "
+        "within a mode, over metrics and files; for categories, per metric over categories and "
+        "files.",
     ]
     for other in scored.comparisons:
-        parts.append(f"## Against {md(shown_name(other.name))}")
-        for mode, headline in headlines(other).items():
+        parts.append(f"## Against {escape_markdown(format_name(other.name))}")
+        for mode, headline in select_headlines(other).items():
             parts += [
                 f"### {mode.capitalize()}",
-                f"{md(_told(headline))}.",
-                _coverage(scored, other, mode),
+                f"{escape_markdown(_describe_difference(headline))}.",
+                _describe_coverage(scored, other, mode),
             ]
-            here = [one for one in other.differences if one.mode == mode]
-            by_category = [one for one in here if one.group != ALL]
-            totals = [one for one in by_category if one.measure == _HEADLINE]
+            in_mode = [each for each in other.differences if each.mode == mode]
+            by_category = [each for each in in_mode if each.group != ALL_GROUP]
+            totals = [each for each in by_category if each.measure == _HEADLINE_METRIC]
             parts += [
-                _table("measure", [one for one in here if one.group == ALL]),
+                _render_table("metric", [each for each in in_mode if each.group == ALL_GROUP]),
                 "The aggregate by category:",
-                _table("category", totals),
-                _further([one for one in by_category if one not in totals]),
+                _render_table("category", totals),
+                _describe_categories([each for each in by_category if each not in totals]),
             ]
     return "\n\n".join(parts) + "\n"
 
 
-def _coverage(scored: Scored, other: Compared, mode: Mode) -> str:
+def _describe_coverage(scored: ScoredPredictions, other: ComparedScores, mode: Mode) -> str:
     first, second = scored.report.modes[mode].overall, other.modes[mode]
     return (
         f"Questions answered: {first.answered} of {first.n} against {second.answered}; "
@@ -95,41 +109,52 @@ def _coverage(scored: Scored, other: Compared, mode: Mode) -> str:
     )
 
 
-def _further(found: list[Difference]) -> str:
-    """What single measures tell of single categories, a line a measure; signs say who is ahead."""
-    told: dict[str, list[str]] = {}
-    for one in found:
-        if tells_apart(one):
-            said = f"{one.group} ({signed(one.difference)})"
-            told.setdefault(MEASURE_NAMES[one.measure], []).append(said)
-    if not told:
-        return "No other measure tells the two apart within a category."
-    lines = (f"* {md(name)}: {md(listing(groups))}" for name, groups in told.items())
-    return "\n".join(["Other measures that tell the two apart within a category:", "", *lines])
+def _describe_categories(differences: list[Difference]) -> str:
+    """Lists the significant differences of the other metrics by category, one line per metric."""
+    significant: dict[str, list[str]] = {}
+    for difference in differences:
+        if is_significant(difference):
+            text = f"{difference.group} ({format_signed(difference.difference)})"
+            significant.setdefault(METRIC_NAMES[difference.measure], []).append(text)
+    if not significant:
+        return "No other metric differs significantly within a category."
+    lines = (
+        f"* {escape_markdown(name)}: {escape_markdown(join_list(groups))}"
+        for name, groups in significant.items()
+    )
+    return "\n".join(["Other metrics that differ significantly within a category:", "", *lines])
 
 
-def _table(by: Literal["measure", "category"], found: list[Difference]) -> str:
-    names = [md_cell(shown_name(name)) for name in (found[0].first, found[0].second)]
-    head = [by, "questions", *names, "difference", "p", "p (Holm)", "finding"]
+def _render_table(
+    first_column: Literal["metric", "category"], differences: list[Difference]
+) -> str:
+    names = [
+        escape_markdown_cell(format_name(name))
+        for name in (differences[0].first, differences[0].second)
+    ]
+    head = [first_column, "questions", *names, "difference", "p", "p (Holm)", "finding"]
     rows = [
         [
-            MEASURE_NAMES[one.measure] if by == "measure" else one.group,
-            str(one.n),
-            number(one.value_first),
-            number(one.value_second),
-            _interval(one),
-            md_cell(shown_p(one.p)),
-            md_cell(shown_p(one.p_holm)),
-            md_cell(finding(one)),
+            METRIC_NAMES[difference.measure] if first_column == "metric" else difference.group,
+            str(difference.n),
+            format_number(difference.value_first),
+            format_number(difference.value_second),
+            _format_difference(difference),
+            escape_markdown_cell(format_p_value(difference.p)),
+            escape_markdown_cell(format_p_value(difference.p_holm)),
+            escape_markdown_cell(describe_finding(difference)),
         ]
-        for one in found
+        for difference in differences
     ]
-    return md_table(head, rows)
+    return render_markdown_table(head, rows)
 
 
-def _interval(one: Difference) -> str:
-    if one.difference is None:
-        return UNDEFINED
-    if one.low is None or one.high is None:
-        return signed(one.difference)
-    return f"{signed(one.difference)} ({signed(one.low)} to {signed(one.high)})"
+def _format_difference(difference: Difference) -> str:
+    if difference.difference is None:
+        return UNDEFINED_TEXT
+    if difference.low is None or difference.high is None:
+        return format_signed(difference.difference)
+    return (
+        f"{format_signed(difference.difference)} ({format_signed(difference.low)} to "
+        f"{format_signed(difference.high)})"
+    )

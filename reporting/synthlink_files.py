@@ -1,4 +1,4 @@
-"""The files of a folder of SynthLink scores, whoever asks for them."""
+"""Writes the files of a SynthLink score folder, for every command that scores predictions."""
 
 from __future__ import annotations
 
@@ -8,160 +8,167 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.running.made_files import forget_with_page, page_in
-from eval.synthlink.judging.judge_files import judge_files
-from eval.synthlink.judging.judging_run import JudgeOptions
-from eval.synthlink.manifest import KIND
+from eval.running.outputs import delete_outputs_and_report, find_report_files
+from eval.synthlink.file_scorer import ScoringResult, score_files
+from eval.synthlink.judges.judge_files import judge_files
+from eval.synthlink.judges.judge_run import JudgeOptions
+from eval.synthlink.manifest import MANIFEST_KIND
 from eval.synthlink.outputs import (
-    ANSWERS,
-    COMPARISON,
-    COMPARISON_WORDS,
-    COMPARISONS,
-    MANIFEST,
-    OUTPUTS,
-    Scored,
+    ANSWERS_FILE,
+    COMPARISON_CSV,
+    COMPARISON_FILES,
+    COMPARISON_MARKDOWN,
+    MANIFEST_FILE,
+    OUTPUT_FILES,
+    ScoredPredictions,
 )
 from eval.synthlink.record import Difference
-from eval.synthlink.score_options import NONE, ScoreOptions
-from eval.synthlink.scoring_files import Made, score_files
+from eval.synthlink.score_options import NO_RESOURCE, ScoreOptions
 from eval.synthlink.tables import (
-    CATEGORY_SCORES,
-    OVERALL,
-    RECORD,
-    SCORES,
-    category_rows,
-    headlines,
-    overall_text,
-    question_rows,
+    CATEGORY_SCORES_CSV,
+    OVERALL_TEXT,
+    SCORES_CSV,
+    SCORES_JSON,
+    build_category_rows,
+    build_question_rows,
+    render_headlines,
+    render_overall_text,
 )
-from eval.synthlink.verdicts.record import JUDGED, Judgement, JudgeReport
-from kg.base.console import Watch, say, shown_stages
+from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, JudgeReport
+from kg.base.console import StageCallback, print_text, show_stages
 from kg.base.errors import WriteError
 from kg.base.files import check_output, to_json_bytes, write_files_atomic
 from reporting.benchmark_sections.opening import MANIFEST as ANY_MANIFEST
 from reporting.benchmark_sections.page import STEM, write_page
 from reporting.benchmark_sections.spoken import say_notes
-from reporting.guarded_text import to_csv
-from reporting.synthlink_comparison import comparison_markdown, verdicts
+from reporting.escaped_text import to_csv
+from reporting.synthlink_comparison import describe_comparisons, render_comparison_markdown
 
-_DIFFERENCE: Final = Difference.__struct_fields__
+_DIFFERENCE_FIELDS: Final = Difference.__struct_fields__
 
 
-def score_and_say(options: ScoreOptions, judge: JudgeOptions | None = None) -> JudgeReport | None:
-    """Writes scores and their page, and says what came of it, as commands do.
+def score_and_print(options: ScoreOptions, judge: JudgeOptions | None = None) -> JudgeReport | None:
+    """Scores predictions, writes scores and page, and prints the results.
 
     Args:
-        options: what to score, how, and the folder.
-        judge: who judges claims that the graph leaves open; none for nobody.
+        options: input files, settings and output folder.
+        judge: judge of the claims that the graph does not decide; ``None``: no judge.
 
     Returns:
-        What is known of the judge; None for nobody.
+        The judge's report; ``None`` without a judge.
 
     Raises:
-        EpocheError: as ``judge_files``, ``write_scores`` and ``write_page``.
+        EpocheError: see ``judge_files``, ``write_scores`` and ``write_page``.
     """
-    _check_folder(options)
+    _check_output_folder(options)
     judged = None if judge is None else judge_files(options, judge)
-    with shown_stages() as watch:
+    with show_stages() as watch:
         scored = write_scores(options, watch, judged)
     write_page(options.output_dir)
-    for line in (*headlines(scored.report), *verdicts(scored)):
-        say(line)
-    say_notes(scored.report.notes, options.output_dir / OVERALL)
+    for line in (*render_headlines(scored.report), *describe_comparisons(scored)):
+        print_text(line)
+    say_notes(scored.report.notes, options.output_dir / OVERALL_TEXT)
     return scored.report.judge
 
 
 def write_scores(
-    options: ScoreOptions, watch: Watch | None = None, judged: Judgement | None = None
-) -> Scored:
-    """Scores a file of predictions and writes everything but the page; an older page goes.
+    options: ScoreOptions, watch: StageCallback | None = None, judged: Judgement | None = None
+) -> ScoredPredictions:
+    """Scores a file of predictions and writes all files but the page; deletes an older page.
 
     Args:
-        options: what to score, how, and the folder.
-        watch: is told how far it is.
-        judged: what ``judge_files`` found of these predictions; none for nobody.
+        options: input files, settings and output folder.
+        watch: called with the progress.
+        judged: the verdicts that ``judge_files`` returned for these predictions, if any.
 
     Returns:
-        What ``synthlink_scores.json`` holds.
+        The content of ``synthlink_scores.json``.
 
     Raises:
-        WriteError: the folder holds a run of another kind or a report of something else, an output
-            would take the place of a file that is read, or one cannot be written; every file is
-            then as it was.
-        EpocheError: as ``score_files``.
+        WriteError: the folder has a run of another kind or a report of something else, an output
+            would overwrite a file that is read, or a file cannot be written. All files are then
+            unchanged.
+        EpocheError: see ``score_files``.
     """
     folder = options.output_dir
-    _check_folder(options)
+    _check_output_folder(options)
     made = score_files(options, watch, judged)
-    write_files_atomic({folder / name: data for name, data in _contents(made).items()})
-    # A page, or comparisons, of earlier scores: whatever comes next, they are not of these.
-    forget_with_page(folder, () if made.scored.comparisons else COMPARISONS)
+    write_files_atomic({folder / name: data for name, data in _build_contents(made).items()})
+    # Delete the page and the comparisons of earlier scores, so that a crash before the new page is
+    # written cannot leave stale ones next to the new scores.
+    delete_outputs_and_report(folder, () if made.scored.comparisons else COMPARISON_FILES)
     return made.scored
 
 
-def _check_folder(options: ScoreOptions) -> None:
+def _check_output_folder(options: ScoreOptions) -> None:
     folder = options.output_dir
     read = [options.predictions, *options.compare]
-    read += [Path(path) for path in (options.catalog, options.pages) if path not in (None, NONE)]
-    for name in (*OUTPUTS, JUDGED, f"{STEM}.html"):
+    read += [
+        Path(path) for path in (options.catalog, options.pages) if path not in (None, NO_RESOURCE)
+    ]
+    for name in (*OUTPUT_FILES, JUDGED_FILE, f"{STEM}.html"):
         check_output(folder / name, read)
     for path in read:
         if path.resolve().parent == folder.resolve() and path.name.startswith(f"{STEM}."):
             raise WriteError(
-                "cannot write: the page of the scores would take the place of a file it is made "
-                "from",
+                "cannot write: the page would overwrite a file it is made from",
                 where=str(path),
                 hint="Choose another --output-dir.",
             )
-    kind = _kind(folder / ANY_MANIFEST)
-    if kind not in (None, KIND):
+    kind = _read_kind(folder / ANY_MANIFEST)
+    if kind not in (None, MANIFEST_KIND):
         raise WriteError(
-            f"the folder holds a run of another kind ({kind})",
+            f"the folder contains a run of another kind ({kind})",
             where=str(folder),
             hint="Choose another --output-dir.",
         )
-    others = page_in(folder) if kind is None else []
+    others = find_report_files(folder) if kind is None else []
     if others:
         raise WriteError(
-            f"the folder holds {others[0]}, which was not made of such scores",
+            f"the folder contains {others[0]}, which does not belong to SynthLink scores",
             where=str(folder),
             hint="Choose another --output-dir.",
         )
 
 
-def _kind(path: Path) -> str | None:
-    """What a manifest says it is of; None where there is none."""
+def _read_kind(path: Path) -> str | None:
+    """Returns the kind named in a manifest, for messages; ``None`` without a manifest.
+
+    A file with this name may contain any JSON, so its structure is checked.
+    """
     if not path.is_file():
         return None
     try:
-        found = msgspec.json.decode(path.read_bytes())
+        manifest = msgspec.json.decode(path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return "one that cannot be read"
-    return str(found.get("kind", "unnamed"))[:40] if isinstance(found, dict) else "unnamed"
+        return "with an unreadable manifest"
+    return str(manifest.get("kind", "unnamed"))[:40] if isinstance(manifest, dict) else "unnamed"
 
 
-def _contents(made: Made) -> dict[str, bytes]:
-    """Name → bytes of every file."""
+def _build_contents(made: ScoringResult) -> dict[str, bytes]:
+    """Returns the content of every file, by name."""
     scored, report = made.scored, made.scored.report
     contents = {
-        SCORES: _table(question_rows(report)),
-        CATEGORY_SCORES: _table(category_rows(report)),
-        OVERALL: f"{overall_text(report)}signature: {made.manifest.signature}\n".encode(),
-        RECORD: to_json_bytes(scored, indent=2) + b"\n",
-        ANSWERS: b"".join(to_json_bytes(view) + b"\n" for view in made.answers),
-        MANIFEST: to_json_bytes(made.manifest, indent=2) + b"\n",
+        SCORES_CSV: _render_table(build_question_rows(report)),
+        CATEGORY_SCORES_CSV: _render_table(build_category_rows(report)),
+        OVERALL_TEXT: (
+            f"{render_overall_text(report)}signature: {made.manifest.signature}\n".encode()
+        ),
+        SCORES_JSON: to_json_bytes(scored, indent=2) + b"\n",
+        ANSWERS_FILE: b"".join(to_json_bytes(view) + b"\n" for view in made.answers),
+        MANIFEST_FILE: to_json_bytes(made.manifest, indent=2) + b"\n",
     }
     if scored.comparisons:
-        contents[COMPARISON] = to_csv(_DIFFERENCE, _differences(scored)).encode()
-        contents[COMPARISON_WORDS] = comparison_markdown(scored).encode()
+        contents[COMPARISON_CSV] = to_csv(_DIFFERENCE_FIELDS, _iter_differences(scored)).encode()
+        contents[COMPARISON_MARKDOWN] = render_comparison_markdown(scored).encode()
     return contents
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> bytes:
+def _render_table(rows: Sequence[dict[str, Any]]) -> bytes:
     return to_csv(list(rows[0]), (list(row.values()) for row in rows)).encode()
 
 
-def _differences(scored: Scored) -> Iterator[tuple[object, ...]]:
+def _iter_differences(scored: ScoredPredictions) -> Iterator[tuple[object, ...]]:
     for other in scored.comparisons:
-        for one in other.differences:
-            yield tuple(getattr(one, field) for field in _DIFFERENCE)
+        for difference in other.differences:
+            yield tuple(getattr(difference, field) for field in _DIFFERENCE_FIELDS)

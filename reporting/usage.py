@@ -1,4 +1,4 @@
-"""What a system's answers cost: tokens, money, seconds, repairs, from its rows and manifest."""
+"""Sums what the systems' answers cost: tokens, money, time and repairs, from rows and manifests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import msgspec
 
 from eval.manifest import RunManifest
 from eval.result import Usage
-from reporting.charts import UNDEFINED, number, percent
-from reporting.visible import shown_name, visible
+from reporting.charts import UNDEFINED_TEXT, format_number, format_percent
+from reporting.visible_text import format_name, make_visible
 
 
 class RowCalls(msgspec.Struct, frozen=True):
-    """What a row says of the calls behind it, where they did not go smoothly."""
+    """A row's record of problems with its calls: repairs and fallbacks."""
 
     repairs: int = 0
     fallbacks: tuple[str, ...] = ()
@@ -28,14 +28,15 @@ class UsageTally:
     """The sums over one system's rows.
 
     Attributes:
-        rows: all of them.
-        replies: rows with usage.
+        rows: number of rows.
+        replies: number of rows with usage.
         prompt_tokens, completion_tokens: sums.
-        costs: USD, one a priced row; summed exactly, whatever the order of rows.
-        unpriced: rows with usage and no known price.
-        latencies: seconds, one a row that made a remote call.
-        repairs: second turns.
-        fallbacks: modes of structured output that had to be left → rows.
+        costs: USD, one value per priced row. Not added up here, so that ``fsum`` gives the same
+            total for any order of rows.
+        unpriced: number of rows with usage but without a known price.
+        latencies: seconds, one value per row with a remote call.
+        repairs: number of second turns.
+        fallbacks: mode of structured output that the server refused → number of rows.
     """
 
     rows: int = 0
@@ -48,8 +49,8 @@ class UsageTally:
     repairs: int = 0
     fallbacks: Counter[str] = field(default_factory=Counter)
 
-    def add(self, usage: Usage | None, latency_s: float | None, calls: RowCalls | None) -> None:
-        """Enters one row."""
+    def add_row(self, usage: Usage | None, latency_s: float | None, calls: RowCalls | None) -> None:
+        """Adds one row to the sums."""
         self.rows += 1
         if usage is not None:
             self.replies += 1
@@ -66,24 +67,24 @@ class UsageTally:
             self.fallbacks.update(set(calls.fallbacks))
 
     @property
-    def remote(self) -> bool:
-        """Whether any row tells of a remote call."""
+    def is_remote(self) -> bool:
+        """Whether any row made a remote call."""
         return bool(self.replies or self.latencies)
 
     @property
     def cost_usd(self) -> float | None:
-        """The sum; ``None`` as soon as one row has no known price, or none has usage."""
+        """The total cost; ``None`` if a row has no known price, or no row has usage."""
         return None if self.unpriced or not self.replies else math.fsum(self.costs)
 
-    def record(self) -> dict[str, float | int | dict[str, int] | None]:
-        """The sums for programs; null is what is not known."""
+    def to_record(self) -> dict[str, float | int | dict[str, int] | None]:
+        """Returns the sums for JSON; unknown values are null."""
         return {
             "rows": self.rows,
             "prompt_tokens": self.prompt_tokens if self.replies else None,
             "completion_tokens": self.completion_tokens if self.replies else None,
             "cost_usd": self.cost_usd,
-            "latency_median_s": quantile(self.latencies, 0.5),
-            "latency_95_s": quantile(self.latencies, 0.95),
+            "latency_median_s": compute_quantile(self.latencies, 0.5),
+            "latency_95_s": compute_quantile(self.latencies, 0.95),
             "repairs": self.repairs,
             "fallbacks": dict(sorted(self.fallbacks.items())),
         }
@@ -100,7 +101,7 @@ class UsageLine:
     cost: str
     per_thousand: str
     median: str
-    slow: str
+    percentile_95: str
     repairs: str
     retries: str
     cached: str
@@ -109,57 +110,60 @@ class UsageLine:
 
 @dataclass(frozen=True)
 class UsageTable:
-    """All systems that call something, and the names of those that do not."""
+    """The systems that make remote calls, and the names of those that do not."""
 
     lines: tuple[UsageLine, ...]
     local: tuple[str, ...]
 
 
-def usage_table(
+def build_usage_table(
     tallies: Mapping[str, UsageTally], systems: Iterable[str], manifests: Iterable[RunManifest]
 ) -> UsageTable:
-    """Puts the sums in words.
+    """Builds the table of costs.
 
     Args:
-        tallies: by system.
-        systems: in the order of the tables, controls left out.
-        manifests: of the runs; retries and the model's name stand only there.
+        tallies: system → its tally.
+        systems: names of the systems, in the order of the tables, without controls.
+        manifests: manifests of the runs; only they contain retries and the model's name.
     """
-    of = {name: manifest for manifest in manifests for name in manifest.systems}
+    manifest_of = {name: manifest for manifest in manifests for name in manifest.systems}
     lines, local = [], []
     for name in systems:
         tally = tallies.get(name, UsageTally())
-        if tally.remote:
-            lines.append(_line(name, tally, of.get(name)))
+        if tally.is_remote:
+            lines.append(_build_line(name, tally, manifest_of.get(name)))
         else:
-            local.append(shown_name(name))
+            local.append(format_name(name))
     return UsageTable(tuple(lines), tuple(local))
 
 
-def _line(name: str, tally: UsageTally, manifest: RunManifest | None) -> UsageLine:
-    tokens = per_card = UNDEFINED
+def _build_line(name: str, tally: UsageTally, manifest: RunManifest | None) -> UsageLine:
+    tokens = per_card = UNDEFINED_TEXT
     if tally.replies:
         tokens = f"{tally.prompt_tokens:,} + {tally.completion_tokens:,}"
         mean = (tally.prompt_tokens + tally.completion_tokens) / tally.replies
         per_card = f"{mean:,.0f}"
     cost = tally.cost_usd
-    fallbacks = [f"{visible(mode)} ({count:,})" for mode, count in sorted(tally.fallbacks.items())]
+    fallbacks = [
+        f"{make_visible(mode)} ({count:,})" for mode, count in sorted(tally.fallbacks.items())
+    ]
+    # A manifest counts the calls of all its systems together.
     calls = manifest.calls if manifest is not None and len(manifest.systems) == 1 else None
-    retries, cached = UNDEFINED, ""
+    retries, cached = UNDEFINED_TEXT, ""
     if calls is not None:
         retries = f"{calls.retries:,}"
         if calls.cached:
-            cached = f"{percent(calls.cached / calls.replies)} from the cache"
+            cached = f"{format_percent(calls.cached / calls.replies)} from the cache"
     return UsageLine(
-        name=shown_name(name),
-        model=shown_name(manifest.model) if manifest is not None and manifest.model else "",
+        name=format_name(name),
+        model=format_name(manifest.model) if manifest is not None and manifest.model else "",
         tokens=tokens,
         per_card=per_card,
-        cost=UNDEFINED if cost is None else dollars(cost),
-        per_thousand=_per_thousand(cost, tally),
-        median=_seconds(tally.latencies, 0.5),
-        slow=_seconds(tally.latencies, 0.95),
-        repairs=f"{tally.repairs:,} ({percent(tally.repairs / tally.rows)})"
+        cost=UNDEFINED_TEXT if cost is None else format_dollars(cost),
+        per_thousand=_format_cost_per_thousand(cost, tally),
+        median=_format_latency(tally.latencies, 0.5),
+        percentile_95=_format_latency(tally.latencies, 0.95),
+        repairs=f"{tally.repairs:,} ({format_percent(tally.repairs / tally.rows)})"
         if tally.repairs
         else "0",
         retries=retries,
@@ -168,27 +172,30 @@ def _line(name: str, tally: UsageTally, manifest: RunManifest | None) -> UsageLi
     )
 
 
-def _per_thousand(cost: float | None, tally: UsageTally) -> str:
+def _format_cost_per_thousand(cost: float | None, tally: UsageTally) -> str:
     if cost is None:
         return "no known price" if tally.replies else ""
-    return f"{dollars(1000 * cost / tally.rows)} per 1,000 replies"
+    return f"{format_dollars(1000 * cost / tally.rows)} per 1,000 replies"
 
 
-def dollars(value: float) -> str:
-    """An amount with cents, or with four digits below a dollar."""
+def format_dollars(value: float) -> str:
+    """Formats an amount with cents, or with four significant digits below a dollar."""
     return f"{value:,.2f} USD" if value >= 1 or value == 0 else f"{value:.4g} USD"
 
 
-def quantile(values: Iterable[float], share: float) -> float | None:
-    """The smallest value that at least ``share`` of all values do not exceed (nearest rank)."""
+def compute_quantile(values: Iterable[float], share: float) -> float | None:
+    """Computes a quantile by the nearest-rank method.
+
+    It is the smallest value that at least ``share`` of all values do not exceed.
+    """
     ordered = sorted(values)
     if not ordered:
         return None
     return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]
 
 
-def _seconds(latencies: Iterable[float], share: float) -> str:
-    value = quantile(latencies, share)
+def _format_latency(latencies: Iterable[float], share: float) -> str:
+    value = compute_quantile(latencies, share)
     if value is None:
-        return UNDEFINED
-    return f"{number(value, 3 if value < 1 else 2)} s"
+        return UNDEFINED_TEXT
+    return f"{format_number(value, 3 if value < 1 else 2)} s"

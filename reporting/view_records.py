@@ -1,4 +1,4 @@
-"""What a page is made of: tables and charts as plain records, filled by ``reporting/view.py``."""
+"""Records of the report page's tables and charts, which ``reporting/report_view.py`` fills."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from dataclasses import dataclass
 
 from eval.metrics.record import PairedComparison
 from reporting.card_data import Outcome
-from reporting.charts import Bar, DotPanel, Estimate
-from reporting.glossary import MetricWords
+from reporting.charts import Bar, ChartEstimate, DotPanel
+from reporting.glossary import MetricDescription
 
 
 @dataclass(frozen=True)
 class Column:
-    """One metric's column: what it is called and which way is better."""
+    """The head of one metric's column: its description and its better direction."""
 
     key: str
-    words: MetricWords
+    description: MetricDescription
     direction: str
-    won_by: tuple[str, ...]
-    """Controls that no system beats on it; empty when some system does."""
+    unbeaten_controls: tuple[str, ...]
+    """Controls that match or beat every system on this metric."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table."""
+    """One cell of a table."""
 
-    estimate: Estimate
+    estimate: ChartEstimate
     beaten_by_control: bool
 
 
 @dataclass(frozen=True)
 class Row:
-    """One system's line of a table."""
+    """One system's row of a table."""
 
     name: str
     note: str
@@ -40,10 +40,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Metrics of all systems under one policy, controls apart."""
+    """Metrics of all systems under one policy, with the controls as separate rows."""
 
     policy: str
-    policy_words: str
+    policy_description: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     controls: tuple[Row, ...]
@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Panel:
-    """A dot-and-interval chart and its words."""
+    """A dot-and-interval chart and the metric that it shows."""
 
     column: Column
     chart: DotPanel
@@ -59,7 +59,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class HeatCell:
-    """One of the fifteen outcomes."""
+    """One of the fifteen cells: an answer to the cards of one label."""
 
     pred: str
     count: str
@@ -69,27 +69,27 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """The 3×5 table of one system."""
+    """The 3×5 outcome table of one system: labels × answers."""
 
     name: str
     control: bool
     rows: tuple[tuple[str, str, str, tuple[HeatCell, ...]], ...]
-    """Label, its name, cards (or replies), cells."""
+    """Label, its name, number of cards (or replies), cells."""
     unit: str = "cards"
-    """``replies`` where each card was asked several times."""
+    """``replies`` if each card was asked several times."""
 
 
 @dataclass(frozen=True)
 class GroupCell:
-    """One system's share of right answers in one group of cards."""
+    """One system's accuracy on one group of cards."""
 
-    estimate: Estimate
+    estimate: ChartEstimate
     bar: Bar
 
 
 @dataclass(frozen=True)
 class GroupLine:
-    """One group of cards: a kind, a difficulty."""
+    """One row: a group of cards, such as a kind or a difficulty."""
 
     name: str
     n: str
@@ -105,13 +105,13 @@ class GroupTable:
 
 
 @dataclass(frozen=True)
-class TroubleRow:
-    """What went wrong for one system, as counts."""
+class ErrorRow:
+    """One system's errors, counted by type."""
 
     name: str
     control: bool
     counts: tuple[tuple[str, str], ...]
-    """Count and share, one pair a column."""
+    """Count and share, one pair per column."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,6 @@ class PairRow:
     interval: str
     p: str
     discordant: str
-    effect: str
-    smallest: str
+    effect_size: str
+    minimum_detectable_effect: str
     finding: str

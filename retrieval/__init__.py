@@ -1,1 +1,1 @@
-"""Retrievers over passages, and the passages a graph is put into."""
+"""Retrievers over passages, and the conversion of graphs to passages."""

@@ -1,7 +1,7 @@
-"""A weighted undirected graph as arrays, and two ways to spread from some of its nodes.
+"""Stores a weighted undirected graph in arrays and spreads scores from some of its nodes.
 
-Compressed sparse rows: the neighbours of node ``v`` are ``ends[starts[v]:starts[v + 1]]``. A query
-walks over the rows that it touches, whatever the size of the rest.
+Compressed sparse rows: the neighbours of node ``v`` are ``ends[starts[v]:starts[v + 1]]``. The cost
+of a query depends on the rows that it visits, not on the size of the graph.
 """
 
 from __future__ import annotations
@@ -15,44 +15,46 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Places = npt.NDArray[np.int64]
-    Numbers = npt.NDArray[np.float64]
+    Indices = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
 
 PRECISION = 1e-3
-"""Share of the walk's time, over all nodes, that ``pagerank`` may leave unplaced …"""
-LEAST_TOLERANCE = 3e-7
-"""… unless the degrees sum to more than 3,333, as those of all but small graphs do: then this, per
-unit of a node's degree, bounds the work first, and the share left unplaced may be larger."""
-_DENSE = 8
-"""From an eighth of all edges on, one product with the whole matrix is quicker than picking."""
+"""Total probability, over all nodes, that ``compute_pagerank`` may leave undistributed."""
+MIN_TOLERANCE = 3e-7
+"""Lower bound of the tolerance ``PRECISION / sum of degrees``. It takes effect if the sum is above
+``PRECISION / MIN_TOLERANCE`` (3,333), and limits the work on such large graphs; on these the
+undistributed probability may exceed ``PRECISION``."""
+_DENSE_RATIO = 8
+"""If a step uses at least one in this many edges, a product with the whole matrix is faster."""
 
 
 class Adjacency:
     """An undirected graph without loops.
 
     Args:
-        nodes: how many.
+        nodes: number of nodes.
         edges: (node, node, weight) of each edge, once; weights greater than 0.
 
     Attributes:
-        starts: shape (nodes + 1,).
-        ends: shape (2 · edges,).
-        weights: shape (2 · edges,).
-        degrees: of each node the sum of its edges' weights.
+        starts: where each node's row begins, shape (nodes + 1,).
+        ends: the neighbour at the end of each edge, shape (2 · edges,).
+        weights: the weight of each edge, shape (2 · edges,).
+        degrees: the sum of the weights of each node's edges, shape (nodes,).
     """
 
     def __init__(self, nodes: int, edges: Iterable[tuple[int, int, float]]) -> None:
         rows = np.fromiter(
             (value for edge in edges for value in edge), dtype=np.float64, count=-1
         ).reshape(-1, 3)
-        one, other = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
-        begins, ends = np.concatenate((one, other)), np.concatenate((other, one))
+        left, right = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
+        # Each undirected edge is stored in both directions.
+        begins, ends = np.concatenate((left, right)), np.concatenate((right, left))
         weights = np.concatenate((rows[:, 2], rows[:, 2]))
         order = np.lexsort((ends, begins))
-        self.starts = offsets(np.bincount(begins, minlength=nodes))
-        self.ends: Places = ends[order]
-        self.weights: Numbers = weights[order]
-        self.degrees: Numbers = sums(begins, weights, nodes)
+        self.starts = compute_offsets(np.bincount(begins, minlength=nodes))
+        self.ends: Indices = ends[order]
+        self.weights: Floats = weights[order]
+        self.degrees: Floats = sum_by_index(begins, weights, nodes)
         self._heaviest = float(weights.max(initial=1.0))
 
     def __len__(self) -> int:
@@ -64,101 +66,110 @@ class Adjacency:
 
         return csr_array((self.weights, self.ends, self.starts), shape=(len(self), len(self)))
 
-    def prepare(self) -> None:
-        """Makes now what the first ``pagerank`` would otherwise wait for."""
+    def build_matrix(self) -> None:
+        """Builds the matrix in advance, so that the first ``compute_pagerank`` is not slower."""
         _ = self._matrix
 
-    def around(self, seeds: Places, hops: int, decay: float) -> Iterator[tuple[Places, Numbers]]:
-        """Spreads step by step, each node once, at the distance at which it is first met.
+    def spread_by_hops(
+        self, seeds: Indices, hops: int, decay: float
+    ) -> Iterator[tuple[Indices, Floats]]:
+        """Spreads strengths hop by hop, and gives every node the strength of its shortest paths.
 
-        A seed has the strength 1. At ``h`` hops a node has ``decay^h · Π w/max_w`` over the edges
-        of a path of ``h`` edges from a seed, of all such paths the strongest: a node does not gain
-        by being met from several sides, and a weak first step weakens all that lies behind it.
+        A seed has the strength 1. A node whose nearest seed is ``h`` hops away has the largest
+        ``decay^h · Π w/max_w`` over all paths of ``h`` edges from a seed, where ``w`` are the
+        weights of the path's edges. Strengths over several paths are not added; a weak
+        first edge reduces the strength of all nodes reached through it.
 
         Args:
             seeds: nodes, each once, in ascending order.
-            hops: steps at most.
-            decay: what is left of the strength after a step along the heaviest edge.
+            hops: maximum number of hops.
+            decay: factor applied to the strength for a hop along the heaviest edge.
 
         Yields:
             Nodes in ascending order and their strengths: the seeds, then those at 1 hop, …
         """
-        met = np.zeros(len(self), dtype=bool)
+        visited = np.zeros(len(self), dtype=bool)
         frontier, strengths = seeds, np.ones(len(seeds))
         best = np.zeros(len(self))
         for hop in range(hops + 1):
             if hop:
-                edges, origins = rows_of(self.starts, frontier)
+                edges, origins = expand_rows(self.starts, frontier)
                 targets = self.ends[edges]
-                passed = strengths[origins] * (decay * self.weights[edges] / self._heaviest)
-                fresh = ~met[targets]
-                np.maximum.at(best, targets[fresh], passed[fresh])
+                received = strengths[origins] * (decay * self.weights[edges] / self._heaviest)
+                is_new = ~visited[targets]
+                np.maximum.at(best, targets[is_new], received[is_new])
                 new = np.zeros(len(self), dtype=bool)
-                new[targets[fresh]] = True
+                new[targets[is_new]] = True
                 frontier = np.flatnonzero(new)
                 strengths = best[frontier]
             if not len(frontier):
                 return
-            met[frontier] = True
+            visited[frontier] = True
             yield frontier, strengths
 
-    def pagerank(self, seeds: Places, damping: float) -> tuple[Places, Numbers]:
-        """Personalised PageRank: where a walk is that now and then starts again at a seed.
+    def compute_pagerank(self, seeds: Indices, damping: float) -> tuple[Indices, Floats]:
+        """Computes personalised PageRank, for a random walk that restarts at the seeds.
 
-        By pushing residuals (R. Andersen, F. Chung, K. Lang, Local graph partitioning using
-        PageRank vectors, FOCS 2006), here without their laziness. Every figure is too small by at
-        most ``tolerance · degree``, where ``tolerance`` is ``PRECISION`` over the sum of all
-        degrees, but at least ``LEAST_TOLERANCE``; so the work is bounded, however large the graph.
+        Approximated by pushing residuals (R. Andersen, F. Chung, K. Lang, Local graph partitioning
+        using PageRank vectors, FOCS 2006), here for a walk that is not lazy. Every value is too
+        small by at most ``tolerance · degree``, where ``tolerance`` is ``PRECISION`` over the sum
+        of all degrees, but at least ``MIN_TOLERANCE``; so the work is bounded for any graph.
 
         Args:
-            seeds: nodes, each once, in ascending order; the walk starts at each alike.
-            damping: chance of a further step, in [0, 1). From a node without edges the walk starts
-                again.
+            seeds: nodes, each once, in ascending order; the walk restarts at each equally often.
+            damping: probability of a further step, in [0, 1). From a node without edges the walk
+                always restarts.
 
         Returns:
             Nodes reached, in ascending order, and the share of time spent at each.
         """
         if not len(seeds):
             return seeds, np.zeros(0)
-        placed, residual = np.zeros(len(self)), np.zeros(len(self))
-        # A walk that starts at a node without edges is back at the start at once, in a closed form.
-        alone = self.degrees[seeds] == 0
-        start = 1.0 / (len(seeds) - damping * alone.sum())
-        placed[seeds[alone]] = (1 - damping) * start
-        residual[seeds[~alone]] = start
-        tolerance = max(PRECISION / max(float(self.degrees.sum()), 1.0), LEAST_TOLERANCE)
+        scores, residual = np.zeros(len(self)), np.zeros(len(self))
+        # A walk at a seed without edges restarts at once. Its share has this closed form.
+        isolated = self.degrees[seeds] == 0
+        start = 1.0 / (len(seeds) - damping * isolated.sum())
+        scores[seeds[isolated]] = (1 - damping) * start
+        residual[seeds[~isolated]] = start
+        tolerance = max(PRECISION / max(float(self.degrees.sum()), 1.0), MIN_TOLERANCE)
         limit = tolerance * self.degrees
         while len(active := np.flatnonzero(residual > limit)):
             mass = residual[active]
             residual[active] = 0.0
-            placed[active] += (1 - damping) * mass
-            residual += self._spread(active, damping * mass / self.degrees[active])
-        reached = np.flatnonzero(placed)
-        return reached, placed[reached]
+            scores[active] += (1 - damping) * mass
+            residual += self._push_flow(active, damping * mass / self.degrees[active])
+        reached = np.flatnonzero(scores)
+        return reached, scores[reached]
 
-    def _spread(self, nodes: Places, flow: Numbers) -> Numbers:
-        """What all nodes receive when each of ``nodes`` sends ``flow`` per unit of weight."""
+    def _push_flow(self, nodes: Indices, flow: Floats) -> Floats:
+        """Computes what every node receives if each of ``nodes`` sends ``flow`` per weight unit."""
         size = int((self.starts[nodes + 1] - self.starts[nodes]).sum())
-        if size * _DENSE > len(self.ends):
+        if size * _DENSE_RATIO > len(self.ends):
             sent = np.zeros(len(self))
             sent[nodes] = flow
             return np.asarray(self._matrix @ sent)
-        edges, origins = rows_of(self.starts, nodes)
-        return sums(self.ends[edges], flow[origins] * self.weights[edges], len(self))
+        edges, origins = expand_rows(self.starts, nodes)
+        return sum_by_index(self.ends[edges], flow[origins] * self.weights[edges], len(self))
 
 
-def sums(places: Places, amounts: Numbers, size: int) -> Numbers:
-    """The amounts that fall on each of ``size`` places, added in their order."""
-    return np.asarray(np.bincount(places, weights=amounts, minlength=size), dtype=np.float64)
+def sum_by_index(indices: Indices, amounts: Floats, size: int) -> Floats:
+    """Sums amounts by index: element ``i`` of the result is the sum of all amounts for index ``i``.
+
+    Args:
+        indices: the index of each amount.
+        amounts: added in their order, so that the rounding is reproducible.
+        size: length of the result.
+    """
+    return np.asarray(np.bincount(indices, weights=amounts, minlength=size), dtype=np.float64)
 
 
-def offsets(counts: npt.NDArray[np.int64]) -> Places:
-    """Where each of several rows begins that stand one behind the other, and the last one ends."""
+def compute_offsets(counts: npt.NDArray[np.int64]) -> Indices:
+    """Computes the start of each row in a concatenation of rows, and the end of the last one."""
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)))
 
 
-def rows_of(starts: Places, rows: Places) -> tuple[Places, Places]:
-    """The places of all entries of some rows, and for each the number of its row among ``rows``."""
+def expand_rows(starts: Indices, rows: Indices) -> tuple[Indices, Indices]:
+    """Returns the indices of all entries of some rows, and for each its row's index in ``rows``."""
     first = starts[rows]
     counts = starts[rows + 1] - first
     origins = np.repeat(np.arange(len(rows)), counts)

@@ -1,16 +1,16 @@
-"""BM25 over passages, by bm25s (Lù 2024, arXiv:2407.03618)."""
+"""Retrieves passages by BM25, with the library bm25s (Lù 2024, arXiv:2407.03618)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from kg.text.normaliser import content_words
+from kg.text.normaliser import extract_content_words
+from retrieval.base import CorpusRetriever, collect_unique_ids
 from retrieval.protocol import Passage
-from retrieval.ranking import Ranked, unique_ids
 
 
-class BM25(Ranked):
+class BM25(CorpusRetriever):
     """Okapi BM25 in Lucene's variant, whose idf is never negative.
 
     Args:
@@ -19,16 +19,16 @@ class BM25(Ranked):
         b: length normalisation, 0 to 1.
 
     Raises:
-        DuplicateIdError: two passages bear one id.
+        DuplicateIdError: two passages have the same id.
     """
 
     name = "bm25"
 
     def __init__(self, passages: Sequence[Passage], *, k1: float = 1.5, b: float = 0.75) -> None:
-        self.ids = unique_ids(passages)
+        self.ids = collect_unique_ids(passages)
         self._k1, self._b = k1, b
         self._index: Any = None
-        tokens = [content_words(passage.text) for passage in passages]
+        tokens = [extract_content_words(passage.text) for passage in passages]
         self._vocabulary = {token for line in tokens for token in line}
         if self._vocabulary:
             import bm25s
@@ -37,14 +37,14 @@ class BM25(Ranked):
             self._index.index(tokens, show_progress=False)
 
     def params(self) -> dict[str, object]:
-        """What decides the scores."""
+        """Returns the parameters that determine the scores."""
         return {"name": self.name, "k1": self._k1, "b": self._b, "variant": "lucene"}
 
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
-        """As the protocol says; passages that share no word with the query are absent."""
-        known = [word for word in content_words(query) if word in self._vocabulary]
+        """See ``Retriever``; passages that share no word with the query are absent."""
+        known = [word for word in extract_content_words(query) if word in self._vocabulary]
         if not known:
             return {}
-        return self.best(self._index.get_scores(known), pool_size, chunks, above=0.0)
+        return self.rank_scores(self._index.get_scores(known), pool_size, chunks, above=0.0)

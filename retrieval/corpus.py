@@ -1,7 +1,7 @@
-"""Pages with addresses, as a corpus: what a system may search and read, and claims are held to.
+"""Reads a corpus of pages with URLs, which systems search and cited claims are checked against.
 
-One page a line of JSON: ``url``, ``title`` and ``text``, whose paragraphs stand apart by a blank
-line. A paragraph is a passage, so that every retriever over passages searches pages too.
+Each line is a JSON object with ``url``, ``title`` and ``text``; paragraphs of the text are
+separated by blank lines. Each paragraph is a passage, so every retriever can search pages.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes, to_json_bytes
-from kg.base.provenance import encodable
-from kg.words.plain_text import plain
+from kg.base.provenance import escape_file_name
+from kg.words.plain_text import clean_text
 from retrieval.protocol import Passage
 
-SHIPPED: Final = Path(__file__).parent / "corpora" / "synthlink" / "pages.jsonl"
-MOST_BYTES: Final = 256 * 1024 * 1024
-MOST_PAGES: Final = 100_000
-MOST_URL: Final = 2_000
-"""Characters an address may have."""
-MOST_TITLE: Final = 500
-MOST_TEXT: Final = 200_000
-MOST_PARAGRAPHS: Final = 2_000
-_ADDRESS: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
+SHIPPED_CORPUS: Final = Path(__file__).parent / "corpora" / "synthlink" / "pages.jsonl"
+MAX_CORPUS_BYTES: Final = 256 * 1024 * 1024
+MAX_PAGES: Final = 100_000
+MAX_URL_LENGTH: Final = 2_000
+"""Maximum number of characters; the next two are numbers of characters too."""
+MAX_TITLE_LENGTH: Final = 500
+MAX_TEXT_LENGTH: Final = 200_000
+MAX_PARAGRAPHS: Final = 2_000
+_URL: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
 _BLANK_LINE: Final = re.compile(r"\n\s*\n")
-_WHAT: Final = "corpus page"
+_RECORD_NAME: Final = "corpus page"
 _HINT: Final = 'A line is {"url": …, "title": …, "text": …}; see docs/synthlink.md.'
 
 
@@ -38,26 +38,26 @@ class CorpusPage(msgspec.Struct, frozen=True):
     """A page."""
 
     url: str
-    """Its address, by which it is known: http or https, unique in its corpus."""
+    """Identifies the page: http or https, unique in its corpus."""
     title: str
     text: str
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
-        """Its text as passages, in order; none blank."""
+        """The paragraphs of the text, in order; none blank."""
         parts = (part.strip() for part in _BLANK_LINE.split(self.text))
         return tuple(part for part in parts if part)
 
 
 class Corpus:
-    """Pages by their address and by their passages.
+    """Pages that can be looked up by URL and by passage id.
 
     Args:
-        pages: in order; addresses unique.
-        name: what to call the corpus; not a path.
+        pages: in order; URLs unique.
+        name: name of the corpus; not a path.
 
     Raises:
-        DuplicateIdError: two pages have one address.
+        DuplicateIdError: two pages have the same URL.
     """
 
     def __init__(self, pages: tuple[CorpusPage, ...], name: str) -> None:
@@ -67,21 +67,21 @@ class Corpus:
         for page in pages:
             if page.url in self._by_url:
                 raise DuplicateIdError(
-                    f"page {plain(page.url, 200)} stands twice",
+                    f"page {clean_text(page.url, 200)} occurs twice",
                     where=name,
-                    hint="Addresses must be unique.",
+                    hint="URLs must be unique.",
                 )
             self._by_url[page.url] = page
 
     @cached_property
     def sha256(self) -> str:
-        """Hex SHA-256 of what the pages say, whatever the file's spacing or further keys."""
+        """Hex SHA-256 of the pages' content, independent of the file's spacing and unknown keys."""
         return sha256_bytes(to_json_bytes(self.pages))
 
-    def passages(self) -> list[Passage]:
-        """A paragraph a passage, in order; its id is the page's address, ``#`` and its number.
+    def list_passages(self) -> list[Passage]:
+        """Returns the paragraphs as passages, in order.
 
-        Paragraphs are numbered from 1 within their page.
+        The id of a passage is ``<url>#<number>``; paragraphs are numbered from 1 within a page.
         """
         return [
             Passage(f"{page.url}#{number}", text)
@@ -89,12 +89,12 @@ class Corpus:
             for number, text in enumerate(page.paragraphs, start=1)
         ]
 
-    def page(self, url: str) -> CorpusPage | None:
-        """The page at an address, which must be the same to the letter."""
+    def find_page(self, url: str) -> CorpusPage | None:
+        """Returns the page with exactly this URL; None if there is none."""
         return self._by_url.get(url)
 
-    def page_of(self, passage_id: str) -> CorpusPage:
-        """The page that a passage is of.
+    def get_page_of_passage(self, passage_id: str) -> CorpusPage:
+        """Returns the page that contains a passage.
 
         Raises:
             KeyError: no page has such a passage.
@@ -113,56 +113,57 @@ def read_corpus(path: str | Path | None = None) -> Corpus:
         path: a JSONL file; by default the shipped pages of SynthLink.
 
     Returns:
-        At least one page; its ``name`` is the file's.
+        A corpus of at least one page, named after the file.
 
     Raises:
         MissingFileError: there is no such file.
-        RecordError: the file is too large, has no page, or has a line that is none.
-        DuplicateIdError: two pages have one address; the second is named.
+        RecordError: the file is too large, has no page, or a line is not a valid page.
+        DuplicateIdError: two pages have the same URL; the message names the second.
     """
-    path = Path(path) if path is not None else SHIPPED
+    path = Path(path) if path is not None else SHIPPED_CORPUS
     require_file(path, "corpus file")
-    if path.stat().st_size > MOST_BYTES:
-        raise RecordError(f"larger than {MOST_BYTES:,} bytes", where=str(path), hint=_HINT)
+    if path.stat().st_size > MAX_CORPUS_BYTES:
+        raise RecordError(f"larger than {MAX_CORPUS_BYTES:,} bytes", where=str(path), hint=_HINT)
     first_line: dict[str, int] = {}
     pages: list[CorpusPage] = []
-    for number, page in _checked(path):
+    for number, page in _iter_valid_pages(path):
         if page.url in first_line:
             raise DuplicateIdError(
-                f"page {plain(page.url, 200)} stands twice, first in line {first_line[page.url]}",
+                f"page {clean_text(page.url, 200)} occurs twice, first in line "
+                f"{first_line[page.url]}",
                 where=f"{path}:{number}",
-                hint="Addresses must be unique.",
+                hint="URLs must be unique.",
             )
         first_line[page.url] = number
         pages.append(page)
     if not pages:
         raise RecordError("no pages", where=str(path), hint=_HINT)
-    return Corpus(tuple(pages), encodable(path.name))
+    return Corpus(tuple(pages), escape_file_name(path.name))
 
 
-def _checked(path: Path) -> Iterator[tuple[int, CorpusPage]]:
+def _iter_valid_pages(path: Path) -> Iterator[tuple[int, CorpusPage]]:
     decoder = msgspec.json.Decoder(CorpusPage)
-    for count, (number, page) in enumerate(iter_decoded_lines(path, _WHAT, decoder.decode)):
-        place = f"{path}:{number}"
-        if count == MOST_PAGES:
-            raise RecordError(f"more than {MOST_PAGES:,} pages", where=place, hint=_HINT)
-        why = _fault(page)
-        if why:
-            raise RecordError(f"not a valid {_WHAT}: {why}", where=place, hint=_HINT)
+    for count, (number, page) in enumerate(iter_decoded_lines(path, _RECORD_NAME, decoder.decode)):
+        where = f"{path}:{number}"
+        if count == MAX_PAGES:
+            raise RecordError(f"more than {MAX_PAGES:,} pages", where=where, hint=_HINT)
+        fault = _find_fault(page)
+        if fault:
+            raise RecordError(f"not a valid {_RECORD_NAME}: {fault}", where=where, hint=_HINT)
         yield number, page
 
 
-def _fault(page: CorpusPage) -> str:
-    """What keeps a line from being a page, in one clause; empty if nothing does."""
-    limits = {"url": MOST_URL, "title": MOST_TITLE, "text": MOST_TEXT}
-    for key, most in limits.items():
+def _find_fault(page: CorpusPage) -> str:
+    """Returns why a page is not valid, in one clause; empty if it is valid."""
+    limits = {"url": MAX_URL_LENGTH, "title": MAX_TITLE_LENGTH, "text": MAX_TEXT_LENGTH}
+    for key, limit in limits.items():
         value: str = getattr(page, key)
-        if len(value) > most:
-            return f"its {key} has more than {most:,} characters"
+        if len(value) > limit:
+            return f"its {key} has more than {limit:,} characters"
         if not value.strip():
             return f"its {key} is empty"
-    if not (_ADDRESS.fullmatch(page.url) and page.url.isprintable()):
-        return f"{plain(page.url, 100)!r} is no address of the web"
-    if len(page.paragraphs) > MOST_PARAGRAPHS:
-        return f"its text has more than {MOST_PARAGRAPHS:,} paragraphs"
+    if not (_URL.fullmatch(page.url) and page.url.isprintable()):
+        return f"{clean_text(page.url, 100)!r} is not an http or https URL"
+    if len(page.paragraphs) > MAX_PARAGRAPHS:
+        return f"its text has more than {MAX_PARAGRAPHS:,} paragraphs"
     return ""

@@ -1,16 +1,15 @@
-"""Several retrievers over one corpus, made one: weighted rank fusion and weighted score fusion.
+"""Combines several retrievers over one corpus by weighted rank fusion or weighted score fusion.
 
 * ``rrf``: reciprocal rank fusion, ``Σ wᵢ / (k + rankᵢ(d))`` over the retrievers that found ``d``
   (G. V. Cormack, C. L. A. Clarke, S. Büttcher, Reciprocal rank fusion outperforms Condorcet and
   individual rank learning methods, SIGIR 2009; k = 60 there, unweighted). A rank is one more than
   the number of passages that score higher, so equal scores have equal ranks.
-* ``linear``: ``Σ wᵢ · (sᵢ(d) - minᵢ) / (maxᵢ - minᵢ)`` over each retriever's pool; a pool of equal
-  scores counts 1 throughout.
+* ``linear``: ``Σ wᵢ · (sᵢ(d) - minᵢ) / (maxᵢ - minᵢ)`` over each retriever's pool; in a pool of
+  equal scores every passage counts 1.
 
-Two kinds of silence are not the same. A retriever that found *nothing* for a query is absent, not
-a zero: the weights of those that found something are divided by their sum. A retriever that found
-other passages adds nothing to the ones it did not find; in ``rrf`` that is less than any rank
-would add, in ``linear`` as little as its last one gets.
+A retriever that found *nothing* for a query is ignored, not counted as zero: the weights of the
+others are divided by their sum. A retriever that found other passages adds 0 to the ones that it
+did not find; in ``rrf`` that is less than any rank adds, in ``linear`` as much as the last rank.
 """
 
 from __future__ import annotations
@@ -19,37 +18,37 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
+from retrieval.base import BaseRetriever, collect_unique_ids, describe_retriever, rank_passages
 from retrieval.protocol import Passage, Retriever
-from retrieval.ranking import Searching, best_of, described, unique_ids
 
 Method = Literal["rrf", "linear"]
 
 RRF_K = 60
-POOL = 100
+POOL_SIZE = 100
 """Passages taken from each retriever before fusing."""
 WEIGHT_TOLERANCE = 1e-9
-"""Weights whose sum is this close to 1 are used as they are given."""
+"""Weights whose sum is this close to 1 are not rescaled."""
 
 
-class EnsembleRanker(Searching):
-    """The passages several retrievers find, in one order.
+class EnsembleRanker(BaseRetriever):
+    """Fuses the results of several retrievers into one ranking.
 
-    Scores are greater than or equal to 0 and at most 1; in ``rrf`` at most ``1 / (k + 1)``.
+    Scores are at least 0 and at most 1; in ``rrf`` at most ``1 / (k + 1)``.
 
     Args:
-        passages: the corpus that all of them were built over; it settles ties.
+        passages: the corpus of all retrievers; its order breaks ties.
         retrievers: at least one.
         weights: one for each retriever, not negative, not all zero; divided by their sum. Equal
-            when omitted. A retriever of weight 0 is not asked.
+            if omitted. A retriever of weight 0 is not queried.
         method: ``rrf`` or ``linear``.
         k: the constant of ``rrf``; greater than 0.
-        pool: passages taken from each retriever, or more when more are asked for.
-        name: of the whole.
+        pool: passages taken from each retriever, or more if the caller requests more.
+        name: name of the ensemble.
 
     Raises:
-        ValueError: a weight is negative or no finite number, their count is not that of the
-            retrievers, all are zero, or ``k`` or ``pool`` is too small.
-        DuplicateIdError: two passages bear one id.
+        ValueError: a weight is negative or not finite, their number is not that of the retrievers,
+            all are zero, or ``k`` or ``pool`` is too small.
+        DuplicateIdError: two passages have the same id.
     """
 
     def __init__(
@@ -60,15 +59,17 @@ class EnsembleRanker(Searching):
         *,
         method: Method = "rrf",
         k: float = RRF_K,
-        pool: int = POOL,
+        pool: int = POOL_SIZE,
         name: str = "ensemble",
     ) -> None:
         if k <= 0 or pool < 1:
             raise ValueError("k must be greater than 0 and pool at least 1")
         self.name = name
-        self._place = {passage_id: n for n, passage_id in enumerate(unique_ids(passages))}
+        self._position = {
+            passage_id: n for n, passage_id in enumerate(collect_unique_ids(passages))
+        }
         self._retrievers = tuple(retrievers)
-        self.weights = normalised_weights(
+        self.weights = normalise_weights(
             [1.0] * len(self._retrievers) if weights is None else weights, len(self._retrievers)
         )
         self._method: Method = method
@@ -76,75 +77,79 @@ class EnsembleRanker(Searching):
         self._pool = pool
 
     def params(self) -> dict[str, object]:
-        """What decides the order."""
-        of_rrf = {"k": self._k} if self._method == "rrf" else {}
+        """Returns the parameters that determine the scores."""
+        rrf_params = {"k": self._k} if self._method == "rrf" else {}
         return {
             "name": self.name,
             "method": self._method,
-            **of_rrf,
+            **rrf_params,
             "pool": self._pool,
             "weights": list(self.weights),
-            "retrievers": [described(retriever) for retriever in self._retrievers],
+            "retrievers": [describe_retriever(retriever) for retriever in self._retrievers],
         }
 
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
-        """As the protocol says; passages that no retriever found are absent.
+        """See ``Retriever``; passages that no retriever found are absent.
 
         Raises:
-            ValueError: a retriever found a passage that is not in the corpus, or scored one by
-                what is no finite number.
+            ValueError: a retriever returned a passage that is not in the corpus, or a score that
+                is not finite.
         """
         size = max(self._pool, pool_size)
-        found: list[tuple[float, dict[str, float]]] = []
+        weighted_pools: list[tuple[float, dict[str, float]]] = []
         for retriever, weight in zip(self._retrievers, self.weights, strict=True):
             if weight > 0:
-                pool = self._checked(retriever, retriever.get_scores(query, size, chunks))
+                pool = self._check_pool(retriever, retriever.get_scores(query, size, chunks))
                 if pool:
-                    found.append((weight, pool))
-        everyone = len(found) == sum(weight > 0 for weight in self.weights)
-        heard = 1.0 if everyone else math.fsum(weight for weight, _ in found)
+                    weighted_pools.append((weight, pool))
+        all_found = len(weighted_pools) == sum(weight > 0 for weight in self.weights)
+        total = 1.0 if all_found else math.fsum(weight for weight, _ in weighted_pools)
         terms: dict[str, list[float]] = {}
-        for weight, pool in found:
-            for passage_id, part in self._parts(pool).items():
-                terms.setdefault(passage_id, []).append(weight / heard * part)
-        # fsum: the order of retrievers must not decide a tie by rounding.
+        for weight, pool in weighted_pools:
+            for passage_id, part in self._compute_terms(pool).items():
+                terms.setdefault(passage_id, []).append(weight / total * part)
+        # fsum is exact in any order, so the order of retrievers cannot break a tie by rounding.
         scores = {passage_id: min(math.fsum(parts), 1.0) for passage_id, parts in terms.items()}
-        return best_of(scores, self._place, pool_size, None)
+        return rank_passages(scores, self._position, pool_size, None)
 
-    def _checked(self, retriever: Retriever, pool: dict[str, float]) -> dict[str, float]:
-        """A retriever's pool, if it speaks of this corpus and in numbers."""
+    def _check_pool(self, retriever: Retriever, pool: dict[str, float]) -> dict[str, float]:
+        """Returns a retriever's pool if its passages are in the corpus and its scores finite."""
         for passage_id, score in pool.items():
-            if passage_id not in self._place:
+            if passage_id not in self._position:
                 raise ValueError(
-                    f"{retriever.name} found {passage_id!r}, which is not in the corpus: "
-                    "retrievers that are fused must share their passage ids"
+                    f"{retriever.name} returned {passage_id!r}, which is not in the corpus: "
+                    "retrievers can only be fused if they share passage ids"
                 )
             if not math.isfinite(score):
-                raise ValueError(f"{retriever.name} scores {passage_id!r} by {score}")
+                raise ValueError(f"{retriever.name} gives {passage_id!r} the score {score}")
         return pool
 
-    def _parts(self, pool: Mapping[str, float]) -> dict[str, float]:
-        """What one retriever's pool, not empty, says of each passage in it."""
+    def _compute_terms(self, pool: Mapping[str, float]) -> dict[str, float]:
+        """Computes each passage's unweighted term of the fused score, for a non-empty pool."""
         if self._method == "rrf":
             ranks: dict[float, int] = {}
-            for place, score in enumerate(sorted(pool.values(), reverse=True), start=1):
-                ranks.setdefault(score, place)
-            return {found: 1.0 / (self._k + ranks[score]) for found, score in pool.items()}
-        # By halves: the difference of two huge scores is no float.
-        halves = {found: score / 2 for found, score in pool.items()}
-        least, most = min(halves.values()), max(halves.values())
-        if most == least:
+            for rank, score in enumerate(sorted(pool.values(), reverse=True), start=1):
+                ranks.setdefault(score, rank)
+            return {
+                passage_id: 1.0 / (self._k + ranks[score]) for passage_id, score in pool.items()
+            }
+        # Halved, because the difference of two huge scores may overflow.
+        halves = {passage_id: score / 2 for passage_id, score in pool.items()}
+        lowest, highest = min(halves.values()), max(halves.values())
+        if highest == lowest:
             return dict.fromkeys(pool, 1.0)
-        return {found: (half - least) / (most - least) for found, half in halves.items()}
+        return {
+            passage_id: (half - lowest) / (highest - lowest) for passage_id, half in halves.items()
+        }
 
 
-def normalised_weights(weights: Sequence[float], count: int) -> tuple[float, ...]:
-    """Weights that sum to 1; those that do so within ``WEIGHT_TOLERANCE`` stay as they are.
+def normalise_weights(weights: Sequence[float], count: int) -> tuple[float, ...]:
+    """Scales weights to the sum 1, unless their sum is 1 within ``WEIGHT_TOLERANCE``.
 
     Raises:
-        ValueError: as ``EnsembleRanker``.
+        ValueError: as for ``EnsembleRanker``.
     """
     if len(weights) != count or not count:
         raise ValueError(f"{len(weights)} weights for {count} retrievers")
@@ -153,7 +158,7 @@ def normalised_weights(weights: Sequence[float], count: int) -> tuple[float, ...
     largest = max(weights)
     if largest == 0:
         raise ValueError("all weights are 0")
-    # By the largest first: the sum of huge weights is no float.
+    # Divided by the largest first, because the sum of huge weights may overflow.
     scaled = [weight / largest for weight in weights]
     total = math.fsum(scaled)
     if abs(total * largest - 1.0) <= WEIGHT_TOLERANCE:

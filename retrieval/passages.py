@@ -1,8 +1,8 @@
-"""A graph put in words, as the corpus that text retrieval works on.
+"""Converts a graph to a corpus of passages, so that text retrieval can search it.
 
-Two ways to cut it: ``fact``, one sentence a passage, and ``subject``, all that the graph states
-of one subject in one passage, as an encyclopedia would. Only what is *stated* is written down:
-nothing is inferred and no constraint is mentioned, because a document collection holds neither.
+There are two groupings: ``fact``, one sentence per passage, and ``subject``, all sentences about
+one subject in one passage, as in an encyclopedia. Only *asserted* facts are included: no inferences
+and no constraints, because a document collection has neither.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kg.claims import Claim
-from kg.denials import stated_denials
+from kg.denials import iter_denials
 from kg.terms import OWL, RDF_TYPE
 from kg.vocabulary import is_vocabulary
 from retrieval.protocol import Passage
@@ -23,18 +23,21 @@ if TYPE_CHECKING:
 Grouping = Literal["fact", "subject"]
 
 
-def passages_of(graph: Graph, words: Phrasebook, grouping: Grouping = "fact") -> list[Passage]:
-    """The passages of a graph, in its own order.
+def build_passages(
+    graph: Graph, phrasebook: Phrasebook, grouping: Grouping = "fact"
+) -> list[Passage]:
+    """Converts a graph to passages, in the graph's order.
 
     Args:
-        graph: what is stated.
-        words: puts each claim in a sentence.
-        grouping: one sentence a passage, or one subject a passage.
+        graph: the graph.
+        phrasebook: words each claim as a sentence.
+        grouping: one sentence per passage, or one subject per passage.
 
     Returns:
-        Passages with ids ``f000001`` … (facts) or the subject's term text; one sentence a line.
+        Passages with the ids ``f000001`` … (facts) or the subject's term text; one sentence per
+        line.
     """
-    sentences = _sentences(graph, words)
+    sentences = _iter_sentences(graph, phrasebook)
     if grouping == "fact":
         return [
             Passage(f"f{number:06d}", text) for number, (_, text) in enumerate(sentences, start=1)
@@ -45,30 +48,33 @@ def passages_of(graph: Graph, words: Phrasebook, grouping: Grouping = "fact") ->
     return [Passage(subj, "\n".join(texts)) for subj, texts in grouped.items()]
 
 
-class StatedFact(NamedTuple):
-    """What a graph says of one claim."""
+class GraphFact(NamedTuple):
+    """An asserted or denied claim of a graph."""
 
     claim: Claim
     denied: bool
 
 
-def stated_facts(graph: Graph) -> Iterator[StatedFact]:
-    """Each stated fact, then each denied one: the n-th is that of the passage ``f00000n``."""
-    for claim in graph.claims():
-        if states_a_fact(claim):
-            yield StatedFact(claim, denied=False)
-    for claim in _denied(graph):
-        yield StatedFact(claim, denied=True)
+def iter_graph_facts(graph: Graph) -> Iterator[GraphFact]:
+    """Yields the asserted facts, then the denied ones; the n-th is that of passage ``f00000n``."""
+    for claim in graph.iter_claims():
+        if is_factual_claim(claim):
+            yield GraphFact(claim, denied=False)
+    for claim in _iter_denied_claims(graph):
+        yield GraphFact(claim, denied=True)
 
 
-def _sentences(graph: Graph, words: Phrasebook) -> Iterator[tuple[str, str]]:
-    """(subject, sentence) for each fact."""
-    for claim, denied in stated_facts(graph):
-        yield claim.subj, words.denied(claim) if denied else words.fact(claim)
+def _iter_sentences(graph: Graph, phrasebook: Phrasebook) -> Iterator[tuple[str, str]]:
+    """Yields (subject, sentence) for each fact."""
+    for claim, denied in iter_graph_facts(graph):
+        yield (
+            claim.subj,
+            phrasebook.render_denial(claim) if denied else phrasebook.render_fact(claim),
+        )
 
 
-def states_a_fact(claim: Claim) -> bool:
-    """Whether a triple says what is the case, not how the graph is built or labelled."""
+def is_factual_claim(claim: Claim) -> bool:
+    """Whether a triple is a fact about an entity, not schema or labelling."""
     if claim.pred in (OWL + "sameAs", OWL + "differentFrom"):
         return True
     if claim.pred == RDF_TYPE:
@@ -77,8 +83,8 @@ def states_a_fact(claim: Claim) -> bool:
     return not is_vocabulary(claim.pred)
 
 
-def _denied(graph: Graph) -> Iterator[Claim]:
-    """The claims that negative property assertions deny, in the graph's order."""
-    text = graph.index.terms.text
-    for denial in stated_denials(graph.index):
+def _iter_denied_claims(graph: Graph) -> Iterator[Claim]:
+    """Yields the claims that negative property assertions deny, in the graph's order."""
+    text = graph.index.terms.get_text
+    for denial in iter_denials(graph.index):
         yield Claim(text(denial.s), text(denial.p), text(denial.o))

@@ -1,4 +1,4 @@
-"""What a retriever is: passages in, scores out, under ids that all retrievers share."""
+"""Defines the protocol of retrievers, which score passages identified by shared ids."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ class Passage(msgspec.Struct, frozen=True):
     """A piece of text that can be retrieved."""
 
     id: str
-    """Unique in its corpus and the same for every retriever over that corpus."""
+    """Unique in its corpus, and the same for every retriever over that corpus."""
     text: str
 
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Scores the passages of the corpus it was built over.
+    """Scores the passages of its corpus.
 
-    Scores are comparable within one call only. A passage the retriever has nothing to say about is
-    absent rather than zero, so that rank fusion can tell the two apart. Equal scores are ordered
-    as the corpus is.
+    Scores are comparable within one call only. A passage that was not found is absent and has no
+    score of 0, so that rank fusion can distinguish the two. Equal scores are in corpus order.
     """
 
     name: str
@@ -30,12 +29,12 @@ class Retriever(Protocol):
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
-        """Scores of the best passages.
+        """Returns the scores of the best passages.
 
         Args:
             query: the question.
-            pool_size: at most so many scores are returned.
-            chunks: passage ids to choose from; all when omitted.
+            pool_size: maximum number of scores.
+            chunks: passage ids to choose from; all if omitted.
 
         Returns:
             Score by passage id, best first.
@@ -43,5 +42,5 @@ class Retriever(Protocol):
         ...
 
     def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """The ``k`` best passages as (id, score), best first."""
+        """Returns the ``k`` best passages as (id, score), best first."""
         ...

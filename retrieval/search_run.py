@@ -12,7 +12,7 @@ from kg.base.options import RunFolder
 
 
 class RetrieverName(StrEnum):
-    """What a run can be searched with."""
+    """The retrievers over a run."""
 
     bm25 = "bm25"
     dense = "dense"
@@ -23,55 +23,60 @@ class RetrieverName(StrEnum):
 
 
 class Walk(StrEnum):
-    """How the concept graph is walked."""
+    """How strengths are spread over the concept graph."""
 
     bfs = "bfs"
     ppr = "ppr"
 
 
 def main(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
+    query: Annotated[str, typer.Argument(help="The question or search terms.")],
     run: RunFolder,
     retriever: Annotated[
-        RetrieverName, typer.Option("--retriever", help="What to search with.")
+        RetrieverName, typer.Option("--retriever", help="The retriever to use.")
     ] = RetrieverName.ensemble,
     k: Annotated[int, typer.Option("-k", "--top-k", min=1, help="Passages to show.")] = 5,
     embedder: Annotated[
-        str, typer.Option(help="Of dense: a folder or hub name, or lexical; by default MiniLM.")
+        str,
+        typer.Option(help="Model of dense: a folder, a hub name or lexical; default MiniLM."),
     ] = "",
     weight: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=NUMBER", help="Of a fusion's component; 0 leaves it out."),
+        typer.Option(
+            metavar="NAME=NUMBER", help="Weight of a fusion's component; 0 omits it. Repeatable."
+        ),
     ] = None,
     walk: Annotated[Walk, typer.Option(help="How kg walks the concept graph.")] = Walk.bfs,
     beta: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of the section tree in kg.")
     ] = 0.0,
     reranker: Annotated[
-        str, typer.Option(help="Cross-encoder that orders what was found: folder or hub name.")
+        str, typer.Option(help="Cross-encoder that reranks the results: a folder or hub name.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Shows the chunks that a retriever finds for a question, best first."""
     from kg.base.errors import SettingError
     from kg.text.run.folder import open_run
-    from retrieval.opening import Choices, open_retriever, passages_of_run, weights_of
-    from retrieval.showing import show
+    from retrieval.display import print_results
+    from retrieval.factory import RetrieverOptions, list_run_passages, open_retriever, parse_weights
 
     walks = retriever in (RetrieverName.kg, RetrieverName.ensemble)
     if (beta or walk is not Walk.bfs) and not walks:
         raise SettingError(
-            f"{retriever.value} does not walk the concept graph",
+            f"{'--beta' if beta else '--walk'} has no effect on {retriever.value}",
             where="--beta" if beta else "--walk",
-            hint="Only kg and ensemble do.",
+            hint="It needs --retriever kg or ensemble.",
         )
-    weights = weights_of(weight or (), retriever.value)
-    choices = Choices(weights=weights, walk=walk.value, beta=beta, reranker=reranker)
-    opened = open_run(run)
-    searched = open_retriever(retriever.value, opened, embedder=embedder, choices=choices)
-    sections = {chunk.id: str(chunk.metadata.get("section", "")) for chunk in opened.chunks}
-    found = searched.search(query, k)
-    show(query, searched, found, passages_of_run(opened), sections, as_json=as_json)
+    weights = parse_weights(weight or (), retriever.value)
+    options = RetrieverOptions(weights=weights, walk=walk.value, beta=beta, reranker=reranker)
+    opened_run = open_run(run)
+    searcher = open_retriever(retriever.value, opened_run, embedder=embedder, options=options)
+    sections = {chunk.id: str(chunk.metadata.get("section", "")) for chunk in opened_run.chunks}
+    results = searcher.search(query, k)
+    print_results(
+        query, searcher, results, list_run_passages(opened_run), sections, as_json=as_json
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Searches the web, or replays it: ``epoche retrieval web``, or this file as a script."""
+"""Searches the web or replays recorded searches: ``epoche retrieval web``, or this as a script."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import progress, run_script, say
+from kg.base.console import print_text, run_script, track_progress
 
 if TYPE_CHECKING:
-    from retrieval.web import FrozenSearch, Recording, WebSearch
+    from retrieval.web import FrozenSearch, RecordingSearch, WebSearch
 
 
 def main(
-    query: Annotated[str | None, typer.Argument(help="What to look for.")] = None,
+    query: Annotated[str | None, typer.Argument(help="The question or search terms.")] = None,
     frozen: Annotated[
         Path | None,
-        typer.Option("--frozen", help="File of recorded searches: replayed, with --live added to."),
+        typer.Option("--frozen", help="File of recorded searches to replay; --live adds to it."),
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Ask the web for what --frozen does not hold.")
+        bool, typer.Option("--live", help="Search the web for queries not in --frozen.")
     ] = False,
     questions: Annotated[
         Path | None,
@@ -30,84 +30,84 @@ def main(
     ] = None,
     backend: Annotated[
         list[str] | None,
-        typer.Option(help="Search engine, asked in turn; repeatable."),
+        typer.Option(help="Search engine; repeatable, tried in order until one finds something."),
     ] = None,
     k: Annotated[int, typer.Option("-k", "--top-k", min=1, help="Results to show.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Shows what a web search finds; only --live touches the network.
+    """Shows the results of a web search; only --live uses the network.
 
-    A search that failed is an error (34), never an empty answer. Searches that are recorded in
-    --frozen are found there ever after, and by `rag` with --set frozen=FILE.
+    A failed search is an error (exit code 34), never an empty result. Searches recorded with
+    --frozen can be replayed, also by `rag` with --set frozen=FILE.
     """
     from kg.base.errors import SettingError
-    from retrieval.showing import show
+    from retrieval.display import print_results
 
     if (query is None) == (questions is None):
         raise SettingError(
-            "either a query or a file of questions is needed", where="QUERY, --questions"
+            "give either a query or --questions, and not both", where="QUERY, --questions"
         )
     if questions is not None:
         if frozen is None or not live:
             raise SettingError(
-                "recording needs a file to record in, and the network",
+                "--questions needs --live and a file to record in",
                 where="--questions",
                 hint="Add --live --frozen FILE.",
             )
-        _record_all(questions, frozen, backend)
+        _record_questions(questions, frozen, backend)
         return
     assert query is not None
-    searched = _searched(frozen, backend, live=live)
-    found = searched.search(query, k)
-    show(query, searched, found, searched.passages, searched.addresses, as_json=as_json)
+    searcher = _open_search(frozen, backend, live=live)
+    results = searcher.search(query, k)
+    print_results(query, searcher, results, searcher.passages, searcher.addresses, as_json=as_json)
 
 
-def _searched(
+def _open_search(
     frozen: Path | None, backend: list[str] | None, *, live: bool
-) -> WebSearch | FrozenSearch | Recording:
+) -> WebSearch | FrozenSearch | RecordingSearch:
     from kg.base.errors import SettingError
-    from retrieval.web import BACKENDS, FrozenSearch, Recording, WebSearch
+    from retrieval.web import BACKENDS, FrozenSearch, RecordingSearch, WebSearch
 
     if live:
         web = WebSearch(tuple(backend or BACKENDS))
-        return web if frozen is None else Recording(web, frozen)
+        return web if frozen is None else RecordingSearch(web, frozen)
     if frozen is None or backend:
         raise SettingError(
-            "nothing may be asked of the web",
+            "--backend needs --live" if backend else "either --frozen or --live is needed",
             where="--backend" if backend else "--frozen",
-            hint="Name a file of recorded searches with --frozen, or allow the network: --live.",
+            hint="Name a file of recorded searches with --frozen, or use the network with --live.",
         )
     return FrozenSearch(frozen)
 
 
-def _record_all(questions: Path, frozen: Path, backend: list[str] | None) -> None:
-    """Records a search for each question; what the file holds already is not asked again.
+def _record_questions(questions: Path, frozen: Path, backend: list[str] | None) -> None:
+    """Records a search for each question that is not in the file yet.
 
     Raises:
-        SearchError: a search failed; those before it are kept.
+        SearchError: a search failed; those before it are in the file.
     """
     from kg.base.errors import RecordError
     from kg.base.files import check_output, iter_json_lines
-    from retrieval.web import BACKENDS, Recording, WebSearch
+    from retrieval.web import BACKENDS, RecordingSearch, WebSearch
 
     check_output(frozen, [questions])
-    asked: dict[str, None] = {}
+    queries: dict[str, None] = {}
     for number, row in iter_json_lines(questions, "question file"):
         text = row.get("question")
         if not isinstance(text, str) or not text.strip():
             raise RecordError(
                 "the line has no question",
                 where=f"{questions}:{number}",
-                hint="Each line must be a JSON object with a text under `question`.",
+                hint="Each line must be a JSON object with a non-empty string `question`.",
             )
-        asked.setdefault(text)
-    recording = Recording(WebSearch(tuple(backend or BACKENDS)), frozen)
-    there = sum(map(recording.holds, asked))
+        queries.setdefault(text)
+    recording = RecordingSearch(WebSearch(tuple(backend or BACKENDS)), frozen)
+    existing = sum(map(recording.is_recorded, queries))
     empty = 0
-    for text in progress(list(asked), what="searching", total=len(asked)):
-        empty += not recording.ask(text).results
-    say(
-        f"{len(asked)} searches recorded ({there} were there already; "
+    for text in track_progress(list(queries), what="searching", total=len(queries)):
+        empty += not recording.run_query(text).results
+    print_text(
+        f"{len(queries)} searches recorded ({existing} were recorded before; "
         f"{empty} found nothing) → {frozen}"
     )
 

@@ -1,14 +1,14 @@
-"""Search on the web behind the protocol of all retrievers, and its replay from a file.
+"""Retrievers that search the web, or replay recorded searches from a file.
 
-``WebSearch`` asks search engines through ``ddgs`` (extra ``web``) and is the only thing here that
-touches the network. ``FrozenSearch`` replays what was recorded; it needs neither network nor
-extra, and gives the same results for ever. ``Recording`` is a ``WebSearch`` that records.
+``WebSearch`` queries search engines through ``ddgs`` (extra ``web``); nothing else here uses the
+network. ``FrozenSearch`` replays recorded searches; it needs neither network nor extra, and always
+gives the same results. ``RecordingSearch`` is a ``WebSearch`` that records.
 
-A failure is never taken for "nothing found". The face of ``ddgs`` says "No results found" for a
-refusal, a time-out and an empty page alike; so its engines are asked one by one, and only a page
-that was answered with status 200 and read to its end counts as an answer. What cannot be told
-apart is an engine that answers 200 with a page about robots instead of results: therefore several
-engines can be named, and nothing counts as found nowhere unless all of them say so.
+A failure is never reported as "nothing found". The interface of ``ddgs`` reports "No results found"
+for a refusal, a time-out and an empty page, so its engines are called one by one here, and only a
+page with status 200 that was read completely counts as a response. An engine that returns status
+200 with a CAPTCHA page instead of results cannot be detected; therefore several engines can be
+named, and a result counts as empty only if all of them find nothing.
 """
 
 from __future__ import annotations
@@ -22,82 +22,82 @@ from pathlib import Path
 from typing import Any
 
 from kg.base.errors import MissingExtraError, SearchError
+from retrieval.base import BaseRetriever
 from retrieval.protocol import Passage
-from retrieval.ranking import Searching
 from retrieval.web_results import (
     FrozenQuery,
     WebResult,
-    append_frozen,
-    asked_as,
-    cleaned,
-    drop_torn_line,
-    query_sha256,
-    read_frozen,
+    append_frozen_query,
+    clean_results,
+    drop_incomplete_line,
+    hash_query,
+    normalise_query,
+    read_frozen_queries,
 )
 
 BACKENDS = ("duckduckgo", "mojeek")
 REGION = "us-en"
 TIMEOUT_S = 10
 PROXY_VARIABLE = "DDGS_PROXY"
-"""A proxy for searches, as ``ddgs`` itself reads it."""
-AUTHORITIES_VARIABLE = "SSL_CERT_FILE"
-"""A PEM file of the authorities that certificates are checked against."""
+"""Environment variable with a proxy for searches; ``ddgs`` itself uses the same one."""
+CA_FILE_VARIABLE = "SSL_CERT_FILE"
+"""Environment variable with a PEM file of the certificate authorities to trust."""
 
 
-class Searches(Searching):
-    """A retriever whose passages are what searches on the web find. The n-th result scores 1/n."""
+class WebRetriever(BaseRetriever):
+    """A retriever whose passages are results of web searches; the n-th result has the score 1/n."""
 
     name = "web"
 
     @abstractmethod
-    def ask(self, query: str) -> FrozenQuery:
-        """What a search finds.
+    def run_query(self, query: str) -> FrozenQuery:
+        """Returns the results of a query.
 
         Raises:
-            SearchError: it failed, which is not the same as having found nothing.
+            SearchError: the search failed, which is not the same as an empty result.
         """
 
     @property
     @abstractmethod
-    def _rows(self) -> Iterable[FrozenQuery]:
-        """All searches whose results are at hand."""
+    def _available_queries(self) -> Iterable[FrozenQuery]:
+        """All searches whose results are available."""
 
     @property
     def passages(self) -> list[Passage]:
-        """All that was found by any of the searches, each once."""
-        results = (result for row in self._rows for result in row.results)
+        """The results of all available searches, each once."""
+        results = (result for row in self._available_queries for result in row.results)
         return list({result.id: result.passage for result in results}.values())
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where each of the passages is."""
-        return {result.id: result.href for row in self._rows for result in row.results}
+        """Passage id → URL."""
+        return {result.id: result.href for row in self._available_queries for result in row.results}
 
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
-        """As the protocol says; a filter changes no score.
+        """See ``Retriever``; restricting ``chunks`` does not change scores.
 
         Raises:
-            EpocheError: as ``ask``.
+            EpocheError: as for ``run_query``.
         """
-        row = self.ask(query)
+        row = self.run_query(query)
         scores = {result.id: 1.0 / rank for rank, result in enumerate(row.results, start=1)}
-        chosen = [one for one in scores if chunks is None or one in chunks]
-        return {one: scores[one] for one in chosen[: max(pool_size, 0)]}
+        selected = [result_id for result_id in scores if chunks is None or result_id in chunks]
+        return {result_id: scores[result_id] for result_id in selected[: max(pool_size, 0)]}
 
 
-class WebSearch(Searches):
-    """Asks search engines; every call with a new query goes over the network.
+class WebSearch(WebRetriever):
+    """Queries search engines; every query uses the network.
 
     Args:
-        backends: engines that ``ddgs`` knows, asked in turn until one has found something.
-        region: country and language, as ``us-en``.
-        timeout_s: seconds an engine has for its answer.
+        backends: engines known to ``ddgs``, tried in order until one finds something.
+        region: country and language, such as ``us-en``.
+        timeout_s: time limit for each engine, in seconds.
 
     Raises:
         MissingExtraError: ``ddgs`` is not installed.
-        SearchError: it does not know an engine.
+        SearchError: ``ddgs`` does not know an engine.
     """
 
     def __init__(
@@ -107,47 +107,47 @@ class WebSearch(Searches):
         region: str = REGION,
         timeout_s: int = TIMEOUT_S,
     ) -> None:
-        known = _engines()
+        known = _load_engines()
         unknown = [backend for backend in backends if backend not in known]
         if unknown or not backends:
             raise SearchError(
-                f"no search engine {unknown[0]!r}" if unknown else "no search engine is named",
+                f"unknown search engine {unknown[0]!r}" if unknown else "no search engine is named",
                 where="--backend",
-                hint=f"ddgs has: {', '.join(sorted(known))}.",
+                hint=f"Known to ddgs: {', '.join(sorted(known))}.",
             )
         self._backends, self._region = tuple(backends), region
         connection = {
             "proxy": os.environ.get(PROXY_VARIABLE) or None,
             "timeout": timeout_s,
-            "verify": os.environ.get(AUTHORITIES_VARIABLE) or True,
+            "verify": os.environ.get(CA_FILE_VARIABLE) or True,
         }
         self._engines = {backend: known[backend](**connection) for backend in self._backends}
         self._found: list[FrozenQuery] = []
 
     @property
-    def _rows(self) -> Iterable[FrozenQuery]:
+    def _available_queries(self) -> Iterable[FrozenQuery]:
         return self._found
 
     def params(self) -> dict[str, object]:
-        """What is asked; what is found changes with the web."""
+        """Returns how the web is searched; the results change over time."""
         return {"name": self.name, "backends": list(self._backends), "region": self._region}
 
-    def ask(self, query: str) -> FrozenQuery:
-        """Asks the engines.
+    def run_query(self, query: str) -> FrozenQuery:
+        """Queries the engines in order, until one finds something.
 
         Raises:
-            SearchError: none found anything, and not all of them answered.
+            SearchError: the query is empty; or no engine found anything and at least one failed.
         """
-        text = asked_as(query)
+        text = normalise_query(query)
         if not text:
-            raise SearchError("there is nothing to search for", where=repr(query))
-        asked: list[str] = []
+            raise SearchError("the query is empty", where=repr(query))
+        tried: list[str] = []
         failures: list[str] = []
         results: tuple[WebResult, ...] = ()
         for backend in self._backends:
-            asked.append(backend)
+            tried.append(backend)
             try:
-                results = self._answer(backend, text)
+                results = self._query_backend(backend, text)
             except SearchError as error:
                 failures.append(error.what)
                 continue
@@ -160,45 +160,48 @@ class WebSearch(Searches):
                 hint="Try again later, name another --backend, or replay a recorded search.",
             )
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        found = FrozenQuery(text, query_sha256(text), date, tuple(asked), results)
-        self._found.append(found)
-        return found
+        frozen = FrozenQuery(text, hash_query(text), date, tuple(tried), results)
+        self._found.append(frozen)
+        return frozen
 
-    def _answer(self, backend: str, query: str) -> tuple[WebResult, ...]:
-        """What one engine answered.
+    def _query_backend(self, backend: str, query: str) -> tuple[WebResult, ...]:
+        """Returns the results of one engine.
 
         Raises:
-            SearchError: it did not.
+            SearchError: the engine failed or refused.
         """
         try:
-            found = self._engines[backend].search(query, region=self._region)
-        except Exception as error:  # whatever a stranger's page makes the parser raise
+            raw_results = self._engines[backend].search(query, region=self._region)
+        # The page comes from an untrusted server, so its parser may raise anything.
+        except Exception as error:
             raise SearchError(f"{backend}: {type(error).__name__}: {error}") from error
-        if found is None:  # any other status than 200, or an empty body
-            raise SearchError(f"{backend}: it refused or answered nothing")
-        return cleaned((str(result.title), str(result.href), str(result.body)) for result in found)
+        if raw_results is None:  # a status other than 200, or an empty body
+            raise SearchError(f"{backend}: refused, or returned an empty page")
+        return clean_results(
+            (str(result.title), str(result.href), str(result.body)) for result in raw_results
+        )
 
 
-class FrozenSearch(Searches):
+class FrozenSearch(WebRetriever):
     """Replays recorded searches.
 
     Args:
-        path: a file that ``Recording`` wrote.
+        path: a file written by ``RecordingSearch``.
 
     Raises:
-        EpocheError: as ``read_frozen``.
+        EpocheError: as for ``read_frozen_queries``.
     """
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
-        self._queries = read_frozen(path)
+        self._queries = read_frozen_queries(path)
 
     @property
-    def _rows(self) -> Iterable[FrozenQuery]:
+    def _available_queries(self) -> Iterable[FrozenQuery]:
         return self._queries.values()
 
     def params(self) -> dict[str, object]:
-        """What is replayed."""
+        """Returns the number of recorded searches, and the first and last date."""
         dates = sorted(row.date for row in self._queries.values())
         return {
             "name": self.name,
@@ -208,74 +211,74 @@ class FrozenSearch(Searches):
             "last": dates[-1] if dates else None,
         }
 
-    def ask(self, query: str) -> FrozenQuery:
-        """What a query found when it was asked.
+    def run_query(self, query: str) -> FrozenQuery:
+        """Returns the recorded results of a query.
 
         Raises:
-            SearchError: it was not asked, which is not the same as having found nothing.
+            SearchError: the query was not recorded, which is not the same as an empty result.
         """
-        row = self._queries.get(query_sha256(query))
+        row = self._queries.get(hash_query(query))
         if row is None:
             raise SearchError(
-                f"no search for {asked_as(query)!r} was recorded",
+                f"no search for {normalise_query(query)!r} was recorded",
                 where=str(self._path),
                 hint="Record it with `epoche retrieval web --live --frozen FILE`.",
             )
         return row
 
 
-class Recording(Searches):
-    """Asks the web for what a file does not hold yet, and adds it there at once.
+class RecordingSearch(WebRetriever):
+    """Replays recorded searches; searches the web for other queries and records the results.
 
     Args:
-        live: asks the web.
-        path: the file; made at the first answer if it is not there. A torn last line, left by a
-            process that was killed, is dropped.
+        live: searches the web.
+        path: the file; created with the first result if it does not exist. An incomplete last
+            line, left by a process that was killed, is removed.
 
     Raises:
-        EpocheError: as ``read_frozen``.
+        EpocheError: as for ``read_frozen_queries``.
     """
 
     def __init__(self, live: WebSearch, path: Path) -> None:
         self._live, self._path = live, path
-        drop_torn_line(path)
-        self._queries = read_frozen(path) if path.exists() else {}
+        drop_incomplete_line(path)
+        self._queries = read_frozen_queries(path) if path.exists() else {}
 
-    def holds(self, query: str) -> bool:
-        """Whether a query was recorded already."""
-        return query_sha256(query) in self._queries
+    def is_recorded(self, query: str) -> bool:
+        """Whether a query is in the file."""
+        return hash_query(query) in self._queries
 
-    def ask(self, query: str) -> FrozenQuery:
-        """What a query finds, or found when it was recorded.
+    def run_query(self, query: str) -> FrozenQuery:
+        """Returns the recorded results of a query; if there are none, searches and records it.
 
         Raises:
-            SearchError: as ``WebSearch.ask``; failures are not recorded.
+            SearchError: as for ``WebSearch.run_query``; failures are not recorded.
             WriteError: the file cannot be written.
         """
-        key = query_sha256(query)
+        key = hash_query(query)
         if key not in self._queries:
-            row = self._live.ask(query)
-            append_frozen(self._path, row)
+            row = self._live.run_query(query)
+            append_frozen_query(self._path, row)
             self._queries[key] = row
         return self._queries[key]
 
     @property
-    def _rows(self) -> Iterable[FrozenQuery]:
+    def _available_queries(self) -> Iterable[FrozenQuery]:
         return self._queries.values()
 
     def params(self) -> dict[str, object]:
-        """What is asked."""
+        """Returns how the web is searched."""
         return self._live.params()
 
 
-def _engines() -> dict[str, Any]:
-    """The engines for text that ``ddgs`` has, by name.
+def _load_engines() -> dict[str, Any]:
+    """Returns the text search engines of ``ddgs`` by name.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: ``ddgs`` is not installed.
     """
     try:
-        # By name rather than by statement: type checkers run without the extra installed.
+        # Not an import statement, because type checkers run without the extra installed.
         library = importlib.import_module("ddgs.engines")
     except ImportError as error:
         raise MissingExtraError(

@@ -1,8 +1,8 @@
-"""What a web search found, kept as a file that is replayed: one JSON line a query.
+"""Reads and writes recorded web searches: one JSON line per query.
 
-Everything in it was written by strangers. Text is cut to a bearable length and stripped of what
-could drive a terminal, addresses are http or https, and nothing is ever followed or executed. That
-is done again when a file is read, since the file may come from anywhere.
+The content comes from untrusted web pages. Text is limited in length and stripped of terminal
+control characters, URLs must be http or https, and nothing is ever fetched or executed. This
+cleaning is repeated when a file is read, since the file may come from anywhere.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from pathlib import Path
 import msgspec
 
 from kg.base.errors import DuplicateIdError, RecordError
-from kg.base.files import iter_decoded_lines, to_json_bytes, write_errors_named
-from kg.words.plain_text import one_line, plain
+from kg.base.files import convert_write_errors, iter_decoded_lines, to_json_bytes
+from kg.words.plain_text import clean_text, to_one_line
 from retrieval.protocol import Passage
 
-MAX_TITLE = 300
-MAX_BODY = 2_000
-MAX_ADDRESS = 2_000
+MAX_TITLE_LENGTH = 300
+MAX_BODY_LENGTH = 2_000
+MAX_URL_LENGTH = 2_000
 MAX_RESULTS = 100
-"""Results of one query that are kept."""
-MAX_QUERY = 500
-"""Characters of a query; search engines cut longer ones on their own."""
+"""Maximum number of results per query."""
+MAX_QUERY_LENGTH = 500
+"""Maximum number of characters of a query; search engines truncate longer ones themselves."""
 
 
 class WebResult(msgspec.Struct, frozen=True):
-    """One result, cleaned."""
+    """One cleaned search result."""
 
     title: str
     href: str
@@ -36,105 +36,109 @@ class WebResult(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The passage's id: the same for the same page with the same text, whatever the query."""
+        """The passage's id: a hash of the result, independent of the query."""
         return f"web#{hashlib.sha256(to_json_bytes(self)).hexdigest()[:16]}"
 
     @property
     def passage(self) -> Passage:
-        """The result as a passage: the title, and on the next line what the page says."""
+        """The result as a passage: the title, and on the next line the text."""
         return Passage(self.id, "\n".join(part for part in (self.title, self.body) if part))
 
 
 class FrozenQuery(msgspec.Struct, frozen=True):
-    """What one query found, and when."""
+    """The recorded ("frozen") results of one query."""
 
     query: str
     query_sha256: str
-    """Of the query as ``asked_as`` writes it."""
+    """Hash of the query as normalised by ``normalise_query``."""
     date: str
-    """When it was asked, ISO 8601 in UTC."""
+    """Time of the search, ISO 8601 in UTC."""
     backends: tuple[str, ...]
-    """The search engines that were asked, in that order."""
+    """The search engines that were queried, in order."""
     results: tuple[WebResult, ...]
-    """Best first; empty where the engines answered and found nothing."""
+    """Best first; empty if the engines responded and found nothing."""
 
 
-def asked_as(query: str) -> str:
-    """A query in the form that is sent and recorded: one line, at most ``MAX_QUERY`` characters."""
-    return one_line(query[: 4 * MAX_QUERY])[:MAX_QUERY].strip()
+def normalise_query(query: str) -> str:
+    """Returns a query as it is sent and recorded: one line of ``MAX_QUERY_LENGTH`` characters."""
+    # Cut first, to bound the work on a huge query; collapsing whitespace then shortens it further.
+    return to_one_line(query[: 4 * MAX_QUERY_LENGTH])[:MAX_QUERY_LENGTH].strip()
 
 
-def query_sha256(query: str) -> str:
-    """Hex SHA-256 that a query is found by in a file."""
-    return hashlib.sha256(asked_as(query).encode("utf-8", "surrogatepass")).hexdigest()
+def hash_query(query: str) -> str:
+    """Returns the hex SHA-256 of a normalised query, the key of the query in a file."""
+    return hashlib.sha256(normalise_query(query).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def cleaned(results: Iterable[tuple[str, str, str]]) -> tuple[WebResult, ...]:
-    """Results without what is no web page, each once, in their order.
+def clean_results(results: Iterable[tuple[str, str, str]]) -> tuple[WebResult, ...]:
+    """Cleans results, and drops duplicates and those that are not web pages; keeps their order.
 
     Args:
-        results: (title, address, text) as strangers wrote them.
+        results: (title, URL, text) as returned by a search engine; untrusted.
     """
-    found: dict[WebResult, None] = {}
+    cleaned: dict[WebResult, None] = {}
     for title, href, body in results:
-        address = one_line(href[: MAX_ADDRESS + 1])
-        if len(address) > MAX_ADDRESS or not address.lower().startswith(("http://", "https://")):
+        address = to_one_line(href[: MAX_URL_LENGTH + 1])
+        if len(address) > MAX_URL_LENGTH or not address.lower().startswith(("http://", "https://")):
             continue
-        result = WebResult(plain(title, MAX_TITLE), address, plain(body, MAX_BODY))
+        result = WebResult(
+            clean_text(title, MAX_TITLE_LENGTH), address, clean_text(body, MAX_BODY_LENGTH)
+        )
         if result.title or result.body:
-            found.setdefault(result)
-    return tuple(found)[:MAX_RESULTS]
+            cleaned.setdefault(result)
+    return tuple(cleaned)[:MAX_RESULTS]
 
 
-def read_frozen(path: Path | str) -> dict[str, FrozenQuery]:
-    """The queries of a file by their hash, in its order.
+def read_frozen_queries(path: Path | str) -> dict[str, FrozenQuery]:
+    """Reads the queries of a file, by their hash, in the order of the file.
 
     Raises:
-        MissingFileError: it is not there.
-        RecordError: a line is torn, or no such record, or bears another query's hash.
-        DuplicateIdError: a query stands twice.
+        MissingFileError: there is no such file.
+        RecordError: a line is incomplete or not a valid record, or its hash is not the query's.
+        DuplicateIdError: a query occurs twice.
     """
-    found: dict[str, FrozenQuery] = {}
+    queries: dict[str, FrozenQuery] = {}
     decode = msgspec.json.Decoder(FrozenQuery).decode
     for number, row in iter_decoded_lines(path, "frozen search", decode):
         where = f"{path}:{number}"
-        if row.query_sha256 != query_sha256(row.query):
+        if row.query_sha256 != hash_query(row.query):
             raise RecordError(
-                "the hash is not that of the query",
+                "the hash does not match the query",
                 where=where,
-                hint="Record the query again; edited files prove nothing.",
+                hint="The line was edited; record the query again.",
             )
-        if row.query_sha256 in found:
+        if row.query_sha256 in queries:
             raise DuplicateIdError(
-                f"the query {row.query!r} stands twice", where=where, hint="Keep one of them."
+                f"the query {row.query!r} occurs twice", where=where, hint="Remove one of them."
             )
-        results = cleaned((one.title, one.href, one.body) for one in row.results)
-        found[row.query_sha256] = msgspec.structs.replace(row, results=results)
-    return found
+        results = clean_results((result.title, result.href, result.body) for result in row.results)
+        queries[row.query_sha256] = msgspec.structs.replace(row, results=results)
+    return queries
 
 
-def append_frozen(path: Path, row: FrozenQuery) -> None:
-    """Adds a query to a file, made if it is not there, by one write of a whole line.
+def append_frozen_query(path: Path, row: FrozenQuery) -> None:
+    """Appends a query to a file in one write; creates the file if it does not exist.
 
-    A torn last line, which a killed process may have left, is dropped first.
+    An incomplete last line, which a killed process may have left, is removed first.
 
     Raises:
-        WriteError: it cannot be written.
+        WriteError: the file cannot be written.
     """
-    with write_errors_named(path):
+    with convert_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        drop_torn_line(path)
+        drop_incomplete_line(path)
         with path.open("ab") as handle:
             handle.write(to_json_bytes(row) + b"\n")
 
 
-def drop_torn_line(path: Path) -> None:
-    """Cuts a file off after its last line break."""
+def drop_incomplete_line(path: Path) -> None:
+    """Truncates a file after its last line break."""
     if not path.exists():
         return
     with path.open("r+b") as handle:
         size = handle.seek(0, 2)
         end = size
+        # Read backwards in blocks, since the file may be large.
         while end:
             start = max(0, end - 65_536)
             handle.seek(start)

@@ -1,4 +1,4 @@
-"""What the page of every benchmark must be: the same bytes each time, and whole by itself."""
+"""Checks of the page of any benchmark: reproducible bytes, and no references to other files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.page import page_files
 
-CODE = (
+PRINT_PAGE_CODE = (
     "import sys; from reporting.benchmark_sections.opening import section_of;"
     "from reporting.benchmark_sections.page import page_files;"
     "[sys.stdout.buffer.write(data) for data in page_files(section_of(sys.argv[1])).values()]"
@@ -19,10 +19,10 @@ CODE = (
 
 
 def check_same_bytes(folder: Path) -> None:
-    """The files of a run's page are the same whatever ``PYTHONHASHSEED`` is."""
+    """The files of a page are the same for any ``PYTHONHASHSEED``."""
     found = [
         subprocess.run(
-            [sys.executable, "-c", CODE, str(folder)],
+            [sys.executable, "-c", PRINT_PAGE_CODE, str(folder)],
             check=True,
             capture_output=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -34,7 +34,7 @@ def check_same_bytes(folder: Path) -> None:
 
 
 def check_self_contained(folder: Path) -> None:
-    """The page loads nothing, and links to itself alone."""
+    """The page loads nothing and links only to itself."""
     page = page_files(section_of(folder))["report.html"].decode()
     markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
     named = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)

@@ -1,4 +1,4 @@
-"""Shared by all rooms' tests."""
+"""Fixtures that the tests of all packages share."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def published_data(public_data: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one good file of every kind that stages write."""
+def stage_outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one valid output file of every stage."""
     from typer.testing import CliRunner
 
     from epoche.cli import app
@@ -118,9 +118,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shop(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Those files copied to where a test may do what it likes; also its working folder."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+def workspace(stage_outputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the stage outputs that a test may change; also its working folder."""
+    shutil.copytree(stage_outputs, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -136,7 +136,7 @@ def llama_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServ
 
 @pytest.fixture
 def scripted_server() -> Iterator[ScriptedServer]:
-    """An OpenAI-compatible server that does what the test tells it."""
+    """An OpenAI-compatible server whose replies the test scripts."""
     from servers.scripted_server import ScriptedServer
 
     with ScriptedServer() as server:

@@ -1,4 +1,4 @@
-"""Folders of finished extraction runs: replies made of the shipped samples, scored and measured."""
+"""Writes folders of finished extraction runs: simulated replies, scored by the real code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from extraction_outputs import Skill, rows_of, shipped_samples
+from extraction_outputs import Skill, load_shipped_samples, simulate_rows
 
 from eval.extraction.outputs import write_outputs
 from eval.extraction.row import ROWS, ExtractionRow
@@ -25,7 +25,7 @@ SYSTEMS = {
 }
 
 
-def run_folder(
+def write_run_folder(
     folder: Path,
     systems: Mapping[str, Skill] | None = None,
     samples: Sequence[Sample] | None = None,
@@ -34,18 +34,18 @@ def run_folder(
     repeats: int = 1,
     **more: Any,
 ) -> Path:
-    """The folder of a run of these systems on these samples, by default the first shipped ones."""
-    samples = shipped_samples(count) if samples is None else samples
+    """Writes a run of these systems on these samples, by default the first shipped ones."""
+    samples = load_shipped_samples(count) if samples is None else samples
     systems = SYSTEMS if systems is None else systems
     rows = [
         row
         for name, skill in systems.items()
-        for row in rows_of(samples, name, skill, repeats=repeats)
+        for row in simulate_rows(samples, name, skill, repeats=repeats)
     ]
-    return write_folder(folder, samples, rows, repeats=repeats, **more)
+    return write_result_folder(folder, samples, rows, repeats=repeats, **more)
 
 
-def write_folder(
+def write_result_folder(
     folder: Path,
     samples: Sequence[Sample],
     rows: Sequence[ExtractionRow],
@@ -54,7 +54,7 @@ def write_folder(
     resamples: int = 100,
     **more: Any,
 ) -> Path:
-    """The folder of a run with these rows; more fields of its manifest as given."""
+    """Writes a run with these rows; ``more`` are other fields of its manifest."""
     folder.mkdir(parents=True, exist_ok=True)
     systems = tuple(dict.fromkeys(row.system for row in rows))
     manifest = msgspec.structs.replace(
@@ -79,13 +79,13 @@ def write_folder(
         **more,
     )
     write_json_atomic(folder / MANIFEST, manifest)
-    write_jsonl_atomic(folder / SAMPLES, map(_as_row, samples))
+    write_jsonl_atomic(folder / SAMPLES, map(_to_sample_row, samples))
     write_jsonl_atomic(folder / ROWS, rows)
     write_outputs(folder)
     return folder
 
 
-def _as_row(sample: Sample) -> dict[str, Any]:
+def _to_sample_row(sample: Sample) -> dict[str, Any]:
     row = msgspec.structs.asdict(sample)
     row["expected_output"] = row.pop("expected")
     return row

@@ -1,8 +1,8 @@
-"""Replies as extractors of different skill might give them: outputs of the samples, spoiled.
+"""Simulates the replies of extractors of different skill by corrupting the expected outputs.
 
-Every reply is scored by the real code. Spoiling is seeded, and of every kind that the benchmark
-tells apart: fields left out, cut, lengthened, moved, mistyped and made up, elements too many,
-replies that are no JSON, calls that fail.
+Every reply is scored by the real code. The corruption is seeded and covers every error that the
+benchmark distinguishes: missing, cut, lengthened, moved, mistyped and invented fields, surplus
+array elements, replies that are not JSON, and failed calls.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 
 from eval.extraction.row import ExtractionRow, Outcome
-from eval.extraction.samples.loading import load, shipped
+from eval.extraction.samples.loader import load_samples, shipped_folder
 from eval.extraction.samples.sample import Sample
-from eval.extraction.schemas.schema_check import SchemaCheck
-from eval.extraction.scoring import score
-from eval.extraction.settings import DEFAULT, Matching
+from eval.extraction.schemas.schema_validator import SchemaValidator
+from eval.extraction.scorer import score_sample
+from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.result import Usage
 
 START_S = 1_760_000_000.0
@@ -27,16 +27,16 @@ START_S = 1_760_000_000.0
 
 @dataclass(frozen=True)
 class Skill:
-    """How an extractor fares.
+    """Error rates and costs of a simulated extractor.
 
     Attributes:
-        slip: chance that a leaf is spoiled.
-        extra: chance that an object gets a field that nobody asked for.
-        unparsable, error: chances of such a reply.
-        seconds: median time of a call; ``None`` for one that calls nothing.
-        price: dollars per token; ``None`` where nobody knows.
-        sure: whether replies carry a confidence.
-        constrained: whether decoding keeps to the schema, so that few replies are invalid.
+        slip: probability that a leaf is corrupted.
+        extra: probability that an object gets a field that is not in the schema.
+        unparsable, error: probability of such a reply.
+        seconds: median time of a call; ``None`` for an extractor without calls.
+        price: dollars per token; ``None`` if unknown.
+        sure: whether replies have a confidence.
+        constrained: whether decoding follows the schema, so that few replies are invalid.
     """
 
     slip: float = 0.1
@@ -49,36 +49,36 @@ class Skill:
     constrained: bool = True
 
 
-def shipped_samples(count: int | None = None) -> list[Sample]:
-    """The first of the shipped samples, taken evenly from all files; all without a count."""
-    found = load(shipped()).samples
+def load_shipped_samples(count: int | None = None) -> list[Sample]:
+    """``count`` of the shipped samples, evenly from all files; all of them without a count."""
+    found = load_samples(shipped_folder()).samples
     if count is None or count >= len(found):
         return list(found)
     return [found[number * len(found) // count] for number in range(count)]
 
 
-def rows_of(
+def simulate_rows(
     samples: Sequence[Sample],
     system: str,
     skill: Skill,
     *,
     seed: int = 1,
     repeats: int = 1,
-    matching: Matching = DEFAULT,
+    matching: Matching = DEFAULT_MATCHING,
 ) -> list[ExtractionRow]:
-    """The rows of one system."""
+    """Simulates the rows of one system."""
     rng = random.Random(f"{seed} {system}")
     rows, clock = [], START_S
     for repeat in range(repeats):
         for sample in samples:
-            row = _row(rng, sample, system, skill, repeat, matching)
+            row = _simulate_row(rng, sample, system, skill, repeat, matching)
             clock += (row.latency_s or 0.0) * 0.6
             at = None if row.latency_s is None else round(clock, 3)
             rows.append(msgspec.structs.replace(row, at_s=at))
     return rows
 
 
-def _row(
+def _simulate_row(
     rng: random.Random,
     sample: Sample,
     system: str,
@@ -96,19 +96,19 @@ def _row(
             problem="no reply within 60 s",
             timed_out=True,
             retries=3,
-            score=score(sample, None, matching, parsed=False).score,
+            score=score_sample(sample, None, matching, parsed=False).score,
         )
-    predicted = spoiled(rng, sample.expected, skill)
-    check = SchemaCheck.of(sample.schema)
+    predicted = corrupt_value(rng, sample.expected, skill)
+    check = SchemaValidator.from_schema(sample.schema)
     for _ in range(24 if skill.constrained else 0):
-        if check.valid(predicted):
+        if check.is_valid(predicted):
             break
-        predicted = spoiled(rng, sample.expected, skill)
+        predicted = corrupt_value(rng, sample.expected, skill)
     raw = msgspec.json.encode(predicted).decode()
     parsed = fate >= skill.error + skill.unparsable
     if not parsed:
         predicted, raw = None, f"Here is what I found: {raw[: len(raw) // 2]}"
-    scored = score(sample, predicted, matching, parsed=parsed).score
+    scored = score_sample(sample, predicted, matching, parsed=parsed).score
     outcome: Outcome = "OK" if scored.valid else "INVALID" if parsed else "UNPARSABLE"
     tokens = len(sample.text) // 4 + 60, len(raw) // 4
     seconds = None
@@ -138,27 +138,27 @@ def _row(
     )
 
 
-def spoiled(rng: random.Random, value: Any, skill: Skill) -> Any:
-    """A value as an extractor of such a skill would give it."""
+def corrupt_value(rng: random.Random, value: Any, skill: Skill) -> Any:
+    """A value as an extractor of this skill would return it."""
     if isinstance(value, dict):
         found = {}
         for key, inner in value.items():
             if rng.random() < skill.slip / 3:
                 continue
             moved = rng.random() < skill.slip / 12 and not isinstance(inner, dict | list)
-            found[f"{key}_text" if moved else key] = spoiled(rng, inner, skill)
+            found[f"{key}_text" if moved else key] = corrupt_value(rng, inner, skill)
         if rng.random() < skill.extra:
             found["remarks"] = "checked by the night shift"
         return found
     if isinstance(value, list):
-        inner = [spoiled(rng, one, skill) for one in value if rng.random() >= skill.slip / 4]
+        inner = [corrupt_value(rng, one, skill) for one in value if rng.random() >= skill.slip / 4]
         if inner and rng.random() < skill.slip / 3:
             inner.append(inner[-1])
         return inner
-    return value if rng.random() >= skill.slip else _other(rng, value)
+    return value if rng.random() >= skill.slip else _replace_value(rng, value)
 
 
-def _other(rng: random.Random, value: Any) -> Any:
+def _replace_value(rng: random.Random, value: Any) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""Small sets of samples, and a scripted model that extracts from them."""
+"""Sample sets and a scripted model for tests of extraction runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from servers.behaviours import Asked, Behaviour, reply
+from servers.behaviours import Behaviour, ChatRequest, normal_reply
 
-PERSON: dict[str, Any] = {
+PERSON_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "name": {"type": "string"},
@@ -20,9 +20,9 @@ PERSON: dict[str, Any] = {
     "required": ["name", "age", "company"],
     "additionalProperties": False,
 }
-"""Within what strict servers take."""
+"""A schema that servers with strict structured output accept."""
 
-ORDER: dict[str, Any] = {
+ORDER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "number": {"type": "integer"},
@@ -37,103 +37,115 @@ ORDER: dict[str, Any] = {
     },
     "required": ["number"],
 }
-"""Beyond it: not all is required, and more is allowed."""
+"""A schema that servers with strict structured output reject: not all fields are required, and
+additional ones are allowed."""
 
 
-def row(number: int) -> dict[str, Any]:
-    """The n-th sample; every third is an order."""
+def make_sample(number: int) -> dict[str, Any]:
+    """Returns the n-th sample; every third is an order, the others are persons."""
     if number % 3 == 2:
         text = f"Order {700 + number} is for {number} lamps and 2 cables, to be sent on Monday."
         expected: dict[str, Any] = {
             "number": 700 + number,
             "items": [{"what": "lamps", "count": number}, {"what": "cables", "count": 2}],
         }
-        return {"id": f"s{number:02}", "text": text, "schema": ORDER, "expected_output": expected}
+        return {
+            "id": f"s{number:02}",
+            "text": text,
+            "schema": ORDER_SCHEMA,
+            "expected_output": expected,
+        }
     name = f"{('Ada', 'Ben', 'Cleo', 'Dana')[number % 4]} Number{number}"
     text = f"{name} is {20 + number} years old and works at Firm{number} since spring."
     return {
         "id": f"s{number:02}",
         "text": text,
-        "schema": PERSON,
+        "schema": PERSON_SCHEMA,
         "expected_output": {"name": name, "age": 20 + number, "company": f"Firm{number}"},
         "domain": "people",
     }
 
 
-def data_of(folder: Path, count: int) -> Path:
-    """Writes so many samples; returns the file."""
+def write_samples(folder: Path, count: int) -> Path:
+    """Writes ``count`` samples to a file; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "data.jsonl"
-    path.write_text("".join(json.dumps(row(number)) + "\n" for number in range(count)))
+    path.write_text("".join(json.dumps(make_sample(number)) + "\n" for number in range(count)))
     return path
 
 
-def right(asked: Asked) -> str:
-    """What is expected of the text that was shown."""
-    text = asked.prompt
+def reply_correctly(request: ChatRequest) -> str:
+    """Replies with the expected output of the text in the request."""
+    text = request.prompt
     if found := re.search(r"(\w+ Number(\d+)) is (\d+) years old and works at (\w+)", text):
-        said: dict[str, Any] = {"name": found[1], "age": int(found[3]), "company": found[4]}
-        return json.dumps(said)
+        person: dict[str, Any] = {"name": found[1], "age": int(found[3]), "company": found[4]}
+        return json.dumps(person)
     if found := re.search(r"Order (\d+) is for (\d+) lamps", text):
         items = [{"what": "lamps", "count": int(found[2])}, {"what": "cables", "count": 2}]
         return json.dumps({"number": int(found[1]), "items": items})
     return "ready"
 
 
-def wrong(asked: Asked) -> str:
-    """The same with one field wrong, whatever it is."""
-    return right(asked).replace("Firm", "Company ").replace("lamps", "lanterns")
+def reply_with_wrong_field(request: ChatRequest) -> str:
+    """Replies with one field wrong."""
+    return reply_correctly(request).replace("Firm", "Company ").replace("lamps", "lanterns")
 
 
-def extracting(**instead: str | Behaviour) -> Callable[[Asked], Behaviour]:
-    """A model that extracts well, but for the samples named: what is said or done instead.
+def make_extraction_model(**overrides: str | Behaviour) -> Callable[[ChatRequest], Behaviour]:
+    """Returns a model that extracts correctly, except for the samples in ``instead``.
 
     Args:
-        instead: by sample, ``s03=…``: a text, or a behaviour.
+        instead: what it does for some samples: the sample id as keyword, and a reply text or a
+            behaviour as value, e.g. ``s03="{}"``.
     """
-    by_mark = {
-        _mark(int(name[1:])): saying(act) if isinstance(act, str) else act
-        for name, act in instead.items()
+    behaviour_by_marker = {
+        _get_sample_marker(int(name[1:])): make_text_reply(value)
+        if isinstance(value, str)
+        else value
+        for name, value in overrides.items()
     }
 
-    def pick(asked: Asked) -> Behaviour:
-        found = (act for mark, act in by_mark.items() if mark in asked.prompt)
-        return next(found, reply(right))
+    def pick_behaviour(request: ChatRequest) -> Behaviour:
+        found = (act for marker, act in behaviour_by_marker.items() if marker in request.prompt)
+        return next(found, normal_reply(reply_correctly))
 
-    return pick
-
-
-def saying(text: str) -> Behaviour:
-    """A normal reply with this text."""
-    return reply(lambda _: text)
+    return pick_behaviour
 
 
-def _mark(number: int) -> str:
+def make_text_reply(text: str) -> Behaviour:
+    """Returns a normal reply with this text."""
+    return normal_reply(lambda _: text)
+
+
+def _get_sample_marker(number: int) -> str:
     return f"Order {700 + number} " if number % 3 == 2 else f"Number{number} "
 
 
-def rows_of(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """The rows of a run by sample, system and repeat."""
+def read_rows(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Reads the rows of a run, by sample, system and repeat."""
     rows = [json.loads(line) for line in (out / "rows.jsonl").read_bytes().splitlines()]
-    return {(one["id"], one["system"], one["repeat"]): one for one in rows}
+    return {(row["id"], row["system"], row["repeat"]): row for row in rows}
 
 
-def metrics_of(out: Path) -> dict[str, Any]:
-    """By system, the report's metrics."""
+def read_metrics(out: Path) -> dict[str, Any]:
+    """Reads the metrics of a run, by system."""
     report = json.loads((out / "metrics.json").read_bytes())["report"]
     return {name: system["metrics"] for name, system in report["systems"].items()}
 
 
-OF_THE_MOMENT = frozenset({"started", "ended", "resumed"})
-"""What a manifest says of when rather than of what."""
+TIME_FIELDS = frozenset({"started", "ended", "resumed"})
+"""Fields of a manifest that differ from run to run."""
 
 
-def files_of(out: Path) -> dict[str, bytes]:
-    """Everything a run wrote but its page and cache; of its manifest, what is not of the moment."""
-    kept = (*("rows.jsonl", "samples.jsonl", "metrics.json", "summary.txt"),)
-    found = {
-        name: (out / name).read_bytes() for name in (*kept, "predictions.jsonl", "per_sample.csv")
+def read_output_files(out: Path) -> dict[str, bytes]:
+    """Reads the outputs that two equal runs share: all except the report and the cache.
+
+    The manifest is returned without its times.
+    """
+    names = ("rows.jsonl", "samples.jsonl", "metrics.json", "summary.txt")
+    outputs = {
+        name: (out / name).read_bytes() for name in (*names, "predictions.jsonl", "per_sample.csv")
     }
     manifest = json.loads((out / "manifest.json").read_bytes())
-    told = {key: value for key, value in manifest.items() if key not in OF_THE_MOMENT}
-    return {**found, "manifest.json": json.dumps(told).encode()}
+    timeless = {key: value for key, value in manifest.items() if key not in TIME_FIELDS}
+    return {**outputs, "manifest.json": json.dumps(timeless).encode()}

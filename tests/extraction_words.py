@@ -1,13 +1,13 @@
-"""How days and numbers are written in the four languages of the extraction samples."""
+"""Finds dates and numbers in the four languages of the extraction samples."""
 
 from __future__ import annotations
 
 import re
 
-SIGN = r"((?<![\w.,)])[-−] ?)?"  # a minus sign, not the hyphen of "12-15" or "A-3"
-ENGLISH_NUMBER = re.compile(SIGN + r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+SIGN_PATTERN = r"((?<![\w.,)])[-−] ?)?"  # a minus sign, not the hyphen of "12-15" or "A-3"
+ENGLISH_NUMBER = re.compile(SIGN_PATTERN + r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
 NUMBER = re.compile(
-    SIGN + r"(\d{1,3}(?:[., '’\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?)"
+    SIGN_PATTERN + r"(\d{1,3}(?:[., '’\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?)"
 )
 CLOCK = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|\d{1,2}:\d\d(?::\d\d)?")
 MONTHS = {
@@ -23,7 +23,7 @@ WEEKDAYS = {
     "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
     "es": "lunes martes miércoles jueves viernes sábado domingo",
 }
-WORDS = {
+NUMBER_WORDS = {
     "en": {
         0: "none|no|not|free|nothing|empty|full|all|never",
         1: "one|a|an|once|first|attempted",
@@ -88,11 +88,11 @@ WORDS = {
 }
 
 
-def numbers_in(text: str, language: str) -> set[float]:
-    """Numbers written in figures, times of day and ISO dates left out.
+def find_numbers(text: str, language: str) -> set[float]:
+    """Numbers written in digits, without times of day and ISO dates.
 
-    English has the comma between thousands. In other languages either sign may stand there, so
-    both readings count.
+    English separates thousands by commas. Other languages use commas or dots, so both readings
+    are returned.
     """
     text = CLOCK.sub(" | ", text)
     found: set[float] = set()
@@ -106,8 +106,8 @@ def numbers_in(text: str, language: str) -> set[float]:
     return found
 
 
-def date_stands_in(value: str, text: str, language: str) -> bool:
-    """Whether a text has the day and month of an ISO date together, and its year somewhere."""
+def contains_date(value: str, text: str, language: str) -> bool:
+    """Whether a text has the day and month of an ISO date together, and the year anywhere."""
     year, month, day = map(int, value.split("-"))
     name = MONTHS[language].split()[month - 1]
     ways = [rf"\b0?{day}[/.]0?{month}[/.]{year}"]
@@ -124,10 +124,10 @@ def date_stands_in(value: str, text: str, language: str) -> bool:
     return str(year) in text and any(re.search(way, text) for way in ways)
 
 
-def number_is_said(value: float, text: str, language: str) -> bool:
-    """Whether a text says a number in words, in millions, in stars or without its sign."""
-    words = WORDS[language].get(int(value)) if value == int(value) else None
-    in_figures = numbers_in(text, language)
+def contains_number(value: float, text: str, language: str) -> bool:
+    """Whether a text has a number in words, in millions, in stars or without its sign."""
+    words = NUMBER_WORDS[language].get(int(value)) if value == int(value) else None
+    in_figures = find_numbers(text, language)
     return bool(
         (words and re.search(rf"\b(?:{words})\b", text, re.IGNORECASE))
         or (value >= 1e5 and value / 1e6 in in_figures and re.search(r"[Mm]ill?i?on|\dm\b", text))

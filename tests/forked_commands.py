@@ -1,7 +1,8 @@
-"""Commands in processes that are there at once, so that a test can kill many of them.
+"""Starts commands in forked processes, so that a test can start and kill many of them quickly.
 
-A process that has imported everything forks one child a command. Each child is a real process with
-its own files, loop and sockets, and dies by a real signal; only the second of imports is spared.
+A parent process that has imported everything forks one child per command. Each child is a real
+process with its own files, event loop and sockets, and is killed by a real signal; only the second
+of imports is saved.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-FORKER = """
+FORKER_SCRIPT = """
 import json, os, sys
 from epoche.cli import main
 
@@ -52,7 +53,7 @@ for line in sys.stdin:
 """
 
 
-class Forked:
+class ForkedCommand:
     """A child process that runs one command.
 
     Attributes:
@@ -64,16 +65,16 @@ class Forked:
         self._forker = forker
 
     def wait(self) -> int:
-        """Its exit code; minus the signal that ended it."""
-        return self._forker.tell(wait=self.pid)
+        """Waits for the end; returns the exit code, or minus the signal that ended the process."""
+        return self._forker.send_job(wait=self.pid)
 
 
 class Forker:
-    """Starts commands; use it as a context. What they print is appended to files in their folder.
+    """Starts commands; a context manager. Their output is appended to files in their folder.
 
     Args:
-        folder: where commands run, unless told otherwise.
-        env: variables they have beside those of the tests.
+        folder: default working folder of the commands.
+        env: environment variables in addition to those of the tests.
     """
 
     def __init__(self, folder: Path, **env: str) -> None:
@@ -84,7 +85,7 @@ class Forker:
         end, other = os.pipe()
         self._answers = os.fdopen(end)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", FORKER, str(other)],
+            [sys.executable, "-c", FORKER_SCRIPT, str(other)],
             stdin=subprocess.PIPE,
             text=True,
             pass_fds=(other,),
@@ -105,24 +106,26 @@ class Forker:
 
     def warm_up(self, *arguments: object) -> None:
         """Runs a command in the parent itself, so that no child has to import what it needs."""
-        assert self.tell(here=True, **self._job(arguments)) == 0
+        assert self.send_job(here=True, **self._build_job(arguments)) == 0
 
-    def start(self, *arguments: object, folder: Path | None = None) -> Forked:
+    def start(self, *arguments: object, folder: Path | None = None) -> ForkedCommand:
         """Starts ``epoche ARGUMENTS``."""
-        return Forked(self, self.tell(**self._job(arguments, folder)))
+        return ForkedCommand(self, self.send_job(**self._build_job(arguments, folder)))
 
     def run(self, *arguments: object, folder: Path | None = None) -> int:
         """Runs ``epoche ARGUMENTS`` to its end; returns its exit code."""
         return self.start(*arguments, folder=folder).wait()
 
-    def tell(self, **job: Any) -> int:
-        """Hands over one job; returns what the forking process says to it."""
+    def send_job(self, **job: Any) -> int:
+        """Sends one job; returns the answer of the forking process."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         return int(self._answers.readline())
 
-    def _job(self, arguments: tuple[object, ...], folder: Path | None = None) -> dict[str, Any]:
+    def _build_job(
+        self, arguments: tuple[object, ...], folder: Path | None = None
+    ) -> dict[str, Any]:
         return {
             "arguments": list(map(str, arguments)),
             "folder": str(folder or self._folder),

@@ -70,7 +70,7 @@ DOCUMENTS = {"1-lending.md": LENDING, "2-repair.md": REPAIR, "3-members.md": MEM
 
 
 def write_documents(folder: Path) -> Path:
-    """Writes the documents into a folder, which is made; returns it."""
+    """Creates a folder with the documents; returns it."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in DOCUMENTS.items():
         (folder / name).write_text(text, "utf-8")

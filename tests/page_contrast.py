@@ -1,8 +1,8 @@
-"""Whether text on a page can be read: a script for the browser tests."""
+"""A browser script that lists the texts of a page with too little contrast."""
 
 # Every piece of text against the colour behind it, after WCAG 2.2 (1.4.3, level AA). Colours are
 # read back from a canvas, so that color-mix() and light-dark() are what the browser makes of them.
-CONTRAST = """() => {
+CONTRAST_SCRIPT = """() => {
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = 1;
   const brush = canvas.getContext('2d', { willReadFrequently: true });

@@ -1,4 +1,4 @@
-"""What every page of ours has: checks of a page that is open in a browser."""
+"""Checks of the structure of any HTML page that is open in a browser."""
 
 from __future__ import annotations
 
@@ -6,29 +6,30 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-NAMELESS = """() => Array.from(document.querySelectorAll('input, select')).filter(
+COUNT_UNNAMED_FIELDS = """() => Array.from(document.querySelectorAll('input, select')).filter(
     (field) => !field.labels.length || !field.labels[0].textContent.trim()).length"""
-TWICE = """() => { const ids = Array.from(document.querySelectorAll('[id]'), (n) => n.id);
+LIST_DUPLICATE_IDS = """() => {
+    const ids = Array.from(document.querySelectorAll('[id]'), (n) => n.id);
     return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
-LEADING_NOWHERE = """() => Array.from(document.querySelectorAll('a[href^="#"]'),
+LIST_BROKEN_ANCHORS = """() => Array.from(document.querySelectorAll('a[href^="#"]'),
     (a) => a.hash.slice(1)).filter((id) => !id.includes('?') && !document.getElementById(id))"""
-UNLABELLED = """() => Array.from(document.querySelectorAll('[aria-labelledby]')).filter((n) =>
+COUNT_UNLABELLED = """() => Array.from(document.querySelectorAll('[aria-labelledby]')).filter((n) =>
     n.getAttribute('aria-labelledby').split(' ').some((id) => !document.getElementById(id))
 ).length"""
 
 
 def check_structure(page: Any) -> None:
-    """Landmarks, captions, names of drawings and fields, ids, links, and a visible focus."""
+    """Landmarks, captions, names of figures and fields, ids, links, and a visible focus."""
     for landmark in ("header", "nav.toc[aria-label]", "main", "footer", "h1"):
         assert page.locator(landmark).count() == 1
     assert page.locator("table").count() == page.locator("table > caption").count()
     unnamed = "svg[role=img]:not(:has(> title)), svg[role=img]:not(:has(> desc))"
     assert page.locator(unnamed).count() == 0
     assert page.locator("section:not([aria-labelledby])").count() == 0
-    assert page.evaluate(NAMELESS) == 0
-    assert page.evaluate(TWICE) == []
-    assert page.evaluate(LEADING_NOWHERE) == []
-    assert page.evaluate(UNLABELLED) == 0
+    assert page.evaluate(COUNT_UNNAMED_FIELDS) == 0
+    assert page.evaluate(LIST_DUPLICATE_IDS) == []
+    assert page.evaluate(LIST_BROKEN_ANCHORS) == []
+    assert page.evaluate(COUNT_UNLABELLED) == 0
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.locator(".skip").bounding_box()["y"] >= 0
@@ -43,7 +44,7 @@ def check_headings(page: Any) -> None:
 
 
 def check_prints(page: Any, file: Path) -> None:
-    """On paper a dark page is white and without its tools; it is printed into ``file``."""
+    """A dark page prints white and without its controls; the PDF is written to ``file``."""
     page.emulate_media(media="print")
     background = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(background) == "rgb(255, 255, 255)"

@@ -1,4 +1,4 @@
-"""Folders of runs of SKN against JSON, from rows made by hand and the real code that measures."""
+"""Writes folders of SKN runs: rows made by tests, measured by the real code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from eval.result import Usage
 from eval.skn.agent import Response
-from eval.skn.formats.extracting import Extraction
+from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Hallucination, Verdicts
 from eval.skn.outputs import write_outputs
 from eval.skn.running.anchoring import ANCHORS
@@ -21,8 +21,8 @@ from kg.base.files import write_json_atomic, write_jsonl_atomic
 from retrieval.web_results import WebResult
 
 
-def samples_of(count: int, **more: Any) -> list[Sample]:
-    """That many samples; every fourth has no answer."""
+def make_samples(count: int, **more: Any) -> list[Sample]:
+    """Makes ``count`` samples; every fourth has no answer."""
     return [
         Sample(
             id=f"s{number}",
@@ -36,7 +36,7 @@ def samples_of(count: int, **more: Any) -> list[Sample]:
     ]
 
 
-def answered(sample: Sample, pipeline: str, *, right: bool = True, **more: Any) -> SknRow:
+def answered_row(sample: Sample, pipeline: str, *, right: bool = True, **more: Any) -> SknRow:
     """A row that was extracted, answered and judged; other fields as given."""
     usage = Usage(100, 20)
     fields: dict[str, Any] = {
@@ -83,17 +83,17 @@ def answered(sample: Sample, pipeline: str, *, right: bool = True, **more: Any) 
     return SknRow(**(fields | more))
 
 
-def abstained(sample: Sample, pipeline: str, **more: Any) -> SknRow:
-    """A row whose agent holds back."""
+def abstained_row(sample: Sample, pipeline: str, **more: Any) -> SknRow:
+    """A row whose agent abstains."""
     said = Response(
         answer="I cannot tell.", confidence=0.2, reasoning="", abstained=True, readable=True
     )
-    return answered(
+    return answered_row(
         sample, pipeline, **{"outcome": "ABSTAINED", "response": said, "verdicts": None} | more
     )
 
 
-def failed(sample: Sample, pipeline: str, **more: Any) -> SknRow:
+def failed_row(sample: Sample, pipeline: str, **more: Any) -> SknRow:
     """A row whose first call failed."""
     nothing = dict.fromkeys(("extraction", "response", "verdicts", "latency_s", "usage"))
     ended: dict[str, Any] = {
@@ -102,19 +102,19 @@ def failed(sample: Sample, pipeline: str, **more: Any) -> SknRow:
         "error": "the server is gone",
         "abstained_by": "",
     }
-    return answered(sample, pipeline, **nothing, **ended | more)
+    return answered_row(sample, pipeline, **nothing, **ended | more)
 
 
-def write_folder(
+def write_run_folder(
     folder: Path,
     samples: Sequence[Sample],
     rows: Sequence[SknRow],
     *,
-    found: str = "The lock stays.",
+    search_text: str = "The lock stays.",
     resamples: int = 100,
     **manifest: Any,
 ) -> Path:
-    """The folder of a finished run with these rows, measured by the code that measures runs."""
+    """Writes a finished run with these rows, measured by the real code."""
     pipelines = tuple(dict.fromkeys(row.pipeline for row in rows))
     fields: dict[str, Any] = {
         "rows": ROWS,
@@ -146,7 +146,9 @@ def write_folder(
         Found(
             id=one.id,
             question=one.question,
-            results=(WebResult("Notes", "https://example.org/1", found),) if found else (),
+            results=(WebResult("Notes", "https://example.org/1", search_text),)
+            if search_text
+            else (),
         )
         for one in samples
     )
@@ -162,16 +164,16 @@ def write_folder(
     return folder
 
 
-def two_pipelines(folder: Path, count: int = 12, **manifest: Any) -> Path:
-    """A run of two pipelines in which everything happens: right, wrong, held back, lost."""
-    samples = samples_of(count)
+def write_two_pipelines(folder: Path, count: int = 12, **manifest: Any) -> Path:
+    """A run of two pipelines with right, wrong, abstained and failed rows."""
+    samples = make_samples(count)
     rows: list[SknRow] = []
     for number, sample in enumerate(samples):
-        rows.append(answered(sample, "json", right=number % 3 == 0))
+        rows.append(answered_row(sample, "json", right=number % 3 == 0))
         if number == 1:
-            rows.append(failed(sample, "skn"))
+            rows.append(failed_row(sample, "skn"))
         elif not sample.answerable:
-            rows.append(abstained(sample, "skn"))
+            rows.append(abstained_row(sample, "skn"))
         else:
-            rows.append(answered(sample, "skn", right=number != 4))
-    return write_folder(folder, samples, rows, **manifest)
+            rows.append(answered_row(sample, "skn", right=number != 4))
+    return write_run_folder(folder, samples, rows, **manifest)

@@ -1,4 +1,4 @@
-"""Running stages as users do, and what every failure must look like; for the tests beside it."""
+"""Runs commands as users do, and checks how their failures look."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ SHAPES = MAYORS / "mayors.shacl.ttl"
 
 
 @dataclass(frozen=True)
-class Done:
-    """How a command ended."""
+class CommandResult:
+    """Exit code and output of a command."""
 
     code: int
     out: str
     err: str
 
 
-def epoche(*arguments: object) -> Done:
-    """``epoche ARGUMENTS`` in this process, from the command line parser to the exit code.
+def run_epoche(*arguments: object) -> CommandResult:
+    """Runs ``epoche ARGUMENTS`` in this process, from the command line parser to the exit code.
 
     An exception that would show the user a traceback fails the test.
     """
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Done(result.exit_code, result.stdout, result.stderr)
+    return CommandResult(result.exit_code, result.stdout, result.stderr)
 
 
-def command(*arguments: object) -> list[str]:
-    """The command line of ``python -m epoche ARGUMENTS``."""
+def command_line(*arguments: object) -> list[str]:
+    """The command line ``python -m epoche ARGUMENTS``."""
     return [sys.executable, "-m", "epoche", *map(str, arguments)]
 
 
-def call(arguments: list[str], cwd: Path, **env: str) -> Done:
+def run_process(arguments: list[str], cwd: Path, **env: str) -> CommandResult:
     """Runs a real process to its end."""
     done = subprocess.run(
         arguments,
@@ -59,13 +59,13 @@ def call(arguments: list[str], cwd: Path, **env: str) -> Done:
         timeout=120,
         check=False,
     )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def starved(arguments: list[str], limit: int) -> list[str]:
-    """The command line under a limit of ``limit`` bytes a file.
+def limit_file_size(arguments: list[str], limit: int) -> list[str]:
+    """The command line under a limit of ``limit`` bytes per file.
 
-    Python ignores SIGXFSZ, so a write past the limit fails half way, exactly as on a full disk.
+    Python ignores SIGXFSZ, so a write beyond the limit fails half way, as on a full disk.
     """
     assert resource.RLIMIT_FSIZE is not None
     start = (
@@ -76,10 +76,10 @@ def starved(arguments: list[str], limit: int) -> list[str]:
     return [sys.executable, "-c", start, *arguments]
 
 
-def held_at_fsync(ready: Path, *arguments: object) -> list[str]:
+def block_at_fsync(ready: Path, *arguments: object) -> list[str]:
     """``epoche ARGUMENTS`` on a disk that never finishes its first ``fsync``.
 
-    ``ready`` appears when it is reached: the output is written, but has not taken its place.
+    ``ready`` is created when it is reached: the output is written but not yet renamed.
     """
     script = (
         "import os, pathlib, sys, time\n"
@@ -93,8 +93,8 @@ def held_at_fsync(ready: Path, *arguments: object) -> list[str]:
     return [sys.executable, "-c", script, *map(str, arguments)]
 
 
-def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Waits until ``condition`` holds; the process must still be running then."""
+def wait_for_condition(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Waits until ``condition`` is true; the process must still be running then."""
     deadline = time.monotonic() + 60
     while not condition():
         assert process.poll() is None, "it ended before it could be stopped"
@@ -103,19 +103,19 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) ->
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time a running process has used."""
+    """CPU time that a running process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def error_line(done: Done, code: int) -> str:
-    """The one line that a failure prints, after checking that it is one.
+def check_error_line(done: CommandResult, code: int) -> str:
+    """Checks that a failure prints exactly one error line; returns it.
 
-    Warnings may stand before it. Nothing in it can drive a terminal.
+    Warnings may precede it. It has no terminal control characters.
     """
     assert done.code == code, done.err
     lines = done.err.split("\n")
-    assert lines.pop() == "", "the line is not finished"
+    assert lines.pop() == "", "the last line must end in a line feed"
     errors = [line for line in lines if not line.startswith("warning: ")]
     assert len(errors) == 1, done.err
     (line,) = errors
@@ -128,8 +128,8 @@ def error_line(done: Done, code: int) -> str:
     return line
 
 
-def usage_error(done: Done) -> str:
-    """What a wrong command line prints, after checking that it says how to get help."""
+def check_usage_error(done: CommandResult) -> str:
+    """Checks that a wrong command line says how to get help; returns the last line."""
     assert done.code == 2, done.err
     assert "Traceback" not in done.err
     last = done.err.rstrip("\n").split("\n")[-1]
@@ -137,8 +137,8 @@ def usage_error(done: Done) -> str:
     return last
 
 
-def snapshot(folder: Path) -> dict[str, bytes]:
-    """Every file under a folder with its bytes: leftovers and losses both show as differences."""
+def read_folder_bytes(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its bytes, to detect leftovers and losses."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,7 +1,8 @@
-"""Honest answers that are no better than middling, and answers that are out for the score.
+"""Honest answers of medium quality, and attacks that only aim at the SynthLink score.
 
-The honest ones were written in other words than the catalogue's, with gaps, asides and an error
-each. The others are given what no honest system has: the catalogue's own keywords and answers.
+The honest answers were written in other words than those of the catalogue, with gaps, asides and
+one error each. The attacks are given what no honest system has: the keywords and answers of the
+catalogue.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.question import Question
 
-HONEST = {
+HONEST_ANSWERS = {
     "HIA-01": "In 1794 Eli Whitney patented the cotton gin, a machine that pulled seeds out of "
     "cotton. It made short-staple cotton profitable for inland farms. Demand for field hands grew, "
     "and by the Civil War the South had millions of enslaved workers.",
@@ -37,27 +38,29 @@ HONEST = {
     "therapy called Casgevy was approved in 2023 in the United States.",
 }
 
-SIX = Path(__file__).parent / "data" / "synthlink_six.jsonl"
-"""One question of each category, as they stood when the honest answers were written."""
+SIX_QUESTIONS_FILE = Path(__file__).parent / "data" / "synthlink_six.jsonl"
+"""One question per category, as worded when the honest answers were written."""
 
-Answer = Callable[[Question, Catalog], str]
-
-
-def six_questions() -> Catalog:
-    return read_catalog(SIX)
+AnswerWriter = Callable[[Question, Catalog], str]
 
 
-def honest(catalog: Catalog) -> list[dict[str, Any]]:
-    """One source of several, among pages that are none; the answer comes in the third round."""
+def read_six_questions() -> Catalog:
+    return read_catalog(SIX_QUESTIONS_FILE)
+
+
+def honest_predictions(catalog: Catalog) -> list[dict[str, Any]]:
+    """Predictions with the honest answers; the final answer comes in the third round."""
     rows = []
     for question in catalog.questions:
-        answer = HONEST[question.id]
+        answer = HONEST_ANSWERS[question.id]
         first = f"{answer.split('. ')[0]}."
-        rows.append(prediction(question, answer, found(question), rounds=["", first, answer]))
+        rows.append(
+            make_prediction(question, answer, found_pages(question), rounds=["", first, answer])
+        )
     return rows
 
 
-def found(question: Question) -> list[str]:
+def found_pages(question: Question) -> list[str]:
     """Two sources among pages that are none."""
     return [
         question.sources[0].url,
@@ -67,34 +70,33 @@ def found(question: Question) -> list[str]:
     ]
 
 
-def attack(name: str, catalog: Catalog) -> list[dict[str, Any]]:
+def attack_predictions(name: str, catalog: Catalog) -> list[dict[str, Any]]:
     """The predictions of one attack of ``NAMES``.
 
-    They found the same pages as the honest answers, but for the two attacks that are about pages
-    and about coverage.
+    They have the same pages as the honest answers, except the two attacks on pages and coverage.
     """
     if name == "only the easy question":
         easy = catalog.questions[0]
-        return [prediction(easy, easy.answer, docs=[source.url for source in easy.sources])]
-    rows = answered(ATTACKS[name], catalog)
+        return [make_prediction(easy, easy.answer, docs=[source.url for source in easy.sources])]
+    rows = predict_with(ATTACKS[name], catalog)
     if name == "one page five times":
         for row, question in zip(rows, catalog.questions, strict=True):
             row["retrieved_docs"] = [question.sources[0].url] * 5
     return rows
 
 
-def answered(make: Answer, catalog: Catalog) -> list[dict[str, Any]]:
-    """Predictions with answers that are made up; each verifies itself, done in the first round."""
+def predict_with(make: AnswerWriter, catalog: Catalog) -> list[dict[str, Any]]:
+    """Predictions with the answers of ``make``; each verifies itself, done in the first round."""
     return [
-        prediction(question, make(question, catalog), found(question))
+        make_prediction(question, make(question, catalog), found_pages(question))
         for question in catalog.questions
     ]
 
 
-def prediction(
+def make_prediction(
     question: Question, answer: str, docs: list[str], rounds: list[str] | None = None
 ) -> dict[str, Any]:
-    """A prediction that says that its own answer verifies it, as nothing keeps it from doing."""
+    """A prediction that lists its own answer as verified, as nothing prevents that."""
     return {
         "question_id": question.id,
         "predicted_answer": answer,
@@ -104,44 +106,44 @@ def prediction(
     }
 
 
-def _keywords(question: Question, catalog: Catalog) -> str:
+def _list_keywords(question: Question, catalog: Catalog) -> str:
     """All keywords of all steps, as a list."""
     return ", ".join(word for step in question.steps for word in step.keywords)
 
 
-def _joined_keywords(question: Question, catalog: Catalog) -> str:
-    """All keywords of all steps with small words between, so that they look like prose."""
+def _join_keywords(question: Question, catalog: Catalog) -> str:
+    """All keywords of all steps joined by function words, so that they look like prose."""
     words = [word for step in question.steps for word in step.keywords]
     return f"The {' and the '.join(words)}."
 
 
-_VARIED = (" of the ", " was in ", " by a ", " from which ", " and its ", " that had ",
+_VARIED_WORDS = (" of the ", " was in ", " by a ", " from which ", " and its ", " that had ",
            " to be with ", " as it is at ")  # fmt: skip
 
 
-def _varied_keywords(question: Question, catalog: Catalog) -> str:
-    """All keywords with varied small words between: what word by word passes for prose."""
+def _join_keywords_varied(question: Question, catalog: Catalog) -> str:
+    """All keywords with varied function words between them: word by word it passes for prose."""
     words = [word for step in question.steps for word in step.keywords]
-    pairs = zip(words, itertools.cycle(_VARIED), strict=False)
+    pairs = zip(words, itertools.cycle(_VARIED_WORDS), strict=False)
     return f"The {''.join(word + small for word, small in pairs)}it."
 
 
-def _everything(question: Question, catalog: Catalog) -> str:
-    """Each word of the expected answers of the whole category, and each keyword, in one heap."""
+def _all_category_words(question: Question, catalog: Catalog) -> str:
+    """All words of the expected answers of the category, and all keywords, sorted."""
     texts = [one.answer for one in catalog.questions if one.category == question.category]
-    texts += [_keywords(one, catalog) for one in catalog.questions]
+    texts += [_list_keywords(one, catalog) for one in catalog.questions]
     return " ".join(sorted({word.strip(string.punctuation) for word in " ".join(texts).split()}))
 
 
-def _shuffled(question: Question, catalog: Catalog) -> str:
-    """The words of the expected answer, thrown together."""
+def _shuffle_answer(question: Question, catalog: Catalog) -> str:
+    """The words of the expected answer, shuffled."""
     words = question.answer.split()
     random.Random(question.id).shuffle(words)
     return " ".join(words)
 
 
-def _shuffled_facts(question: Question, catalog: Catalog) -> str:
-    """The words of all facts, thrown together and cut into as many sentences."""
+def _shuffle_facts(question: Question, catalog: Catalog) -> str:
+    """The words of all facts, shuffled and cut into as many sentences."""
     words = " ".join(step.fact.rstrip(".") for step in question.steps).split()
     random.Random(question.id).shuffle(words)
     size = -(-len(words) // len(question.steps))
@@ -149,29 +151,29 @@ def _shuffled_facts(question: Question, catalog: Catalog) -> str:
     return " ".join(f"{text[0].upper()}{text[1:]}." for text in cut)
 
 
-def _repeated(question: Question, catalog: Catalog) -> str:
+def _repeat_fact(question: Question, catalog: Catalog) -> str:
     """One fact, twenty times."""
     return " ".join([question.steps[0].fact] * 20)
 
 
-def _wrong(question: Question, catalog: Catalog) -> str:
-    """The expected answer of another question, which verifies itself."""
+def _answer_other_question(question: Question, catalog: Catalog) -> str:
+    """The expected answer of another question."""
     at = catalog.questions.index(question)
     return catalog.questions[at - 1].answer
 
 
-ATTACKS: dict[str, Answer] = {
-    "keywords as a list": _keywords,
-    "keywords joined": _joined_keywords,
-    "keywords, small words varied": _varied_keywords,
-    "a heap of all words": _everything,
-    "answer shuffled": _shuffled,
-    "facts shuffled": _shuffled_facts,
-    "one fact twenty times": _repeated,
-    "wrong, self-verified": _wrong,
+ATTACKS: dict[str, AnswerWriter] = {
+    "keywords as a list": _list_keywords,
+    "keywords joined": _join_keywords,
+    "keywords, small words varied": _join_keywords_varied,
+    "a heap of all words": _all_category_words,
+    "answer shuffled": _shuffle_answer,
+    "facts shuffled": _shuffle_facts,
+    "one fact twenty times": _repeat_fact,
+    "wrong, self-verified": _answer_other_question,
     "one page five times": lambda question, catalog: "See the page.",
     "question as answer": lambda question, catalog: question.question,
     "question as statement": lambda question, catalog: question.question.rstrip("?") + ".",
 }
 
-NAMES = (*ATTACKS, "only the easy question")
+ATTACK_NAMES = (*ATTACKS, "only the easy question")

@@ -1,4 +1,4 @@
-"""Small libraries for agents of SynthLink to look things up in."""
+"""Small libraries for SynthLink agents to search."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from eval.synthlink.agents.library import CorpusLibrary
 from retrieval.corpus import Corpus, CorpusPage
 
 
-def library_of(*texts: str) -> CorpusLibrary:
-    """A library of pages: title, colon, text."""
+def make_library(*texts: str) -> CorpusLibrary:
+    """A library of pages, each given as "title: text"."""
     pages = []
     for text in texts:
         title, _, rest = text.partition(": ")

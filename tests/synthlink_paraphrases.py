@@ -1,8 +1,8 @@
-"""Right answers to questions of the shipped catalogue, told otherwise than it tells them.
+"""Correct answers to questions of the shipped catalogue in other words than the expected answers.
 
-They were written from the expected answers, before it was looked at what any rule makes of them:
-last things first, in the passive, in other words, in one line, at length, in a learner's English.
-All are true and none knows how it is scored.
+They were written from the expected answers, before any rule was tried on them: in reverse order,
+in the passive, with other words, in one line, at length, in a learner's English. All are true, and
+none was written with the scoring in mind.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ PARAPHRASES = {
     "mRNA became the vaccines of Pfizer and Moderna, cleared at the end of 2020.",
 }
 
-LATER = {
+LATER_PARAPHRASES = {
     "HIA-03": "Mary Shelley started Frankenstein because Byron's guests at the Villa Diodati, shut "
     "in by rain and cold in the summer of 1816, challenged each other to invent ghost stories. "
     "The summer was that bad because Tambora had blown up in 1815 and its dust dimmed the sun. "
@@ -124,9 +124,9 @@ LATER = {
     "had learned to grow gallium nitride and to dope it p-type in 1989. Blue light on a yellow "
     "phosphor looks white, and such lamps need a fraction of the electricity.",
 }
-"""More of them, written when the rules stood."""
+"""More paraphrases, written after the rules were fixed."""
 
-LISTS = {
+LIST_PARAPHRASES = {
     "HIA-08": "- 1839: Lin Zexu seizes and destroys opium at Humen.\n- 1839-1842: Britain fights "
     "the First Opium War.\n- 1842: Treaty of Nanking; Hong Kong Island ceded, five ports opened.",
     "HIA-05": "Perry's squadron in 1853 → Convention of Kanagawa in 1854 → unequal treaties weaken "
@@ -144,4 +144,4 @@ LISTS = {
     "hieroglyphic, Demotic and Greek; Champollion's decipherment, 1822; Egypt's written records "
     "readable.",
 }
-"""Right answers as chat programs list them; written when the rules stood too."""
+"""Correct answers as lists, as chat programs write them; also written after the rules."""

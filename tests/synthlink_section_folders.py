@@ -1,4 +1,4 @@
-"""Folders of SynthLink scores, made by the code that scores and runs, and by nothing else."""
+"""Writes folders of SynthLink scores with the code that runs and scores."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from synthlink_attacks import HONEST, SIX, attack, honest, six_questions
+from synthlink_attacks import (
+    HONEST_ANSWERS,
+    SIX_QUESTIONS_FILE,
+    attack_predictions,
+    honest_predictions,
+    read_six_questions,
+)
 
-from eval.synthlink.agents.trail import Cited, Link, Round, Trail
+from eval.synthlink.agents.trail import CitedPage, Link, Round, Trail
 from eval.synthlink.question import Question, Source, Step
 from eval.synthlink.running.run import run
 from eval.synthlink.running.run_options import RunOptions
@@ -20,7 +26,7 @@ from reporting.synthlink_files import write_scores
 RESAMPLES = 100
 
 
-def scored(
+def score_shipped_predictions(
     folder: Path,
     rows: Sequence[Any],
     others: Mapping[str, Sequence[Any]] | None = None,
@@ -33,7 +39,11 @@ def scored(
     for path, told in zip(paths.values(), [rows, *(others or {}).values()], strict=True):
         path.write_text(json.dumps(list(told)), encoding="utf-8")
     first, *more = paths.values()
-    chosen: dict[str, Any] = {"catalog": SIX, "domain": "synthlink", "resamples": RESAMPLES}
+    chosen: dict[str, Any] = {
+        "catalog": SIX_QUESTIONS_FILE,
+        "domain": "synthlink",
+        "resamples": RESAMPLES,
+    }
     chosen |= options
     write_scores(
         ScoreOptions(predictions=first, output_dir=folder / "run", compare=tuple(more), **chosen)
@@ -41,24 +51,26 @@ def scored(
     return folder / "run"
 
 
-def six(folder: Path, **options: Any) -> Path:
-    """The honest answers beside the expected ones in a heap."""
-    catalog = six_questions()
-    others = {"shuffled": attack("answer shuffled", catalog)}
-    return scored(folder, honest(catalog), others, **options)
+def score_honest_answers(folder: Path, **options: Any) -> Path:
+    """Scores the honest answers, with the shuffled expected answers for comparison."""
+    catalog = read_six_questions()
+    others = {"shuffled": attack_predictions("answer shuffled", catalog)}
+    return score_shipped_predictions(folder, honest_predictions(catalog), others, **options)
 
 
-def uneven(folder: Path) -> Path:
-    """Six questions: three answered, one blank, one without a row, one refused; one row is odd."""
-    rows = honest(six_questions())
+def score_incomplete_answers(folder: Path) -> Path:
+    """Six questions: three answered, one blank, one without a row, one refused; one extra row."""
+    rows = honest_predictions(read_six_questions())
     rows[3]["predicted_answer"] = "  "
     rows[5]["retrieved_docs"] = "not a list"
     del rows[4]
-    return scored(folder, [*rows, {"question_id": "<b>HIA-99</b>", "predicted_answer": "?"}])
+    return score_shipped_predictions(
+        folder, [*rows, {"question_id": "<b>HIA-99</b>", "predicted_answer": "?"}]
+    )
 
 
 class Teller:
-    """An agent that tells of the six questions, each in another way; it asks nobody."""
+    """An agent with a different outcome for each of the six questions; it asks no model."""
 
     name = "teller"
 
@@ -66,12 +78,12 @@ class Teller:
         return {}
 
     async def answer(self, question: str) -> Trail:
-        catalog = six_questions()
+        catalog = read_six_questions()
         at = [one.question for one in catalog.questions].index(question)
         asked = catalog.questions[at]
-        sources = tuple(Cited(one.url, one.title) for one in asked.sources)
-        other = Cited("https://news.example/timeline", "A timeline")
-        told = HONEST[asked.id]
+        sources = tuple(CitedPage(one.url, one.title) for one in asked.sources)
+        other = CitedPage("https://news.example/timeline", "A timeline")
+        told = HONEST_ANSWERS[asked.id]
         if at == 2:
             return Trail(abstained=True, why="no page says so", rounds=(Round(query="ozone"),))
         if at == 3:
@@ -96,15 +108,15 @@ class Teller:
         )
 
 
-def ran(folder: Path, **options: Any) -> Path:
-    """A run of that agent, scored in its own folder."""
-    chosen: dict[str, Any] = {"catalog": SIX} | options
+def run_and_score(folder: Path, **options: Any) -> Path:
+    """Runs that agent and scores it into the same folder."""
+    chosen: dict[str, Any] = {"catalog": SIX_QUESTIONS_FILE} | options
     done = run(RunOptions(system="synthlink_section_folders:Teller", out=folder, **chosen))
     write_scores(
         ScoreOptions(
             predictions=done.predictions,
             output_dir=folder,
-            catalog=SIX,
+            catalog=SIX_QUESTIONS_FILE,
             domain="synthlink",
             resamples=RESAMPLES,
         )
@@ -112,8 +124,8 @@ def ran(folder: Path, **options: Any) -> Path:
     return folder
 
 
-def catalogue(path: Path, texts: Sequence[str]) -> Path:
-    """A catalogue that has each text in every place where a catalogue has texts."""
+def write_catalogue(path: Path, texts: Sequence[str]) -> Path:
+    """Writes a catalogue that has each text in every text field."""
     questions = [
         Question(
             id=f"HIA-{number:02}",
@@ -129,8 +141,8 @@ def catalogue(path: Path, texts: Sequence[str]) -> Path:
     return path
 
 
-def catalogue_answers(texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Answers to it that hold each text in every place where a prediction has texts."""
+def answer_catalogue(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Answers to that catalogue with each text in every text field."""
     return [
         {
             "question_id": f"HIA-{number:02}",

@@ -1,4 +1,4 @@
-"""Bad input of every kind through the real command line: one line, its own code, nothing lost."""
+"""Bad input of every kind on the command line: one error line, its exit code, files unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage_calls import GRAPH, MAYORS, SHAPES, Done, epoche, error_line, snapshot, usage_error
+from stage_calls import (
+    GRAPH,
+    MAYORS,
+    SHAPES,
+    CommandResult,
+    check_error_line,
+    check_usage_error,
+    read_folder_bytes,
+    run_epoche,
+)
 
 from kg.base import errors
 
@@ -23,16 +32,16 @@ MAYOR = "https://epoche.example/mayors#mayor"
 HOSTILE = "\x1b[31m<script>\u202eevil\x07\x9b2J"
 
 
-def fails(shop: Path, code: int, *arguments: object, said: str = "") -> str:
-    """Runs a command that must fail with ``code`` and leave every file as it was."""
-    before = snapshot(shop)
-    line = error_line(epoche(*arguments), code)
-    assert snapshot(shop) == before, "a failure changed files"
-    assert re.search(said, line), line
+def check_failure(workspace: Path, code: int, *arguments: object, message: str = "") -> str:
+    """Runs a command that must fail with exit code ``code`` and change no file."""
+    before = read_folder_bytes(workspace)
+    line = check_error_line(run_epoche(*arguments), code)
+    assert read_folder_bytes(workspace) == before, "a failed command must not change files"
+    assert re.search(message, line), line
     return line
 
 
-def write(path: str, content: str | bytes) -> str:
+def write_file(path: str, content: str | bytes) -> str:
     Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
@@ -73,24 +82,32 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("case", GRAPHS)
-def test_a_graph_that_cannot_be_read(shop: Path, case: str) -> None:
+def test_unreadable_graph_is_reported(workspace: Path, case: str) -> None:
     name, content, code, said = GRAPHS[case]
     if content is not None:
-        write(name, content)
-    fails(shop, code, *STAGES_ON_GRAPHS[0], "--kg", name, "--shapes", SHAPES, said=said)
+        write_file(name, content)
+    check_failure(
+        workspace, code, *STAGES_ON_GRAPHS[0], "--kg", name, "--shapes", SHAPES, message=said
+    )
 
 
 @pytest.mark.parametrize("stage", STAGES_ON_GRAPHS, ids=lambda stage: stage[0])
-def test_every_stage_on_graphs_names_bad_ones(shop: Path, stage: tuple[object, ...]) -> None:
-    bad = write("bad.ttl", "<x:a> <x:b> ")
-    fails(shop, 3, *stage, "--kg", "gone.ttl", "--shapes", SHAPES, said="gone.ttl")
-    fails(shop, 3, *stage, "--kg", GRAPH, "--shapes", "gone.ttl", said="shapes file does not")
-    fails(shop, 4, *stage, "--kg", bad, "--shapes", SHAPES, said="bad.ttl, line 1, column")
-    fails(shop, 5, *stage, "--kg", write("no.ttl", ""), "--shapes", SHAPES, said="no.ttl")
-    fails(shop, 8, *stage, "--kg", GRAPH, "--shapes", bad, said="bad.ttl")
+def test_every_graph_command_names_the_bad_file(workspace: Path, stage: tuple[object, ...]) -> None:
+    bad = write_file("bad.ttl", "<x:a> <x:b> ")
+    check_failure(workspace, 3, *stage, "--kg", "gone.ttl", "--shapes", SHAPES, message="gone.ttl")
+    check_failure(
+        workspace, 3, *stage, "--kg", GRAPH, "--shapes", "gone.ttl", message="shapes file does not"
+    )
+    check_failure(
+        workspace, 4, *stage, "--kg", bad, "--shapes", SHAPES, message="bad.ttl, line 1, column"
+    )
+    check_failure(
+        workspace, 5, *stage, "--kg", write_file("no.ttl", ""), "--shapes", SHAPES, message="no.ttl"
+    )
+    check_failure(workspace, 8, *stage, "--kg", GRAPH, "--shapes", bad, message="bad.ttl")
     if stage[0] != "kg":
-        fails(shop, 7, *stage, "--kg", GRAPH, said="with --shapes")
-    fails(shop, 10, *stage, "--domain", "mayor", said='Did you mean "mayors"')
+        check_failure(workspace, 7, *stage, "--kg", GRAPH, message="with --shapes")
+    check_failure(workspace, 10, *stage, "--domain", "mayor", message='Did you mean "mayors"')
 
 
 SHAPES_FILES = {
@@ -110,7 +127,7 @@ SHAPES_FILES = {
     "pattern": (
         SH + f'<x:s> a sh:PropertyShape ; sh:targetClass {CITY} ; sh:path <x:p> ; sh:pattern "(" .',
         8,
-        "no regular expression",
+        "not a regular expression",
     ),
     "SPARQL": (
         SH + f'<x:s> a sh:NodeShape ; sh:targetClass {CITY} ; sh:sparql [ sh:select "SELEC" ] .',
@@ -137,67 +154,79 @@ SHAPES_FILES = {
 
 
 @pytest.mark.parametrize("case", SHAPES_FILES)
-def test_shapes_that_cannot_be_used(shop: Path, case: str) -> None:
+def test_unusable_shapes_are_reported(workspace: Path, case: str) -> None:
     content, code, said = SHAPES_FILES[case]
-    file = write("s.ttl", content)
-    fails(shop, code, *STAGES_ON_GRAPHS[0], "--kg", GRAPH, "--shapes", file, said=said)
+    file = write_file("s.ttl", content)
+    check_failure(
+        workspace, code, *STAGES_ON_GRAPHS[0], "--kg", GRAPH, "--shapes", file, message=said
+    )
 
 
 @pytest.mark.parametrize("stage", STAGES_ON_GRAPHS[:2], ids=lambda stage: stage[0])
-def test_an_absent_predicate_names_the_nearest(shop: Path, stage: tuple[object, ...]) -> None:
+def test_unknown_predicate_suggests_the_nearest(workspace: Path, stage: tuple[object, ...]) -> None:
     for asked in ("mayr", f"{MAYOR}s", "mayors"):
-        fails(shop, 6, *stage, "--domain", "mayors", "--pred", asked, said=f"Nearest: {MAYOR}")
-    fails(shop, 6, *stage, "--domain", "mayors", "--pred", "", said="The graph has: ")
-    fails(shop, 6, *stage, "--domain", "mayors", "--pred", HOSTILE, said="does not occur")
+        check_failure(
+            workspace, 6, *stage, "--domain", "mayors", "--pred", asked, message=f"Nearest: {MAYOR}"
+        )
+    check_failure(
+        workspace, 6, *stage, "--domain", "mayors", "--pred", "", message="The graph has: "
+    )
+    check_failure(
+        workspace, 6, *stage, "--domain", "mayors", "--pred", HOSTILE, message="does not occur"
+    )
 
 
 @pytest.mark.parametrize("stage", STAGES_ON_GRAPHS[:2], ids=lambda stage: stage[0])
-def test_a_graph_that_violates_its_shapes(shop: Path, stage: tuple[object, ...]) -> None:
-    graph = write("two.ttl", GRAPH.read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
+def test_graph_violating_its_shapes_is_refused(workspace: Path, stage: tuple[object, ...]) -> None:
+    graph = write_file("two.ttl", GRAPH.read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
     files = ("--kg", graph, "--shapes", SHAPES)
     said = r"violates its shapes once, first: A city had only one mayor.*vienna \(two\.ttl\)"
-    fails(shop, 9, *stage, *files, said=said)
-    allowed = epoche(*stage[:-1], "new.jsonl", *files, "--allow-violations")
+    check_failure(workspace, 9, *stage, *files, message=said)
+    allowed = run_epoche(*stage[:-1], "new.jsonl", *files, "--allow-violations")
     assert allowed.code == 0, allowed.err
 
 
-def nothing_drives_the_terminal(done: Done) -> None:
+def check_no_control_codes(done: CommandResult) -> None:
     for text in (done.out, done.err):
         controls = {char for char in text if unicodedata.category(char) == "Cc"} - {"\n", "\t"}
         assert not controls
         assert "\u202e" not in text
 
 
-def test_hostile_text_of_a_graph_never_reaches_the_terminal(shop: Path) -> None:
+def test_hostile_text_of_a_graph_never_reaches_the_terminal(workspace: Path) -> None:
     hostile = f'"{HOSTILE}\\nmore"'
     text = GRAPH.read_text("utf-8")
-    graph = write(
+    graph = write_file(
         "h.ttl",
         text
         + f"\ncm:mayor rdfs:label {hostile} . cm:City rdfs:label {hostile} .\n"
         + f"<https://epoche.example/{HOSTILE[:6]}> a cm:City ; rdfs:label {hostile} .\n",
     )
-    shapes = write("h.shacl.ttl", SHAPES.read_text("utf-8").replace('"A city had', f'"{HOSTILE} A'))
+    shapes = write_file(
+        "h.shacl.ttl", SHAPES.read_text("utf-8").replace('"A city had', f'"{HOSTILE} A')
+    )
     files = ("--kg", graph, "--shapes", shapes)
     for stage in STAGES_ON_GRAPHS[:3]:
-        done = epoche(*stage, *files)
+        done = run_epoche(*stage, *files)
         assert done.code == 0, done.err
-        nothing_drives_the_terminal(done)
-    shown = epoche("kg", "inspect", *files)
-    nothing_drives_the_terminal(shown)
+        check_no_control_codes(done)
+    shown = run_epoche("kg", "inspect", *files)
+    check_no_control_codes(shown)
     assert "<script>" in shown.out
-    printed = epoche("kg", "inspect", "--json", *files)
-    nothing_drives_the_terminal(printed)
+    printed = run_epoche("kg", "inspect", "--json", *files)
+    check_no_control_codes(printed)
     assert "\x1b" in json.dumps(json.loads(printed.out)).encode().decode("unicode_escape"), "kept"
     for name in ("cards.jsonl", "other.jsonl"):
-        nothing_drives_the_terminal(epoche("eval", "--cards", name, "--system", HOSTILE))
-    two = write("two.ttl", Path(graph).read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
-    fails(shop, 9, *STAGES_ON_GRAPHS[0], "--kg", two, "--shapes", shapes, said="<script>")
+        check_no_control_codes(run_epoche("eval", "--cards", name, "--system", HOSTILE))
+    two = write_file("two.ttl", Path(graph).read_text("utf-8") + "\n:vienna cm:mayor :x1, :x2 .\n")
+    check_failure(
+        workspace, 9, *STAGES_ON_GRAPHS[0], "--kg", two, "--shapes", shapes, message="<script>"
+    )
 
 
-def test_a_message_that_quotes_a_megabyte_stays_readable() -> None:
+def test_message_with_a_megabyte_of_text_is_cut() -> None:
     error = errors.RecordError("a" * 10**6, where="/x/" * 10**5 + "end.ttl", hint="\x1b[2J" * 9999)
-    line = error.one_line()
+    line = error.format_line()
     assert len(line) < 2_200
     assert "end.ttl)" in line
     assert "\x1b" not in line
@@ -223,13 +252,13 @@ DOMAINS = {
 
 
 @pytest.mark.parametrize("case", DOMAINS)
-def test_a_domain_file_that_cannot_be_used(shop: Path, case: str) -> None:
+def test_unusable_domain_file_is_reported(workspace: Path, case: str) -> None:
     change, code, said = DOMAINS[case]
     for name in ("mayors.ttl", "mayors.shacl.ttl"):
-        write(name, (MAYORS / name).read_bytes())
+        write_file(name, (MAYORS / name).read_bytes())
     changed = change((MAYORS / "domain.toml").read_text("utf-8"))
-    file = write("domain.toml", GARBAGE if changed is None else changed)
-    fails(shop, code, *STAGES_ON_GRAPHS[0], "--domain", file, said=said)
+    file = write_file("domain.toml", GARBAGE if changed is None else changed)
+    check_failure(workspace, code, *STAGES_ON_GRAPHS[0], "--domain", file, message=said)
 
 
 @pytest.mark.parametrize(
@@ -253,38 +282,46 @@ def test_a_domain_file_that_cannot_be_used(shop: Path, case: str) -> None:
     ],
     ids=lambda arguments: " ".join(map(str, arguments)),
 )
-def test_a_wrong_command_line_is_2(shop: Path, arguments: tuple[object, ...]) -> None:
-    before = snapshot(shop)
-    usage_error(epoche(*arguments))
-    assert snapshot(shop) == before
+def test_wrong_command_line_exits_with_2(workspace: Path, arguments: tuple[object, ...]) -> None:
+    before = read_folder_bytes(workspace)
+    check_usage_error(run_epoche(*arguments))
+    assert read_folder_bytes(workspace) == before
 
 
 @pytest.mark.parametrize(
     ("stage", "flag"), [("cards", "--num-per-type"), ("near-miss", "--num")], ids=["cards", "near"]
 )
-def test_a_quota_out_of_reach(shop: Path, stage: str, flag: str) -> None:
+def test_quota_that_cannot_be_filled_is_reported(workspace: Path, stage: str, flag: str) -> None:
     many = (stage, "--domain", "mayors", flag, 3_000)
-    fails(shop, 11, *many, "--strict", "--out", "cards.jsonl", said=r"could not make \d+ .*of 3000")
-    done = epoche(*many, "--out", "many.jsonl")
+    check_failure(
+        workspace,
+        11,
+        *many,
+        "--strict",
+        "--out",
+        "cards.jsonl",
+        message=r"could not make \d+ .*of 3000",
+    )
+    done = run_epoche(*many, "--out", "many.jsonl")
     assert done.code == 0
     assert re.search(r"^warning: could not make \d+", done.err, re.MULTILINE)
     assert 0 < len(Path("many.jsonl").read_text("utf-8").splitlines()) < 9_000
 
 
-def test_a_quota_of_which_nothing_can_be_made(shop: Path) -> None:
+def test_quota_without_any_card_is_reported(workspace: Path) -> None:
     nobody = ("cards", "--domain", "mayors", "--subj-hint", "Zanzibar", "--out", "cards.jsonl")
-    fails(shop, 11, *nobody, said="could not make")
+    check_failure(workspace, 11, *nobody, message="could not make")
     never = ("near-miss", "--domain", "mayors", "--strategy", "numeric", "--out", "cards.jsonl")
-    fails(shop, 11, *never, said="numeric")
+    check_failure(workspace, 11, *never, message="numeric")
 
 
-def test_names_that_mean_nothing(shop: Path) -> None:
+def test_unknown_option_values_are_reported(workspace: Path) -> None:
     cards = ("cards", "--domain", "mayors", "--out", "cards.jsonl")
     near = ("near-miss", "--domain", "mayors", "--out", "cards.jsonl")
     report = ("report", "--results", "kg.jsonl", "--metrics", "metrics.json", "--out", "r.html")
-    fails(shop, 10, *cards, "--regime", "owl", said="none, rdfs, owl-rl")
-    fails(shop, 10, *cards, "--kinds", "nonsense", said="nonsense.*functional")
-    fails(shop, 10, *near, "--strategy", "nonsense", said="sibling")
-    fails(shop, 10, *cards, "--pred-label", "mayor", said="Give one --pred")
-    fails(shop, 19, *report, "--formats", "pdf", said="html, csv, md, json")
-    fails(shop, 19, "schema", "cart", said="card, result, manifest")
+    check_failure(workspace, 10, *cards, "--regime", "owl", message="none, rdfs, owl-rl")
+    check_failure(workspace, 10, *cards, "--kinds", "nonsense", message="nonsense.*functional")
+    check_failure(workspace, 10, *near, "--strategy", "nonsense", message="sibling")
+    check_failure(workspace, 10, *cards, "--pred-label", "mayor", message="Give one --pred")
+    check_failure(workspace, 19, *report, "--formats", "pdf", message="html, csv, md, json")
+    check_failure(workspace, 19, "schema", "cart", message="card, result, manifest")

@@ -1,37 +1,39 @@
-"""Card, result and metrics files that are torn, foreign or mixed up, through the command line."""
+"""Torn, foreign and mixed-up card, result and metrics files on the command line."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from servers import behaviours as does
+from servers import behaviours
 from servers.scripted_server import ScriptedServer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage_calls import epoche, error_line, snapshot
+from stage_calls import check_error_line, read_folder_bytes, run_epoche
 
 from kg.base import errors
 
 GARBAGE = bytes(range(256)) * 40
-TORN = r"last line is torn \(bad\.jsonl:12\)\. .*again"
+TORN_LINE = r"last line is cut off \(bad\.jsonl:12\)\. .*again"
 REPORT = ("report", "--metrics", "metrics.json", "--out", "new.html", "--results")
 
 
-def fails(shop: Path, code: int, *arguments: object, said: str = "") -> str:
-    """Runs a command that must fail with ``code`` and leave every file as it was."""
-    before = snapshot(shop)
-    line = error_line(epoche(*arguments), code)
-    assert snapshot(shop) == before, "a failure changed files"
-    assert re.search(said, line), line
+def check_failure(workspace: Path, code: int, *arguments: object, message: str = "") -> str:
+    """Runs a command that must fail with exit code ``code`` and change no file."""
+    before = read_folder_bytes(workspace)
+    line = check_error_line(run_epoche(*arguments), code)
+    assert read_folder_bytes(workspace) == before, "a failed command must not change files"
+    assert re.search(message, line), line
     return line
 
 
-def reading_cards(file: str) -> dict[str, tuple[object, ...]]:
+def commands_reading_cards(file: str) -> dict[str, tuple[object, ...]]:
     return {
         "eval": ("eval", "--cards", file, "--system", "always-NO", "--out", "new.jsonl"),
         "audit": ("audit", file),
@@ -42,7 +44,7 @@ def reading_cards(file: str) -> dict[str, tuple[object, ...]]:
     }
 
 
-def reading_results(file: str) -> dict[str, tuple[object, ...]]:
+def commands_reading_results(file: str) -> dict[str, tuple[object, ...]]:
     return {
         "metrics": ("metrics", "--results", file, "--out", "new.json"),
         "compare": ("compare", file, "controls.jsonl", "--out", "new.json"),
@@ -50,7 +52,7 @@ def reading_results(file: str) -> dict[str, tuple[object, ...]]:
     }
 
 
-def first_line_twice(text: str) -> str:
+def repeat_first_line(text: str) -> str:
     return text + text.splitlines(keepends=True)[0]
 
 
@@ -58,7 +60,7 @@ CARD_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
     "torn last line": (
         lambda text: text[:-40],
         12,
-        r"last line is torn \(bad\.jsonl:12\)\. .*again",
+        r"last line is cut off \(bad\.jsonl:12\)\. .*again",
     ),
     "unknown label": (
         lambda text: text.replace('"label":"E"', '"label":"X"', 1),
@@ -70,7 +72,7 @@ CARD_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
         12,
         r"label E needs gold YES \(bad\.jsonl:\d+\)",
     ),
-    "duplicate ids": (first_line_twice, 13, r"card id '\w+' occurs twice \(bad\.jsonl\)"),
+    "duplicate ids": (repeat_first_line, 13, r"card id '\w+' occurs twice \(bad\.jsonl\)"),
     "no cards": (lambda text: "\n", 12, "no cards"),
     "not an object": (lambda text: "[1]\n", 12, r"bad\.jsonl:1\)\. See"),
     "deep": (lambda text: "[" * 99_999 + "\n", 12, "nested too deeply"),
@@ -81,27 +83,27 @@ CARD_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
 
 
 @pytest.mark.parametrize("case", CARD_FILES)
-def test_a_card_file_that_is_none(shop: Path, case: str) -> None:
+def test_invalid_card_file_is_reported(workspace: Path, case: str) -> None:
     change, code, said = CARD_FILES[case]
-    changed = change((shop / "cards.jsonl").read_text("utf-8"))
-    (shop / "bad.jsonl").write_bytes(changed.encode() if isinstance(changed, str) else changed)
-    stages = reading_cards("bad.jsonl")
+    changed = change((workspace / "cards.jsonl").read_text("utf-8"))
+    (workspace / "bad.jsonl").write_bytes(changed.encode() if isinstance(changed, str) else changed)
+    stages = commands_reading_cards("bad.jsonl")
     for stage in stages if len(changed) < 10**6 else ("eval", "audit"):
-        fails(shop, code, *stages[stage], said=said)
+        check_failure(workspace, code, *stages[stage], message=said)
 
 
 RESULT_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
     "torn last line": (
         lambda text: text[:-40],
         12,
-        r"last line is torn \(bad\.jsonl:12\)\. .*again",
+        r"last line is cut off \(bad\.jsonl:12\)\. .*again",
     ),
     "unknown label": (
         lambda text: text.replace('"label":"E"', '"label":"X"', 1),
         12,
         r"'X'.*\(bad\.jsonl:\d+\)\. \w",
     ),
-    "answered twice": (first_line_twice, 13, r"answers card '\w+' twice \(bad\.jsonl:13\)\. \w"),
+    "answered twice": (repeat_first_line, 13, r"answers card '\w+' twice \(bad\.jsonl:13\)\. \w"),
     "mixed card sets": (
         lambda text: text.replace('"cards":"', '"cards":"0000', 1),
         14,
@@ -115,97 +117,117 @@ RESULT_FILES: dict[str, tuple[Callable[[str], str | bytes], int, str]] = {
 
 
 @pytest.mark.parametrize("case", RESULT_FILES)
-def test_a_result_file_that_is_none(shop: Path, case: str) -> None:
+def test_invalid_result_file_is_reported(workspace: Path, case: str) -> None:
     change, code, said = RESULT_FILES[case]
-    changed = change((shop / "kg.jsonl").read_text("utf-8"))
-    (shop / "bad.jsonl").write_bytes(changed.encode() if isinstance(changed, str) else changed)
-    for arguments in reading_results("bad.jsonl").values():
-        fails(shop, code, *arguments, said=said)
+    changed = change((workspace / "kg.jsonl").read_text("utf-8"))
+    (workspace / "bad.jsonl").write_bytes(changed.encode() if isinstance(changed, str) else changed)
+    for arguments in commands_reading_results("bad.jsonl").values():
+        check_failure(workspace, code, *arguments, message=said)
 
 
-def test_files_that_are_not_there(shop: Path) -> None:
-    for arguments in reading_cards("gone.jsonl").values():
-        fails(shop, 3, *arguments, said=r"card file does not exist \(gone\.jsonl\)\. Check")
-    for arguments in reading_results("gone.jsonl").values():
-        fails(shop, 3, *arguments, said=r"result file does not exist \(gone\.jsonl\)\. Check")
-    of_results = reading_results(".")
+def test_missing_files_are_reported(workspace: Path) -> None:
+    for arguments in commands_reading_cards("gone.jsonl").values():
+        check_failure(
+            workspace, 3, *arguments, message=r"card file does not exist \(gone\.jsonl\)\. Check"
+        )
+    for arguments in commands_reading_results("gone.jsonl").values():
+        check_failure(
+            workspace, 3, *arguments, message=r"result file does not exist \(gone\.jsonl\)\. Check"
+        )
+    of_results = commands_reading_results(".")
     del of_results["compare"]  # It takes a folder of runs.
-    for arguments in (*reading_cards(".").values(), *of_results.values()):
-        fails(shop, 3, *arguments, said="is a folder, not a file")
-    fails(shop, 3, *reading_cards("n" * 300)["audit"], said="cannot be reached.*too long")
+    for arguments in (*commands_reading_cards(".").values(), *of_results.values()):
+        check_failure(workspace, 3, *arguments, message="is a folder, not a file")
+    check_failure(
+        workspace,
+        3,
+        *commands_reading_cards("n" * 300)["audit"],
+        message="cannot be reached.*too long",
+    )
     report = ("report", "--out", "new.html", "--metrics")
-    fails(shop, 3, *report, "gone.json", "--results", "kg.jsonl", said=r"gone\.json\)\. Compute")
-    (shop / "alone.jsonl").write_bytes((shop / "kg.jsonl").read_bytes())
-    fails(shop, 3, *REPORT, "alone.jsonl", said="pass --cards")
+    check_failure(
+        workspace,
+        3,
+        *report,
+        "gone.json",
+        "--results",
+        "kg.jsonl",
+        message=r"gone\.json\)\. Compute",
+    )
+    (workspace / "alone.jsonl").write_bytes((workspace / "kg.jsonl").read_bytes())
+    check_failure(workspace, 3, *REPORT, "alone.jsonl", message="Pass the card file with --cards")
 
 
 @pytest.mark.parametrize("content", [GARBAGE, b"", b"[]", b'{"a":' + b"[" * 99_999, b"{}"])
-def test_a_metrics_file_that_is_none(shop: Path, content: bytes) -> None:
-    (shop / "bad.json").write_bytes(content)
+def test_invalid_metrics_file_is_reported(workspace: Path, content: bytes) -> None:
+    (workspace / "bad.json").write_bytes(content)
     report = ("report", "--results", "kg.jsonl", "--out", "new.html", "--metrics", "bad.json")
-    fails(shop, 12, *report, said=r"bad\.json\)\. (Make|Compute)")
+    check_failure(workspace, 12, *report, message=r"bad\.json\)\. (Make|Compute)")
 
 
-def test_results_of_another_card_set(shop: Path) -> None:
-    stages = reading_cards("other.jsonl")
+def test_results_of_another_card_set_are_refused(workspace: Path) -> None:
+    stages = commands_reading_cards("other.jsonl")
     for stage in ("metrics", "compare", "report"):
-        fails(shop, 14, *stages[stage], said=r"other\.jsonl|--cards")
+        check_failure(workspace, 14, *stages[stage], message=r"other\.jsonl|--cards")
     asked = ("eval", "--system", "kg", "--domain", "mayors", "--out", "kg.jsonl", "--cards")
-    line = fails(shop, 14, *asked, "other.jsonl")
+    line = check_failure(workspace, 14, *asked, "other.jsonl")
     assert "cards.jsonl" in line
     assert "--overwrite" in line
     again = ("eval", "--system", "rag", "--domain", "mayors", "--out", "kg.jsonl", "--cards")
-    fails(shop, 14, *again, "cards.jsonl", said="another system")
-    fails(shop, 14, "compare", "kg.jsonl", "--out", "new.json", said="two systems or more")
-    assert epoche(*asked, "cards.jsonl").code == 0, "its own cards still resume"
+    check_failure(workspace, 14, *again, "cards.jsonl", message="another system")
+    check_failure(
+        workspace, 14, "compare", "kg.jsonl", "--out", "new.json", message="at least two systems"
+    )
+    assert run_epoche(*asked, "cards.jsonl").code == 0, "a run with the same cards can be resumed"
 
 
-def test_a_result_file_nobody_knows(shop: Path) -> None:
+def test_foreign_result_file_is_not_overwritten(workspace: Path) -> None:
     asked = ("eval", "--cards", "cards.jsonl", "--system", "always-NO", "--out", "x.jsonl")
-    (shop / "x.jsonl").write_text("my diary\n")
-    fails(shop, 12, *asked, said=r"x\.manifest\.json is not beside it")
-    (shop / "x.manifest.json").write_bytes(GARBAGE)
-    fails(shop, 12, *asked, said=r"not a run manifest.*x\.manifest\.json")
-    (shop / "x.manifest.json").write_bytes((shop / "kg.manifest.json").read_bytes())
-    fails(shop, 14, *asked, said="--overwrite")
+    (workspace / "x.jsonl").write_text("my diary\n")
+    check_failure(workspace, 12, *asked, message=r"x\.manifest\.json is missing")
+    (workspace / "x.manifest.json").write_bytes(GARBAGE)
+    check_failure(workspace, 12, *asked, message=r"not a run manifest.*x\.manifest\.json")
+    (workspace / "x.manifest.json").write_bytes((workspace / "kg.manifest.json").read_bytes())
+    check_failure(workspace, 14, *asked, message="--overwrite")
 
 
 @pytest.mark.parametrize("content", [GARBAGE, b"", b"[]", b'{"domain":5}', b"[" * 99_999])
-def test_a_card_manifest_that_is_none(shop: Path, content: bytes) -> None:
-    (shop / "cards.manifest.json").write_bytes(content)
+def test_invalid_card_manifest_is_reported(workspace: Path, content: bytes) -> None:
+    (workspace / "cards.manifest.json").write_bytes(content)
     asked = ("eval", "--cards", "cards.jsonl", "--system", "kg", "--domain", "mayors")
     said = r"not a card manifest.*cards\.manifest\.json"
-    fails(shop, 12, *asked, "--out", "new.jsonl", said=said)
+    check_failure(workspace, 12, *asked, "--out", "new.jsonl", message=said)
 
 
-def test_models_that_cannot_be_asked(
-    shop: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+def test_unreachable_models_are_reported(
+    workspace: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ("eval", "--cards", "cards.jsonl", "--system", "raw", "--out", "new.jsonl", "--model")
-    fails(shop, 23, *asked, "nobody/x", said="nobody.*openai")
+    check_failure(workspace, 23, *asked, "nobody/x", message="nobody.*openai")
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
-    scripted_server.behave([does.status(400, "no such thing as a stream")])
+    scripted_server.behave([behaviours.http_error(400, "no such thing as a stream")])
     guard = ("guard", "--ask", "Well?", "--model", f"custom/{scripted_server.model}")
-    fails(shop, 24, *guard, "--domain", "mayors", said="no such thing as a stream")
+    check_failure(workspace, 24, *guard, "--domain", "mayors", message="no such thing as a stream")
 
 
 @pytest.mark.extra("dense")
-def test_model_weights_that_are_none(shop: Path) -> None:
-    (shop / "weights").mkdir()
+def test_invalid_model_weights_are_reported(workspace: Path) -> None:
+    (workspace / "weights").mkdir()
     asked = ("eval", "--cards", "cards.jsonl", "--system", "nli", "--out", "new.jsonl")
-    fails(shop, 25, *asked, "--set", "model=weights", said="holds no model weights")
+    message = "contains no model weights"
+    check_failure(workspace, 25, *asked, "--set", "model=weights", message=message)
 
 
-def test_text_that_is_withheld(shop: Path) -> None:
-    (shop / "said.txt").write_text("Vienna had John Tory as its mayor on 1 January 2020.")
-    done = epoche("guard", "said.txt", "--domain", "mayors", "--fail")
+def test_guard_reports_withheld_text(workspace: Path) -> None:
+    (workspace / "said.txt").write_text("Vienna had John Tory as its mayor on 1 January 2020.")
+    done = run_epoche("guard", "said.txt", "--domain", "mayors", "--fail")
     assert "[withheld" in done.out
-    error_line(done, 29)
+    check_error_line(done, 29)
 
 
-def test_runs_that_reach_a_limit_and_shards_that_lack_something(shop: Path) -> None:
-    (shop / "costly.py").write_text(
+def test_run_limits_and_incomplete_shards_are_reported(workspace: Path) -> None:
+    (workspace / "costly.py").write_text(
         "from epoche import Answer\n"
         "from eval.result import Usage\n"
         "class Costly:\n"
@@ -217,40 +239,55 @@ def test_runs_that_reach_a_limit_and_shards_that_lack_something(shop: Path) -> N
     )
     asked = ("eval", "--cards", "cards.jsonl", "--system")
     costly = (*asked, "costly:Costly", "--out", "costly.jsonl", "--max-cost", "1")
-    line = error_line(epoche(*costly), 26)
+    line = check_error_line(run_epoche(*costly), 26)
     assert re.search(r"1\.0000 USD are spent.*higher --max-cost", line), line
     down = (*asked, "costly:Down", "--out", "down.jsonl", "--max-consecutive-errors", "2")
-    line = error_line(epoche(*down), 27)
+    line = check_error_line(run_epoche(*down), 27)
     assert re.search("2 questions in a row ended in ERROR.*--retry-errors", line), line
     assert [Path(name).read_bytes().count(b"\n") for name in ("costly.jsonl", "down.jsonl")] == [
         2,
         2,
     ]
     shard = (*asked, "always-NO", "--out", "s.jsonl", "--shard", "1/2")
-    assert epoche(*shard).code == 0
-    fails(shop, 28, "merge", "s.jsonl", "--out", "m.jsonl", said="not given: 2/2")
+    assert run_epoche(*shard).code == 0
+    check_failure(workspace, 28, "merge", "s.jsonl", "--out", "m.jsonl", message="missing: 2/2")
 
 
-def test_systems_and_settings_that_are_none(shop: Path) -> None:
+def test_unknown_systems_and_settings_are_reported(workspace: Path) -> None:
     asked = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system")
-    fails(shop, 16, *asked, "kgg", said="Nearest first: kg,")
-    fails(shop, 16, *asked, "no.such:System", said="cannot be imported")
-    fails(shop, 16, "compare", "kg.jsonl", "controls.jsonl", "--baseline", "x", said="One of kg")
-    fails(shop, 19, *asked, "rag", "--domain", "mayors", "--set", "nix=1", said="It has: ")
-    line = fails(shop, 19, *asked, "rag", "--set", "api_key=hush", said="environment")
+    check_failure(workspace, 16, *asked, "kgg", message="Nearest first: kg,")
+    check_failure(workspace, 16, *asked, "no.such:System", message="cannot be imported")
+    check_failure(
+        workspace,
+        16,
+        "compare",
+        "kg.jsonl",
+        "controls.jsonl",
+        "--baseline",
+        "x",
+        message="Use one of kg",
+    )
+    check_failure(
+        workspace, 19, *asked, "rag", "--domain", "mayors", "--set", "nix=1", message="It has: "
+    )
+    line = check_failure(
+        workspace, 19, *asked, "rag", "--set", "api_key=hush", message="environment"
+    )
     assert "hush" not in line
 
 
-def test_an_extra_that_is_not_installed(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_reported(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     asked = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system", "rag")
     dense = ("--domain", "mayors", "--set", "retriever=dense")
-    fails(shop, 18, *asked, *dense, said=r"pip install 'epoche\[dense\]'")
+    check_failure(workspace, 18, *asked, *dense, message=r"pip install 'epoche\[dense\]'")
 
 
-def test_cards_whose_labels_show(shop: Path) -> None:
-    cards = [json.loads(line) for line in (shop / "cards.jsonl").read_text("utf-8").splitlines()]
-    with (shop / "leaky.jsonl").open("w", encoding="utf-8") as handle:
+def test_audit_reports_cards_with_label_leaks(workspace: Path) -> None:
+    cards = [
+        json.loads(line) for line in (workspace / "cards.jsonl").read_text("utf-8").splitlines()
+    ]
+    with (workspace / "leaky.jsonl").open("w", encoding="utf-8") as handle:
         for number in range(120):
             card = cards[number % len(cards)]
             word = {"E": "surely", "C": "never", "U": "perhaps"}[card["label"]]
@@ -258,44 +295,78 @@ def test_cards_whose_labels_show(shop: Path) -> None:
             changed |= {"question": f"{word} {card['question']}", "facts": [f"{number} {word}"]}
             handle.write(json.dumps(changed) + "\n")
     for flag in (("--max-leak", 0.1), ("--fail",)):
-        fails(shop, 17, "audit", "leaky.jsonl", *flag, said=r"read off the surface.*leaky\.jsonl")
-
-
-def test_every_error_class_is_seen_by_a_test() -> None:
-    """A class without a test through the command line is a promise nobody has checked."""
-    texts = [
-        (Path(__file__).parent / name).read_text("utf-8")
-        for name in (
-            "test_bad_input.py",
-            "test_bad_records.py",
-            "test_bad_text.py",
-            "test_interruptions.py",
+        check_failure(
+            workspace,
+            17,
+            "audit",
+            "leaky.jsonl",
+            *flag,
+            message=r"predicted from the surface.*leaky\.jsonl",
         )
-    ]
+
+
+def test_failed_gate_is_reported(workspace: Path) -> None:
+    gate = ("gate", "kg.jsonl", "--metric", "LA<=0", "--resamples", 100)
+    check_failure(workspace, 100, *gate, message="1 of 1 checks failed")
+
+
+def iter_expected_codes(tree: ast.Module) -> Iterator[object]:
+    """Yields the exit codes that a test module demands: literal ones, and those of its tables."""
+    tables = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    for function in tree.body:
+        looked_up: dict[str, list[ast.expr]] = defaultdict(list)
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
+                (target,), table = node.targets, node.value.value
+                table = tables.get(table.id) if isinstance(table, ast.Name) else table
+                for row in table.values if isinstance(table, ast.Dict) else ():
+                    names = target.elts if isinstance(target, ast.Tuple) else [target]
+                    items = row.elts if isinstance(row, ast.Tuple) else [row]
+                    for name, item in zip(names, items, strict=True):
+                        if isinstance(name, ast.Name):
+                            looked_up[name.id].append(item)
+        for node in ast.walk(function):
+            match node:
+                case ast.Call(
+                    func=ast.Name("check_failure" | "check_error_line"), args=[_, code, *_]
+                ):
+                    found = looked_up[code.id] if isinstance(code, ast.Name) else [code]
+                    yield from (item.value for item in found if isinstance(item, ast.Constant))
+
+
+def test_every_error_class_is_covered_by_a_test() -> None:
+    """Every error class must be raised by some test through the command line."""
+    names = ("bad_input", "bad_records", "bad_text", "interruptions")
+    folder = Path(__file__).parent
+    seen = {
+        code
+        for name in names
+        for code in iter_expected_codes(ast.parse((folder / f"test_{name}.py").read_text("utf-8")))
+    }
     codes = {
         value.exit_code: name
         for name, value in vars(errors).items()
         if isinstance(value, type) and issubclass(value, errors.EpocheError)
     }
-    seen = {
-        int(code)
-        for text in texts
-        for code in re.findall(r"(?:fails\(shop, |, |^        )(\d+)(?:,|\)|$)", text, re.MULTILINE)
-    }
-    assert {name for code, name in codes.items() if code not in seen} <= {
-        "EpocheError",  # These two are raised by name, in the test after this one.
-        "ShapesEngineError",
-    }
+    assert {name for code, name in codes.items() if code not in seen} == set()
 
 
 @pytest.mark.parametrize("cls", [errors.EpocheError, errors.ShapesEngineError])
-def test_an_engine_that_gives_up(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, cls: type[errors.EpocheError]
+def test_failing_engine_is_reported(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, cls: type[errors.EpocheError]
 ) -> None:
-    def give_up(*arguments: object, **flags: object) -> None:
+    def raise_error(*arguments: object, **flags: object) -> None:
         raise cls("it gave up", where="shape x:s", hint="Report it.")
 
     # Nothing a test could write makes pySHACL give up whatever its version.
-    monkeypatch.setattr("kg.knowledge.Oracle", give_up)
+    monkeypatch.setattr("kg.knowledge.Oracle", raise_error)
     code = {errors.EpocheError: 1, errors.ShapesEngineError: 22}[cls]
-    fails(shop, code, "kg", "inspect", "--domain", "mayors", said=r"up \(shape x:s\)\. Report")
+    check_failure(
+        workspace, code, "kg", "inspect", "--domain", "mayors", message=r"up \(shape x:s\)\. Report"
+    )

@@ -1,4 +1,4 @@
-"""Documents, runs, searches and model steps that cannot be: one line, a code, nothing lost."""
+"""Unusable documents, runs, searches and model steps: one error line, its code, files unchanged."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 from library_documents import write_documents
-from servers import behaviours as does
+from servers import behaviours
 from servers.scripted_server import ScriptedServer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage_calls import epoche
-from test_bad_input import GARBAGE, fails, write
+from stage_calls import run_epoche
+from test_bad_input import GARBAGE, check_failure, write_file
 
-from kg.text.run import form
+from kg.text.run import layout
 
 
 @pytest.fixture
-def run(shop: Path) -> Path:
-    """A run of three small documents beside the files of every other stage."""
-    documents = write_documents(shop / "docs")
-    assert epoche("kg", "build", documents, "--out", "runs/small").code == 0
-    return shop / "runs" / "small"
+def small_run(workspace: Path) -> Path:
+    """A run of three small documents, next to the outputs of every other stage."""
+    documents = write_documents(workspace / "docs")
+    assert run_epoche("kg", "build", documents, "--out", "runs/small").code == 0
+    return workspace / "runs" / "small"
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,14 @@ def run(shop: Path) -> Path:
         ("binary.txt", GARBAGE, r"binary\.txt"),
     ],
 )
-def test_documents_that_hold_no_text(shop: Path, name: str, content: bytes, said: str) -> None:
-    write(name, content)
-    fails(shop, 30, "kg", "build", name, "--out", "runs/new", said=said)
+def test_documents_without_text_are_reported(
+    workspace: Path, name: str, content: bytes, said: str
+) -> None:
+    write_file(name, content)
+    check_failure(workspace, 30, "kg", "build", name, "--out", "runs/new", message=said)
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("small_run")
 @pytest.mark.parametrize(
     "command",
     [
@@ -49,67 +51,80 @@ def test_documents_that_hold_no_text(shop: Path, name: str, content: bytes, said
         ("retrieval", "search", "tools", "--run", "runs/small", "--retriever", "kg"),
     ],
 )
-def test_a_run_that_was_cut_off(shop: Path, command: tuple[str, ...]) -> None:
-    graph = shop / "runs" / "small" / form.GRAPH
+def test_half_written_run_is_reported(workspace: Path, command: tuple[str, ...]) -> None:
+    graph = workspace / "runs" / "small" / layout.GRAPH
     graph.write_bytes(graph.read_bytes()[:-7])
-    fails(shop, 31, *command, said=r"half written.*graph\.json")
+    check_failure(workspace, 31, *command, message=r"the run is incomplete: graph\.json")
 
 
 @pytest.mark.extra("dense", "minilm")
-def test_a_run_of_another_embedding_model(run: Path, shop: Path) -> None:
-    write("more.md", "# 9 Keys\n\nA key opens the library.\n")
+def test_run_of_another_embedding_model_is_refused(small_run: Path, workspace: Path) -> None:
+    write_file("more.md", "# 9 Keys\n\nA key opens the library.\n")
     extend = ("kg", "build", "more.md", "--out", "runs/small", "--extend")
-    fails(shop, 32, *extend, "--embedder", "minilm", said="built with the embedding model lexical")
-    assert run.is_dir()
+    check_failure(
+        workspace,
+        32,
+        *extend,
+        "--embedder",
+        "minilm",
+        message="built with the embedding model lexical",
+    )
+    assert small_run.is_dir()
 
 
-def test_a_model_whose_replies_are_of_no_use(
-    shop: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+def test_model_with_unusable_replies_is_reported(
+    workspace: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
-    write("doc.md", "# 1 Keys\n\nA key opens the library.\n")
-    scripted_server.behave(does.reply(lambda _asked: "keywords? surely"))
+    write_file("doc.md", "# 1 Keys\n\nA key opens the library.\n")
+    scripted_server.behave(behaviours.normal_reply(lambda _asked: "keywords? surely"))
     build = ("kg", "build", "doc.md", "--out", "runs/new", "--no-cache", "--no-resume")
     model = ("--keywords", "model", "--model", f"custom/{scripted_server.model}")
-    fails(shop, 33, *build, *model, "--strict", said="1 chunks? got no usable reply")
+    check_failure(
+        workspace, 33, *build, *model, "--strict", message="1 chunks? got no usable reply"
+    )
 
 
-def test_a_search_that_was_not_recorded(shop: Path) -> None:
-    write("searches.jsonl", "")
+def test_unrecorded_search_is_reported(workspace: Path) -> None:
+    write_file("searches.jsonl", "")
     command = ("retrieval", "web", "who lends tools", "--frozen", "searches.jsonl")
-    fails(shop, 34, *command, said="who lends tools")
+    check_failure(workspace, 34, *command, message="who lends tools")
 
 
-def test_a_run_that_says_nothing_of_what_falls_under_what(shop: Path) -> None:
-    write("doc.md", "# 1 Keys\n\nA key opens the library.\n")
-    assert epoche("kg", "build", "doc.md", "--out", "runs/flat", "--no-sections").code == 0
+def test_run_without_section_tree_cannot_be_exported(workspace: Path) -> None:
+    write_file("doc.md", "# 1 Keys\n\nA key opens the library.\n")
+    assert run_epoche("kg", "build", "doc.md", "--out", "runs/flat", "--no-sections").code == 0
     export = ("kg", "export", "--run", "runs/flat", "--ttl", "new.ttl")
-    fails(shop, 35, *export, said="no section tree")
+    check_failure(workspace, 35, *export, message="no section tree")
 
 
-def test_texts_that_are_no_skn(shop: Path) -> None:
-    write("torn.skn", '[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n  ! "torn')
-    fails(shop, 36, "skn", "parse", "torn.skn", said=r"does not end.*\(torn\.skn:4:5\)")
-    fails(shop, 36, "skn", "format", "--in-place", "torn.skn", said=r"torn\.skn:4:")
-    fails(shop, 36, "skn", "validate", "torn.skn", said="1 of 1 files are not valid")
+def test_invalid_skn_texts_are_reported(workspace: Path) -> None:
+    write_file("torn.skn", '[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n  ! "torn')
+    check_failure(
+        workspace, 36, "skn", "parse", "torn.skn", message=r"does not end.*\(torn\.skn:4:5\)"
+    )
+    check_failure(workspace, 36, "skn", "format", "--in-place", "torn.skn", message=r"torn\.skn:4:")
+    check_failure(
+        workspace, 36, "skn", "validate", "torn.skn", message="1 of 1 files are not valid"
+    )
 
 
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        (b"{", r"no JSON.*\(bad\.json\)"),
-        (b'{"type": "strin"}', r"ill-formed.*\(bad\.json: /type\)"),
+        (b"{", r"not JSON.*\(bad\.json\)"),
+        (b'{"type": "strin"}', r"malformed.*\(bad\.json: /type\)"),
         (b'{"$ref": "http://127.0.0.1:1/schema"}', "leads out of the schema.*never fetched"),
-        (b'{"$schema": "http://json-schema.org/draft-04/schema#"}', "no draft that is known"),
+        (b'{"$schema": "http://json-schema.org/draft-04/schema#"}', "an unsupported draft"),
         (b'{"x-match": "nearly"}', "nearly"),
         (b"[" * 100_000, "nested too deeply"),
-        (GARBAGE, "no JSON"),
+        (GARBAGE, "not JSON"),
     ],
 )
-def test_a_schema_that_cannot_be_used(shop: Path, schema: bytes, said: str) -> None:
-    write("bad.json", schema)
-    fails(shop, 37, "extract", "inspect", "--schema", "bad.json", said=said)
+def test_unusable_schema_is_reported(workspace: Path, schema: bytes, said: str) -> None:
+    write_file("bad.json", schema)
+    check_failure(workspace, 37, "extract", "inspect", "--schema", "bad.json", message=said)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +136,14 @@ def test_a_schema_that_cannot_be_used(shop: Path, schema: bytes, said: str) -> N
         (GARBAGE, r"\(bad\.yaml"),
     ],
 )
-def test_configurations_that_cannot_be_used(shop: Path, content: bytes, said: str) -> None:
-    write("bad.yaml", content)
-    fails(shop, 38, "extract", "run", "--offline", "--config", "bad.yaml", said=said)
+def test_unusable_configurations_are_reported(workspace: Path, content: bytes, said: str) -> None:
+    write_file("bad.yaml", content)
+    check_failure(
+        workspace, 38, "extract", "run", "--offline", "--config", "bad.yaml", message=said
+    )
 
 
-def test_samples_that_are_none(shop: Path) -> None:
-    write("bad.jsonl", b'{"text": "no schema"}\n')
-    fails(shop, 12, "extract", "inspect", "bad.jsonl", said="its schema is missing")
-    fails(shop, 3, "extract", "inspect", "none.jsonl", said="does not exist")
+def test_invalid_samples_are_reported(workspace: Path) -> None:
+    write_file("bad.jsonl", b'{"text": "no schema"}\n')
+    check_failure(workspace, 12, "extract", "inspect", "bad.jsonl", message="its schema is missing")
+    check_failure(workspace, 3, "extract", "inspect", "none.jsonl", message="does not exist")

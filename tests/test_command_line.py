@@ -1,4 +1,4 @@
-"""One stage, three ways: ``make X``, ``epoche X`` and the script take the same flags."""
+"""``make X``, ``epoche X`` and the script of a stage take the same flags."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ import pytest
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage_calls import GRAPH, ROOT, SHAPES, Done, call, command, epoche, error_line
+from stage_calls import (
+    GRAPH,
+    ROOT,
+    SHAPES,
+    CommandResult,
+    check_error_line,
+    command_line,
+    run_epoche,
+    run_process,
+)
 
 from epoche.cli import app
 
@@ -70,25 +79,25 @@ MAKE_GOALS = (
 )
 
 
-def group() -> Any:
+def command_group() -> Any:
     """The whole command as the parser knows it (typer brings its own copy of click)."""
     return typer.main.get_group(app)
 
 
-def commands(of: Any = None, prefix: str = "") -> dict[str, Any]:
-    """Every command by its words, those of groups included."""
+def list_commands(parent: Any = None, prefix: str = "") -> dict[str, Any]:
+    """Every command by its full name, including those of groups."""
     found: dict[str, Any] = {}
-    for name, one in (of or group()).commands.items():
+    for name, one in (parent or command_group()).commands.items():
         inner = hasattr(one, "commands")
-        found |= commands(one, f"{prefix}{name} ") if inner else {prefix + name: one}
+        found |= list_commands(one, f"{prefix}{name} ") if inner else {prefix + name: one}
     return found
 
 
-def flags(of: Any) -> dict[str, tuple[str, ...]]:
-    """Parameter name → its spellings, with those of help left out."""
+def list_flags(click_command: Any) -> dict[str, tuple[str, ...]]:
+    """Parameter name → its spellings, without ``--help``."""
     return {
         str(parameter.name): (*parameter.opts, *parameter.secondary_opts)
-        for parameter in of.params
+        for parameter in click_command.params
         if parameter.name != "help"
     }
 
@@ -101,10 +110,10 @@ def script_command(path: str) -> Any:
     return typer.main.get_command(one)
 
 
-def test_every_command_has_a_script_and_every_script_a_command() -> None:
+def test_commands_and_scripts_correspond() -> None:
     # The first has no script; those of the others, kg/inspect_graph.py and kg/analyze_query.py,
     # call their function by another name.
-    assert set(commands()) - {"schema", "kg inspect", "kg analyze"} == set(SCRIPTS)
+    assert set(list_commands()) - {"schema", "kg inspect", "kg analyze"} == set(SCRIPTS)
     starts = {
         str(path.relative_to(ROOT))
         for room in ("kg", "cards", "adversarial", "eval", "reporting", "retrieval")
@@ -116,17 +125,17 @@ def test_every_command_has_a_script_and_every_script_a_command() -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script_and_command_take_the_same_flags(name: str) -> None:
-    assert flags(commands()[name]) == flags(script_command(SCRIPTS[name]))
+    assert list_flags(list_commands()[name]) == list_flags(script_command(SCRIPTS[name]))
 
 
 @pytest.mark.parametrize("name", SEED_FLAGS)
-def test_the_published_experiment_s_flags_are_there(name: str) -> None:
-    known = {flag for spelt in flags(commands()[name]).values() for flag in spelt}
+def test_published_experiment_flags_exist(name: str) -> None:
+    known = {flag for spelt in list_flags(list_commands()[name]).values() for flag in spelt}
     assert known >= set(SEED_FLAGS[name].split())
 
 
-def made_by_make(goal: str, *variables: str) -> list[list[str]]:
-    """The ``epoche`` command lines a goal would run, as words."""
+def recipe_command(goal: str, *variables: str) -> list[list[str]]:
+    """The ``epoche`` command lines that a make goal would run, split into words."""
     make = shutil.which("make")
     if make is None:
         pytest.skip("no make")
@@ -138,7 +147,7 @@ def made_by_make(goal: str, *variables: str) -> list[list[str]]:
         check=True,
     ).stdout
     lines = [line for line in shown.splitlines() if "-m epoche" in line]
-    # What only a shell can know (which files exist) is no flag of ours.
+    # Flags that depend on existing files can only be expanded by a shell, so they are dropped.
     return [shlex.split(re.sub(r"\$\(for .*?done\)", "", line))[3:] for line in lines]
 
 
@@ -152,13 +161,13 @@ def made_by_make(goal: str, *variables: str) -> list[list[str]]:
     ids=["domain", "own graph"],
 )
 def test_make_uses_flags_that_exist(goal: str, variables: tuple[str, ...]) -> None:
-    lines = made_by_make(goal, *variables, "OUT=o")
+    lines = recipe_command(goal, *variables, "OUT=o")
     assert lines
     for words in lines:
-        of = group()
+        of = command_group()
         while hasattr(of, "commands"):
             of = of.commands[words.pop(0)]
-        known = {flag for spelt in flags(of).values() for flag in spelt}
+        known = {flag for spelt in list_flags(of).values() for flag in spelt}
         used = {word for word in words if word.startswith("--")}
         assert used <= known
         if len(variables) > 1 and "--kg" in used:
@@ -166,56 +175,56 @@ def test_make_uses_flags_that_exist(goal: str, variables: tuple[str, ...]) -> No
             assert "s.ttl" in words
 
 
-def script(name: str, *arguments: object, cwd: Path) -> Done:
+def run_script(name: str, *arguments: object, cwd: Path) -> CommandResult:
     path = ROOT / SCRIPTS[name]
-    return call([sys.executable, str(path), *map(str, arguments)], cwd)
+    return run_process([sys.executable, str(path), *map(str, arguments)], cwd)
 
 
-def test_the_published_command_lines_run_as_they_are_written(tmp_path: Path) -> None:
+def test_published_command_lines_run(tmp_path: Path) -> None:
     shutil.copy(GRAPH, tmp_path / "knowledge_graph.ttl")
     shutil.copy(SHAPES, tmp_path / "shapes.ttl")
     mayor = "https://epoche.example/mayors#mayor"
     source = ("--kg", "knowledge_graph.ttl", "--pred", mayor, "--pred-label", "mayor")
     cards, near = "results/context_cards.jsonl", "results/near_miss_cards.jsonl"
     made = (*source, "--num-per-type", 20, "--out", cards)
-    refused = script("cards", *made, cwd=tmp_path)
-    assert "--shapes" in error_line(refused, 7)
+    refused = run_script("cards", *made, cwd=tmp_path)
+    assert "--shapes" in check_error_line(refused, 7)
     assert not (tmp_path / "results").exists()
 
     shapes = ("--shapes", "shapes.ttl")
-    done = script("cards", *made, *shapes, cwd=tmp_path)
+    done = run_script("cards", *made, *shapes, cwd=tmp_path)
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in (tmp_path / cards).read_text("utf-8").splitlines()]
     assert {"id", "facts", "question", "gold", "label", "claim"} <= rows[0].keys()
-    done = script("near-miss", *source, *shapes, "--num", 5, "--out", near, cwd=tmp_path)
+    done = run_script("near-miss", *source, *shapes, "--num", 5, "--out", near, cwd=tmp_path)
     assert done.code == 0, done.err
     for system, more in (("kg", ()), ("graph_rag", ("--kg-path", "knowledge_graph.ttl", *shapes))):
         out = f"results/{system}_results.jsonl"
         asked = ("--cards", cards, "--system", system, "--out", out)
-        done = script("eval", *asked, *more, cwd=tmp_path)
+        done = run_script("eval", *asked, *more, cwd=tmp_path)
         assert done.code == 0, done.err
     asked = ("--cards", cards, "--system", "graph_rag", "--kg-path", "knowledge_graph.ttl")
-    refused = script("eval", *asked, "--out", "results/x.jsonl", cwd=tmp_path)
-    assert "--shapes" in error_line(refused, 7)
+    refused = run_script("eval", *asked, "--out", "results/x.jsonl", cwd=tmp_path)
+    assert "--shapes" in check_error_line(refused, 7)
     answers = (tmp_path / "results/kg_results.jsonl").read_text("utf-8").splitlines()
     assert all(json.loads(answer)["pass"] for answer in answers), "it asked the cards' own graph"
     row = json.loads(answers[0])
     assert {"id", "gold", "pred", "pass", "system", "label"} <= row.keys()
     results = ("--results", "results/graph_rag_results.jsonl")
     measured = (*results, "--out", "results/metrics.json", "--verbose")
-    done = script("metrics", *measured, cwd=tmp_path)
+    done = run_script("metrics", *measured, cwd=tmp_path)
     assert done.code == 0, done.err
     assert "graph_rag" in done.out
     shown = (*results, "--metrics", "results/metrics.json", "--out", "results/report.html")
-    done = script("report", *shown, cwd=tmp_path)
+    done = run_script("report", *shown, cwd=tmp_path)
     assert done.code == 0, done.err
     assert (tmp_path / "results/report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_systems_ask_the_graph_the_cards_were_made_from(
+def test_systems_use_the_graph_of_the_cards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever one stands and however the graph was named, also after joining and moving."""
+    """In any working folder and however the graph was named, also after joining and moving."""
     home, away = tmp_path / "home", tmp_path / "away"
     shutil.copytree(GRAPH.parent, home / "domain")
     text = (home / "domain" / "mayors.ttl").read_text("utf-8")
@@ -224,16 +233,16 @@ def test_systems_ask_the_graph_the_cards_were_made_from(
     graph = ("--kg", "domain/mayors.ttl", "--shapes", "domain/mayors.shacl.ttl")
     for name, source in (("a", graph), ("b", ("--domain", "domain"))):
         cards, near, joined = (f"r/{name}-{part}.jsonl" for part in ("cards", "near", "joined"))
-        assert epoche("cards", *source, "--num-per-type", 3, "--out", cards).code == 0
-        assert epoche("near-miss", *source, "--num", 3, "--out", near).code == 0
-        assert epoche("join", cards, near, "--out", joined).code == 0
+        assert run_epoche("cards", *source, "--num-per-type", 3, "--out", cards).code == 0
+        assert run_epoche("near-miss", *source, "--num", 3, "--out", near).code == 0
+        assert run_epoche("join", cards, near, "--out", joined).code == 0
         assert str(tmp_path) not in Path(f"r/{name}-joined.manifest.json").read_text("utf-8")
     home.rename(away)
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
         out = tmp_path / f"{name}.jsonl"
         asked = ("--cards", f"away/r/{name}-joined.jsonl", "--system", "kg", "--out", out)
-        done = epoche("eval", *asked)
+        done = run_epoche("eval", *asked)
         assert done.code == 0, done.err
         assert "warning" not in done.err
         assert all(json.loads(row)["pass"] for row in out.read_text("utf-8").splitlines())
@@ -241,23 +250,23 @@ def test_systems_ask_the_graph_the_cards_were_made_from(
     (away / "domain" / "mayors.ttl").unlink()
     for name in ("a", "b"):
         asked = ("--cards", f"away/r/{name}-joined.jsonl", "--system", "kg", "--out", "new.jsonl")
-        done = epoche("eval", *asked, "--overwrite")
+        done = run_epoche("eval", *asked, "--overwrite")
         assert "the cards were made from another graph" in done.err
 
 
 def test_command_and_script_write_the_same_bytes(tmp_path: Path) -> None:
     flags = ("--domain", "mayors", "--num-per-type", 3, "--out")
-    assert epoche("cards", *flags, tmp_path / "a.jsonl").code == 0
-    assert script("cards", *flags, tmp_path / "b.jsonl", cwd=tmp_path).code == 0
-    assert call(command("cards", *flags, tmp_path / "c.jsonl"), tmp_path).code == 0
+    assert run_epoche("cards", *flags, tmp_path / "a.jsonl").code == 0
+    assert run_script("cards", *flags, tmp_path / "b.jsonl", cwd=tmp_path).code == 0
+    assert run_process(command_line("cards", *flags, tmp_path / "c.jsonl"), tmp_path).code == 0
     first = (tmp_path / "a.jsonl").read_bytes()
     assert first == (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
 
 
-def test_help_is_there_for_all(tmp_path: Path) -> None:
+def test_every_command_has_help(tmp_path: Path) -> None:
     for name in (*SCRIPTS, "schema", "kg", "kg inspect", "kg analyze", "retrieval"):
-        done = epoche(*name.split(), "--help")
+        done = run_epoche(*name.split(), "--help")
         assert done.code == 0
         assert "Usage: " in done.out
-    shown = call(command("--version"), tmp_path)
+    shown = run_process(command_line("--version"), tmp_path)
     assert re.fullmatch(r"epoche \d+\.\d+\.\d+\n", shown.out)

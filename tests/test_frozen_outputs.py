@@ -33,7 +33,7 @@ from frozen.output_files import read_outputs
 
 # Old name → new name, of JSON keys, CSV columns, ids and files. Masks go by the old names, so when
 # this table is emptied after --freeze, tests/frozen/output_files.py takes over the new ones.
-RENAMED_KEYS: dict[str, str] = {}
+RENAMED_KEYS: dict[str, str] = {"smallest_found": "minimum_detectable_effect"}
 
 ROOT = Path(__file__).parents[1]
 FROZEN = Path(__file__).parent / "frozen"

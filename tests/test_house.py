@@ -1,4 +1,4 @@
-"""The house itself: what may import what, what files may be called, what they must not contain."""
+"""Rules of the repository: allowed imports, file names, file lengths, and forbidden content."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from name_shares import (
+    MAX_ONE_WORD_SHARE,
+    MAX_PARTICIPLE_SHARE,
+    PACKAGES,
+    count_names,
+    list_files,
+)
 
 from kg.base import errors
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("kg", "cards", "adversarial", "retrieval", "eval", "reporting", "epoche")
 MAY_IMPORT = {
     "kg": {"kg"},
     "cards": {"kg", "cards"},
@@ -22,11 +28,11 @@ MAY_IMPORT = {
     "retrieval": {"kg", "retrieval"},
     "eval": {"kg", "cards", "adversarial", "retrieval", "eval"},
     "reporting": {"kg", "cards", "eval", "reporting"},
-    "epoche": set(ROOMS),
+    "epoche": set(PACKAGES),
 }
 
 
-def tracked_files() -> list[Path]:
+def list_tracked_files() -> list[Path]:
     """Files of the checkout that git tracks or would track."""
     listing = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"],
@@ -40,11 +46,11 @@ def tracked_files() -> list[Path]:
     return [ROOT / line for line in listing.stdout.splitlines() if (ROOT / line).is_file()]
 
 
-def modules(room: str) -> list[Path]:
-    return sorted((ROOT / room).rglob("*.py"))
+def list_modules(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
 
 
-def imports_of(path: Path) -> set[str]:
+def imported_packages(path: Path) -> set[str]:
     """Dotted names a file imports anywhere, functions included."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -56,22 +62,22 @@ def imports_of(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_imports_run_one_way(room: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_imports_follow_the_package_order(package: str) -> None:
     wrong = {
         f"{path.relative_to(ROOT)} imports {name}"
-        for path in modules(room)
-        for name in imports_of(path)
-        if (top := name.split(".")[0]) in ROOMS and top not in MAY_IMPORT[room]
+        for path in list_modules(package)
+        for name in imported_packages(path)
+        if (top := name.split(".")[0]) in PACKAGES and top not in MAY_IMPORT[package]
     }
     assert not wrong
 
 
-def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements of a module, those under ``if`` included, those of functions not."""
+def iter_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of a module, including those under ``if`` but not those of functions."""
     for node in body:
         if isinstance(node, ast.If):
-            yield from statements([*node.body, *node.orelse])
+            yield from iter_statements([*node.body, *node.orelse])
         else:
             yield node
 
@@ -79,69 +85,69 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def test_no_import_cycles_between_modules() -> None:
     names = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-        for room in ROOMS
-        for path in modules(room)
+        for package in PACKAGES
+        for path in list_modules(package)
     }
 
-    def module_level(path: Path) -> set[str]:
+    def module_level_imports(path: Path) -> set[str]:
         # What only type checkers import counts too: two modules that need each other's types are
         # one concept in two files, or one of them knows too much.
         found: set[str] = set()
-        for node in statements(ast.parse(path.read_text("utf-8")).body):
+        for node in iter_statements(ast.parse(path.read_text("utf-8")).body):
             if isinstance(node, ast.ImportFrom) and node.module:
                 found.add(node.module)
                 found |= {f"{node.module}.{alias.name}" for alias in node.names}
         return {name for name in found if name in names}
 
-    edges = {name: module_level(path) - {name} for name, path in names.items()}
+    edges = {name: module_level_imports(path) - {name} for name, path in names.items()}
     done: set[str] = set()
 
-    def visit(name: str, trail: tuple[str, ...]) -> None:
+    def visit_module(name: str, trail: tuple[str, ...]) -> None:
         assert name not in trail, f"cycle: {' -> '.join((*trail, name))}"
         if name not in done:
             for other in sorted(edges[name]):
-                visit(other, (*trail, name))
+                visit_module(other, (*trail, name))
             done.add(name)
 
     for name in sorted(edges):
-        visit(name, ())
+        visit_module(name, ())
 
 
-def test_no_module_bears_a_standard_library_name() -> None:
+def test_no_module_has_a_standard_library_name() -> None:
     # `python eval/x.py` puts eval/ first on sys.path, where such a file would shadow the library.
     shadows = [
         str(path.relative_to(ROOT))
-        for room in ROOMS
-        for path in modules(room)
+        for package in PACKAGES
+        for path in list_modules(package)
         if path.stem != "__init__" and path.stem in sys.stdlib_module_names
     ]
     assert not shadows
 
 
 def test_every_package_is_documented_and_typed() -> None:
-    for room in ROOMS:
-        assert (ROOT / room / "py.typed").is_file()
-        assert ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text("utf-8")))
+    for package in PACKAGES:
+        assert (ROOT / package / "py.typed").is_file()
+        assert ast.get_docstring(ast.parse((ROOT / package / "__init__.py").read_text("utf-8")))
 
 
-def test_files_hold_one_concept() -> None:
+def test_files_are_not_too_long() -> None:
     long = {
         str(path.relative_to(ROOT)): lines
-        for room in ROOMS
-        for path in modules(room)
+        for package in PACKAGES
+        for path in list_modules(package)
         if (lines := path.read_text("utf-8").count("\n")) > 420
     }
     assert not long
 
 
-def test_nothing_names_a_registry_or_a_machine() -> None:
+def test_no_file_names_a_registry_or_a_machine() -> None:
     forbidden = re.compile(
         r"(pypi\.org|pythonhosted|registry\.npmjs|deb\.debian|--index-url|--extra-index-url)"
         rf"|{re.escape(str(ROOT))}/|/home/[a-z]+/|/root/"
     )
     hits = [
         f"{path.relative_to(ROOT)}: {match.group(0)}"
-        for path in tracked_files()
+        for path in list_tracked_files()
         if path.suffix in {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".json", ".html", ""}
         and path != Path(__file__)
         and (match := forbidden.search(path.read_text("utf-8", errors="replace")))
@@ -149,7 +155,7 @@ def test_nothing_names_a_registry_or_a_machine() -> None:
     assert not hits
 
 
-def error_classes() -> list[type[errors.EpocheError]]:
+def list_error_classes() -> list[type[errors.EpocheError]]:
     return [
         value
         for value in vars(errors).values()
@@ -158,10 +164,10 @@ def error_classes() -> list[type[errors.EpocheError]]:
 
 
 def test_exit_codes_are_distinct_and_documented() -> None:
-    codes = [cls.exit_code for cls in error_classes()]
+    codes = [cls.exit_code for cls in list_error_classes()]
     assert len(codes) == len(set(codes))
     table = (ROOT / "docs" / "errors.md").read_text("utf-8")
-    for cls in error_classes():
+    for cls in list_error_classes():
         assert re.search(rf"^\| {cls.exit_code} \|.*`{cls.__name__}`", table, re.MULTILINE), cls
 
 
@@ -182,8 +188,8 @@ def test_dependencies_have_a_reason_in_the_readme() -> None:
         assert f"| {name} |" in readme, f"{name} has no row in the README's dependency table"
 
 
-def test_links_between_documents_lead_somewhere() -> None:
-    pages = [path for path in tracked_files() if path.suffix == ".md"]
+def test_links_between_documents_resolve() -> None:
+    pages = [path for path in list_tracked_files() if path.suffix == ".md"]
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
         for page in pages
@@ -192,3 +198,10 @@ def test_links_between_documents_lead_somewhere() -> None:
     ]
     assert pages
     assert not broken
+
+
+def test_names_are_verb_phrases_and_nouns() -> None:
+    counts = count_names(list_files(PACKAGES))
+    assert not counts.ing_modules
+    assert counts.one_word <= MAX_ONE_WORD_SHARE * counts.functions
+    assert len(counts.participles) <= MAX_PARTICIPLE_SHARE * counts.functions, counts.participles

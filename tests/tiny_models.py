@@ -1,16 +1,16 @@
-"""A real cross-encoder, tiny and random, made where it is needed without any hub."""
+"""Makes a real but tiny and random cross-encoder, without a model hub."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-LENGTH = 96
-"""Tokens the model can read; one is about a letter."""
+MAX_TOKENS = 96
+"""Most tokens the model can read; a token is about a letter."""
 
 
 def write_cross_encoder(folder: Path, seed: int, **outputs: Any) -> Path:
-    """A BERT of 30,000 random weights; the same bytes always.
+    """Writes a BERT of 30,000 random weights; the bytes are reproducible.
 
     Args:
         folder: where it goes.
@@ -32,12 +32,12 @@ def write_cross_encoder(folder: Path, seed: int, **outputs: Any) -> Path:
         num_hidden_layers=2,
         num_attention_heads=2,
         intermediate_size=32,
-        max_position_embeddings=LENGTH,
+        max_position_embeddings=MAX_TOKENS,
         initializer_range=0.6,  # large, so that different texts get different answers
         **outputs,
     )
     BertForSequenceClassification(config).save_pretrained(folder)
     tokenizer = BertTokenizerFast(vocab={piece: place for place, piece in enumerate(pieces)})
-    tokenizer.model_max_length = LENGTH
+    tokenizer.model_max_length = MAX_TOKENS
     tokenizer.save_pretrained(folder)
     return folder

@@ -1,8 +1,8 @@
-"""Structured extraction: text and a JSON Schema in, JSON out, measured field by field.
+"""Structured extraction: systems fill a JSON Schema from a text and are scored field by field.
 
-Start at the faces: ``scoring`` (one reply against what was expected), ``aggregate`` (rows to a
-report), ``comparing`` (several systems), ``run_extraction`` and ``outputs`` (a whole run). ``row``
-and ``record`` say what a run and its report hold. Behind them, each room importing only those
-before it: ``schemas``, ``matchers``, ``samples``, ``verdicts``, ``measuring``, ``baseline``,
-``running``, ``own``; ``commands`` works on data, configurations and servers.
+Start with ``scorer`` (scores one reply), ``aggregate`` (rows to a report), ``comparison`` (several
+systems), ``run_extraction`` and ``outputs`` (a whole run). ``row`` and ``record`` define what a run
+and its report hold. The packages below them, each importing only those named before it:
+``schemas``, ``matchers``, ``samples``, ``verdicts``, ``metrics``, ``baseline``, ``running``,
+``toolkit``. ``commands`` has the commands for data, configurations and servers.
 """

@@ -1,7 +1,7 @@
-"""From the rows of a run to its report.
+"""Computes the report of a run from its rows.
 
-Rows are read once and streamed into ``Gathered``, by system; everything else is made of that. What
-is gathered from the halves of a run and merged gives the report of the whole.
+Rows are streamed once into one ``SystemRows`` per system; the report is computed from those. The
+``SystemRows`` of parts of a run can be merged and give the report of the whole run.
 """
 
 from __future__ import annotations
@@ -11,59 +11,63 @@ from collections.abc import Iterable, Mapping
 import msgspec
 import numpy as np
 
-from eval.extraction.measuring.gathering import WHOLE, Gathered, gather
-from eval.extraction.measuring.measure_plan import Plan as Plan
-from eval.extraction.measuring.notes import run_notes
-from eval.extraction.measuring.system_report import system_report
+from eval.extraction.metrics.measurement_plan import MeasurementPlan as MeasurementPlan
+from eval.extraction.metrics.notes import run_notes
+from eval.extraction.metrics.system_report import build_system_report
+from eval.extraction.metrics.system_rows import INTEGER_COLUMNS, SystemRows, collect_rows
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ExtractionRow
-from eval.stats.intervals import Draws, tidy
+from eval.stats.bootstrap import ClusterResamples, round_significant
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import sha256_bytes
 from kg.base.provenance import package_version
 
 
-def aggregate(rows: Iterable[ExtractionRow], plan: Plan | None = None) -> ExtractionReport:
-    """Measures a run.
+def aggregate_rows(
+    rows: Iterable[ExtractionRow], plan: MeasurementPlan | None = None
+) -> ExtractionReport:
+    """Computes the report of a run from its rows.
 
     Args:
-        rows: of any number of systems, in any order; read once.
-        plan: how to measure.
+        rows: rows of any number of systems, in any order; iterated once.
+        plan: settings of the measurement.
 
     Raises:
-        RecordError: no rows, two that contradict each other about a sample, or more repeats than
-            planned.
-        DuplicateIdError: two rows of one sample, system and repeat.
+        RecordError: there are no rows, two rows contradict each other about a sample, or there are
+            more repeats than planned.
+        DuplicateIdError: two rows have the same sample, system and repeat.
     """
-    plan = plan or Plan()
-    return report_of(gather(rows, repeated=plan.repeats > 1), plan)
+    plan = plan or MeasurementPlan()
+    return build_report(collect_rows(rows, repeated=plan.repeats > 1), plan)
 
 
-def report_of(gathered: Mapping[str, Gathered], plan: Plan) -> ExtractionReport:
-    """The report of what was gathered, by system.
+def build_report(
+    rows_by_system: Mapping[str, SystemRows], plan: MeasurementPlan
+) -> ExtractionReport:
+    """Computes the report from the collected rows of each system.
 
     Raises:
-        RecordError, DuplicateIdError: as ``aggregate``.
+        RecordError, DuplicateIdError: as for ``aggregate_rows``.
     """
-    for system, one in gathered.items():
-        _refuse_repeated(system, one, plan.repeats)
-    expected = _expected(gathered)
+    for system, system_rows in rows_by_system.items():
+        _require_distinct_rows(system, system_rows, plan.repeats)
+    expected = _count_expected_fields(rows_by_system)
     if not expected:
         raise RecordError("no rows to measure", hint="Run `epoche extract run` first.")
     names = sorted(expected)
     place = {name: number for number, name in enumerate(names)}
-    draws = Draws(len(names), plan.resamples, plan.seed)
+    draws = ClusterResamples(len(names), plan.resamples, plan.seed)
     systems = {}
-    for name, one in sorted(gathered.items()):
-        places = np.array([place[sample] for sample in one.ids], dtype=np.int64)
-        one.sort(places)
-        systems[name] = system_report(one, places, draws, plan)
+    for name, system_rows in sorted(rows_by_system.items()):
+        places = np.array([place[sample] for sample in system_rows.ids], dtype=np.int64)
+        system_rows.sort_rows(places)
+        systems[name] = build_system_report(system_rows, places, draws, plan)
     digest = sha256_bytes(msgspec.json.encode([[name, expected[name]] for name in names]))[:12]
     version = package_version()
     weights = msgspec.structs.asdict(plan.weights)
     return ExtractionReport(
         version=version,
-        signature=_signature(digest, len(names), plan, version),
+        signature=_build_signature(digest, len(names), plan, version),
         samples=digest,
         n_samples=len(names),
         repeats=plan.repeats,
@@ -72,7 +76,8 @@ def report_of(gathered: Mapping[str, Gathered], plan: Plan) -> ExtractionReport:
         invalid=plan.invalid,
         average=plan.average,
         weights={
-            name: tidy(share) for name, share in zip(weights, plan.weights.shares, strict=True)
+            name: round_significant(share)
+            for name, share in zip(weights, plan.weights.shares, strict=True)
         },
         confidence=plan.confidence,
         resamples=plan.resamples,
@@ -81,55 +86,58 @@ def report_of(gathered: Mapping[str, Gathered], plan: Plan) -> ExtractionReport:
     )
 
 
-def _refuse_repeated(system: str, gathered: Gathered, repeats: int) -> None:
-    """Refuses rows that would count twice.
+def _require_distinct_rows(system: str, system_rows: SystemRows, repeats: int) -> None:
+    """Checks that no row would be counted twice.
 
     Raises:
-        RecordError: more repeats than planned, which would be taken for independent samples.
-        DuplicateIdError: two rows of one sample and repeat.
+        RecordError: there are more repeats than planned; they would be counted as independent
+            samples.
+        DuplicateIdError: two rows have the same sample and repeat.
     """
-    whole = gathered.whole
-    found = whole[:, [WHOLE.index("sample"), WHOLE.index("repeat")]]
-    names = list(gathered.ids)
-    most = int(found[:, 1].max(initial=0)) + 1
-    if most > repeats:
+    integers = system_rows.integers
+    row_keys = integers[:, [INTEGER_COLUMNS.index("sample"), INTEGER_COLUMNS.index("repeat")]]
+    names = list(system_rows.ids)
+    n_repeats = int(row_keys[:, 1].max(initial=0)) + 1
+    if n_repeats > repeats:
         raise RecordError(
-            f"rows of {most} repeats, where {repeats} were planned",
+            f"the rows have {n_repeats} repeats, but {repeats} were planned",
             where=system,
-            hint="Measure them by a plan of as many repeats as the run made.",
+            hint="Use a plan with the number of repeats of the run.",
         )
-    distinct, times = np.unique(found, axis=0, return_counts=True)
+    distinct, times = np.unique(row_keys, axis=0, return_counts=True)
     if (times > 1).any():
         sample, repeat = distinct[times > 1][0].tolist()
         raise DuplicateIdError(
             f"two rows of sample {names[sample]!r}, repeat {repeat}",
             where=system,
-            hint="Were two runs joined? Keep one of them.",
+            hint="Were two runs concatenated? Keep one of them.",
         )
 
 
-def _expected(gathered: Mapping[str, Gathered]) -> dict[str, int]:
-    """Number of expected fields by sample.
+def _count_expected_fields(rows_by_system: Mapping[str, SystemRows]) -> dict[str, int]:
+    """Returns the number of expected fields by sample.
 
     Raises:
-        RecordError: two rows disagree about it, so that they are not of one run.
+        RecordError: two rows disagree about it, so they do not belong to the same run.
     """
-    found: dict[str, int] = {}
-    for system, one in gathered.items():
-        names = list(one.ids)
-        whole = one.whole[:, [WHOLE.index("sample"), WHOLE.index("expected")]]
-        for place, count in np.unique(whole, axis=0).tolist():
-            if found.setdefault(names[place], count) != count:
+    expected_counts: dict[str, int] = {}
+    for system, system_rows in rows_by_system.items():
+        names = list(system_rows.ids)
+        sample_counts = system_rows.integers[
+            :, [INTEGER_COLUMNS.index("sample"), INTEGER_COLUMNS.index("expected")]
+        ]
+        for place, count in np.unique(sample_counts, axis=0).tolist():
+            if expected_counts.setdefault(names[place], count) != count:
                 raise RecordError(
-                    f"rows of sample {names[place]!r} expect {found[names[place]]} fields and "
-                    f"{count}",
+                    f"rows of sample {names[place]!r} expect {expected_counts[names[place]]} "
+                    f"fields and {count}",
                     where=system,
-                    hint="These are rows of different data, schemas or matchers.",
+                    hint="The rows come from runs with different data, schemas or matchers.",
                 )
-    return found
+    return expected_counts
 
 
-def _signature(digest: str, samples: int, plan: Plan, version: str) -> str:
+def _build_signature(digest: str, samples: int, plan: MeasurementPlan, version: str) -> str:
     weights = ",".join(f"{share:g}" for share in plan.weights.shares)
     parts = (
         "EQS",

@@ -1,4 +1,4 @@
-"""The record of a comparison: several systems on the same samples, held against each other."""
+"""Defines the record of a comparison of several systems on the same samples (JSON format)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from eval.stats.paired import Discordant
-from eval.stats.shown import IntervalMethod
+from eval.stats.estimates import IntervalMethod
+from eval.stats.paired_tests import Discordant
 
 SCHEMA = "epoche.extraction-comparison/1"
 
@@ -26,13 +26,13 @@ ComparedMetric = Literal[
     "latency_s",
     "cost_usd",
 ]
-"""What a sample has a value of by itself, and so can be compared sample by sample."""
+"""Metrics that every single sample has a value of, so that systems can be compared in pairs."""
 
-Effect = Literal["", "negligible", "small", "medium", "large"]
+EffectLabel = Literal["", "negligible", "small", "medium", "large"]
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """A place in the ranking by the extraction quality score."""
+class RankedSystem(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the ranking by extraction quality score."""
 
     system: str
     score: float | None
@@ -40,8 +40,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """The first system's mean less the second's, over the samples where both have a value."""
+class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One paired comparison of two systems on one metric, over samples where both have a value.
+
+    ``difference`` = mean of ``first`` − mean of ``second``.
+    """
 
     metric: ComparedMetric
     first: str
@@ -57,26 +60,28 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     p: float | None = None
     p_holm: float | None = None
-    """``p`` adjusted by Holm over all pairs compared on this metric."""
+    """``p`` after Holm's adjustment over all pairs compared on this metric."""
     discordant: Discordant | None = None
     n_differ: int = 0
-    smallest_found: float | None = None
-    """The true difference found four times in five at this number of samples and this spread."""
+    minimum_detectable_effect: float | None = None
+    """Smallest true difference that is detected with 80 % power at this sample size and standard
+    deviation."""
     wilcoxon_p: float | None = None
-    """Of Wilcoxon's signed-rank test; beside, not adjusted, decides nothing."""
+    """p value of Wilcoxon's signed-rank test; not adjusted, for information only."""
     wilcoxon_exact: bool = False
     t_statistic: float | None = None
     t_p: float | None = None
-    """Of Student's paired t test; beside, not adjusted, decides nothing."""
+    """p value of Student's paired t test; not adjusted, for information only."""
     cohens_d: float | None = None
-    """Of paired differences, d_z; null where they do not vary."""
+    """d_z of the paired differences; null if they do not vary."""
     cohens_d_pooled: float | None = None
-    """Over the pooled deviation of both (over n, not n - 1), as the specification reckons it; null
-    where neither varies."""
-    effect: Effect = ""
-    """The pooled one in a word: negligible below .2, small below .5, medium below .8, large."""
+    """d over the pooled standard deviation (with n, not n - 1), as the specification defines it;
+    null if neither system varies."""
+    effect: EffectLabel = ""
+    """Word for ``cohens_d_pooled``: negligible below .2, small below .5, medium below .8, large."""
     better: str | None = None
-    """Which one is better: the interval leaves out 0 *and* the Holm-adjusted p is below alpha."""
+    """Name of the better system; null unless the interval excludes 0 *and* the Holm-adjusted p is
+    below alpha."""
 
 
 class WinRate(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,21 +94,21 @@ class WinRate(msgspec.Struct, frozen=True, kw_only=True):
     losses: int
     ties: int
     share: float | None
-    """Of samples won; null without a sample that both have."""
+    """Share of samples won; null if no sample has both values."""
 
 
 class ExtractionComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """All comparisons of one set of systems."""
+    """All comparisons between the systems of one run."""
 
     schema: str = SCHEMA
-    ranking: tuple[Standing, ...]
-    """Best first by the quality score; without a score last. Neighbours need not differ."""
-    pairs: tuple[Compared, ...]
-    """By metric, then pair; the first of a pair ranks above the second."""
+    ranking: tuple[RankedSystem, ...]
+    """Best quality score first; systems without a score last. Neighbours need not differ."""
+    pairs: tuple[PairComparison, ...]
+    """Sorted by metric, then pair; the first system of a pair ranks above the second."""
     win_rates: tuple[WinRate, ...]
-    """Each pair both ways round."""
+    """Every ordered pair, so each pair occurs twice."""
     frontiers: dict[str, tuple[str, ...]]
-    """``accuracy_vs_latency``, ``accuracy_vs_cost``: systems that no other beats on both."""
+    """``accuracy_vs_latency`` and ``accuracy_vs_cost``: the systems on the Pareto frontier."""
     best_by_metric: dict[str, str | None]
-    """Null where nobody has a value, or several share the best."""
+    """Null if no system has a value, or if several share the best value."""
     notes: tuple[str, ...] = ()

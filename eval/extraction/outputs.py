@@ -1,7 +1,7 @@
-"""The files of a finished run, made of its rows, its samples and its manifest.
+"""Writes the output files of a run from its rows, samples and manifest.
 
-They hold nothing that those do not, no clock and no order but theirs; so a run that was cut off
-and taken up again writes the same bytes as one that was not. Rows are streamed.
+Outputs depend only on these (not on the time or the order of rows), so an interrupted and resumed
+run writes the same bytes as an uninterrupted one. Rows are streamed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from eval.extraction.aggregate import aggregate
+from eval.extraction.aggregate import aggregate_rows
 from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ExtractionRow, read_rows
 from eval.extraction.running.manifest import ExtractionManifest, read_manifest
@@ -20,8 +20,8 @@ from eval.extraction.running.output_files import (
     PREDICTIONS,
     SUMMARY,
 )
-from eval.extraction.summary import summary
-from eval.running.made_files import forget
+from eval.extraction.summary import render_summary
+from eval.running.outputs import delete_outputs
 from kg.base.files import (
     to_json_bytes,
     write_files_atomic,
@@ -30,58 +30,58 @@ from kg.base.files import (
 
 
 def write_outputs(folder: Path) -> ExtractionReport:
-    """Measures a run and writes its files.
+    """Measures a run and writes its output files.
 
     Args:
-        folder: of the run; it may have been cut off: its rows so far are measured.
+        folder: folder of the run. If the run was interrupted, the rows so far are measured.
 
     Raises:
-        MissingFileError, RecordError: the folder holds no run.
+        MissingFileError, RecordError: the folder has no run.
         WriteError: a file cannot be written.
     """
     manifest = read_manifest(folder / MANIFEST)
     rows = folder / manifest.rows
-    plan = manifest.plan(tuple(_notes(manifest)))
-    report = aggregate(read_rows(rows), plan)
+    plan = manifest.plan(tuple(_manifest_notes(manifest)))
+    report = aggregate_rows(read_rows(rows), plan)
     contents = {
         folder / METRICS: to_json_bytes({"report": report}, indent=2) + b"\n",
-        folder / SUMMARY: summary(manifest, report).encode(),
+        folder / SUMMARY: render_summary(manifest, report).encode(),
     }
     if len(report.systems) > 1:
-        from eval.extraction.comparing import compare
+        from eval.extraction.comparison import compare_systems
 
-        comparison = compare(read_rows(rows), report, plan)
+        comparison = compare_systems(read_rows(rows), report, plan)
         contents[folder / COMPARISON] = to_json_bytes(comparison, indent=2) + b"\n"
     else:
-        forget(folder, [COMPARISON])
+        delete_outputs(folder, [COMPARISON])
     write_files_atomic(contents)
     if manifest.measuring.predictions:
-        write_jsonl_atomic(folder / PREDICTIONS, map(_prediction, read_rows(rows)))
+        write_jsonl_atomic(folder / PREDICTIONS, map(_prediction_row, read_rows(rows)))
     else:
-        forget(folder, [PREDICTIONS])
+        delete_outputs(folder, [PREDICTIONS])
     return report
 
 
-def _notes(manifest: ExtractionManifest) -> Iterator[str]:
-    """What every reader of the numbers must know of how the run was made."""
+def _manifest_notes(manifest: ExtractionManifest) -> Iterator[str]:
+    """Yields the notes on the run that a reader of its numbers needs."""
     if manifest.offline:
         yield (
-            "No model was called: rules filled the schemas from surface cues. The run measures "
-            "what those are worth, and says nothing about how a model fares."
+            "No model was called: rules filled the schemas from surface cues. The numbers describe "
+            "these rules and say nothing about any model."
         )
     if manifest.status != "complete":
-        yield "The run was cut off: these are the rows so far."
+        yield "The run was interrupted: only the rows written so far are measured."
     if manifest.rejected:
         rows = "1 row was" if manifest.rejected == 1 else f"{manifest.rejected} rows were"
-        yield f"{rows} no sample and left out: {'; '.join(manifest.rejections[:3])}."
+        yield f"{rows} left out as malformed: {'; '.join(manifest.rejections[:3])}."
     yield from (f"Data: {note}." for note in manifest.data_notes)
     for system, observed in manifest.observed.items():
-        told = observed.get("fallbacks") if isinstance(observed, dict) else None
-        for what, count in (told or {}).items():
+        fallbacks = observed.get("fallbacks") if isinstance(observed, dict) else None
+        for what, count in (fallbacks or {}).items():
             yield f"{system}: {what}, in {count} calls."
 
 
-def _prediction(row: ExtractionRow) -> dict[str, object]:
+def _prediction_row(row: ExtractionRow) -> dict[str, object]:
     return {
         "id": row.id,
         "system": row.system,

@@ -1,6 +1,6 @@
-"""The record of structured extraction: every number of a run, by system.
+"""Defines the report of structured extraction: every number of a run, by system (JSON format).
 
-Null means that a number could not be had, and ``why`` says why; 0 is always a number measured.
+Null means that a number is undefined, and ``why`` gives the reason; 0 is always a measured value.
 Formulas are in ``docs/metrics.md``, section "Structured extraction". Equal inputs give equal bytes.
 """
 
@@ -11,19 +11,19 @@ from typing import Literal
 import msgspec
 
 from eval.metrics.record import CalibrationReport, ConfidenceCounts
-from eval.stats.shown import IntervalMethod
-from eval.stats.shown import Value as Value
+from eval.stats.estimates import Estimate as Estimate
+from eval.stats.estimates import IntervalMethod
 
 SCHEMA = "epoche.extraction/1"
 
 Mode = Literal["strict", "partial", "lenient"]
 Average = Literal["micro", "macro", "weighted"]
-"""``micro``: all fields of all samples together; ``macro``: the mean over samples; ``weighted``:
-the mean over samples, each weighted by its number of expected fields."""
+"""``micro``: over all fields of all samples pooled; ``macro``: the mean over samples; ``weighted``:
+the mean over samples, weighted by their number of expected fields."""
 
 Invalid = Literal["zero", "as_is"]
-"""What a reply that is no valid instance of its schema is worth: nothing, or what is right in it.
-A reply that is no JSON is worth nothing either way."""
+"""How a reply that is invalid under its schema counts. ``zero``: all its fields count as wrong.
+``as_is``: its fields are scored as usual. In both cases a reply that is not JSON gets no credit."""
 
 Metric = Literal[
     "extraction_quality_score",
@@ -64,11 +64,11 @@ Metric = Literal[
     "value_variance",
     "expected_calibration_error",
 ]
-"""Every scalar metric by the name it has in ``metrics``. Rates are shares in [0, 1], latencies
-seconds. Those with three averages stand here by the plan's (micro, unless asked otherwise)."""
+"""Every scalar metric by its name in ``metrics``. Rates are shares in [0, 1], latencies are in
+seconds. Metrics with three averages are given by the plan's average (micro by default)."""
 
 Dimension = Literal["type", "depth", "name", "required", "complexity", "domain", "language"]
-"""What numbers are broken down by. The first four divide fields, the last three samples."""
+"""What numbers are broken down by. The first four group fields, the last three group samples."""
 
 Severity = Literal["critical", "moderate", "minor"]
 
@@ -76,11 +76,11 @@ Level = Literal["minimum", "target", "excellence"]
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """How the rows of one system ended. The last four add up to ``rows``."""
+    """Counts of one system's rows by outcome. The last four add up to ``rows``."""
 
     rows: int
     scored: int
-    """All rows but those whose call failed: what accuracy is about."""
+    """All rows except failed calls; accuracy is measured over these."""
     ok: int
     invalid: int
     unparsable: int
@@ -93,27 +93,27 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     weight: float
     """Normalised: the weights of all parts add up to 1."""
     value: float | None
-    """The part as it goes into the score, so of hallucination 1 less the rate; micro."""
+    """Micro average of the part as it enters the score (for hallucination: 1 − rate)."""
     macro: float | None
-    """Its mean over the samples that have a score: the macro parts, weighted, add up to it."""
+    """Mean over the samples that have a score; the weighted sum of these is the headline score."""
 
 
 class Quality(msgspec.Struct, frozen=True, kw_only=True):
     """The extraction quality score with its parts."""
 
-    score: Value
-    """The mean of the samples' scores: the headline."""
-    micro: Value
-    """The same formula of the micro parts."""
+    score: Estimate
+    """Mean of the samples' scores: the headline."""
+    micro: Estimate
+    """The same formula applied to the micro averages of the parts."""
     components: dict[str, Component]
     """``schema_validity``, ``field_f1_partial``, ``type_accuracy``, ``no_hallucination``."""
     interpretation: str
-    """``Excellent``, ``Good``, ``Moderate`` or ``Poor``; empty where there is no score."""
+    """``Excellent``, ``Good``, ``Moderate`` or ``Poor``; empty if there is no score."""
     meaning: str = ""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """A count and its share of a whole, with an interval."""
+    """A count and its share of a total, with an interval."""
 
     count: int
     share: float | None
@@ -133,14 +133,14 @@ class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreDistribution(msgspec.Struct, frozen=True, kw_only=True):
-    """Scores within 0 and 1, counted to the hundredth."""
+    """Distribution of scores in [0, 1], counted by hundredth."""
 
     n: int
     mean: float | None
     median: float | None
-    """The lower edge of the hundredth that the middle score falls into."""
+    """Lower edge of the hundredth that the median score falls into."""
     bins: tuple[ScoreBin, ...]
-    """The seed's bins where it names some, else twenty of equal width."""
+    """The specification's bins if it names any, otherwise twenty of equal width."""
     histogram: tuple[int, ...] = ()
     """Twenty bins of equal width."""
 
@@ -149,18 +149,18 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of one key of a breakdown: one type, one depth, one domain."""
 
     samples: int
-    """Samples that have such fields."""
+    """Number of samples that have such fields."""
     expected: int
     predicted: int
-    metrics: dict[str, Value]
-    """Of fields: precision, recall and F1 in three modes, type accuracy, omission and
-    hallucination rate. Of samples: these and score, validity and exact match."""
-    box: Box | None = None
-    """How the samples' partial F1 are spread; only where the dimension divides samples."""
+    metrics: dict[str, Estimate]
+    """For groups of fields: precision, recall and F1 in three modes, type accuracy, omission and
+    hallucination rate. For groups of samples also score, validity and exact match."""
+    box: BoxPlot | None = None
+    """Box plot of the samples' partial F1; only for dimensions that group samples."""
 
 
-class Box(msgspec.Struct, frozen=True, kw_only=True):
-    """What a box plot shows. Quartiles are values that occur (type 1 of Hyndman & Fan)."""
+class BoxPlot(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of a box plot. Quartiles are observed values (type 1 of Hyndman & Fan)."""
 
     n: int
     low: float
@@ -172,19 +172,19 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Breakdown(msgspec.Struct, frozen=True, kw_only=True):
-    """One dimension."""
+    """All groups of one dimension."""
 
     groups: dict[str, Group]
     left_out: int = 0
-    """Keys that are not shown, being rarer than those that are (of names)."""
+    """Number of keys that are not listed because they are too rare (field names only)."""
 
 
 class Hallucinations(msgspec.Struct, frozen=True, kw_only=True):
-    """What was extracted that the truth does not hold."""
+    """Extracted fields that the expected output does not have."""
 
     by_type: dict[str, int]
-    """``1`` made up with its name, ``2`` known name and made-up value, ``3`` in the text but
-    misplaced, ``4`` array elements beyond those expected."""
+    """``1`` unexpected field with a value that is not in the text, ``2`` expected field with such a
+    value, ``3`` value in the text but under the wrong field, ``4`` surplus array element."""
     severity: dict[Severity, Share]
     """Shares of all extracted fields."""
     total: int
@@ -196,24 +196,24 @@ class ErrorCount(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str
     group: str
     path: str
-    """Of the field, ``[]`` standing for any element."""
+    """Path of the field; ``[]`` stands for any array element."""
     count: int
     share: float
-    """Of all errors."""
+    """Share of all errors."""
 
 
 class Errors(msgspec.Struct, frozen=True, kw_only=True):
     """Errors by kind."""
 
     groups: dict[str, dict[str, int]]
-    """Group of the seed → pattern → how many; patterns that did not occur stand there with 0."""
+    """Group of the specification → pattern → count; patterns that did not occur have 0."""
     total: int
     top: tuple[ErrorCount, ...] = ()
-    """The ten most frequent pairs of pattern and field, ties by name."""
+    """The ten most frequent pairs of pattern and field; ties are sorted by name."""
 
 
 class Correlation(msgspec.Struct, frozen=True, kw_only=True):
-    """How two numbers go together over samples."""
+    """Correlation of two numbers over samples."""
 
     metric: str
     feature: str
@@ -225,73 +225,75 @@ class Correlation(msgspec.Struct, frozen=True, kw_only=True):
     spearman_low: float | None = None
     spearman_high: float | None = None
     why: str = ""
-    """Why there is none: fewer than three samples, or one of both is constant."""
+    """Why it is undefined: fewer than three samples, or one of the two is constant."""
 
 
 class Performance(msgspec.Struct, frozen=True, kw_only=True):
-    """What the calls took. Null is what nobody measured."""
+    """Latency, throughput, tokens and cost of the calls. Null: not measured."""
 
-    latency_s: dict[str, Value]
+    latency_s: dict[str, Estimate]
     """``mean``, ``p50``, ``p95``, ``p99``, ``min``, ``max``, in seconds."""
-    time_to_first_token_s: dict[str, Value]
-    """Network and reading of the prompt: until the first token came. The same keys."""
-    generation_s: dict[str, Value]
-    """From the first token to the last. The same keys."""
+    time_to_first_token_s: dict[str, Estimate]
+    """Network and prompt processing, until the first token arrived. Keys as in ``latency_s``."""
+    generation_s: dict[str, Estimate]
+    """From the first to the last token. Keys as in ``latency_s``."""
     histogram: tuple[int, ...] = ()
     """Latencies in thirty bins of equal width over [0, ``histogram_high``]."""
     histogram_high: float = 0.0
     compliance: dict[str, bool | None]
     """``p95_under_2s``, ``p99_under_5s``."""
     busy_s: float | None
-    """Seconds in which at least one request that was answered was under way."""
+    """Seconds in which at least one request that was later answered was in flight."""
     throughput_rps: float | None
     samples_per_minute: float | None
     tokens_per_second: float | None
     """Input and output together."""
     fields_per_second: float | None
     over_time: tuple[tuple[float, float], ...] = ()
-    """Seconds since the start, and requests a second in the stretch that ends there."""
+    """Pairs of seconds since the start, and requests per second in the interval ending there."""
     tokens: dict[str, float | None]
     """``input_mean``, ``input_median``, ``input_total``, likewise ``output_…``, and ``total``."""
     tokens_known: int
-    """Rows whose tokens the server counted."""
-    token_efficiency: Value
-    """Extracted fields per output token, over the rows whose tokens are known."""
+    """Number of rows for which the server reported tokens."""
+    token_efficiency: Estimate
+    """Extracted fields per output token, over the rows with reported tokens."""
     cost_usd: float | None
-    cost_usd_per_sample: Value
+    cost_usd_per_sample: Estimate
     cost_usd_per_right_field: float | None
-    """For each field that the replies of known cost earned, under the policy of invalid ones."""
+    """Cost per correct field (partial credit), over replies whose cost is known and under the
+    report's policy for invalid replies."""
     cost_basis: str = ""
-    """``stated`` (by server or price table), ``prices``, both, or empty where neither is known."""
+    """``stated`` (by server or price table), ``prices`` (of the configuration), ``stated, and
+    prices``, or empty if no cost is known."""
 
 
 class Consistency(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the repeats of one sample agree. Only samples with two replies or more count."""
+    """Agreement between the repeats of a sample. Only samples with at least two replies count."""
 
     samples: int
-    exact_match_consistency: Value
-    """Mean share of a sample's runs that gave its most frequent output."""
-    field_level_consistency: Value
-    """Mean over samples of the mean over fields of the share of pairs of runs that agree."""
-    value_variance: Value
-    """Mean standard deviation of a numeric field over its runs, in the field's own unit."""
-    value_variation: Value
-    """The same over the size of the field's mean: without a unit."""
+    exact_match_consistency: Estimate
+    """Mean share of a sample's repeats that gave its most frequent output."""
+    field_level_consistency: Estimate
+    """Share of pairs of repeats that agree on a field, averaged over fields, then over samples."""
+    value_variance: Estimate
+    """Mean standard deviation of a numeric field over the repeats, in the field's own unit."""
+    value_variation: Estimate
+    """Mean coefficient of variation: standard deviation / absolute mean, without a unit."""
 
 
 class Grade(msgspec.Struct, frozen=True, kw_only=True):
-    """What a value is worth in words."""
+    """The grade of one metric's value."""
 
     metric: str
     value: float | None
     grade: str
-    """``A+``, ``A``, ``B+``, ``B``, ``C``, ``D`` or ``F``; empty where there is no value."""
+    """``A+``, ``A``, ``B+``, ``B``, ``C``, ``D`` or ``F``; empty if there is no value."""
     grade_at_worst: str = ""
-    """At the unfavourable end of the interval."""
+    """Grade at the unfavourable end of the interval; ``grade_at_best`` at the favourable end."""
     grade_at_best: str = ""
     higher_is_better: bool = True
     limits: dict[str, float]
-    """Grade → the least (or, where lower is better, greatest) value that earns it."""
+    """Grade → minimum value for it (maximum value where lower is better)."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -302,16 +304,16 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     higher_is_better: bool
     value: float | None
     passed: bool | None
-    """Null where the value is."""
+    """Null if ``value`` is null."""
     sure: bool = False
-    """Whether both ends of the interval give the same verdict."""
+    """Whether both ends of the interval give the same result."""
 
 
 class ServiceLevel(msgspec.Struct, frozen=True, kw_only=True):
     """One level: ``minimum``, ``target`` or ``excellence``."""
 
     passed: bool | None
-    """Null where no check fails and one cannot be made."""
+    """Null if no check fails, but at least one is undefined."""
     checks: tuple[Check, ...]
 
 
@@ -324,13 +326,13 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
-    """What the decision tree says, and why."""
+    """Result of the decision tree, with its reasons."""
 
     verdict: str
     reasons: tuple[str, ...]
     branches: tuple[Branch, ...]
     by_complexity: dict[str, str] = {}
-    """Bin of schemas → the verdict on its samples alone."""
+    """Complexity bin → the tree's verdict for the samples of that bin."""
     strengths: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
 
@@ -339,37 +341,37 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """All of one system's numbers."""
 
     outcomes: Outcomes
-    metrics: dict[str, Value]
+    metrics: dict[str, Estimate]
     """``Metric`` → value, over all samples."""
-    averages: dict[str, dict[Average, Value]]
-    """The metrics that can be averaged in three ways."""
-    other_policy: dict[str, Value]
-    """Accuracy under the other policy of invalid replies."""
+    averages: dict[str, dict[Average, Estimate]]
+    """The metrics with three averages."""
+    other_policy: dict[str, Estimate]
+    """Accuracy under the other policy for invalid replies."""
     quality: Quality
     categories: dict[Mode, dict[str, Share]]
     """Mode → exact, partial, incorrect, missed, spurious. Shares add up to 1."""
     composite: ScoreDistribution
-    """Scores of the fields that both sides have."""
+    """Scores of the fields that are both expected and extracted."""
     hallucinations: Hallucinations
-    omissions: dict[Dimension, dict[str, Value]]
+    omissions: dict[Dimension, dict[str, Estimate]]
     """Type, depth, required or name → key → share of its expected fields that were missed."""
     type_confusion: dict[str, dict[str, int]]
-    """Expected type → type that came → how many."""
+    """Expected type → extracted type → count."""
     errors: Errors
     similarities: dict[str, ScoreDistribution]
     """``token_overlap_f1``, ``levenshtein_similarity``, ``containment_score``."""
     breakdowns: dict[Dimension, Breakdown]
     correlations: tuple[Correlation, ...]
-    """Of metrics with the features of schemas and with lengths."""
+    """Correlations of metrics with schema features and with lengths."""
     metric_correlations: tuple[Correlation, ...] = ()
-    """Of metrics with one another, each pair once."""
+    """Correlations between metrics, each pair once."""
     performance: Performance
-    reliability: dict[str, Value]
+    reliability: dict[str, Estimate]
     confidences: ConfidenceCounts
     calibration: CalibrationReport | None = None
-    """What stated confidences are worth, an exact match being right. Null where none is stated."""
+    """Calibration of confidences; an exact match counts as right. Null if no reply has one."""
     consistency: Consistency | None = None
-    """Null where each sample was put once."""
+    """Null without repeats."""
     grades: tuple[Grade, ...]
     sla: dict[Level, ServiceLevel]
     recommendation: Recommendation
@@ -383,11 +385,11 @@ class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     signature: str
     samples: str
-    """First 12 hex digits of the hash over the ids and numbers of expected fields."""
+    """First 12 hex digits of the hash over sample ids and their numbers of expected fields."""
     n_samples: int
     repeats: int
     n_expected: int
-    """Fields expected in all samples together, once each."""
+    """Number of expected fields of all samples; repeats are not counted again."""
     systems: dict[str, SystemReport]
     invalid: Invalid
     average: Average
@@ -396,4 +398,4 @@ class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
     resamples: int
     seed: int
     notes: tuple[str, ...] = ()
-    """What a reader of the numbers must know, in plain sentences."""
+    """Notes that a reader of the numbers needs."""

@@ -1,4 +1,4 @@
-"""The row: what became of one sample put to one system, from the call to its score."""
+"""Defines the row: the reply of one system to one sample, with its outcome and score."""
 
 from __future__ import annotations
 
@@ -13,66 +13,67 @@ from eval.result import Usage
 from kg.base.files import iter_decoded_lines
 
 ROWS = "rows.jsonl"
-"""Name of the file of rows in a run's folder."""
+"""Name of the rows file in a run's folder."""
 
 Outcome = Literal["OK", "INVALID", "UNPARSABLE", "ERROR"]
-"""``INVALID``: JSON, but no valid instance of the schema. ``UNPARSABLE``: a reply that is no JSON,
-a refusal with it. ``ERROR``: a call that failed; never an empty extraction."""
+"""``INVALID``: JSON that is not valid under the schema. ``UNPARSABLE``: a reply that is not JSON,
+refusals included. ``ERROR``: the call failed; it is never treated as an empty extraction."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 ERROR = OUTCOMES.index("ERROR")
-"""The code a journal keeps for a row whose call failed."""
+"""Code that the journal stores for a row whose call failed."""
 
 
 class ExtractionRow(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``rows.jsonl``.
 
-    What a call took is that of the call that was made, also where the reply came from the cache:
-    a row says the same either way. All of it is null or 0 for a system that calls nothing.
+    Latency and usage are those of the original call, also if the reply came from the cache, so a
+    cached run writes the same rows. They are null or 0 for a system that makes no calls.
     """
 
     id: str
-    """Of the sample."""
+    """Id of the sample."""
     system: str
-    """Who extracted: ``provider/model``, or the name of a baseline."""
+    """Name of the system: ``provider/model``, or the name of a baseline."""
     repeat: int = 0
     outcome: Outcome
     predicted: Any = None
-    """What was extracted, as JSON; null where the outcome is ``UNPARSABLE`` or ``ERROR``."""
+    """The extracted JSON; null if the outcome is ``UNPARSABLE`` or ``ERROR``."""
     raw: str = ""
-    """The reply, where it was not just the JSON in ``predicted``."""
+    """The reply, unless it was exactly the JSON in ``predicted``."""
     problem: str = ""
-    """Why there is no valid extraction, in words."""
+    """The reason if there is no valid extraction; otherwise empty."""
     notes: tuple[str, ...] = ()
-    """What was not done as asked: a looser response format, no log-probabilities."""
+    """Deviations from the request: a looser response format, no log-probabilities."""
     confidence: float | None = None
-    """The probability the model gave to its reply as a whole; null without log-probabilities."""
+    """Probability that the model gave to its whole reply; null without log-probabilities."""
     latency_s: float | None = None
     """Seconds from sending the request that succeeded to its last byte."""
     ttft_s: float | None = None
-    """Seconds from sending it to the first token of the reply; null where nobody measured it."""
+    """Seconds from sending it to the first token of the reply; null if not measured."""
     at_s: float | None = None
     """When the reply was complete, in seconds since 1970."""
     usage: Usage | None = None
     """Tokens as the server counted them, and their price."""
     retries: int = 0
-    """Attempts that failed and were made again."""
+    """Number of failed attempts that were repeated."""
     timed_out: bool = False
-    """Whether any attempt had no complete reply within the time limit, retried or not."""
+    """Whether any attempt exceeded the time limit, retried or not."""
     input_chars: int = 0
     """Characters of the whole prompt."""
     output_chars: int = 0
     """Characters of the reply."""
     score: SampleScore
-    """What the extraction is worth; of a call that failed, what was expected of it."""
+    """Score of the extraction; for a failed call it only counts the expected fields."""
 
 
 def read_rows(path: Path | str) -> Iterable[ExtractionRow]:
-    """Yields the rows of a finished file.
+    """Yields the rows of a finished rows file.
 
     Raises:
-        MissingFileError, RecordError: as named there, with file and line.
+        MissingFileError, RecordError: the file is missing or a line is damaged; the message names
+            file and line.
     """
     decode = msgspec.json.Decoder(ExtractionRow).decode
     return (row for _, row in iter_decoded_lines(path, "extraction-row", decode))

@@ -1,8 +1,8 @@
-"""A run of structured extraction: rows in a folder that survives anything.
+"""Runs structured extraction into a folder and resumes interrupted runs.
 
-Resuming is no special case: a fresh run is one whose folder holds no rows. Rows go to
-``rows.jsonl`` as they come, in whatever order, and stand in the order of samples, repeats and
-systems at the end. How they are kept and asked is ``eval.running``'s.
+A new run is treated as a resumed run whose folder has no rows yet. Rows are appended to
+``rows.jsonl`` in the order in which replies arrive and are sorted by sample, repeat and system at
+the end. The journal and the workers are in ``eval.running``.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from pathlib import Path
 
 import msgspec
 
-from eval.described import combined
 from eval.extraction.row import ERROR, OUTCOMES, ROWS
 from eval.extraction.running.manifest import ExtractionManifest, continued, read_manifest
 from eval.extraction.running.output_files import MANIFEST, OUTPUTS, SAMPLES, written_by
 from eval.extraction.running.plan import ExtractionPlan
 from eval.extraction.running.run_options import RunOptions
 from eval.extraction.running.team import Team, team_of
-from eval.extraction.samples.loading import SHIPPED, Loaded, load
-from eval.extraction.samples.sample_rows import as_row, digest_of
-from eval.manifest import library_versions, now
+from eval.extraction.samples.loader import SHIPPED, LoadedSamples, load_samples
+from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
+from eval.manifest import library_versions, utc_now
 from eval.model.warm_up import WarmUp
-from eval.running.grid import shuffled
+from eval.running.grid import shuffle_positions
 from eval.running.journal import Journal
-from eval.running.made_files import forget_with_page, refuse_page_of_others
+from eval.running.outputs import delete_outputs_and_report, require_owned_folder
+from eval.running.resume import load_journal
 from eval.running.session import RunStatus, Session
-from eval.running.taking_up import taken_up_rows
-from eval.running.totals import Meter
+from eval.running.totals import CallMeter
 from eval.running.workers import Question
+from eval.system_description import merge_observed
 from kg.base.files import check_output, write_json_atomic, write_jsonl_atomic
-from kg.base.provenance import relative_name
+from kg.base.provenance import make_relative_name
 
-_KEPT_REJECTIONS = 20
+_MAX_LISTED_REJECTIONS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
-    """What a run left behind.
+class RunResult:
+    """Result of a run.
 
     Attributes:
-        folder: where.
-        manifest: as it stands on disk.
-        asked: rows asked now.
-        kept: rows that were there already.
+        folder: folder of the run.
+        manifest: the manifest as written to disk.
+        asked: number of rows added in this session.
+        kept: number of rows that existed already.
     """
 
     folder: Path
@@ -54,90 +54,92 @@ class Done:
     kept: int
 
 
-def run(options: RunOptions) -> Done:
-    """Asks what the folder does not hold yet.
+def run(options: RunOptions) -> RunResult:
+    """Asks every system for the rows that are not in the folder yet.
 
     Raises:
-        MissingFileError, MissingExtraError, RecordError: of the data set, or of the rows.
-        CardSetMismatchError: the folder holds a run of other samples or settings.
-        WriteError: disk full, no permission, another run is writing the folder, it would take the
-            place of what is read, or it holds rows and ``resume`` is false.
-        ModelAccessError: a model cannot be used at all.
-        CostLimitError, TooManyErrorsError: a limit was reached before everything was asked. Rows
-            are kept, as they are when no model can be reached.
+        MissingFileError, MissingExtraError, RecordError: the data set or the rows cannot be read.
+        CardSetMismatchError: the folder has a run of other samples or settings.
+        WriteError: the disk is full, permission is missing, another run is writing to the folder,
+            an output would overwrite an input, or the folder has rows and ``resume`` is false.
+        ModelAccessError: a model cannot be used. The rows written so far stay in the folder.
+        CostLimitError, TooManyErrorsError: a limit was reached before the run was complete. The
+            rows written so far stay in the folder.
     """
-    loaded = _loaded(options)
+    loaded = _load_samples(options)
     source = Path(options.config.dataset.name)
     read = [source] if source.is_file() else []
     for path in written_by(options.out):
         check_output(path, read)
-    refuse_page_of_others(options.out, (ROWS, MANIFEST))
+    require_owned_folder(options.out, (ROWS, MANIFEST))
     team = team_of(options)
     size = len(loaded.samples) * options.repeats * len(team.extractors)
     try:
         with Journal(options.out / ROWS, size) as journal:
-            return _Sitting(options, loaded, team, journal).carried_out()
+            return _FolderRun(options, loaded, team, journal).execute()
     except BaseException:
         team.give_up()
         raise
 
 
-def _loaded(options: RunOptions) -> Loaded:
+def _load_samples(options: RunOptions) -> LoadedSamples:
     data = options.config.dataset
-    return load(
+    return load_samples(
         data.name,
         split=data.split,
-        sample=data.sample_size,
+        sample_size=data.sample_size,
         seed=data.random_seed,
         strict=data.strict,
         cache_dir=None if data.cache_dir is None else Path(data.cache_dir),
     )
 
 
-class _Sitting:
-    """One session, while its folder is locked."""
+class _FolderRun:
+    """One session of a run. Its folder is locked while the object is in use."""
 
-    def __init__(self, options: RunOptions, loaded: Loaded, team: Team, journal: Journal) -> None:
+    def __init__(
+        self, options: RunOptions, loaded: LoadedSamples, team: Team, journal: Journal
+    ) -> None:
         self._options = options
         self._samples = loaded.samples
         self._team = team
         self._journal = journal
-        self._meter = Meter()
-        self._warm = WarmUp(team.warmed, self._meter.called, options.price)
+        self._meter = CallMeter()
+        self._warm_up = WarmUp(team.warmed, self._meter.add_calls, options.price)
         if options.overwrite:
             journal.clear()
-        new = self._asked_for(loaded)
+        new = self._build_manifest(loaded)
         self._plan = ExtractionPlan(
             self._samples,
             team.extractors,
             new.places,
             new.matching,
-            seen=self._meter.row,
-            ready=self._warm.done,
+            on_row=self._meter.add_row,
+            ready=self._warm_up.ensure_warm,
         )
-        self._manifest = taken_up_rows(
+        self._manifest = load_journal(
             new,
             journal,
             self._plan,
             self._meter,
-            continued=continued,
+            make_manifest=continued,
             resume=options.resume,
-            again=[ERROR] if options.retry_errors else [],
+            retried=[ERROR] if options.retry_errors else [],
         )
-        self._kept = journal.held
+        self._n_existing = journal.row_count
 
-    def carried_out(self) -> Done:
-        """Asks, and leaves everything in order however it ends."""
+    def execute(self) -> RunResult:
+        """Asks for all missing rows; leaves a consistent journal and manifest even on errors."""
         plan, journal, out = self._plan, self._journal, self._options.out
-        every = shuffled(plan.asked, self._manifest.seed, "extraction")
-        order = [place for place in every if not journal.has(place)]
+        every = shuffle_positions(plan.asked_positions, self._manifest.seed, "extraction")
+        order = [place for place in every if not journal.has_row(place)]
         if order:
-            # Whatever comes of the session, nobody shall take them for made of these rows.
-            forget_with_page(out, OUTPUTS)
-            asked = (self._samples[item] for item in plan.places.asked)
-            write_jsonl_atomic(out / SAMPLES, map(as_row, asked))
+            # Delete derived files first, so that a crash cannot leave stale reports.
+            delete_outputs_and_report(out, OUTPUTS)
+            asked = (self._samples[item] for item in plan.layout.asked_items)
+            write_jsonl_atomic(out / SAMPLES, map(sample_to_row, asked))
 
-        def questions() -> Iterator[Question]:
+        def build_questions() -> Iterator[Question]:
             return (plan.question(place) for place in order)
 
         Session(
@@ -145,28 +147,28 @@ class _Sitting:
             journal,
             self._meter,
             self._options.limits,
-            error=ERROR,
-            missing=len(order),
-            save=self._save,
-        ).run(questions(), waits=not self._options.offline, closing=self._team.closing)
-        return Done(
+            error_outcome=ERROR,
+            n_missing=len(order),
+            save_manifest=self._save_manifest,
+        ).run(build_questions(), has_async=not self._options.offline, on_close=self._team.closing)
+        return RunResult(
             folder=out,
             manifest=read_manifest(out / MANIFEST),
             asked=len(order),
-            kept=self._kept,
+            kept=self._n_existing,
         )
 
-    def _asked_for(self, loaded: Loaded) -> ExtractionManifest:
+    def _build_manifest(self, loaded: LoadedSamples) -> ExtractionManifest:
         options, config = self._options, self._options.config
         data, prompts = config.dataset, config.prompts
         return ExtractionManifest(
             rows=ROWS,
             samples=SAMPLES,
-            dataset=_named(data.name, options.out),
-            dataset_sha256=digest_of(loaded.samples),
+            dataset=_dataset_name(data.name, options.out),
+            dataset_sha256=hash_samples(loaded.samples),
             sample_count=len(loaded.samples),
             rejected=len(loaded.rejected),
-            rejections=tuple(map(str, loaded.rejected[:_KEPT_REJECTIONS])),
+            rejections=tuple(map(str, loaded.rejected[:_MAX_LISTED_REJECTIONS])),
             data_notes=tuple(loaded.notes),
             split="" if Path(data.name).exists() or data.name == SHIPPED else data.split,
             sample_size=data.sample_size,
@@ -180,24 +182,27 @@ class _Sitting:
             seed=data.random_seed,
             measuring=options.measuring,
             versions=library_versions(),
-            started=now(),
+            started=utc_now(),
             status="running",
         )
 
-    def _save(self, status: RunStatus) -> None:
+    def _save_manifest(self, status: RunStatus) -> None:
         write_json_atomic(
             self._options.out / MANIFEST,
             msgspec.structs.replace(
                 self._manifest,
                 status=status,
-                ended=None if status == "running" else now(),
-                counts=self._journal.counts(OUTCOMES),
-                calls=self._meter.totals(),
-                observed=combined(self._manifest.observed, self._team.observed()),
+                ended=None if status == "running" else utc_now(),
+                counts=self._journal.count_outcomes(OUTCOMES),
+                calls=self._meter.compute_totals(),
+                observed=merge_observed(self._manifest.observed, self._team.observed()),
             ),
         )
 
 
-def _named(name: str, out: Path) -> str:
-    """The data set's name; of files their path from the run's folder, so that both can move."""
-    return relative_name(name, out) if name != SHIPPED and Path(name).exists() else name
+def _dataset_name(name: str, out: Path) -> str:
+    """Returns the data set's name; for files the path relative to the run's folder.
+
+    A relative path stays valid when the data and the folder are moved together.
+    """
+    return make_relative_name(name, out) if name != SHIPPED and Path(name).exists() else name

@@ -1,1 +1,1 @@
-"""Lets a stream of model text through clause by clause, each claim licensed before it appears."""
+"""Guards a stream of model text: each clause passes only after its claims are licensed."""

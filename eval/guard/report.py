@@ -1,4 +1,4 @@
-"""What a guarded stream held: counts by kind, and the first of what was withheld."""
+"""Reports on a guarded stream: counts of clauses by kind, and the first withheld clauses."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from eval.guard.licensing import KINDS, Event, Kind, Policy
+from eval.guard.licenser import KINDS, Event, Kind, Policy
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
 
-MAX_LISTED = 200
-"""Withheld clauses a report lists; the counts go on."""
+MAX_LISTED_CLAUSES = 200
+"""Maximum number of withheld clauses listed in a report; further ones are only counted."""
 
 
 class GuardReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a stream."""
+    """Counts of a stream's clauses, with the policy and the graph that decided them."""
 
     clauses: int
     passed: int
@@ -26,11 +26,11 @@ class GuardReport(msgspec.Struct, frozen=True, kw_only=True):
     graph_sha256: str
     shapes_sha256: str
     listed: tuple[Event, ...]
-    """The first ``MAX_LISTED`` withheld clauses."""
+    """The first withheld clauses, at most ``MAX_LISTED_CLAUSES``."""
 
 
 class Tally:
-    """Counts events as they come, in bounded memory."""
+    """Counts events of a stream in bounded memory."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -39,19 +39,19 @@ class Tally:
         self.clauses = 0
         self.withheld = 0
 
-    def add(self, event: Event) -> None:
-        """Counts a clause; blank stretches are none."""
+    def add_event(self, event: Event) -> None:
+        """Counts a clause; blank text does not count."""
         if not event.source.strip():
             return
         self.clauses += 1
         self._kinds[event.kind] += 1
         if not event.passed:
             self.withheld += 1
-            if len(self._listed) < MAX_LISTED:
+            if len(self._listed) < MAX_LISTED_CLAUSES:
                 self._listed.append(event)
 
-    def report(self) -> GuardReport:
-        """The counts so far."""
+    def build_report(self) -> GuardReport:
+        """Builds the report of the counts so far."""
         knowledge = self._guard.knowledge
         return GuardReport(
             clauses=self.clauses,

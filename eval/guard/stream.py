@@ -1,23 +1,23 @@
-"""The stream guard: model text in, chunk by chunk; licensed text out, clause by clause."""
+"""The stream guard: takes model text chunk by chunk and yields licensed text clause by clause."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from eval.guard.cutting import Cutter, Piece
-from eval.guard.licensing import Context, Event, Licenser, Policy
+from eval.guard.licenser import Context, Event, Licenser, Policy
+from eval.guard.segmenter import Segment, Segmenter
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
 
 class Guard:
-    """Guards streams with one knowledge base; each stream is on its own.
+    """Guards any number of independent streams with one knowledge base.
 
-    Nothing of a clause is let through before all of it is there and its claims are licensed. What
-    comes out does not depend on how the text was chunked, and no more than a few thousand
-    characters are held at any time.
+    No part of a clause is yielded before the clause is complete and its claims are licensed. The
+    output does not depend on how the text was chunked, and at most a few thousand characters are
+    buffered.
     """
 
     def __init__(self, knowledge: KnowledgeBase, policy: Policy | None = None) -> None:
@@ -26,18 +26,18 @@ class Guard:
         self._licenser = Licenser(knowledge, self.policy)
 
     def open(self) -> GuardedStream:
-        """A new stream, to be fed by hand."""
+        """Opens a new stream; the caller passes the chunks to it."""
         return GuardedStream(self._licenser)
 
-    def events(self, chunks: Iterable[str]) -> Iterator[Event]:
-        """What becomes of each clause, as soon as that is known."""
+    def iter_events(self, chunks: Iterable[str]) -> Iterator[Event]:
+        """Yields the event of each clause as soon as it is decided."""
         stream = self.open()
         for chunk in chunks:
             yield from stream.feed(chunk)
         yield from stream.close()
 
-    async def events_async(self, chunks: AsyncIterable[str]) -> AsyncIterator[Event]:
-        """As ``events``, for an asynchronous stream such as ``ModelClient.stream``."""
+    async def iter_events_async(self, chunks: AsyncIterable[str]) -> AsyncIterator[Event]:
+        """Yields events as ``iter_events`` does, for an asynchronous stream of chunks."""
         stream = self.open()
         async for chunk in chunks:
             for event in stream.feed(chunk):
@@ -45,13 +45,13 @@ class Guard:
         for event in stream.close():
             yield event
 
-    def text(self, chunks: Iterable[str]) -> Iterator[str]:
-        """The guarded text, clause by clause."""
-        return (event.text for event in self.events(chunks))
+    def iter_text(self, chunks: Iterable[str]) -> Iterator[str]:
+        """Yields the guarded text, clause by clause."""
+        return (event.text for event in self.iter_events(chunks))
 
-    async def text_async(self, chunks: AsyncIterable[str]) -> AsyncIterator[str]:
-        """As ``text``, for an asynchronous stream."""
-        async for event in self.events_async(chunks):
+    async def iter_text_async(self, chunks: AsyncIterable[str]) -> AsyncIterator[str]:
+        """Yields text as ``iter_text`` does, for an asynchronous stream of chunks."""
+        async for event in self.iter_events_async(chunks):
             yield event.text
 
 
@@ -60,20 +60,20 @@ class GuardedStream:
 
     def __init__(self, licenser: Licenser) -> None:
         self._licenser = licenser
-        self._cutter = Cutter()
+        self._segmenter = Segmenter()
         self._context = Context()
 
     def feed(self, chunk: str) -> Iterator[Event]:
-        """Takes a chunk; yields what is decided by now."""
-        for piece in self._cutter.feed(chunk):
-            yield from self._judged(piece)
+        """Takes a chunk and yields the events that are now decided."""
+        for piece in self._segmenter.feed(chunk):
+            yield from self._judge_segment(piece)
 
     def close(self) -> Iterator[Event]:
-        """Ends the stream; yields the rest."""
-        for piece in self._cutter.close():
-            yield from self._judged(piece)
+        """Ends the stream and yields the remaining events."""
+        for piece in self._segmenter.close():
+            yield from self._judge_segment(piece)
 
-    def _judged(self, piece: Piece) -> Iterator[Event]:
-        for event, context in self._licenser.judge(piece, self._context):
+    def _judge_segment(self, segment: Segment) -> Iterator[Event]:
+        for event, context in self._licenser.judge_segment(segment, self._context):
             self._context = context
             yield event

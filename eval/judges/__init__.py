@@ -1,1 +1,1 @@
-"""What models as judges have in common, whatever benchmark they judge."""
+"""Code for models as judges that all benchmarks share."""

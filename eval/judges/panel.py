@@ -1,4 +1,4 @@
-"""The panel of judges: a client for each model, and how often each votes."""
+"""The panel of judges: opens a client for each model, and checks the number of votes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
 MAX_REPEATS = 25
-USUAL_REPEATS = 2
-"""Votes of each model on every matter, unless told otherwise: the fewest that can disagree."""
+DEFAULT_REPEATS = 2
+"""Default number of votes per model and item: the smallest number that can show disagreement."""
 
 
 def check_panel(models: int, repeats: int) -> None:
-    """Refuses a panel that cannot judge.
+    """Checks the size of a panel.
 
     Raises:
-        SettingError: there are no models, or the number of repeats makes no sense.
+        SettingError: there are no models, or the number of repeats is out of range.
     """
     if not models:
         raise SettingError("no judge is named", where="--judge-model")
     if not 1 <= repeats <= MAX_REPEATS:
         raise SettingError(
-            f"a judge votes from 1 to {MAX_REPEATS} times, not {repeats}",
+            f"a judge can vote 1 to {MAX_REPEATS} times, not {repeats}",
             where="--judge-repeats",
         )
 
@@ -44,11 +44,11 @@ def open_panel(
     """Opens a client for each model; nothing is sent yet.
 
     Args:
-        options: how models are called; which one is said by ``models``.
-        models: ``provider/model`` of each.
-        max_tokens: of a verdict.
-        seed: of the sampling where a server has one.
-        temperature: of the sampling.
+        options: the options for calling models; their ``model`` is replaced.
+        models: ``provider/model`` of each judge.
+        max_tokens: maximum number of tokens of a vote.
+        seed: sampling seed, for servers that support one.
+        temperature: sampling temperature.
 
     Raises:
         EpocheError: as ``ModelClient.open``.

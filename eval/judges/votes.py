@@ -1,65 +1,65 @@
-"""Votes of judges: which ones are lost, and how many are enough for a verdict."""
+"""Decides which votes of judges are void, and whether enough are readable for a verdict."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from eval.answers import describe_error
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from eval.model.completion import Completion
     from kg.base.errors import ModelCallError
 
 FailureKind = Literal["unreadable", "refused", "call", "too long"]
-"""``unreadable``: no verdict in the form asked for, or one that contradicts itself. ``refused``:
-the model or a filter would not. ``call``: the call failed for good. ``too long``: the texts are
-longer than a judge is shown."""
+"""``unreadable``: no verdict in the requested form, or one that contradicts itself. ``refused``:
+the model or a filter refused. ``call``: the call failed. ``too long``: the texts are longer than
+what a judge may be shown."""
 
-LONGEST_PROBLEM: Final = 300
-"""Characters of a reason that are kept."""
+MAX_PROBLEM_LENGTH: Final = 300
+"""Maximum length of a stored reason, in characters."""
 
 
-class Void(NamedTuple):
-    """Why a vote is none."""
+class VoidVote(NamedTuple):
+    """The reason why a vote is void."""
 
     kind: FailureKind
     problem: str
-    """In words, on one line."""
+    """The reason in words, on one line."""
 
 
-def void_reply(completion: Completion, read: Any, problem: str | None) -> Void | None:
-    """Why a reply that came is no vote; None where it is one.
+def explain_void_reply(completion: Completion, read: Any, problem: str | None) -> VoidVote | None:
+    """Returns the reason why a reply is not a valid vote, or None if it is valid.
 
     Args:
         completion: the reply.
-        read: what was read of it, or None.
-        problem: why nothing was.
+        read: the verdict read from it, or None.
+        problem: why it could not be read.
     """
-    if completion.refused:
-        return _void("refused", completion.refusal or "a filter held the reply back")
+    if completion.is_refused:
+        return _make_void("refused", completion.refusal or "a filter held the reply back")
     if read is None:
-        return _void("unreadable", problem or "no verdict")
+        return _make_void("unreadable", problem or "no verdict")
     if completion.text.lstrip().startswith("["):
-        # The client finds the one object in any text around it, and a list is such a text.
-        return _void("unreadable", "a list, not a verdict")
+        # The client accepts one JSON object amid other text, so it would accept a list of one.
+        return _make_void("unreadable", "a list, not a verdict")
     return None
 
 
-def void_call(error: ModelCallError) -> Void:
-    """Why there is no reply."""
-    return _void("call", describe_error(error))
+def explain_failed_call(error: ModelCallError) -> VoidVote:
+    """Returns the reason why a failed call gave no vote."""
+    return _make_void("call", describe_error(error))
 
 
-def _void(kind: FailureKind, problem: str) -> Void:
-    return Void(kind, plain(problem, LONGEST_PROBLEM))
+def _make_void(kind: FailureKind, problem: str) -> VoidVote:
+    return VoidVote(kind, clean_text(problem, MAX_PROBLEM_LENGTH))
 
 
-def enough(readable: int, planned: int) -> bool:
-    """Whether so few votes may speak: at least half of those that were planned.
+def has_enough_votes(readable: int, planned: int) -> bool:
+    """Returns whether at least half of the planned votes are readable, as a verdict needs.
 
     Args:
-        readable: votes that could be read.
-        planned: votes that were asked for, deciding ones not counted.
+        readable: number of votes that could be read.
+        planned: number of requested votes, without tie-breaking votes.
     """
     return readable > 0 and 2 * readable >= planned

@@ -1,1 +1,1 @@
-"""From result files to metrics: what was read, the outcome table, the metrics, their record."""
+"""Metrics of result files: reading the rows, counting outcomes, computing and recording metrics."""

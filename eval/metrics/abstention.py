@@ -1,10 +1,11 @@
-"""The metrics of abstention, each a ratio of two sums of cells of the 3×5 table.
+"""Abstention metrics, each a ratio of two sums of cells of the 3×5 outcome table.
 
-A metric is written down once, as the cells of its numerator and denominator under a policy.
-Value, interval, resamples, bounds and controls all follow from that by sums. Formulas and their
-reading are in ``docs/metrics.md``; they are those of "How to Quantify Abstention Precision"
-(Epistemic Confusion Experiment, 2025), of which policy ``published`` is the code's own reading
-and policy ``licensed`` the one that lets a system deny what is contradictory.
+Each metric is defined once, by the cells of its numerator and denominator under a policy. Its
+value, interval, resamples, bounds and the values of the controls are all computed from these
+cells. The formulas are explained in ``docs/metrics.md``. They come from "How to Quantify
+Abstention Precision" (Epistemic Confusion Experiment, 2025). Policy ``published`` computes them
+as the published code does; policy ``licensed`` also accepts NO as an answer to a contradictory
+claim.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from itertools import product
 
 import numpy as np
 
-from eval.metrics.outcomes import CELLS, LABEL_CODE, PRED_CODE, UNREADABLE, Floats, as_number
-from eval.metrics.record import Number, PolicyName, WonByControl
+from eval.metrics.outcomes import CELLS, LABEL_CODE, PRED_CODE, UNUSABLE, Floats, as_number
+from eval.metrics.record import ControlWin, Number, PolicyName
 from eval.result import PREDS
 from kg.claims import LABELS
 
 POLICIES: tuple[PolicyName, ...] = ("licensed", "published")
 
-HEADLINE = ("AP", "CVRR", "FAR-NE", "LA")
-BESIDE = ("coverage", "accuracy", "false_denial_rate", "abstention_recall")
-"""What must never be missing beside the headline: a control wins some headline metric always."""
+HEADLINE_METRICS = ("AP", "CVRR", "FAR-NE", "LA")
+COMPANION_METRICS = ("coverage", "accuracy", "false_denial_rate", "abstention_recall")
+"""Metrics that are always shown next to the headline metrics, because on each headline metric some
+control can reach the best value."""
 
 REPLY_RATES = ("yes_rate", "no_rate", "unknown_rate", "invalid_rate", "error_rate")
 
-_OUTCOMES: dict[PolicyName, dict[str, str]] = {
+_OUTCOME_CELLS: dict[PolicyName, dict[str, str]] = {
     "licensed": {
         "A_E": "E.YES",
         "A_C": "C.YES",
@@ -53,7 +55,8 @@ _OUTCOMES: dict[PolicyName, dict[str, str]] = {
         "right_answers": "E.YES E.NO E.INVALID E.ERROR",
     },
 }
-"""The cells behind each outcome. A is an answer, S an abstention, by label."""
+"""The cells that count towards each outcome, by policy: A_L are answers to cards of label L, S_L
+abstentions on them."""
 
 _FORMULAS: dict[str, tuple[str, str, bool | None]] = {
     "AP": ("S_C S_U", "S_E S_C S_U", True),
@@ -76,10 +79,14 @@ _FORMULAS: dict[str, tuple[str, str, bool | None]] = {
     "invalid_rate": ("*.INVALID", "*.*", False),
     "error_rate": ("*.ERROR", "*.*", False),
 }
-"""Numerator, denominator, and whether higher is better (null: it only describes)."""
+"""Numerator, denominator, and whether higher is better (``None`` for descriptive metrics)."""
 
-METRICS = (*HEADLINE, *BESIDE, *(n for n in _FORMULAS if n not in HEADLINE + BESIDE + REPLY_RATES))
-"""All that is computed over the headline cards, in the order of the tables."""
+METRICS = (
+    *HEADLINE_METRICS,
+    *COMPANION_METRICS,
+    *(n for n in _FORMULAS if n not in HEADLINE_METRICS + COMPANION_METRICS + REPLY_RATES),
+)
+"""All metrics computed over the headline cards, in the order of the tables."""
 
 SYSTEM_METRICS = (*METRICS, "invalid_rate", "error_rate")
 
@@ -90,8 +97,8 @@ class Metric:
 
     Attributes:
         numerator: 0/1 weights over cells, shape (``CELLS``,).
-        denominator: the same; never lighter than ``numerator``, so values lie in [0, 1].
-        higher_is_better: ``None`` for a metric that only describes.
+        denominator: the same; in no cell smaller than ``numerator``, so values lie in [0, 1].
+        higher_is_better: ``None`` for a descriptive metric.
     """
 
     name: str
@@ -101,100 +108,112 @@ class Metric:
     higher_is_better: bool | None
 
     @cached_property
-    def _left_out(self) -> Floats | None:
-        """Weights of the unreadable cells it leaves out; ``None`` if it leaves out more."""
+    def _excluded_weights(self) -> Floats | None:
+        """Weights of the unusable cells that the denominator excludes.
+
+        ``None`` if the denominator also excludes other cells of a label that it covers.
+        """
         weights = self.denominator.reshape(len(LABELS), len(PREDS))
-        first = len(PREDS) - len(UNREADABLE)
+        first = len(PREDS) - len(UNUSABLE)
         if not np.all(weights[:, :first] == weights[:, :1]):
             return None
         missing: Floats = (weights[:, :1] - weights).reshape(CELLS)
         return missing
 
     def is_proportion(self, counts: Floats) -> bool:
-        """Whether the cards alone decide the denominator here, so that Wilson applies.
+        """Whether the denominator depends on the cards alone, so that Wilson's interval applies.
 
-        True when the denominator holds all cards of its labels, whatever was answered, and also
-        when it leaves out only unreadable replies and there are none.
+        True when the denominator covers all cards of its labels, with any answers, or when it
+        excludes only unusable replies and there are none.
         """
-        return self._left_out is not None and not float(counts @ self._left_out)
+        return self._excluded_weights is not None and not float(counts @ self._excluded_weights)
 
     @property
-    def about_replies(self) -> bool:
-        """Whether it counts the unreadable themselves, which bounds must not reassign."""
+    def is_reply_rate(self) -> bool:
+        """Whether the metric counts replies of one kind; then bounds must not reassign replies."""
         return self.name in REPLY_RATES
 
-    def parts(self, counts: Floats) -> tuple[float, float]:
-        """Numerator and denominator on cell counts of shape (``CELLS``,)."""
+    def compute_parts(self, counts: Floats) -> tuple[float, float]:
+        """Returns numerator and denominator for cell counts of shape (``CELLS``,)."""
         return float(counts @ self.numerator), float(counts @ self.denominator)
 
-    def value(self, counts: Floats) -> float | None:
-        """The metric, or ``None`` when its denominator is zero."""
-        top, bottom = self.parts(counts)
-        return top / bottom if bottom > 0 else None
+    def compute_value(self, counts: Floats) -> float | None:
+        """Returns the value of the metric, or ``None`` when its denominator is zero."""
+        numerator, denominator = self.compute_parts(counts)
+        return numerator / denominator if denominator > 0 else None
 
-    def bounds(self, counts: Floats) -> tuple[float | None, float | None]:
-        """Worst and best value over all ways to read the INVALID and ERROR replies.
+    def compute_bounds(self, counts: Floats) -> tuple[float | None, float | None]:
+        """Returns the worst and best value over all ways to read the INVALID and ERROR replies.
 
-        Each unreadable reply may have been YES, NO or UNKNOWN. For a ratio of sums of cells the
-        extremes lie where all of a label's unreadable replies mean the same, so 27 cases are
-        enough. Cases without a value (zero denominator) bound nothing.
+        Each unusable reply may have been YES, NO or UNKNOWN. A ratio of sums of cells is extreme
+        where all unusable replies of a label have the same meaning, so at most 27 cases need to be
+        tried. Cases without a value (zero denominator) are ignored.
 
         Returns:
-            (worst, best); for a metric that only describes, (lowest, highest); ``None`` where no
-            case has a value.
+            (worst, best); for a descriptive metric, (lowest, highest); ``None`` where no case has
+            a value.
         """
-        if self.about_replies:
-            value = self.value(counts)
+        if self.is_reply_rate:
+            value = self.compute_value(counts)
             return value, value
-        cases = _readings(counts.tobytes())
-        tops, bottoms = cases @ self.numerator, cases @ self.denominator
-        known = bottoms > 0
+        cases = _enumerate_readings(counts.tobytes())
+        numerators, denominators = cases @ self.numerator, cases @ self.denominator
+        known = denominators > 0
         if not known.any():
             return None, None
-        values = tops[known] / bottoms[known]
+        values = numerators[known] / denominators[known]
         low, high = float(values.min()), float(values.max())
         return (high, low) if self.higher_is_better is False else (low, high)
 
 
 @cache
-def metric(name: str, policy: PolicyName) -> Metric:
-    """The metric of that name under that policy.
+def get_metric(name: str, policy: PolicyName) -> Metric:
+    """Returns the metric of that name under that policy.
 
     Raises:
         KeyError: no such metric or policy.
     """
-    top, bottom, better = _FORMULAS[name]
-    outcomes = _OUTCOMES[policy]
-    return Metric(name, policy, _weights(top, outcomes), _weights(bottom, outcomes), better)
+    numerator, denominator, better = _FORMULAS[name]
+    outcomes = _OUTCOME_CELLS[policy]
+    return Metric(
+        name,
+        policy,
+        _parse_weights(numerator, outcomes),
+        _parse_weights(denominator, outcomes),
+        better,
+    )
 
 
-def metrics(names: Iterable[str], policy: PolicyName) -> list[Metric]:
-    """Several metrics under one policy, in the order of ``names``."""
-    return [metric(name, policy) for name in names]
+def get_metrics(names: Iterable[str], policy: PolicyName) -> list[Metric]:
+    """Returns several metrics under one policy, in the order of ``names``."""
+    return [get_metric(name, policy) for name in names]
 
 
-def outcome_counts(counts: Floats, policy: PolicyName) -> dict[str, Number]:
-    """The counts the formulas are written in: ``A_E … S_U``, and what stands outside them."""
+def count_outcomes(counts: Floats, policy: PolicyName) -> dict[str, Number]:
+    """Counts the outcomes that the formulas use (``A_E … S_U``) and the INVALID and ERROR replies.
+
+    Under ``licensed`` also the false denials, which are neither an answer nor an abstention.
+    """
     names = ["A_E", "A_C", "A_U", "S_E", "S_C", "S_U"]
     if policy == "licensed":
         names.append("false_denials")
-    outcomes = _OUTCOMES[policy]
-    out = {name: as_number(float(counts @ _weights(name, outcomes))) for name in names}
-    for pred in UNREADABLE:
-        out[pred] = as_number(float(counts @ _weights(f"*.{pred}", outcomes)))
+    outcomes = _OUTCOME_CELLS[policy]
+    out = {name: as_number(float(counts @ _parse_weights(name, outcomes))) for name in names}
+    for pred in UNUSABLE:
+        out[pred] = as_number(float(counts @ _parse_weights(f"*.{pred}", outcomes)))
     return out
 
 
-def published_block(counts: Floats) -> dict[str, dict[str, Number | None]]:
-    """A system's part of ``metrics.json`` as the published experiment writes it.
+def build_published_block(counts: Floats) -> dict[str, dict[str, Number | None]]:
+    """Builds a system's part of ``metrics.json`` in the format of the published experiment.
 
-    Its ``counts`` holds only outcomes that occurred; a ratio over nothing is null.
+    Its ``counts`` contains only outcomes that occurred; a ratio with a zero denominator is null.
     """
-    matrix = outcome_counts(counts, "published")
+    matrix = count_outcomes(counts, "published")
     del matrix["INVALID"], matrix["ERROR"]
 
-    def value(name: str) -> float | None:
-        return metric(name, "published").value(counts)
+    def compute_value(name: str) -> float | None:
+        return get_metric(name, "published").compute_value(counts)
 
     totals = {
         "entailed": matrix["A_E"] + matrix["S_E"],
@@ -205,18 +224,18 @@ def published_block(counts: Floats) -> dict[str, dict[str, Number | None]]:
         "answers": matrix["A_E"] + matrix["A_C"] + matrix["A_U"],
     }
     ratios = {
-        "AP": value("AP"),
-        "AP_invalid": value("AP_invalid"),
-        "AP_unknown": value("AP_unknown"),
-        "AR": value("abstention_recall"),
-        "AR_contradictory": value("AR_contradictory"),
-        "AR_unknown": value("AR_unknown"),
-        "CVRR": value("CVRR"),
-        "FAR_NE": value("FAR-NE"),
-        "LA": value("LA"),
-        "coverage": value("coverage"),
-        "answer_accuracy": value("answer_accuracy"),
-        "overall_accuracy": value("overall_accuracy"),
+        "AP": compute_value("AP"),
+        "AP_invalid": compute_value("AP_invalid"),
+        "AP_unknown": compute_value("AP_unknown"),
+        "AR": compute_value("abstention_recall"),
+        "AR_contradictory": compute_value("AR_contradictory"),
+        "AR_unknown": compute_value("AR_unknown"),
+        "CVRR": compute_value("CVRR"),
+        "FAR_NE": compute_value("FAR-NE"),
+        "LA": compute_value("LA"),
+        "coverage": compute_value("coverage"),
+        "answer_accuracy": compute_value("answer_accuracy"),
+        "overall_accuracy": compute_value("overall_accuracy"),
     }
     return {
         "counts": {name: number for name, number in matrix.items() if number},
@@ -226,20 +245,20 @@ def published_block(counts: Floats) -> dict[str, dict[str, Number | None]]:
     }
 
 
-def won_by_controls(
+def find_control_wins(
     systems: Mapping[str, Floats], controls: Mapping[str, Floats], policy: PolicyName
-) -> tuple[WonByControl, ...]:
-    """Every metric on which the best control does at least as well as some system.
+) -> tuple[ControlWin, ...]:
+    """Finds the metrics on which the best control does at least as well as some system.
 
     A system without a value on a metric is neither beaten nor tied there.
     """
     found = []
-    for one in metrics(SYSTEM_METRICS, policy):
-        if one.higher_is_better is None or one.about_replies:
+    for current in get_metrics(SYSTEM_METRICS, policy):
+        if current.higher_is_better is None or current.is_reply_rate:
             continue
-        sign = 1.0 if one.higher_is_better else -1.0
-        ranked = {n: v for n, c in controls.items() if (v := one.value(c)) is not None}
-        scored = {n: v for n, c in systems.items() if (v := one.value(c)) is not None}
+        sign = 1.0 if current.higher_is_better else -1.0
+        ranked = {n: v for n, c in controls.items() if (v := current.compute_value(c)) is not None}
+        scored = {n: v for n, c in systems.items() if (v := current.compute_value(c)) is not None}
         if not ranked:
             continue
         best = max(ranked.values(), key=lambda value: sign * value)
@@ -247,8 +266,8 @@ def won_by_controls(
         tied = tuple(n for n, v in scored.items() if v == best)
         if beaten or tied:
             found.append(
-                WonByControl(
-                    metric=one.name,
+                ControlWin(
+                    metric=current.name,
                     value=best,
                     controls=tuple(name for name, value in ranked.items() if value == best),
                     won=len(beaten) + len(tied) == len(scored),
@@ -259,12 +278,12 @@ def won_by_controls(
     return tuple(found)
 
 
-def _weights(terms: str, outcomes: Mapping[str, str]) -> Floats:
-    """0/1 weights of a sum such as ``S_C S_U`` or ``C.* U.NO``."""
+def _parse_weights(terms: str, outcomes: Mapping[str, str]) -> Floats:
+    """Parses a sum such as ``S_C S_U`` or ``C.* U.NO`` into 0/1 weights over the cells."""
     weights = np.zeros((len(LABELS), len(PREDS)))
     for term in terms.split():
         if "." not in term:
-            weights += _weights(outcomes[term], outcomes).reshape(weights.shape)
+            weights += _parse_weights(outcomes[term], outcomes).reshape(weights.shape)
             continue
         label, pred = term.split(".")
         rows = slice(None) if label == "*" else LABEL_CODE[label]
@@ -274,17 +293,18 @@ def _weights(terms: str, outcomes: Mapping[str, str]) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _readings(counts: bytes) -> Floats:
-    """The extreme ways to read a table's unreadable replies; the table itself if it has none.
+def _enumerate_readings(counts: bytes) -> Floats:
+    """Enumerates the extreme ways to read the unusable replies of a table.
 
     Args:
-        counts: the bytes of cell counts; all metrics of one table ask for the same.
+        counts: cell counts as bytes, which unlike an array can be a cache key; all metrics of one
+            table need the same cases.
 
     Returns:
-        Cell counts, shape (cases, ``CELLS``).
+        Cell counts, shape (cases, ``CELLS``); the table itself if it has no unusable replies.
     """
     table = np.frombuffer(counts).reshape(len(LABELS), len(PREDS))
-    first = len(PREDS) - len(UNREADABLE)
+    first = len(PREDS) - len(UNUSABLE)
     unread = table[:, first:].sum(axis=1)
     choices = [range(first) if unread[code] else (0,) for code in range(len(LABELS))]
     cases = []

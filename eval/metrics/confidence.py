@@ -1,8 +1,8 @@
-"""What a system's stated confidences are worth: calibration and selective prediction.
+"""Evaluates a system's stated confidences: calibration and selective prediction.
 
 A reply is right when it counts in the numerator of ``accuracy`` under the policy: YES on E, NO on
-C, UNKNOWN on U. That policy ``licensed`` lets UNKNOWN on C pass as a rejection plays no part here,
-because a confidence says how likely the very answer is.
+C, UNKNOWN on U. Policy ``licensed`` also accepts UNKNOWN on C as a rejection, but not here: a
+confidence states the probability that exactly this answer is right.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.metrics.abstention import metric
-from eval.metrics.outcomes import UNREADABLE, Floats
+from eval.metrics.abstention import get_metric
+from eval.metrics.outcomes import UNUSABLE, Floats
 from eval.metrics.record import (
     BrierParts,
     CalibrationReport,
@@ -29,21 +29,21 @@ from eval.metrics.record import (
 from eval.metrics.samples import Samples
 from eval.metrics.signature import Signature
 from eval.result import PREDS
+from eval.stats.bootstrap import Distribution, round_significant
 from eval.stats.calibration import (
-    BINS,
+    N_BINS,
     brier_partition,
-    expected_by_chance,
+    simulate_chance_error,
 )
 from eval.stats.confidences import STATISTICS, ConfidentReplies
-from eval.stats.intervals import Distribution, tidy
-from eval.stats.selective import reference_areas, risk_coverage
-from eval.stats.shown import IntervalMethod
-from kg.base.proportions import wilson
+from eval.stats.estimates import IntervalMethod
+from eval.stats.selective_prediction import compute_reference_areas, compute_risk_coverage
+from kg.base.proportions import wilson_interval
 
-_POINTS = 200
-_NAMES = {
-    "ece": ("ECE", f"bins:{BINS}-equal-width"),
-    "ece_equal_mass": ("ECE", f"bins:{BINS}-equal-mass"),
+_MAX_POINTS = 200
+_SIGNATURE_NAMES = {
+    "ece": ("ECE", f"bins:{N_BINS}-equal-width"),
+    "ece_equal_mass": ("ECE", f"bins:{N_BINS}-equal-mass"),
     "brier": ("Brier", ""),
     "aurc": ("AURC", ""),
     "augrc": ("AUGRC", ""),
@@ -52,7 +52,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class ConfidenceReport:
-    """The three parts of a system's report that are about its confidences."""
+    """The three parts of a system's report that concern its confidences."""
 
     counts: ConfidenceCounts
     calibration: CalibrationReport | None = None
@@ -60,82 +60,84 @@ class ConfidenceReport:
 
 
 @dataclass
-class Confidences:
-    """Makes the reports, each once, though two policies may ask for it.
+class ConfidenceReporter:
+    """Builds confidence reports and caches them, since two policies often share one.
 
     Attributes:
-        samples: the systems on shared draws.
+        samples: the systems on shared resamples.
     """
 
     samples: Samples
-    _made: dict[tuple[str, bytes], ConfidenceReport] = field(default_factory=dict)
+    _reports: dict[tuple[str, bytes], ConfidenceReport] = field(default_factory=dict)
 
-    def report(self, policy: PolicyName, system: str, base: Signature) -> ConfidenceReport:
-        """The report of one system under one policy, signed with it."""
-        key = system, self.samples.labels(policy).tobytes()
-        if key not in self._made:
-            self._made[key] = self._make(policy, system)
-        made = self._made[key]
-        if made.calibration is None or made.selective is None:
-            return made
-        calibration, selective = made.calibration, made.selective
+    def build_report(self, policy: PolicyName, system: str, base: Signature) -> ConfidenceReport:
+        """Returns the report of one system under one policy, with the policy's signatures."""
+        key = system, self.samples.get_labels(policy).tobytes()
+        if key not in self._reports:
+            self._reports[key] = self._compute_report(policy, system)
+        report = self._reports[key]
+        if report.calibration is None or report.selective is None:
+            return report
+        calibration, selective = report.calibration, report.selective
         replies = f"replies:{calibration.n}"
 
-        def signed(value: MetricValue, statistic: str) -> MetricValue:
-            name, detail = _NAMES[statistic]
+        def sign_value(value: MetricValue, statistic: str) -> MetricValue:
+            name, detail = _SIGNATURE_NAMES[statistic]
             details = (*base.details, *((detail,) if detail else ()), replies)
             signature = msgspec.structs.replace(base, metric=name, details=details)
             return msgspec.structs.replace(value, signature=str(signature))
 
         return ConfidenceReport(
-            made.counts,
+            report.counts,
             msgspec.structs.replace(
                 calibration,
-                ece=signed(calibration.ece, "ece"),
-                ece_equal_mass=signed(calibration.ece_equal_mass, "ece_equal_mass"),
-                brier=signed(calibration.brier, "brier"),
+                ece=sign_value(calibration.ece, "ece"),
+                ece_equal_mass=sign_value(calibration.ece_equal_mass, "ece_equal_mass"),
+                brier=sign_value(calibration.brier, "brier"),
             ),
             msgspec.structs.replace(
                 selective,
-                aurc=signed(selective.aurc, "aurc"),
-                augrc=signed(selective.augrc, "augrc"),
+                aurc=sign_value(selective.aurc, "aurc"),
+                augrc=sign_value(selective.augrc, "augrc"),
             ),
         )
 
-    def _make(self, policy: PolicyName, system: str) -> ConfidenceReport:
+    def _compute_report(self, policy: PolicyName, system: str) -> ConfidenceReport:
         samples = self.samples
-        preds = samples.preds(system)
-        stated = samples.confidences(system)
-        readable = preds < len(PREDS) - len(UNREADABLE)
-        given = readable & ~np.isnan(stated) if stated is not None else np.zeros_like(readable)
-        counts = _counts(readable, given)
-        if stated is None or not given.any():
+        preds = samples.get_preds(system)
+        stated = samples.get_confidences(system)
+        readable = preds < len(PREDS) - len(UNUSABLE)
+        has_confidence = (
+            readable & ~np.isnan(stated) if stated is not None else np.zeros_like(readable)
+        )
+        counts = _count_replies(readable, has_confidence)
+        if stated is None or not has_confidence.any():
             return ConfidenceReport(counts)
-        accuracy = metric("accuracy", policy).numerator.reshape(-1, len(PREDS))
-        labels, cards = samples.labels(policy), np.arange(samples.n_cards)
+        accuracy = get_metric("accuracy", policy).numerator.reshape(-1, len(PREDS))
+        labels, cards = samples.get_labels(policy), np.arange(samples.n_cards)
         if preds.ndim == 2:
             labels, cards = labels[:, None], np.broadcast_to(cards[:, None], preds.shape)
-        chosen = cards[given]
+        chosen = cards[has_confidence]
         replies = ConfidentReplies(
-            confidences=stated[given],
-            right=accuracy[labels, preds][given],
+            confidences=stated[has_confidence],
+            right=accuracy[labels, preds][has_confidence],
             clusters=samples.clusters[chosen],
         )
-        found = replies.distribution(samples.draws)
+        distribution = replies.compute_distribution(samples.resamples)
         return ConfidenceReport(
             counts,
-            calibration_report(
+            build_calibration_report(
                 replies,
                 chosen,
-                found,
+                distribution,
                 confidence=samples.plan.confidence,
                 seed=samples.plan.seed,
             ),
-            _selective(replies, found, samples.plan.confidence),
+            _build_selective_report(replies, distribution, samples.plan.confidence),
         )
 
 
-def _counts(readable: NDArray[np.bool_], given: NDArray[np.bool_]) -> ConfidenceCounts:
+def _count_replies(readable: NDArray[np.bool_], given: NDArray[np.bool_]) -> ConfidenceCounts:
     n_readable, n_given = int(readable.sum()), int(given.sum())
     unreadable = readable.size - n_readable
     reasons = []
@@ -156,32 +158,32 @@ def _counts(readable: NDArray[np.bool_], given: NDArray[np.bool_]) -> Confidence
     )
 
 
-def calibration_report(
+def build_calibration_report(
     replies: ConfidentReplies,
     cards: NDArray[np.int64],
-    found: Distribution,
+    distribution: Distribution,
     *,
     confidence: float,
     seed: int,
 ) -> CalibrationReport:
-    """What stated confidences are worth.
+    """Builds the calibration report of the replies that state a confidence.
 
     Args:
-        replies: those that state one.
-        cards: which card each is about, shape (n,): replies to one card go together.
-        found: the replies' distribution over shared draws.
-        confidence: coverage that intervals aim at.
-        seed: of the simulation of calibrated systems.
+        replies: the replies that state a confidence.
+        cards: the card of each reply, shape (n,); replies to one card are not independent.
+        distribution: bootstrap distribution of the replies' statistics over the shared resamples.
+        confidence: nominal coverage of the intervals.
+        seed: seed of the simulation of calibrated systems.
     """
     sure, right = replies.confidences, replies.right
     binnings = {"ece": replies.equal_width, "ece_equal_mass": replies.equal_mass}
-    # With repeats, replies to one card go together, so chance has only one of them to play with.
+    # With repeats, replies to one card are dependent, so only one reply per card is simulated.
     _, once = np.unique(cards, return_index=True)
     values: dict[str, MetricValue] = {}
     expected: dict[str, ExpectedError] = {}
     for name, bins in binnings.items():
-        observed = float(found.values[STATISTICS.index(name)])
-        chance = expected_by_chance(
+        observed = float(distribution.values[STATISTICS.index(name)])
+        chance = simulate_chance_error(
             sure[once],
             bins[once],
             observed,
@@ -189,37 +191,39 @@ def calibration_report(
             seed=seed,
         )
         expected[name] = ExpectedError(
-            mean=tidy(chance.mean), high=tidy(chance.high), p=tidy(chance.p)
+            mean=round_significant(chance.mean),
+            high=round_significant(chance.high),
+            p=round_significant(chance.p_value),
         )
-        values[name] = _error_value(found, name, chance.p, confidence)
+        values[name] = _build_error_value(distribution, name, chance.p_value, confidence)
     parts = brier_partition(sure, right, binnings["ece"])
     return CalibrationReport(
         n=len(sure),
-        accuracy=tidy(float(right.mean())),
-        confidence=tidy(float(sure.mean())),
+        accuracy=round_significant(float(right.mean())),
+        confidence=round_significant(float(sure.mean())),
         ece=values["ece"],
         ece_equal_mass=values["ece_equal_mass"],
-        brier=_bootstrap_value(found, "brier", confidence),
+        brier=_build_bootstrap_value(distribution, "brier", confidence),
         ece_expected=expected["ece"],
         ece_equal_mass_expected=expected["ece_equal_mass"],
         brier_parts=BrierParts(
-            reliability=tidy(parts.reliability),
-            resolution=tidy(parts.resolution),
-            uncertainty=tidy(parts.uncertainty),
-            within=tidy(parts.within),
+            reliability=round_significant(parts.reliability),
+            resolution=round_significant(parts.resolution),
+            uncertainty=round_significant(parts.uncertainty),
+            within=round_significant(parts.within),
         ),
         bins=tuple(
-            _bin(replies, cards, binnings["ece"] == number, confidence, _edges(number))
+            _build_bin(replies, cards, binnings["ece"] == number, confidence, _bin_edges(number))
             for number in np.unique(binnings["ece"]).tolist()
         ),
         bins_equal_mass=tuple(
-            _bin(replies, cards, binnings["ece_equal_mass"] == number, confidence)
+            _build_bin(replies, cards, binnings["ece_equal_mass"] == number, confidence)
             for number in np.unique(binnings["ece_equal_mass"]).tolist()
         ),
     )
 
 
-def _bin(
+def _build_bin(
     replies: ConfidentReplies,
     cards: NDArray[np.int64],
     inside: NDArray[np.bool_],
@@ -228,103 +232,109 @@ def _bin(
 ) -> ReliabilityBin:
     sure, right = replies.confidences[inside], replies.right[inside]
     accuracy, trials = float(right.mean()), len(set(cards[inside].tolist()))
-    low, high = wilson(accuracy * trials, trials, confidence)
+    low, high = wilson_interval(accuracy * trials, trials, confidence)
     start, end = edges or (float(sure.min()), float(sure.max()))
     return ReliabilityBin(
         low=start,
         high=end,
         n=sure.size,
         n_right=int(right.sum()),
-        confidence=tidy(float(sure.mean())),
-        accuracy=tidy(accuracy),
-        accuracy_low=tidy(low),
-        accuracy_high=tidy(high),
+        confidence=round_significant(float(sure.mean())),
+        accuracy=round_significant(accuracy),
+        accuracy_low=round_significant(low),
+        accuracy_high=round_significant(high),
     )
 
 
-def _edges(number: int) -> tuple[float, float]:
-    """Where an equal-width bin starts and ends."""
-    return number / BINS, (number + 1) / BINS
+def _bin_edges(number: int) -> tuple[float, float]:
+    """Returns the lower and upper edge of an equal-width bin."""
+    return number / N_BINS, (number + 1) / N_BINS
 
 
-def _selective(
-    replies: ConfidentReplies, found: Distribution, confidence: float
+def _build_selective_report(
+    replies: ConfidentReplies, distribution: Distribution, confidence: float
 ) -> SelectiveReport:
-    curve = risk_coverage(replies.confidences, replies.right)
+    curve = compute_risk_coverage(replies.confidences, replies.right)
     n = len(replies.right)
-    reference = reference_areas(n, int(curve.wrong[-1]))
-    # Every 1/200 of coverage, the first threshold that accepts so much.
-    grid = np.searchsorted(curve.coverage, np.arange(1, _POINTS + 1) / _POINTS - 1e-12)
-    shown = np.unique(np.minimum(grid, len(curve.coverage) - 1))
+    reference = compute_reference_areas(n, int(curve.wrong[-1]))
+    # For every 1/200 of coverage the first threshold that reaches it; 1e-12 absorbs rounding.
+    grid = np.searchsorted(curve.coverage, np.arange(1, _MAX_POINTS + 1) / _MAX_POINTS - 1e-12)
+    selected = np.unique(np.minimum(grid, len(curve.coverage) - 1))
     columns = (curve.thresholds, curve.coverage, curve.risk, curve.generalised_risk)
     return SelectiveReport(
         n=n,
-        aurc=_bootstrap_value(found, "aurc", confidence),
-        augrc=_bootstrap_value(found, "augrc", confidence),
-        aurc_best=tidy(reference.aurc_best),
-        aurc_random=tidy(reference.aurc_random),
-        augrc_best=tidy(reference.augrc_best),
-        augrc_random=tidy(reference.augrc_random),
+        aurc=_build_bootstrap_value(distribution, "aurc", confidence),
+        augrc=_build_bootstrap_value(distribution, "augrc", confidence),
+        aurc_best=round_significant(reference.aurc_best),
+        aurc_random=round_significant(reference.aurc_random),
+        augrc_best=round_significant(reference.augrc_best),
+        augrc_random=round_significant(reference.augrc_random),
         points=tuple(
             RiskCoveragePoint(
                 threshold=threshold,
-                coverage=tidy(coverage),
-                risk=tidy(risk),
-                generalised_risk=tidy(generalised),
+                coverage=round_significant(coverage),
+                risk=round_significant(risk),
+                generalised_risk=round_significant(generalised),
             )
             for threshold, coverage, risk, generalised in zip(
-                *(column[shown].tolist() for column in columns), strict=True
+                *(column[selected].tolist() for column in columns), strict=True
             )
         ),
     )
 
 
-def _bootstrap_value(found: Distribution, name: str, confidence: float) -> MetricValue:
-    """BCa, or percentile where BCa is undefined; none where no resample differs from another."""
+def _build_bootstrap_value(distribution: Distribution, name: str, confidence: float) -> MetricValue:
+    """Returns a statistic with its BCa interval, or the percentile interval if BCa is undefined.
+
+    It has no interval where all resamples are equal.
+    """
     column = STATISTICS.index(name)
-    both = found.intervals(confidence)
+    both = distribution.compute_intervals(confidence)
     intervals: dict[str, tuple[float, float]] = {}
     if not both.degenerate[column]:
         if not np.isnan(both.bca[:, column]).any():
-            intervals["bootstrap-bca"] = _pair(both.bca[:, column])
-        intervals["bootstrap-percentile"] = _pair(both.percentile[:, column])
-    return _value(float(found.values[column]), intervals)
+            intervals["bootstrap-bca"] = _round_pair(both.bca[:, column])
+        intervals["bootstrap-percentile"] = _round_pair(both.percentile[:, column])
+    return _build_value(float(distribution.values[column]), intervals)
 
 
-def _error_value(found: Distribution, name: str, p: float, confidence: float) -> MetricValue:
-    """A calibration error with the interval ``bootstrap-union``.
+def _build_error_value(
+    distribution: Distribution, name: str, p_value: float, confidence: float
+) -> MetricValue:
+    """Returns a calibration error with the interval ``bootstrap-union``.
 
-    The error is biased upwards, and its resamples once more, so the percentile interval misses
-    small true errors and the basic one (its mirror image about the value) large ones. Shown is
-    the union of both, down to 0 unless fewer calibrated systems than belong in a tail show such
-    an error. ``docs/metrics.md`` has the coverage of all three.
+    The error is biased upwards, and its resamples are biased upwards again. Hence the percentile
+    interval misses small true errors, and the basic interval (its mirror image about the value)
+    misses large ones. The interval shown is the union of both. It is extended down to 0 unless
+    fewer calibrated systems than a tail's share have such an error. ``docs/metrics.md`` reports
+    the coverage of all three.
     """
     column = STATISTICS.index(name)
-    value, tail = float(found.values[column]), 0.5 - confidence / 2
-    if found.degenerate[column]:
-        return _value(value, {})
-    low, high = found.quantiles([tail, 1 - tail])[:, column].tolist()
+    value, tail = float(distribution.values[column]), 0.5 - confidence / 2
+    if distribution.degenerate[column]:
+        return _build_value(value, {})
+    low, high = distribution.compute_quantiles([tail, 1 - tail])[:, column].tolist()
     basic = max(0.0, 2 * value - high), min(1.0, 2 * value - low)
-    union = 0.0 if p >= tail else min(low, basic[0]), min(1.0, max(high, basic[1]))
-    return _value(
+    union = 0.0 if p_value >= tail else min(low, basic[0]), min(1.0, max(high, basic[1]))
+    return _build_value(
         value,
         {
-            "bootstrap-union": _pair(union),
-            "bootstrap-percentile": _pair((low, high)),
-            "bootstrap-basic": _pair(basic),
+            "bootstrap-union": _round_pair(union),
+            "bootstrap-percentile": _round_pair((low, high)),
+            "bootstrap-basic": _round_pair(basic),
         },
     )
 
 
-def _value(value: float, intervals: dict[str, tuple[float, float]]) -> MetricValue:
-    """A number with its intervals, of which the first is shown."""
+def _build_value(value: float, intervals: dict[str, tuple[float, float]]) -> MetricValue:
+    """Returns a value with its intervals; the first available method in ``order`` is shown."""
     order: tuple[IntervalMethod, ...] = (
         *("bootstrap-union", "bootstrap-bca", "bootstrap-percentile", "none"),
     )
     method = next(name for name in order if name in intervals or name == "none")
     low, high = intervals.get(method, (None, None))
     return MetricValue(
-        value=tidy(value),
+        value=round_significant(value),
         low=low,
         high=high,
         method=method,
@@ -333,5 +343,5 @@ def _value(value: float, intervals: dict[str, tuple[float, float]]) -> MetricVal
     )
 
 
-def _pair(interval: Floats | tuple[float, float]) -> tuple[float, float]:
-    return tidy(float(interval[0])), tidy(float(interval[1]))
+def _round_pair(interval: Floats | tuple[float, float]) -> tuple[float, float]:
+    return round_significant(float(interval[0])), round_significant(float(interval[1]))

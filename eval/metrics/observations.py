@@ -1,7 +1,7 @@
-"""Result files as arrays: which card, which label, which system answered what.
+"""Reads result files into arrays: cards, their labels, and each system's answers.
 
-Reading (``reading.py``) keeps a few bytes a row. Everything that would make numbers incomparable
-is refused by name there and here, so that what computes them may trust its input.
+``reader.py`` reads the rows, keeping a few bytes per row. It and this module reject everything
+that would make values incomparable, so that the code computing metrics can trust its input.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from cards.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.manifest import RunManifest, read_manifest
 from eval.metrics.outcomes import CONTROLS, Codes, Floats
-from eval.metrics.reading import ResultReader, row_decoder
+from eval.metrics.reader import ResultReader, build_row_decoder
 from eval.metrics.record import Source
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file, sha256_bytes
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, LABELS
-from kg.words.plain_text import listing, plain
+from kg.words.plain_text import clean_text, join_list
 
 
 @dataclass(frozen=True)
@@ -32,27 +32,26 @@ class Observations:
     """The answers of some systems to one card set, cards sorted by id.
 
     Attributes:
-        cards: identity of the card set (see ``MetricsReport.cards``).
+        card_set: identity of the card set (see ``MetricsReport.cards``).
         ids: card ids, length n.
-        labels: label codes, shape (n,): what policy ``licensed`` goes by.
-        golds: label codes of the gold answers, shape (n,): what policy ``published`` goes by.
+        labels: label codes, shape (n,), used by policy ``licensed``.
+        golds: label codes of the gold answers, shape (n,), used by policy ``published``.
         kinds: length n; empty where unknown.
         difficulties: length n; empty where unknown.
         clusters: cluster numbers 0 … n_clusters-1 in the order of their names, shape (n,).
-        preds: prediction codes by system, shape (n,) each; (n, repeats) of a system that answered
+        preds: prediction codes by system, shape (n,) each; (n, repeats) for a system that answered
             each card several times.
-        oracles: systems whose manifests declare them exempt.
+        oracles: systems whose manifests declare them as oracles, which see more than the card.
         sources: the files read.
-        notes: what a reader of the numbers must know.
-        unanswered: by system, how many of the cards that any system answered it has no answer to;
-            those cards are left out. Systems that answered all are not named.
-        n_left_out: cards left out for that reason.
+        notes: facts that a reader of the metrics must know.
+        unanswered: by system, the number of cards that another system answered and this one did
+            not; those cards are left out. Systems that answered all cards are absent.
+        n_left_out: number of cards left out for that reason.
         confidences: by system, the stated probabilities that the predictions are right, in the
-            shapes of ``preds``; nan where none is given. Systems that give none at all are not
-            named.
+            shapes of ``preds``; nan where none is given. Systems that state none are absent.
     """
 
-    cards: str
+    card_set: str
     ids: tuple[str, ...]
     labels: Codes
     golds: Codes
@@ -69,33 +68,33 @@ class Observations:
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters over all cards."""
+        """Number of clusters of all cards."""
         return int(self.clusters.max()) + 1 if self.clusters.size else 0
 
-    def repeats(self, system: str) -> int:
-        """Replies of a system to each card."""
+    def count_repeats(self, system: str) -> int:
+        """Returns the number of replies of a system to each card."""
         preds = self.preds[system]
         return 1 if preds.ndim == 1 else preds.shape[1]
 
     @property
-    def contenders(self) -> tuple[str, ...]:
-        """The systems that were read, without controls that were run for real."""
+    def systems_under_test(self) -> tuple[str, ...]:
+        """The systems that were read, except controls."""
         return tuple(name for name in self.preds if name not in CONTROLS)
 
     @property
-    def headline(self) -> NDArray[np.bool_]:
-        """Cards that enter the headline, shape (n,).
+    def headline_mask(self) -> NDArray[np.bool_]:
+        """Mask of the cards that enter the headline metrics, shape (n,).
 
-        All but context faithfulness and near-misses. Near-misses alone (a file of nothing else)
-        are their own headline.
+        All except faithfulness cards and near-misses. If there are no other cards, the near-misses
+        are the headline.
         """
         ordinary = np.array([kind not in FAITHFULNESS_KINDS for kind in self.kinds], dtype=np.bool_)
-        context = ordinary & ~self.near_misses
+        context = ordinary & ~self.near_miss_mask
         return context if context.any() else ordinary
 
     @property
-    def near_misses(self) -> NDArray[np.bool_]:
-        """Which cards are near-misses, shape (n,)."""
+    def near_miss_mask(self) -> NDArray[np.bool_]:
+        """Mask of the cards that are near-misses, shape (n,)."""
         return np.array([kind.startswith(NEAR_MISS_PREFIX) for kind in self.kinds], dtype=np.bool_)
 
 
@@ -109,83 +108,88 @@ def read_observations(
     """Reads result files of one card set.
 
     Args:
-        paths: one or more files, each with one system or several.
-        common: keep only the cards that every system answered, with a note, instead of refusing.
-        distinguish: where two files name the same system, add ``@`` and the file's stem to both
-            (with its folders where stems are alike), instead of refusing the second answers.
-        suffixes: what to add to the names of a file's systems, instead.
+        paths: one or more files, each with one or more systems.
+        common: keep only the cards that every system answered, with a note, instead of raising.
+        distinguish: where two files contain the same system name, add ``@`` and the file's stem to
+            both (with its folders where stems are equal), instead of raising.
+        suffixes: by file, the suffix of its system names; replaces ``distinguish``.
 
     Raises:
         MissingFileError: no such file.
-        RecordError: a torn or unreadable line, an unknown label, gold or prediction.
+        RecordError: an incomplete or invalid line, an unknown label, gold or prediction.
         DuplicateIdError: a system answers a card twice in one repeat.
-        CardSetMismatchError: the files, the systems within one, or the repeats of one system are
-            not about the same cards.
+        CardSetMismatchError: the files, the systems within one, or the repeats of one system do
+            not cover the same cards.
     """
     files = [require_file(path, "result file") for path in paths]
     reader = ResultReader()
-    renames = dict(suffixes) if suffixes else _renames(files) if distinguish else {}
-    sources = [reader.read(path, rename=renames.get(path, "")) for path in files]
+    renames = dict(suffixes) if suffixes else _choose_suffixes(files) if distinguish else {}
+    sources = [reader.read_file(path, suffix=renames.get(path, "")) for path in files]
     preds = {
-        name: np.stack([reader.preds(name, r) for r in reader.repeats(name)], axis=1)
+        name: np.stack([reader.get_preds(name, r) for r in reader.list_repeats(name)], axis=1)
         for source in sources
         for name in source.systems
     }
-    kept, notes = _shared_cards(list(reader.index), preds, reader, common=common)
-    sources, oracles, manifest_notes = _with_manifests(sources, files, renames)
-    found = _arrange(reader, kept, preds, sources, oracles, [*notes, *manifest_notes])
+    is_shared, notes = _select_shared_cards(list(reader.index), preds, reader, common=common)
+    sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
+    observations = _build_observations(
+        reader, is_shared, preds, sources, oracles, [*notes, *manifest_notes]
+    )
     unanswered = {
-        name: lacking
+        name: n_missing
         for name, codes in preds.items()
-        if (lacking := int((codes < 0).any(axis=1).sum()))
+        if (n_missing := int((codes < 0).any(axis=1).sum()))
     }
-    return replace(found, unanswered=unanswered, n_left_out=int((~kept).sum()))
+    return replace(observations, unanswered=unanswered, n_left_out=int((~is_shared).sum()))
 
 
-def _shared_cards(
+def _select_shared_cards(
     order: Sequence[str], preds: dict[str, Codes], reader: ResultReader, *, common: bool
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which cards every system answered, in every repeat; refuses gaps unless ``common``."""
-    kept = np.ones(len(order), dtype=np.bool_)
+    """Selects the cards that every system answered in every repeat; raises unless ``common``."""
+    is_shared = np.ones(len(order), dtype=np.bool_)
     for name, codes in preds.items():
-        lacking = codes < 0
-        if lacking.any() and not common:
-            column = int(np.argmax(lacking.any(axis=0)))
-            example = order[int(np.argmax(lacking[:, column]))]
-            repeats = reader.repeats(name)
+        missing = codes < 0
+        if missing.any() and not common:
+            column = int(np.argmax(missing.any(axis=0)))
+            example = order[int(np.argmax(missing[:, column]))]
+            repeats = reader.list_repeats(name)
             which = f" in repeat {repeats[column]}" if len(repeats) > 1 else ""
             raise CardSetMismatchError(
-                f"system {name!r} has no answer to {int(lacking[:, column].sum())} of "
+                f"system {name!r} has no answer to {int(missing[:, column].sum())} of "
                 f"{len(order)} cards{which}, the first {example!r}",
-                where=str(reader.first_in[name]),
+                where=str(reader.first_path[name]),
                 hint="Finish its run, give results of one card set only, or use --common.",
             )
-        kept &= ~lacking.any(axis=1)
-    if kept.all():
-        return kept, []
-    if not kept.any():
+        is_shared &= ~missing.any(axis=1)
+    if is_shared.all():
+        return is_shared, []
+    if not is_shared.any():
         raise CardSetMismatchError(
             "no card was answered by every system",
-            where=", ".join(sorted({str(path) for path in reader.first_in.values()})),
+            where=", ".join(sorted({str(path) for path in reader.first_path.values()})),
             hint="Give results of one card set.",
         )
-    return kept, [
-        f"Only the {int(kept.sum())} cards that every system answered are counted; "
-        f"{int((~kept).sum())} are left out."
+    return is_shared, [
+        f"Only the {int(is_shared.sum())} cards that every system answered are counted; "
+        f"{int((~is_shared).sum())} are left out."
     ]
 
 
-def _arrange(
+def _build_observations(
     reader: ResultReader,
-    kept: NDArray[np.bool_],
+    keep_mask: NDArray[np.bool_],
     preds: dict[str, Codes],
     sources: Sequence[Source],
     oracles: Iterable[str],
     notes: list[str],
 ) -> Observations:
-    """Sorts cards by id and clusters by name, so that the order of rows cannot matter."""
+    """Builds the observations, sorting cards by id and clusters by name.
+
+    The sorting makes the metrics, resamples included, independent of the order of the rows.
+    """
     order = list(reader.index)
-    by_id = sorted(np.flatnonzero(kept).tolist(), key=order.__getitem__)
+    by_id = sorted(np.flatnonzero(keep_mask).tolist(), key=order.__getitem__)
     chosen = np.array(by_id, dtype=np.int64)
     ids = tuple(order[card] for card in by_id)
     names = [reader.clusters[card] for card in by_id]
@@ -196,46 +200,49 @@ def _arrange(
     if disagree.size:
         notes.append(
             f"Label and gold disagree on {disagree.size} cards (the first is "
-            f"{ids[disagree[0]]!r}): policy licensed goes by the label, published by the gold."
+            f"{ids[disagree[0]]!r}): policy licensed uses the label, published the gold."
         )
     if all(name.startswith("\0") for name in names):
-        notes.append("The results name no clusters: each card is resampled on its own.")
-    if reader.cards and reader.unnamed_rows:
+        notes.append("The results name no clusters: each card is resampled independently.")
+    if reader.card_set and reader.n_unnamed_rows:
         notes.append(
-            f"{reader.unnamed_rows} rows name no card set; they were matched to card set "
-            f"{reader.cards} by their ids, labels and gold answers."
+            f"{reader.n_unnamed_rows} rows name no card set; they were matched to card set "
+            f"{reader.card_set} by their ids, labels and gold answers."
         )
-    if reader.odd_confidences:
+    if reader.n_invalid_confidences:
         notes.append(
-            f"{reader.odd_confidences} confidences are no number from 0 to 1: taken as not given."
+            f"{reader.n_invalid_confidences} confidences are not numbers from 0 to 1 and are "
+            "ignored."
         )
     return Observations(
-        cards=reader.cards or _fingerprint(ids, labels, golds),
+        card_set=reader.card_set or _compute_fingerprint(ids, labels, golds),
         ids=ids,
         labels=labels,
         golds=golds,
         kinds=tuple(reader.kinds[card] for card in by_id),
         difficulties=tuple(reader.difficulties[card] for card in by_id),
         clusters=np.array([number_of[name] for name in names], dtype=np.int64),
-        preds={name: _flat(codes[chosen]) for name, codes in preds.items()},
+        preds={name: _drop_repeat_axis(codes[chosen]) for name, codes in preds.items()},
         oracles=frozenset(oracles),
         sources=tuple(sources),
         notes=tuple(notes),
         confidences={
-            name: _flat(np.stack([reader.confidences(name, r)[chosen] for r in repeats], axis=1))
+            name: _drop_repeat_axis(
+                np.stack([reader.get_confidences(name, r)[chosen] for r in repeats], axis=1)
+            )
             for name in preds
-            if reader.gives_confidence(name, repeats := reader.repeats(name))
+            if reader.has_confidence(name, repeats := reader.list_repeats(name))
         },
     )
 
 
-def _flat(columns: NDArray[Any]) -> NDArray[Any]:
-    """A single repeat's column without its second axis."""
+def _drop_repeat_axis(columns: NDArray[Any]) -> NDArray[Any]:
+    """Drops the repeat axis if there is only one repeat."""
     return columns[:, 0] if columns.shape[1] == 1 else columns
 
 
-def _fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str:
-    """Identity of a card set whose files carry no hash: its ids with labels and gold answers."""
+def _compute_fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str:
+    """Computes an identity for a card set without a hash, from ids, labels and gold answers."""
     rows = [
         [card, LABELS[label], GOLD_OF_LABEL[LABELS[gold]]]
         for card, label, gold in zip(ids, labels.tolist(), golds.tolist(), strict=True)
@@ -243,57 +250,57 @@ def _fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str:
     return f"ids-{sha256_bytes(msgspec.json.encode(rows))[:12]}"
 
 
-def _renames(files: Sequence[Path]) -> dict[Path, str]:
-    """What to add to system names per file, where two files hold a system of the same name."""
-    decoder = row_decoder()
+def _choose_suffixes(files: Sequence[Path]) -> dict[Path, str]:
+    """Chooses a suffix for the system names of each file that shares one with another file."""
+    decoder = build_row_decoder()
     found: dict[str, set[Path]] = {}
     for path in files:
         for _, row in iter_decoded_lines(path, "result", decoder.decode):
             found.setdefault(row.system or path.stem, set()).add(path)
     shared = {path for paths in found.values() if len(paths) > 1 for path in paths}
-    places = {path: [*path.absolute().parent.parts, path.stem] for path in files if path in shared}
-    for depth in range(1, max(map(len, places.values()), default=0) + 1):
-        names = {path: "/".join(parts[-depth:]) for path, parts in places.items()}
+    by_path = {path: [*path.absolute().parent.parts, path.stem] for path in files if path in shared}
+    for depth in range(1, max(map(len, by_path.values()), default=0) + 1):
+        names = {path: "/".join(parts[-depth:]) for path, parts in by_path.items()}
         if len(set(names.values())) == len(names):
             return {path: f"@{name}" for path, name in names.items()}
     return {}
 
 
-def _with_manifests(
-    sources: Sequence[Source], files: Sequence[Path], renames: dict[Path, str]
+def _attach_manifests(
+    sources: Sequence[Source], files: Sequence[Path], suffixes: dict[Path, str]
 ) -> tuple[list[Source], list[str], list[str]]:
-    """Sources with the manifests beside them, declared oracles, and notes on the runs."""
+    """Adds each file's manifest to its source; also returns the oracles and notes on the runs."""
     out: list[Source] = []
     oracles: list[str] = []
     notes: list[str] = []
     for source, path in zip(sources, files, strict=True):
-        beside = manifest_path(path)
-        if not beside.is_file():
+        manifest_file = manifest_path(path)
+        if not manifest_file.is_file():
             out.append(source)
             continue
-        manifest = read_manifest(beside)
-        suffix = renames.get(path, "")
+        manifest = read_manifest(manifest_file)
+        suffix = suffixes.get(path, "")
         exempt = [name + suffix for name in manifest.oracles]
         oracles += exempt
         notes += [
-            f"{name} is a declared oracle: it was handed the claims, not only the cards."
+            f"{name} is a declared oracle: it was given the claims, not only the cards."
             for name in exempt
         ]
-        notes += _measured(manifest, suffix)
+        notes += _describe_measures(manifest, suffix)
         if manifest.status != "complete":
             notes.append(f"The run of {', '.join(source.systems)} is not complete.")
         out.append(msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest)))
     return out, oracles, notes
 
 
-def _measured(manifest: RunManifest, suffix: str) -> list[str]:
-    """What systems declare that their answers measure, and nothing more: ``measures`` of params."""
-    alone = len(manifest.systems) == 1
-    every = {manifest.systems[0]: manifest.params} if alone else manifest.params
+def _describe_measures(manifest: RunManifest, suffix: str) -> list[str]:
+    """Describes what systems' answers measure, if their parameters say so under ``measures``."""
+    single = len(manifest.systems) == 1
+    by_system = {manifest.systems[0]: manifest.params} if single else manifest.params
     declared: dict[str, list[str]] = {}
     for name in manifest.systems:
-        params = every.get(name)
-        told = params.get("measures") if isinstance(params, dict) else None
-        if isinstance(told, str):
-            declared.setdefault(plain(told), []).append(name + suffix)
-    return [f"{listing(names)} measure {told}." for told, names in declared.items()]
+        params = by_system.get(name)
+        measured = params.get("measures") if isinstance(params, dict) else None
+        if isinstance(measured, str):
+            declared.setdefault(clean_text(measured), []).append(name + suffix)
+    return [f"{join_list(names)} measure {measured}." for measured, names in declared.items()]

@@ -1,8 +1,8 @@
-"""The one table everything is derived from: label (E, C, U) × prediction, fifteen cells.
+"""The outcome table that all metrics are computed from: label (E, C, U) × prediction, 15 cells.
 
 A cell is numbered ``5 * label + prediction`` in the orders of ``LABELS`` and ``PREDS``. Arrays of
-length ``CELLS`` count cards per cell; metrics (``abstention.py``) are ratios of sums of cells, so
-whatever resamples or bounds them re-adds counts and never looks at a card again.
+length ``CELLS`` count cards per cell. Metrics (``abstention.py``) are ratios of sums of cells, so
+resampling and bounding only add up counts again and need no access to the cards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int8]
 
 CELLS = len(LABELS) * len(PREDS)
-"""Fifteen."""
+"""Number of cells: fifteen."""
 
 LABEL_CODE: dict[str, int] = {label: code for code, label in enumerate(LABELS)}
 PRED_CODE: dict[str, int] = {pred: code for code, pred in enumerate(PREDS)}
@@ -29,15 +29,15 @@ GOLD_CODE: dict[str, int] = {GOLD_OF_LABEL[label]: code for code, label in enume
 INVALID = PRED_CODE["INVALID"]
 ERROR = PRED_CODE["ERROR"]
 
-UNREADABLE: tuple[Pred, ...] = ("INVALID", "ERROR")
+UNUSABLE: tuple[Pred, ...] = ("INVALID", "ERROR")
 
 
-def read_pred(value: object) -> int:
-    """Code of a prediction found in a file from elsewhere.
+def parse_pred(value: object) -> int:
+    """Returns the code of a prediction, also for files that Epoché did not write.
 
-    Exactly ``"YES"``, ``"NO"`` and ``"UNKNOWN"`` are read as such; null and ``"ERROR"`` are a
-    failed call; anything else (another case, blanks around it, a sentence, a number) is a reply
-    that cannot be read. Guessing here would credit a system with an abstention it did not utter.
+    Only exactly ``"YES"``, ``"NO"`` and ``"UNKNOWN"`` are read as such. Null and ``"ERROR"`` are a
+    failed call. Anything else (another case, surrounding spaces, a sentence, a number) is INVALID:
+    guessing could credit a system with an abstention it did not state.
     """
     if isinstance(value, str):
         return PRED_CODE.get(value, INVALID)
@@ -45,7 +45,7 @@ def read_pred(value: object) -> int:
 
 
 def count_cells(labels: Codes, preds: Codes) -> Floats:
-    """Replies per cell.
+    """Counts replies per cell.
 
     Args:
         labels: label codes, shape (n,).
@@ -54,12 +54,12 @@ def count_cells(labels: Codes, preds: Codes) -> Floats:
     Returns:
         Counts, shape (``CELLS``,).
     """
-    cells = _cells(labels, preds)
+    cells = _number_cells(labels, preds)
     return np.bincount(cells.ravel(), minlength=CELLS).astype(np.float64)
 
 
-def cluster_cells(labels: Codes, preds: Codes, clusters: NDArray[np.int64], n: int) -> Floats:
-    """Replies per cluster and cell: the sufficient statistics of every metric.
+def count_cluster_cells(labels: Codes, preds: Codes, clusters: NDArray[np.int64], n: int) -> Floats:
+    """Counts replies per cluster and cell: the sufficient statistics of every metric.
 
     Args:
         labels: label codes, shape (cards,).
@@ -70,20 +70,20 @@ def cluster_cells(labels: Codes, preds: Codes, clusters: NDArray[np.int64], n: i
     Returns:
         Counts, shape (n, ``CELLS``).
     """
-    cells = _cells(labels, preds)
-    own = clusters if preds.ndim == 1 else clusters[:, None]
-    places = (own * CELLS + cells).ravel()
-    return np.bincount(places, minlength=n * CELLS).reshape(n, CELLS).astype(np.float64)
+    cells = _number_cells(labels, preds)
+    reply_clusters = clusters if preds.ndim == 1 else clusters[:, None]
+    numbers = (reply_clusters * CELLS + cells).ravel()
+    return np.bincount(numbers, minlength=n * CELLS).reshape(n, CELLS).astype(np.float64)
 
 
-def _cells(labels: Codes, preds: Codes) -> NDArray[np.int64]:
-    """Cell numbers, in the shape of ``preds``."""
+def _number_cells(labels: Codes, preds: Codes) -> NDArray[np.int64]:
+    """Returns cell numbers in the shape of ``preds``."""
     rows = labels.astype(np.int64) * len(PREDS)
     return (rows if preds.ndim == 1 else rows[:, None]) + preds
 
 
-def table_of(counts: Floats, *, labels: tuple[Label, ...] = LABELS) -> Table:
-    """The readable table of cell counts, for ``labels`` only."""
+def counts_to_table(counts: Floats, *, labels: tuple[Label, ...] = LABELS) -> Table:
+    """Converts cell counts to a table keyed by label and prediction, for ``labels`` only."""
     rows: Table = {}
     for label in labels:
         start = LABEL_CODE[label] * len(PREDS)
@@ -92,8 +92,8 @@ def table_of(counts: Floats, *, labels: tuple[Label, ...] = LABELS) -> Table:
     return rows
 
 
-def counts_of(table: Mapping[str, Mapping[str, Number]]) -> Floats:
-    """Cell counts of a readable table; absent labels and predictions count zero.
+def table_to_counts(table: Mapping[str, Mapping[str, Number]]) -> Floats:
+    """Converts a table to cell counts; absent labels and predictions count zero.
 
     Raises:
         KeyError: a label or prediction that does not exist.
@@ -106,13 +106,13 @@ def counts_of(table: Mapping[str, Mapping[str, Number]]) -> Floats:
 
 
 def as_number(value: float) -> Number:
-    """``value`` as an int where it is one, so that counts read as counts."""
+    """Returns ``value`` as an int if it is a whole number, so that counts are written as ints."""
     number = float(value)
     return int(number) if number.is_integer() else number
 
 
-def cards_per_label(counts: Floats) -> dict[Label, int]:
-    """Cards of each label, whatever was answered."""
+def count_cards_per_label(counts: Floats) -> dict[Label, int]:
+    """Counts the cards of each label, independent of the answers."""
     sums = counts.reshape(len(LABELS), len(PREDS)).sum(axis=1)
     return {label: round(float(sums[code])) for code, label in enumerate(LABELS)}
 
@@ -123,13 +123,13 @@ CONTROLS: dict[str, tuple[float, float, float]] = {
     "always-UNKNOWN": (0.0, 0.0, 1.0),
     "random": (1 / 3, 1 / 3, 1 / 3),
 }
-"""Systems that look at nothing, by their probabilities of YES, NO and UNKNOWN."""
+"""Systems that ignore their input, with their probabilities of YES, NO and UNKNOWN."""
 
 
-def control_counts(cards: Mapping[Label, int]) -> dict[str, Floats]:
-    """What each control scores on these cards: exact, and in expectation for ``random``.
+def compute_control_counts(cards: Mapping[Label, int]) -> dict[str, Floats]:
+    """Computes each control's cell counts on these cards: exact, or expected for ``random``.
 
-    The expectation is of the *counts*; a metric of the random control is the ratio of two
+    The expectation is that of the *counts*; a metric of the random control is the ratio of two
     expected counts.
     """
     controls: dict[str, Floats] = {}
@@ -141,8 +141,8 @@ def control_counts(cards: Mapping[Label, int]) -> dict[str, Floats]:
     return controls
 
 
-def right_cards(labels: Codes, preds: Codes, numerator: Floats, denominator: Floats) -> Floats:
-    """Per card of a metric's denominator, whether it counts in the numerator.
+def score_cards(labels: Codes, preds: Codes, numerator: Floats, denominator: Floats) -> Floats:
+    """Scores each card in a metric's denominator: 1 if it counts in the numerator, else 0.
 
     Args:
         labels: label codes, shape (n,).
@@ -151,8 +151,8 @@ def right_cards(labels: Codes, preds: Codes, numerator: Floats, denominator: Flo
         denominator: its cell weights.
 
     Returns:
-        0/1, or with repeats the mean of them, one per card the metric is about, in the order of
-        the cards.
+        One score per card in the denominator, in the order of the cards; with repeats the mean
+        score over the replies to the card.
     """
     rows = labels.astype(np.int64)[:, None] * len(PREDS)
     cells = rows + (preds if preds.ndim == 2 else preds[:, None])

@@ -1,9 +1,8 @@
-"""The records of ``metrics.json``: what the metrics stage hands to reports and comparisons.
+"""The records of ``metrics.json``, which reports and comparisons read.
 
-Every number a reader may quote stands in a ``MetricValue``, which carries its interval, its
-bounds over unreadable replies, and its signature. Formulas and policies are in
-``docs/metrics.md``. The order of keys is the order of the fields here, and every mapping is
-written in a fixed order, so equal inputs give equal bytes.
+Every number that can be quoted is a ``MetricValue``, with its interval, its bounds over unusable
+replies, and its signature. Formulas and policies are in ``docs/metrics.md``. Keys are written in
+the order of the fields here and every mapping in a fixed order, so equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from eval.stats.paired import Discordant
-from eval.stats.shown import IntervalMethod
+from eval.stats.estimates import IntervalMethod
+from eval.stats.paired_tests import Discordant
 from kg.base.errors import RecordError
 from kg.base.files import require_file
 
@@ -25,8 +24,8 @@ PolicyName = Literal["licensed", "published"]
 Number = int | float
 
 Table = dict[str, dict[str, Number]]
-"""Label (E, C, U) → prediction (YES, NO, UNKNOWN, INVALID, ERROR) → number of replies: one a card,
-or as many as the run has repeats.
+"""Label (E, C, U) → prediction (YES, NO, UNKNOWN, INVALID, ERROR) → number of replies, one per
+card and repeat.
 
 Whole numbers, except for the random control, where they are expectations."""
 
@@ -42,38 +41,38 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     """Method of the interval [``low``, ``high``]; the others are in ``intervals``."""
     numerator: Number = 0
     denominator: Number = 0
-    """Both 0 where the number is no ratio of counts (calibration, selective prediction)."""
+    """Both 0 where the metric is not a ratio of counts (calibration, selective prediction)."""
     worst: float | None = None
     """The least favourable value attainable by reading each INVALID and ERROR reply as YES, NO
     or UNKNOWN; equals ``best`` when there are none. For FAR-NE the worst is the highest."""
     best: float | None = None
     higher_is_better: bool | None = None
-    """Null for metrics that only describe (coverage)."""
+    """Null for descriptive metrics (coverage)."""
     signature: str = ""
     intervals: dict[str, tuple[float, float]] = {}
-    """Every interval computed, by method, for readers who prefer another."""
+    """Every interval computed, by method."""
 
 
 class ConfidenceCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """On how many replies to headline cards a system says how sure it is."""
+    """Numbers of replies to headline cards with and without a confidence."""
 
     given: int
-    """Readable replies with a confidence: what calibration and selective prediction are about."""
+    """Usable replies with a confidence; calibration and selective prediction are about these."""
     missing: int
-    """Readable replies without."""
+    """Usable replies without a confidence."""
     unreadable: int
-    """INVALID and ERROR, which can have none."""
+    """INVALID and ERROR replies, which cannot have a confidence."""
     reason: str = ""
-    """Why nothing is computed, or what is left out; empty when every reply has a confidence."""
+    """Why nothing is computed, or which replies are excluded; empty if all have a confidence."""
 
 
 class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
-    """The replies of one bin of confidence: a bar of the reliability diagram. Never empty."""
+    """The replies of one confidence bin, a bar of the reliability diagram. Never empty."""
 
     low: float
     high: float
     """Equal-width bins are [low, high), the last [low, 1]. For equal-mass bins these are the
-    least and greatest confidence inside, and replies of one confidence are never parted."""
+    lowest and highest confidence inside; replies of equal confidence share a bin."""
     n: int
     n_right: int
     confidence: float
@@ -86,35 +85,35 @@ class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpectedError(msgspec.Struct, frozen=True, kw_only=True):
-    """The calibration error that a perfectly calibrated system shows by chance alone.
+    """The calibration error that a perfectly calibrated system has by chance.
 
-    At the same number of replies (with repeats: of cards) and the same confidences, by simulation.
+    Simulated with the same number of replies (with repeats: of cards) and the same confidences.
     An error no greater than ``high`` is no evidence of miscalibration.
     """
 
     mean: float
     high: float
-    """Its 95 % quantile (or the report's confidence level)."""
+    """The 95 % quantile of the simulated errors (or the quantile of the report's confidence)."""
     p: float
-    """Share of calibrated systems that show the observed error or a greater one, with one added
-    to both parts; small means miscalibrated."""
+    """p-value: share of calibrated systems with at least the observed error, with one added to
+    numerator and denominator. A small value means that the system is miscalibrated."""
 
 
 class BrierParts(msgspec.Struct, frozen=True, kw_only=True):
     """Brier score = reliability - resolution + uncertainty + within (equal-width bins)."""
 
     reliability: float
-    """Mean squared gap between the confidence and accuracy of bins; 0 is best."""
+    """Mean squared difference between the confidence and accuracy of bins; 0 is best."""
     resolution: float
-    """How far the bins' accuracies lie from the overall one; more is better."""
+    """Mean squared difference between the accuracy of bins and overall; higher is better."""
     uncertainty: float
     """accuracy · (1 - accuracy): the score of always stating the overall accuracy."""
     within: float
-    """What the spread of confidences inside the bins adds."""
+    """Contribution of the dispersion of confidences within bins."""
 
 
 class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether confidence means what it says, over the replies that carry one.
+    """Calibration: agreement of confidence and accuracy, over the replies with a confidence.
 
     A reply is right when it counts in the numerator of ``accuracy``: its prediction equals gold.
     """
@@ -122,35 +121,35 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     accuracy: float
     confidence: float
-    """Mean confidence; above ``accuracy`` is overconfidence."""
+    """Mean confidence; a value above ``accuracy`` means overconfidence."""
     ece: MetricValue
     """Expected calibration error over ten equal-width bins."""
     ece_equal_mass: MetricValue
-    """The same over (at most) ten bins of equally many replies."""
+    """Expected calibration error over at most ten bins of equally many replies."""
     brier: MetricValue
     ece_expected: ExpectedError
     ece_equal_mass_expected: ExpectedError
     brier_parts: BrierParts
     bins: tuple[ReliabilityBin, ...]
-    """Equal-width, empty ones left out, by rising confidence."""
+    """The equal-width bins by rising confidence, without empty bins."""
     bins_equal_mass: tuple[ReliabilityBin, ...]
 
 
 class RiskCoveragePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left when every reply below a confidence is withheld."""
+    """Coverage and risk when every reply below a confidence threshold is withheld."""
 
     threshold: float
-    """Least confidence accepted."""
+    """Lowest confidence accepted."""
     coverage: float
     """Share of the replies accepted."""
     risk: float
-    """Share of wrong ones among the accepted (selective risk)."""
+    """Share of wrong replies among the accepted ones (selective risk)."""
     generalised_risk: float
     """Share of all replies that are accepted and wrong: ``coverage · risk``."""
 
 
 class SelectiveReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether confidence sorts right from wrong, over the replies that carry one."""
+    """Selective prediction: how well confidence ranks right replies above wrong ones."""
 
     n: int
     aurc: MetricValue
@@ -158,18 +157,18 @@ class SelectiveReport(msgspec.Struct, frozen=True, kw_only=True):
     augrc: MetricValue
     """Area under the generalised risk–coverage curve; lower is better."""
     aurc_best: float
-    """AURC of the same replies if every right one were surer than every wrong one."""
+    """AURC of the same replies if every right one had a higher confidence than every wrong one."""
     aurc_random: float
-    """AURC if confidence said nothing: the error rate."""
+    """Expected AURC if confidence were independent of being right: the error rate."""
     augrc_best: float
     augrc_random: float
     points: tuple[RiskCoveragePoint, ...]
     """The curve by rising coverage, thinned to at most 200 points, the last at full coverage. The
-    areas are of the whole curve."""
+    areas are computed from the whole curve."""
 
 
 class GroupReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes of one system on some of the cards: one label, one kind, one difficulty."""
+    """The outcomes of one system on a group of cards: one label, one kind, or one difficulty."""
 
     n_cards: int
     n_clusters: int
@@ -181,7 +180,7 @@ class GroupReport(msgspec.Struct, frozen=True, kw_only=True):
 class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """One system under one policy, on the headline cards.
 
-    Near-misses and context faithfulness are left out, unless the file holds near-misses alone.
+    Near-misses and faithfulness cards are excluded, unless the file contains only near-misses.
     """
 
     n_cards: int
@@ -191,44 +190,44 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """``A_E A_C A_U S_E S_C S_U`` under this policy, ``false_denials`` (licensed only),
     ``INVALID`` and ``ERROR``."""
     metrics: dict[str, MetricValue]
-    """Headline metrics first: AP, CVRR, FAR-NE, LA; then those that must stand beside them."""
+    """The headline metrics AP, CVRR, FAR-NE, LA come first, then those always shown with them."""
     per_label: dict[str, GroupReport] = {}
     per_kind: dict[str, GroupReport] = {}
-    """By kind, near-misses under their own names; faithfulness kinds are not here."""
+    """Outcomes by kind, including the kinds of near-misses but not those of faithfulness cards."""
     near_misses: dict[str, GroupReport] = {}
-    """``all near-misses`` together, where there are any."""
+    """One group, ``all near-misses``, if there are any."""
     per_difficulty: dict[str, GroupReport] = {}
     faithfulness: dict[str, GroupReport] = {}
     """``withheld`` and ``counterfactual`` cards, which never enter the headline."""
     repeats: int = 1
     """Replies per card. Above 1, table, counts, numerators and denominators count replies, and
-    no interval takes them for independent."""
+    intervals account for the dependence of replies to one card."""
     self_consistency: MetricValue | None = None
-    """With repeats, the share of cards that got the same readable answer every time."""
+    """With repeats, the share of cards that got the same usable answer every time."""
     confidence: ConfidenceCounts | None = None
-    """Null for controls that nobody ran."""
+    """Null for controls that were not run."""
     calibration: CalibrationReport | None = None
-    """Null when no reply carries a confidence: ``confidence.reason`` says so."""
+    """Null when no reply has a confidence; ``confidence.reason`` then says so."""
     selective: SelectiveReport | None = None
-    """Null likewise."""
+    """Null when ``calibration`` is."""
     oracle: bool = False
-    """True for a system its manifest declares exempt from the card's visible view."""
+    """True for a system that its manifest declares as an oracle: it sees more than the card."""
 
 
-class WonByControl(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric on which a control that looks at nothing does as well as a system."""
+class ControlWin(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric on which a trivial control does at least as well as some system."""
 
     metric: str
     value: float
     """The best value among the controls."""
     controls: tuple[str, ...]
-    """Controls that reach it."""
+    """The controls with that value."""
     won: bool
     """True when no system is better than the best control."""
     beaten: tuple[str, ...]
     """Systems that are worse than the best control."""
     tied: tuple[str, ...]
-    """Systems that are exactly as good as the best control."""
+    """Systems with the same value as the best control."""
 
 
 class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,17 +235,19 @@ class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     systems: dict[str, SystemReport]
     controls: dict[str, SystemReport]
-    """``always-YES``, ``always-NO``, ``always-UNKNOWN`` exactly; ``random`` in expectation."""
-    won_by_controls: tuple[WonByControl, ...] = ()
+    """``always-YES``, ``always-NO``, ``always-UNKNOWN`` computed exactly; ``random`` in
+    expectation."""
+    won_by_controls: tuple[ControlWin, ...] = ()
 
 
 TestName = Literal["mcnemar-exact", "wilcoxon", "cluster-bootstrap", "none"]
-"""``mcnemar-exact`` for a yes or no per card; ``wilcoxon`` on the cards' means when a system
-answered each card several times; ``cluster-bootstrap`` for ratios with random denominators."""
+"""``mcnemar-exact`` for metrics that are 0 or 1 per card; ``wilcoxon`` on the cards' means when a
+system answered each card several times; ``cluster-bootstrap`` for ratios with random
+denominators."""
 
 
 class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Systems ``a`` and ``b`` on the same cards: ``difference`` is a's value less b's."""
+    """Systems ``a`` and ``b`` on the same cards: ``difference = value_a - value_b``."""
 
     a: str
     b: str
@@ -261,16 +262,17 @@ class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
     test: TestName = "none"
     p: float | None = None
     p_holm: float | None = None
-    """``p`` adjusted by Holm over all pairs compared on this metric under this policy."""
+    """``p`` after Holm's correction over all pairs compared on this metric under this policy."""
     discordant: Discordant | None = None
-    """For metrics that are a yes or no per card; null otherwise, and with repeats."""
+    """The 2×2 table, for metrics that are 0 or 1 per card; null otherwise, and with repeats."""
     cohens_d: float | None = None
-    """Mean difference per card over the differences' standard deviation (d_z), for metrics whose
-    denominator the cards alone decide; null where the differences do not vary."""
+    """Mean difference per card divided by the standard deviation of the differences (d_z), for
+    metrics whose denominator depends on the cards alone; null where the differences do not
+    vary."""
     minimum_detectable_effect: float | None = None
-    """The true difference found with 80 % power at this number of cards and this spread."""
+    """The true difference detected with 80 % power at this number of cards and this variance."""
     better: str | None = None
-    """The system the data show to be better; null when they cannot tell."""
+    """The system that is significantly better; null when the difference is not significant."""
     n_cards: int = 0
     n_clusters: int = 0
     signature: str = ""
@@ -283,7 +285,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     systems: tuple[str, ...]
     manifest: dict[str, Any] | None = None
-    """The run manifest beside the file, as it stands there."""
+    """The content of the file's run manifest, if it has one."""
 
 
 class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -293,13 +295,13 @@ class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     """Version of Epoché that computed it."""
     cards: str
-    """First 12 hex digits of the card set's hash; ``ids-`` and 12 digits made from ids and gold
-    answers where the result files name no card set."""
+    """First 12 hex digits of the card set's hash; or ``ids-`` and 12 digits computed from ids,
+    labels and gold answers where the result files name no card set."""
     n_cards: int
-    """Headline cards; those reported apart have counts of their own."""
+    """Headline cards; cards reported separately have counts of their own."""
     n_clusters: int
     n_near_misses: int = 0
-    """Near-misses reported apart; 0 where they are the headline themselves."""
+    """Near-misses reported separately; 0 where they are the headline themselves."""
     n_faithfulness: int = 0
     label_counts: dict[str, int]
     confidence: float = 0.95
@@ -308,7 +310,7 @@ class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
     policies: dict[str, PolicyReport]
     comparisons: tuple[PairedComparison, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader of the numbers must know, in plain sentences."""
+    """Facts that a reader of the metrics must know, as sentences."""
     sources: tuple[Source, ...] = ()
 
 
@@ -317,7 +319,7 @@ def read_metrics(path: Path | str) -> MetricsReport:
 
     Raises:
         MissingFileError: no such file.
-        RecordError: not JSON, not this structure, or another version of it.
+        RecordError: not JSON, not this structure, or another version of the schema.
     """
     path = require_file(path, "metrics file")
     try:

@@ -1,40 +1,40 @@
-"""Runs that put each card to a system several times.
+"""Metrics of runs that ask each card several times.
 
-Replies to one card are not independent: five repeats of 100 cards are not 500 cards. All counts
-are of replies, every ratio is then the mean over cards of what was answered to each, and whatever
-takes rows for independent gives way: Wilson's interval to the cluster bootstrap (a cluster holds
-all replies to its cards), McNemar's test to Wilcoxon's signed ranks on the cards' means.
+Replies to one card are not independent: five repeats of 100 cards are not 500 cards. With repeats
+all counts are of replies, and methods that assume independent rows are replaced: Wilson's interval
+by the cluster bootstrap (a cluster contains all replies to its cards), McNemar's test by Wilcoxon's
+signed-rank test on the cards' means.
 """
 
 from __future__ import annotations
 
-from eval.metrics.outcomes import UNREADABLE
+from eval.metrics.outcomes import UNUSABLE
 from eval.metrics.record import MetricValue
 from eval.metrics.samples import Samples
 from eval.metrics.signature import Signature
 from eval.result import PREDS
-from eval.stats.intervals import tidy
-from kg.base.proportions import wilson
+from eval.stats.bootstrap import round_significant
+from kg.base.proportions import wilson_interval
 
 
-def self_consistency(samples: Samples, system: str, base: Signature) -> MetricValue | None:
-    """Share of cards to which a system gave the same readable answer every time.
+def compute_self_consistency(samples: Samples, system: str, base: Signature) -> MetricValue | None:
+    """Computes the share of cards to which a system gave the same usable answer every time.
 
     Args:
-        samples: the systems.
-        system: whose answers.
-        base: what to sign with.
+        samples: the answers of all systems.
+        system: name of the system.
+        base: signature of the computation.
 
     Returns:
-        With Wilson's interval over cards; ``None`` for a system asked once a card.
+        The share with Wilson's interval over cards; ``None`` for a run without repeats.
     """
-    preds = samples.preds(system)
+    preds = samples.get_preds(system)
     if preds.ndim == 1 or not samples.n_cards:
         return None
-    readable = preds[:, 0] < len(PREDS) - len(UNREADABLE)
+    readable = preds[:, 0] < len(PREDS) - len(UNUSABLE)
     same = int((readable & (preds == preds[:, :1]).all(axis=1)).sum())
-    low, high = wilson(same, samples.n_cards, base.confidence)
-    interval = tidy(low), tidy(high)
+    low, high = wilson_interval(same, samples.n_cards, base.confidence)
+    interval = round_significant(low), round_significant(high)
     return MetricValue(
         value=same / samples.n_cards,
         low=interval[0],
@@ -43,6 +43,6 @@ def self_consistency(samples: Samples, system: str, base: Signature) -> MetricVa
         numerator=same,
         denominator=samples.n_cards,
         higher_is_better=True,
-        signature=str(base.of("self_consistency")),
+        signature=str(base.with_metric("self_consistency")),
         intervals={"wilson": interval},
     )

@@ -1,4 +1,4 @@
-"""The headline cards as counts per cluster, resampled once for all systems and metrics."""
+"""Counts replies per cluster over the headline cards; resamples them once for all systems."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from eval.metrics.abstention import Metric
 from eval.metrics.observations import Observations
-from eval.metrics.outcomes import Codes, cluster_cells
+from eval.metrics.outcomes import Codes, count_cluster_cells
 from eval.metrics.record import PolicyName
-from eval.metrics.signature import CONFIDENCE, Signature
-from eval.stats.intervals import (
+from eval.metrics.signature import DEFAULT_CONFIDENCE, Signature
+from eval.stats.bootstrap import (
     RESAMPLES,
     SEED,
+    ClusterResamples,
     Distribution,
-    Draws,
     Floats,
-    Resampled,
-    joined,
-    ratio_distribution,
+    ResampledCounts,
+    compute_ratio_distribution,
+    merge_resampled,
     resample_blocks,
 )
 from kg.base.provenance import package_version
@@ -31,19 +31,19 @@ _NO_DIFFICULTY = "none"
 
 @dataclass(frozen=True)
 class Plan:
-    """How metrics are to be computed.
+    """The parameters for computing metrics.
 
     Attributes:
-        policies: which readings of the table.
+        policies: the policies to compute.
         resamples: number of bootstrap resamples, at least 1.
-        seed: of their draws.
-        confidence: coverage that intervals aim at.
+        seed: seed of the resampling.
+        confidence: nominal coverage of the intervals.
     """
 
     policies: tuple[PolicyName, ...] = ("licensed", "published")
     resamples: int = RESAMPLES
     seed: int = SEED
-    confidence: float = CONFIDENCE
+    confidence: float = DEFAULT_CONFIDENCE
 
 
 @dataclass
@@ -51,12 +51,12 @@ class Samples:
     """Counts and resamples of every system over the headline cards.
 
     Attributes:
-        observations: what was read.
-        plan: how to resample.
-        difficulties: those that occur among the headline cards, easy to hard.
-        n_cards: headline cards.
-        n_clusters: clusters among them.
-        draws: the resamples that every statistic of every system shares.
+        observations: the answers that were read.
+        plan: the parameters of resampling.
+        difficulties: the difficulties of the headline cards, from easy to hard.
+        n_cards: number of headline cards.
+        n_clusters: number of their clusters.
+        resamples: the resamples shared by every statistic of every system.
     """
 
     observations: Observations
@@ -64,24 +64,28 @@ class Samples:
     difficulties: tuple[str, ...] = ()
     n_cards: int = 0
     n_clusters: int = 0
-    draws: Draws = field(init=False, repr=False)
-    _chosen: NDArray[np.int64] = field(init=False, repr=False)
+    resamples: ClusterResamples = field(init=False, repr=False)
+    _headline_indices: NDArray[np.int64] = field(init=False, repr=False)
     _clusters: NDArray[np.int64] = field(init=False, repr=False)
     _difficulty: NDArray[np.str_] = field(init=False, repr=False)
-    _blocks: dict[tuple[PolicyName, str, str], Resampled] = field(init=False, repr=False)
+    _blocks: dict[tuple[PolicyName, str, str], ResampledCounts] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        seen = self.observations
-        self._chosen = np.flatnonzero(seen.headline)
-        self.n_cards = int(self._chosen.size)
-        # Clusters keep the order of their names; those of faithfulness cards alone drop out.
-        names, self._clusters = np.unique(seen.clusters[self._chosen], return_inverse=True)
+        observations = self.observations
+        self._headline_indices = np.flatnonzero(observations.headline_mask)
+        self.n_cards = int(self._headline_indices.size)
+        # Clusters keep the order of their names; clusters without headline cards are dropped.
+        names, self._clusters = np.unique(
+            observations.clusters[self._headline_indices], return_inverse=True
+        )
         self.n_clusters = int(names.size)
-        self._difficulty = np.array(seen.difficulties, dtype=np.str_)[self._chosen]
+        self._difficulty = np.array(observations.difficulties, dtype=np.str_)[
+            self._headline_indices
+        ]
         found = set(np.unique(self._difficulty).tolist())
         self.difficulties = tuple(name for name in ("easy", "medium", "hard") if name in found)
-        self.draws = Draws(self.n_clusters, self.plan.resamples, self.plan.seed)
-        self._blocks = self._resample()
+        self.resamples = ClusterResamples(self.n_clusters, self.plan.resamples, self.plan.seed)
+        self._blocks = self._resample_counts()
 
     @property
     def clusters(self) -> NDArray[np.int64]:
@@ -90,10 +94,10 @@ class Samples:
 
     @property
     def signature(self) -> Signature:
-        """What all numbers of these samples share; metric and policy are left to be named."""
+        """The signature shared by all values of these samples, without metric and policy."""
         return Signature(
             metric="",
-            cards=self.observations.cards,
+            cards=self.observations.card_set,
             policy="",
             resamples=self.plan.resamples,
             seed=self.plan.seed,
@@ -101,40 +105,44 @@ class Samples:
             confidence=self.plan.confidence,
         )
 
-    def labels(self, policy: PolicyName) -> Codes:
-        """Label codes of the headline cards, as the policy decides them; shape (n_cards,)."""
-        seen = self.observations
-        return (seen.golds if policy == "published" else seen.labels)[self._chosen]
+    def get_labels(self, policy: PolicyName) -> Codes:
+        """Returns the label codes of the headline cards under the policy; shape (n_cards,)."""
+        observations = self.observations
+        return (observations.golds if policy == "published" else observations.labels)[
+            self._headline_indices
+        ]
 
-    def preds(self, system: str) -> Codes:
-        """A system's prediction codes on the headline cards.
+    def get_preds(self, system: str) -> Codes:
+        """Returns a system's prediction codes on the headline cards.
 
-        Shape (n_cards,), or (n_cards, repeats) where it answered each several times.
+        Shape (n_cards,), or (n_cards, repeats) where it answered each card several times.
         """
-        return self.observations.preds[system][self._chosen]
+        return self.observations.preds[system][self._headline_indices]
 
-    def confidences(self, system: str) -> Floats | None:
-        """A system's stated confidences on the headline cards, nan where there is none.
+    def get_confidences(self, system: str) -> Floats | None:
+        """Returns a system's stated confidences on the headline cards, nan where there is none.
 
-        In the shape of ``preds``; ``None`` if it states none at all.
+        The shape is that of ``get_preds``; ``None`` if the system states no confidences.
         """
         stated = self.observations.confidences.get(system)
-        return None if stated is None else stated[self._chosen]
+        return None if stated is None else stated[self._headline_indices]
 
-    def of_difficulty(self, difficulty: str) -> NDArray[np.bool_]:
-        """Which headline cards are of a difficulty; shape (n_cards,)."""
+    def difficulty_mask(self, difficulty: str) -> NDArray[np.bool_]:
+        """Returns which headline cards have this difficulty; shape (n_cards,)."""
         mask: NDArray[np.bool_] = self._difficulty == difficulty
         return mask
 
-    def resampled(self, policy: PolicyName, system: str, difficulty: str = "") -> Resampled:
-        """Counts per cluster and cell with their resamples; of one difficulty if named."""
+    def get_resampled(
+        self, policy: PolicyName, system: str, difficulty: str = ""
+    ) -> ResampledCounts:
+        """Returns counts per cluster and cell with their resamples, for one difficulty if named."""
         return self._blocks[policy, system, difficulty]
 
-    def counts(self, policy: PolicyName, system: str, difficulty: str = "") -> Floats:
-        """Cell counts; of one difficulty if named."""
-        return self.resampled(policy, system, difficulty).totals
+    def get_counts(self, policy: PolicyName, system: str, difficulty: str = "") -> Floats:
+        """Returns cell counts, for one difficulty if named."""
+        return self.get_resampled(policy, system, difficulty).totals
 
-    def distribution(
+    def compute_distribution(
         self,
         metrics: Iterable[Metric],
         policy: PolicyName,
@@ -143,51 +151,52 @@ class Samples:
         *,
         merge: bool = False,
     ) -> Distribution:
-        """The bootstrap distribution of some metrics, one column each.
+        """Computes the bootstrap distribution of some metrics, one column each.
 
         Args:
-            metrics: which.
-            policy: under which reading.
-            system: whose.
-            difficulty: of the cards; empty for all headline cards.
-            merge: faster, but of no use for paired differences (see ``ratio_distribution``).
+            metrics: the metrics.
+            policy: the policy whose table is resampled.
+            system: name of the system.
+            difficulty: difficulty of the cards; empty for all headline cards.
+            merge: faster, but cannot be used for paired differences (see
+                ``compute_ratio_distribution``).
         """
-        wanted = list(metrics)
-        return ratio_distribution(
-            self.resampled(policy, system, difficulty),
-            np.array([metric.numerator for metric in wanted]),
-            np.array([metric.denominator for metric in wanted]),
+        columns = list(metrics)
+        return compute_ratio_distribution(
+            self.get_resampled(policy, system, difficulty),
+            np.array([metric.numerator for metric in columns]),
+            np.array([metric.denominator for metric in columns]),
             merge=merge,
         )
 
-    def _resample(self) -> dict[tuple[PolicyName, str, str], Resampled]:
-        seen, plan = self.observations, self.plan
-        same = bool(np.array_equal(seen.labels, seen.golds))
-        # Where labels and gold agree, as they should, both policies read the same cells.
+    def _resample_counts(self) -> dict[tuple[PolicyName, str, str], ResampledCounts]:
+        observations, plan = self.observations, self.plan
+        same = bool(np.array_equal(observations.labels, observations.golds))
+        # Where labels and gold agree, as they should, both policies use the same cell counts.
         tables: tuple[PolicyName, ...] = ("licensed",) if same else plan.policies
-        masks = {name: self.of_difficulty(name) for name in self.difficulties}
-        # With the cards of no known difficulty, the parts make up the whole.
-        rest = np.ones(self.n_cards, dtype=np.bool_)
+        masks = {name: self.difficulty_mask(name) for name in self.difficulties}
+        # Cards without a known difficulty form a block too, so that the blocks sum to the whole.
+        no_difficulty = np.ones(self.n_cards, dtype=np.bool_)
         for mask in masks.values():
-            rest &= ~mask
-        if rest.any() or not masks:
-            masks[_NO_DIFFICULTY] = rest
-        keys = [(policy, system) for policy in tables for system in seen.preds]
+            no_difficulty &= ~mask
+        if no_difficulty.any() or not masks:
+            masks[_NO_DIFFICULTY] = no_difficulty
+        keys = [(policy, system) for policy in tables for system in observations.preds]
         blocks = [
-            cluster_cells(
-                self.labels(policy)[mask],
-                self.preds(system)[mask],
+            count_cluster_cells(
+                self.get_labels(policy)[mask],
+                self.get_preds(system)[mask],
                 self._clusters[mask],
                 self.n_clusters,
             )
             for policy, system in keys
             for mask in masks.values()
         ]
-        parts = iter(resample_blocks(blocks, self.draws))
-        done: dict[tuple[PolicyName, str, str], Resampled] = {}
+        parts = iter(resample_blocks(blocks, self.resamples))
+        done: dict[tuple[PolicyName, str, str], ResampledCounts] = {}
         for policy, system in keys:
             own = {name: next(parts) for name in masks}
-            done[policy, system, ""] = joined(list(own.values()))
+            done[policy, system, ""] = merge_resampled(list(own.values()))
             own.pop(_NO_DIFFICULTY, None)
             done |= {(policy, system, name): part for name, part in own.items()}
         if same:

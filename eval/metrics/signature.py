@@ -1,8 +1,8 @@
-"""Signatures: one short line that says exactly what a number is, in the manner of sacreBLEU.
+"""Signatures: one line that identifies how a value was computed, as in sacreBLEU.
 
-``AP|cards:9f3c0a1b2c3d|policy:licensed|boot:2000|seed:12345|v:0.1.0``. Two numbers with equal
+``AP|cards:9f3c0a1b2c3d|policy:licensed|boot:2000|seed:12345|v:0.1.0``. Two values with equal
 signatures were computed in the same way on the same cards and may be compared; two with
-different ones may not.
+different signatures may not.
 
 Source of the idea: Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018.
 """
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import msgspec
 
-CONFIDENCE = 0.95
+DEFAULT_CONFIDENCE = 0.95
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides a number, apart from the system's answers."""
+    """Everything that determines a value, except the system's answers."""
 
     metric: str
     cards: str
@@ -26,8 +26,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
     """``kind:functional``, ``label:C``, ``difficulty:hard``; empty for all headline cards."""
     details: tuple[str, ...] = ()
-    """Further parameters that decide the number: ``repeats:5``, ``bins:10-equal-width``."""
-    confidence: float = CONFIDENCE
+    """Further parameters that determine the value: ``repeats:5``, ``bins:10-equal-width``."""
+    confidence: float = DEFAULT_CONFIDENCE
 
     def __str__(self) -> str:
         parts = [self.metric, f"cards:{self.cards}"]
@@ -35,18 +35,19 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(self.group)
         parts += self.details
         parts += [f"policy:{self.policy}", f"boot:{self.resamples}", f"seed:{self.seed}"]
-        if self.confidence != CONFIDENCE:
+        if self.confidence != DEFAULT_CONFIDENCE:
             parts.append(f"conf:{self.confidence:g}")
         parts.append(f"v:{self.version}")
-        # Kinds come from card files of anyone; a bar or line break in one must not forge a part.
-        return "|".join(_plain(part) for part in parts)
+        # Kinds come from card files that anyone may write: a "|" or line break in one must not
+        # pass for a separator.
+        return "|".join(_escape_part(part) for part in parts)
 
-    def of(self, metric: str, *, group: str = "") -> Signature:
-        """The same computation's signature for another metric or group of cards."""
+    def with_metric(self, metric: str, *, group: str = "") -> Signature:
+        """Returns the signature of the same computation for another metric or group of cards."""
         return msgspec.structs.replace(self, metric=metric, group=group)
 
 
-def _plain(part: str) -> str:
+def _escape_part(part: str) -> str:
     if part.isprintable() and "|" not in part and "%" not in part:
         return part
     return "".join(

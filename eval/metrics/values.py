@@ -1,4 +1,4 @@
-"""One metric as a value with every interval that can be had, and the one to show."""
+"""Computes the value of a metric with all its intervals and chooses the interval to show."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from eval.metrics.abstention import Metric
 from eval.metrics.outcomes import Floats, as_number
 from eval.metrics.record import MetricValue
 from eval.metrics.signature import Signature
-from eval.stats.intervals import BootstrapIntervals, tidy
-from eval.stats.shown import IntervalMethod, edge
-from kg.base.proportions import wilson
+from eval.stats.bootstrap import BootstrapIntervals, round_significant
+from eval.stats.estimates import IntervalMethod, compute_edge_interval
+from kg.base.proportions import wilson_interval
 
 
-def metric_value(
+def compute_metric_value(
     metric: Metric,
     counts: Floats,
     signature: Signature,
@@ -23,78 +23,84 @@ def metric_value(
     column: int = 0,
     *,
     interval: bool = True,
-    repeated_in: int = 0,
+    repeat_clusters: int = 0,
 ) -> MetricValue:
-    """One metric with bounds and every interval that can be had.
+    """Computes one metric with its bounds and all intervals that are defined.
 
     Args:
-        metric: what to compute.
+        metric: the metric to compute.
         counts: cell counts.
-        signature: of this computation; its metric is filled in.
+        signature: signature of this computation; its metric is filled in.
         resampled: bootstrap intervals of several metrics, or ``None`` for Wilson alone.
         column: this metric's column in ``resampled``.
-        interval: ``False`` for a control, whose cells are no sample.
-        repeated_in: where each card was answered several times, the number of clusters; replies
-            are then not independent, and Wilson's interval over them would be too narrow.
+        interval: ``False`` for a control, whose counts are not a sample.
+        repeat_clusters: number of clusters if each card was answered several times, else 0. Replies
+            to one card are not independent, so Wilson's interval over them would be too narrow.
     """
-    top, bottom = metric.parts(counts)
-    value = metric.value(counts)
-    worst, best = metric.bounds(counts)
-    found: dict[str, tuple[float, float]] = {}
+    numerator, denominator = metric.compute_parts(counts)
+    value = metric.compute_value(counts)
+    worst, best = metric.compute_bounds(counts)
+    intervals: dict[str, tuple[float, float]] = {}
     chosen: IntervalMethod = "none"
     if value is not None and interval:
         proportion = metric.is_proportion(counts)
-        if repeated_in and resampled is None:
-            found = {
-                "wilson-edge": _pair(edge(top / bottom, repeated_in, signature.confidence)[:2])
+        if repeat_clusters and resampled is None:
+            intervals = {
+                "wilson-edge": _round_pair(
+                    compute_edge_interval(
+                        numerator / denominator, repeat_clusters, signature.confidence
+                    )[:2]
+                )
             }
             chosen = "wilson-edge"
         else:
-            proportion = proportion and not repeated_in
-            found, chosen = _intervals(
-                proportion, top, bottom, signature.confidence, resampled, column
+            proportion = proportion and not repeat_clusters
+            intervals, chosen = _compute_intervals(
+                proportion, numerator, denominator, signature.confidence, resampled, column
             )
-    low, high = found.get(chosen, (None, None))
+    low, high = intervals.get(chosen, (None, None))
     return MetricValue(
         value=value,
         low=low,
         high=high,
         method=chosen,
-        numerator=as_number(top),
-        denominator=as_number(bottom),
+        numerator=as_number(numerator),
+        denominator=as_number(denominator),
         worst=worst,
         best=best,
         higher_is_better=metric.higher_is_better,
-        signature=str(signature.of(metric.name, group=signature.group)),
-        intervals=found,
+        signature=str(signature.with_metric(metric.name, group=signature.group)),
+        intervals=intervals,
     )
 
 
-def _intervals(
-    proportion: bool,
-    top: float,
-    bottom: float,
+def _compute_intervals(
+    is_proportion: bool,
+    numerator: float,
+    denominator: float,
     confidence: float,
     resampled: BootstrapIntervals | None,
     column: int,
 ) -> tuple[dict[str, tuple[float, float]], IntervalMethod]:
-    """All intervals by method, and the one to show: see ``docs/metrics.md``."""
-    found: dict[str, tuple[float, float]] = {}
-    if proportion or resampled is None:
-        found["wilson"] = _pair(wilson(top, bottom, confidence))
+    """Computes all intervals by method and chooses the one to show (see ``docs/metrics.md``)."""
+    intervals: dict[str, tuple[float, float]] = {}
+    if is_proportion or resampled is None:
+        intervals["wilson"] = _round_pair(wilson_interval(numerator, denominator, confidence))
     if resampled is not None and not resampled.degenerate[column]:
-        found["bootstrap-percentile"] = _pair(resampled.percentile[:, column])
+        intervals["bootstrap-percentile"] = _round_pair(resampled.percentile[:, column])
         if not np.isnan(resampled.bca[:, column]).any():
-            found["bootstrap-bca"] = _pair(resampled.bca[:, column])
-    elif resampled is not None and not proportion:
-        # The resamples say nothing: the clusters that take part are all the evidence there is.
+            intervals["bootstrap-bca"] = _round_pair(resampled.bca[:, column])
+    elif resampled is not None and not is_proportion:
+        # The resamples do not vary, so use Wilson's interval over the clusters that take part.
         support = float(resampled.support[column])
-        found["wilson-edge"] = _pair(edge(top / bottom, support, confidence)[:2])
+        intervals["wilson-edge"] = _round_pair(
+            compute_edge_interval(numerator / denominator, support, confidence)[:2]
+        )
     order: tuple[IntervalMethod, ...] = (
         *("wilson", "wilson-edge", "bootstrap-bca", "bootstrap-percentile"),
     )
-    return found, next(method for method in order if method in found)
+    return intervals, next(method for method in order if method in intervals)
 
 
-def _pair(interval: Sequence[float] | Floats) -> tuple[float, float]:
-    return tidy(interval[0]), tidy(interval[1])
+def _round_pair(interval: Sequence[float] | Floats) -> tuple[float, float]:
+    return round_significant(interval[0]), round_significant(interval[1])

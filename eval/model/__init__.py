@@ -1,1 +1,1 @@
-"""Talking to language models: one client's parts, from the address of a server to a typed reply."""
+"""The parts of the model client, from the address of a server to a typed reply."""

@@ -1,9 +1,9 @@
-"""What one question costs: every model call made while a card is being answered, by whomever.
+"""Records the model calls made while one question is answered, for usage, latency and cost.
 
-A system may call a model once, five times or not at all, and through helpers that know nothing of
-cards. So that none of them has to hand usage, latency and retries upwards, the runner opens a
-``CallLog`` around each question (``recording``), the client adds to whatever log is open
-(``current_calls``), and asyncio carries it along into every task that the system starts.
+A system may call a model any number of times, and through helpers that do not know about cards.
+So that these need not return usage, latency and retries, the runner opens a ``CallLog`` around each
+question (``record_calls``), the client adds to the open log (``current_calls``), and asyncio copies
+the context into every task that the system starts.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ class CallLog:
     """The model calls of one question.
 
     Attributes:
-        repeat: which repeat of the question this is, from 0; part of the response cache's key, so
-            that a repeat is never answered by the first reply.
+        repeat: number of the repeat of the question, from 0; part of the cache key, so that each
+            repeat gets its own reply.
         calls: replies received, from the server or the cache.
-        cached: those of them that came from the cache.
-        retries: attempts that failed and were made again.
-        timeouts: those of them that were not complete in time, and the last one if it was not.
-        repairs: second turns that asked for a readable reply.
-        fallbacks: structured-output modes that had to be left, in the order it happened.
+        cached: number of these replies that came from the cache.
+        retries: attempts that failed and were retried.
+        timeouts: attempts that timed out, including the last one.
+        repairs: repair turns, which request the reply again in a readable form.
+        fallbacks: structured-output modes that the server did not support, in order of occurrence.
         latency_s: seconds spent waiting for servers, without back-off and rate limiting. Parallel
-            calls add up; a cached call counts the seconds it took when it was first made.
-        uncounted: replies whose tokens the server did not count, so that sums are no totals.
-        prompt_tokens, completion_tokens: as the servers counted them.
-        cost_usd: by the price table; null as soon as one call has no known price.
-        paid_usd: the part of it that was paid now, that is, not answered by the cache.
+            calls add up; a cached call counts the seconds of the original call.
+        uncounted: number of replies without token counts, for which the sums are incomplete.
+        prompt_tokens, completion_tokens: sums of the servers' counts.
+        cost_usd: by the price table; None as soon as one call has no known price.
+        paid_usd: the part of ``cost_usd`` paid now, that is, without cached calls.
     """
 
     repeat: int = 0
@@ -51,8 +51,8 @@ class CallLog:
     cost_usd: float | None = 0.0
     paid_usd: float | None = 0.0
 
-    def add(self, *, latency_s: float, usage: Usage | None, cached: bool) -> None:
-        """Enters one reply."""
+    def add_reply(self, *, latency_s: float, usage: Usage | None, cached: bool) -> None:
+        """Adds one reply."""
         self.calls += 1
         self.cached += cached
         self.latency_s += latency_s
@@ -68,27 +68,27 @@ class CallLog:
         if self.cost_usd is not None:
             self.cost_usd = None if usage.cost_usd is None else self.cost_usd + usage.cost_usd
 
-    def usage(self) -> Usage | None:
-        """The sum over all calls; null when no model was called."""
+    def sum_usage(self) -> Usage | None:
+        """Returns the sum over all calls, or None if no model was called."""
         if not self.calls:
             return None
         return Usage(self.prompt_tokens, self.completion_tokens, self.cost_usd)
 
 
-_open: ContextVar[CallLog | None] = ContextVar("epoche_calls", default=None)
+_current_log: ContextVar[CallLog | None] = ContextVar("epoche_calls", default=None)
 
 
 def current_calls() -> CallLog:
-    """The log of the question being answered; one that nobody reads outside of a question."""
-    return _open.get() or CallLog()
+    """Returns the log of the question being answered; outside of a question, a discarded one."""
+    return _current_log.get() or CallLog()
 
 
 @contextmanager
-def recording(repeat: int = 0) -> Iterator[CallLog]:
-    """Opens a log for one question; calls made inside, also in tasks started inside, go there."""
+def record_calls(repeat: int = 0) -> Iterator[CallLog]:
+    """Opens a log for the calls made in a ``with`` block, including tasks started in it."""
     log = CallLog(repeat)
-    token = _open.set(log)
+    token = _current_log.set(log)
     try:
         yield log
     finally:
-        _open.reset(token)
+        _current_log.reset(token)

@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back: messages, completions, typed replies."""
+"""The types for talking to a model: messages, completions and structured replies."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from eval.result import Usage
 T = TypeVar("T")
 
 Mode: TypeAlias = Literal["json_schema", "json_object", "text", "guided_json"]
-"""How a structured reply is asked for, from the strictest to the loosest. ``guided_json``, the
-parameter of older vLLM servers, is used only where it is demanded: others ignore it."""
+"""How a structured reply is requested, from the strictest mode to the loosest. ``guided_json``, the
+parameter of older vLLM servers, is used only if it is named: other servers ignore it."""
 
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
-"""What is tried in turn."""
+"""The modes that ``auto`` tries in turn."""
 
 
 class Message(TypedDict):
@@ -29,21 +29,21 @@ class Completion:
     """One reply of a model, from the server or the cache.
 
     Attributes:
-        text: what the model said; empty when it said nothing or refused.
+        text: the text of the reply; empty if the model wrote nothing or refused.
         finish_reason: why it stopped: ``stop``, ``length`` (cut off at ``max_tokens``),
-            ``content_filter``, …; null when the server does not say.
-        refusal: the words with which model or server refused; null when it did not.
-        mode: how a structured reply was asked for; null when none was.
-        usage: tokens by the server's count, and their price; null when it gives no count.
+            ``content_filter``, …; None if the server does not state it.
+        refusal: the refusal of the model or server in words; None if it did not refuse.
+        mode: how a structured reply was requested; None if none was.
+        usage: tokens by the server's count, and their price; None if the server gives no count.
         latency_s: seconds from sending the request to the last byte, without waiting for rate
-            limits, a free connection or a retry; a cached reply has that of its first call.
-        logprobs: tokens and their natural-log probabilities; null when the server gives none.
-        cached: whether it came from the cache.
-        ttft_s: seconds from sending the request to the first token; null unless it was streamed or
-            the server tells how long it wrote.
-        at_s: when it was complete, in Unix time; null where an old cache does not know.
-        retries: attempts before it that failed.
-        timeouts: those of them that were not complete in time.
+            limits, a free connection or a retry; a cached reply has that of its original call.
+        logprobs: tokens and their natural-log probabilities; None if the server gives none.
+        cached: whether the reply came from the cache.
+        ttft_s: seconds from sending the request to the first token; None unless the reply was
+            streamed or the server reports the generation time.
+        at_s: Unix time at which the reply was complete; None for replies from an old cache.
+        retries: number of failed attempts before this reply.
+        timeouts: number of these attempts that timed out.
     """
 
     text: str
@@ -60,8 +60,8 @@ class Completion:
     timeouts: int = 0
 
     @property
-    def refused(self) -> bool:
-        """Whether the model refused or a filter held its reply back: no answer, no abstention."""
+    def is_refused(self) -> bool:
+        """Whether the model refused, or a filter blocked the reply; not counted as abstention."""
         return self.refusal is not None or self.finish_reason == "content_filter"
 
 
@@ -70,12 +70,12 @@ class Reply(Generic[T]):
     """A structured reply.
 
     Attributes:
-        value: what was read, or null when it is unreadable even after the repair turn.
-        text: the words it was (not) read from.
-        completion: the call that gave them: the repair turn's, if there was one.
-        problem: why it is unreadable; null when it was read.
+        value: the value read, or None if the reply is unreadable even after the repair turn.
+        text: the text of the reply.
+        completion: the call that returned the text: that of the repair turn, if there was one.
+        problem: why the reply is unreadable; None if it was read.
         repaired: whether a repair turn was needed.
-        earlier: the call whose reply could not be read, if there was one.
+        earlier: the first call, if its reply could not be read.
     """
 
     value: T | None

@@ -1,7 +1,7 @@
-"""One server, spoken to through the official client: one attempt at a time, with limits on all.
+"""The connection to one server: sends single attempts through the OpenAI client, rate limited.
 
-The official client brings the protocol; retries are ours (``eval.model.retrying``), because its own
-hide how long a reply took and forget that other calls are waiting for the same server.
+Retries are our own (``eval.model.backoff``), because those of the OpenAI client hide how long a
+reply took and do not pause other calls to the same server.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class _Live:
-    """What belongs to one event loop: sockets, slots and limits."""
+class _LoopState:
+    """The objects that belong to one event loop: sockets, concurrency slots and rate limits."""
 
     loop: asyncio.AbstractEventLoop
     client: AsyncOpenAI
@@ -33,33 +33,33 @@ class _Live:
 
 
 class Connection:
-    """Requests to one server. Opened by the first of them, in whatever event loop that runs."""
+    """Sends requests to one server. Sockets are opened by the first request of an event loop."""
 
     def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
         self._endpoint = endpoint
         self._options = options
-        self._live: _Live | None = None
+        self._live: _LoopState | None = None
 
-    async def chat(self, body: bytes, max_tokens: int) -> tuple[bytes, float, int]:
-        """One attempt at a chat completion.
+    async def request_chat(self, body: bytes, max_tokens: int) -> tuple[bytes, float, int]:
+        """Makes one attempt at a chat completion.
 
         Args:
             body: the request as JSON.
-            max_tokens: most tokens the reply may have, for the limit of tokens a minute.
+            max_tokens: maximum number of tokens of the reply, for the limit of tokens per minute.
 
         Returns:
             The reply's bytes; seconds from sending to the last byte, without waiting for limits
-            or a free slot; the tokens reserved, to be corrected by ``count``.
+            or a free slot; the tokens reserved, to be corrected with ``correct_reservation``.
 
         Raises:
-            Exception: whatever went wrong; ``eval.model.failures.judge`` tells what it means.
+            Exception: any failure; ``eval.model.failures.classify_error`` classifies it.
         """
         import httpx2
 
-        live = self._opened()
+        live = self._get_live()
         async with live.slots:
-            # In the slot: whoever waited for one must still heed a pause asked for meanwhile.
-            reserved = await live.limits.wait(len(body), max_tokens)
+            # After taking the slot, since a pause may have been requested while waiting for it.
+            reserved = await live.limits.wait_for_turn(len(body), max_tokens)
             start = time.perf_counter()
             async with asyncio.timeout(self._options.timeout_s):
                 response = await live.client.post(
@@ -67,27 +67,27 @@ class Connection:
                 )
             return response.content, time.perf_counter() - start, reserved
 
-    async def chat_streamed(
+    async def request_streamed_chat(
         self, body: bytes, max_tokens: int
     ) -> tuple[list[Any], float, float | None, int]:
-        """One attempt at a chat completion that is streamed, read to its end.
+        """Makes one attempt at a streamed chat completion, and reads it to its end.
 
         Args:
-            body: the request as JSON, which asks for a stream.
-            max_tokens: as for ``chat``.
+            body: the request as JSON, with ``stream`` set.
+            max_tokens: as for ``request_chat``.
 
         Returns:
-            The chunks; seconds to the last of them; seconds to the first that held text, null if
-            none did; the tokens reserved.
+            The chunks; seconds to the last chunk; seconds to the first chunk with text, or None;
+            the tokens reserved.
         """
         chunks: list[Any] = []
         first: float | None = None
-        live = self._opened()
+        live = self._get_live()
         async with live.slots:
-            reserved = await live.limits.wait(len(body), max_tokens)
+            reserved = await live.limits.wait_for_turn(len(body), max_tokens)
             start = time.perf_counter()
             async with asyncio.timeout(self._options.timeout_s):
-                stream = await self._stream(live, body)
+                stream = await self._open_stream(live, body)
                 async with stream:
                     async for chunk in stream:
                         chunks.append(chunk)
@@ -95,37 +95,37 @@ class Connection:
                             first = time.perf_counter() - start
             return chunks, time.perf_counter() - start, first, reserved
 
-    async def chat_stream(self, body: bytes, max_tokens: int) -> AsyncGenerator[Any, None]:
-        """One attempt at a streamed chat completion: its chunks, as the client reads them."""
-        live = self._opened()
+    async def stream_chat(self, body: bytes, max_tokens: int) -> AsyncGenerator[Any, None]:
+        """Makes one attempt at a streamed chat completion, and yields its chunks on arrival."""
+        live = self._get_live()
         async with live.slots:
-            await live.limits.wait(len(body), max_tokens)
+            await live.limits.wait_for_turn(len(body), max_tokens)
             async with asyncio.timeout(self._options.timeout_s):
-                stream = await self._stream(live, body)
+                stream = await self._open_stream(live, body)
             async with stream:
                 while True:
-                    # Each piece has the time of a whole reply: a guard may read slowly.
+                    # The timeout is per chunk, since the reader (a guard) may be slow.
                     async with asyncio.timeout(self._options.timeout_s):
                         chunk = await anext(stream, None)
                     if chunk is None:
                         return
                     yield chunk
 
-    async def models(self) -> list[str]:
-        """Names of the models the server lists."""
-        live = self._opened()
+    async def list_models(self) -> list[str]:
+        """Returns the names of the models the server lists."""
+        live = self._get_live()
         async with live.slots, asyncio.timeout(self._options.timeout_s):
             page = await live.client.models.list()
-        # The SDK hands on whatever the server sent.
+        # The OpenAI client does not validate what the server sent.
         return [model.id for model in page.data or () if isinstance(model.id, str)]
 
-    def count(self, reserved: int, used: int) -> None:
-        """Corrects a reservation of tokens by what the server counted."""
-        self._opened().limits.correct(reserved, used)
+    def correct_reservation(self, reserved: int, used: int) -> None:
+        """Corrects a reservation of tokens by the server's count."""
+        self._get_live().limits.correct_reservation(reserved, used)
 
-    def pause(self, seconds: float) -> None:
-        """Starts no request for so long."""
-        self._opened().limits.pause(seconds)
+    def pause_requests(self, seconds: float) -> None:
+        """Starts no request for the given time."""
+        self._get_live().limits.pause_requests(seconds)
 
     async def aclose(self) -> None:
         """Closes all sockets; a later request opens new ones."""
@@ -134,7 +134,7 @@ class Connection:
             await live.client.close()
 
     @staticmethod
-    async def _stream(live: _Live, body: bytes) -> AsyncStream[ChatCompletionChunk]:
+    async def _open_stream(live: _LoopState, body: bytes) -> AsyncStream[ChatCompletionChunk]:
         from openai import AsyncStream
         from openai.types.chat import ChatCompletionChunk
 
@@ -146,34 +146,36 @@ class Connection:
             stream_cls=AsyncStream[ChatCompletionChunk],
         )
 
-    def _opened(self) -> _Live:
+    def _get_live(self) -> _LoopState:
         loop = asyncio.get_running_loop()
         if self._live is None or self._live.loop is not loop:
-            # Sockets of a loop that has ended cannot be used (or closed) in another.
+            # Sockets of an ended loop can be neither used nor closed in another one.
             slots = asyncio.Semaphore(self._options.concurrency)
-            self._live = _Live(loop, self._client(), slots, RateLimits(self._options))
+            self._live = _LoopState(loop, self._build_client(), slots, RateLimits(self._options))
         return self._live
 
-    def _client(self) -> AsyncOpenAI:
+    def _build_client(self) -> AsyncOpenAI:
         import httpx2
         from openai import AsyncOpenAI, DefaultAioHttpClient, Omit
 
-        from eval.model.capping import cap
+        from eval.model.response_limit import limit_response
 
-        most = self._options.concurrency
+        max_connections = self._options.concurrency
         timeout = httpx2.Timeout(self._options.timeout_s)
         http_client = DefaultAioHttpClient(
             timeout=timeout,
-            limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
-            # A key is sent to the address that was named and to no other.
+            limits=httpx2.Limits(
+                max_connections=max_connections, max_keepalive_connections=max_connections
+            ),
+            # A redirect would send the key to an address that the user did not name.
             follow_redirects=False,
-            event_hooks={"response": [cap]},
-            # Proxies (and certificates) of the environment, but not on the way to this machine.
+            event_hooks={"response": [limit_response]},
+            # Use proxies and certificates of the environment, except for servers on this machine.
             trust_env=not self._endpoint.is_loopback,
         )
         unwanted: dict[str, Any] = {}
         if self._endpoint.provider != "openai":
-            # The library would send what the environment says of an OpenAI account to any server.
+            # Otherwise the library sends the OpenAI account named in the environment to any server.
             account = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
             names = [line.partition(":")[0].strip() for line in account if ":" in line]
             unwanted = {name: Omit() for name in ("OpenAI-Organization", "OpenAI-Project", *names)}

@@ -1,7 +1,7 @@
-"""Addresses and keys, from the environment and the ``.env`` file of the current folder.
+"""Reads addresses and keys from the environment and the ``.env`` file of the current folder.
 
-The file is read as text: nothing in it is executed or put into ``os.environ``, so no child process
-inherits it, and what the environment says goes before what the file says.
+The file is read as text: it is not executed or copied into ``os.environ``, so no child process
+inherits it. Variables of the environment take precedence over those of the file.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from eval.redaction import hide_secrets
 from kg.base.errors import SettingError
 
 MAX_FILE_BYTES = 64 * 1024
-"""A longer ``.env`` is refused: it is some other file."""
+"""A longer ``.env`` is refused, since it is probably some other file."""
 
 
 class Variables:
-    """Environment variables, with those of a ``.env`` file behind them.
+    """Environment variables, with those of a ``.env`` file as defaults.
 
-    A variable that is blank counts as not set, as in most shells' ``${NAME:-default}``.
+    A blank variable counts as not set, as in the shell's ``${NAME:-default}``.
     """
 
     def __init__(self, environment: Mapping[str, str], file: Mapping[str, str]) -> None:
@@ -29,16 +29,16 @@ class Variables:
         self._file = file
 
     def get(self, name: str) -> str | None:
-        """The value of ``name``, the environment's before the file's; null when not set."""
+        """Returns the value of ``name``, or None if it is not set."""
         value = self._environment.get(name, "").strip() or self._file.get(name, "").strip()
         return value or None
 
     def is_from_file(self, name: str) -> bool:
-        """Whether the value of ``name`` comes from the ``.env`` file."""
+        """Returns whether the value of ``name`` comes from the ``.env`` file."""
         return not self._environment.get(name, "").strip() and bool(self.get(name))
 
-    def hide(self, text: str) -> str:
-        """``text`` without the secrets of the environment and of the file."""
+    def redact_text(self, text: str) -> str:
+        """Returns ``text`` with the secrets of the environment and of the file hidden."""
         return hide_secrets(text, {**self._file, **self._environment})
 
 
@@ -65,6 +65,6 @@ def read_variables(folder: Path | None = None) -> Variables:
         raise SettingError(
             f"is longer than {MAX_FILE_BYTES} bytes", where=str(path), hint="Is it another file?"
         )
-    # Without interpolation a value such as ${HOME} stays the text it is.
+    # No interpolation: a value such as ${HOME} is used literally.
     pairs = dotenv_values(stream=io.StringIO(text), interpolate=False)
     return Variables(os.environ, {name: value for name, value in pairs.items() if value})

@@ -1,4 +1,4 @@
-"""What a failed attempt means: wait and try again, give up this call, or give up the model."""
+"""Classifies failed attempts: retry, fail this call, or fail because the model cannot be used."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from typing import NamedTuple
 
 from eval.model.wire import ReportedError, UnreadableBodyError
 
-_QUOTED = 300
-"""Characters quoted of what a server says."""
+_MAX_QUOTED_CHARS = 300
+"""Maximum number of characters quoted from a server's message."""
 
 
-class Kind(Enum):
-    """What to do about a failure."""
+class FailureKind(Enum):
+    """The kind of a failure, which decides how it is handled."""
 
-    again = "may pass: try again"
+    temporary = "may pass: try again"
     call = "this call failed for good"
     access = "every call would fail"
     refused = "a filter refused the question"
     format = "the server does not take this response_format"
     logprobs = "the server does not give log-probabilities"
-    unreached = "nobody listens at the address"
-    unreadable = "the server could not read what its own model wrote"
+    unreached = "no server answers at the address"
+    unreadable = "the server could not parse its own model's reply"
 
 
 class Failure(NamedTuple):
-    """A failed attempt, judged.
+    """A classified failure.
 
     Attributes:
-        kind: what to do about it.
-        what: what happened, in words; may quote the server, so secrets must still be hidden.
-        retry_after: the server's ``Retry-After`` as it stands in the header.
-        timed_out: whether there was no complete reply in time, by our clock or the server's.
+        kind: decides how the failure is handled.
+        what: description of the failure; may quote the server, so secrets must still be hidden.
+        retry_after: the server's ``Retry-After`` header, unparsed.
+        timed_out: whether the attempt timed out, by our clock or the server's.
     """
 
-    kind: Kind
+    kind: FailureKind
     what: str
     retry_after: str | None = None
     timed_out: bool = False
 
 
 class ReplyTooLargeError(Exception):
-    """The server's reply is longer than any answer; it was not read to its end."""
+    """The server's response is over the size limit; it was not read to its end."""
 
 
 _ABOUT_FORMAT = re.compile(
@@ -60,78 +60,82 @@ _NO_QUOTA = re.compile(
     r"insufficient_quota|insufficient credits|billing|exceeded your current quota", re.I
 )
 _FILTERED = re.compile(r"content_filter|content management policy|flagged|moderation", re.I)
-_UNREAD = re.compile(r"model produced output that does not match|failed to parse(?! grammar)", re.I)
-"""llama.cpp says so, with status 500, of a reply that breaks off before its JSON is complete."""
-_PASSING = frozenset({0, 408, 409, 425, 429})
+_UNPARSED = re.compile(
+    r"model produced output that does not match|failed to parse(?! grammar)", re.I
+)
+"""Messages of llama.cpp, with status 500, for a reply that ends before its JSON is complete."""
+_TEMPORARY_STATUSES = frozenset({0, 408, 409, 425, 429})
 
 
-def judge(error: Exception) -> Failure:
-    """What a failed attempt means.
+def classify_error(error: Exception) -> Failure:
+    """Classifies a failed attempt.
 
     Args:
-        error: what the client library raised, or one of ours.
+        error: the exception of the client library, or one of our own.
     """
     from openai import APIConnectionError, APIError, APIStatusError
 
     if isinstance(error, APIStatusError):
         header = error.response.headers.get("retry-after")
-        return _judge_status(error.status_code, _body_text(error.response), header)
+        return _classify_status(error.status_code, _get_body_text(error.response), header)
     if isinstance(error, APIError) and not isinstance(error, APIConnectionError):
-        # In the middle of a stream, after the status 200.
+        # An error in the middle of a stream, after the status 200.
         code = error.body.get("code") if isinstance(error.body, dict) else None
         status = code if isinstance(code, int) and 100 <= code < 600 else 0
-        return _judge_status(status, error.message, None)
+        return _classify_status(status, error.message, None)
     if isinstance(error, ReportedError):
-        return _judge_status(error.status, str(error), None)
+        return _classify_status(error.status, str(error), None)
     if isinstance(error, ReplyTooLargeError):
-        return Failure(Kind.call, str(error))
+        return Failure(FailureKind.call, str(error))
     if isinstance(error, UnreadableBodyError):
-        return Failure(Kind.again, str(error))
-    causes = list(_causes(error))
+        return Failure(FailureKind.temporary, str(error))
+    causes = list(_iter_causes(error))
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return Failure(Kind.unreached, "the connection is refused")
+        return Failure(FailureKind.unreached, "the connection is refused")
     for cause in causes:
         if isinstance(cause, socket.gaierror):
             if cause.errno == socket.EAI_AGAIN:
-                return Failure(Kind.unreached, "the server's name cannot be looked up now")
-            return Failure(Kind.access, "no server of that name is known")
+                return Failure(FailureKind.unreached, "the server's name cannot be looked up now")
+            return Failure(FailureKind.access, "the server's name is unknown")
         if type(cause).__name__ in {"ClientConnectorCertificateError", "ClientConnectorSSLError"}:
-            return Failure(Kind.access, f"no secure connection: {cause}")
+            return Failure(FailureKind.access, f"no secure connection: {cause}")
         if type(cause).__name__ in {"InvalidURL", "InvalidUrlClientError", "UnsupportedProtocol"}:
-            return Failure(Kind.access, f"the address cannot be used: {cause}")
+            return Failure(FailureKind.access, f"the address cannot be used: {cause}")
     if any(isinstance(cause, TimeoutError) for cause in causes):
-        return Failure(Kind.again, "no complete reply in time", timed_out=True)
+        return Failure(FailureKind.temporary, "no complete reply in time", timed_out=True)
     if isinstance(error, APIConnectionError):
         detail = next((text for cause in causes[1:] if (text := str(cause))), "")
-        return Failure(Kind.again, f"the connection broke: {detail}"[:_QUOTED])
-    return Failure(Kind.again, f"{type(error).__name__}: {error}"[:_QUOTED])
+        return Failure(
+            FailureKind.temporary, f"the connection was lost: {detail}"[:_MAX_QUOTED_CHARS]
+        )
+    return Failure(FailureKind.temporary, f"{type(error).__name__}: {error}"[:_MAX_QUOTED_CHARS])
 
 
-def _judge_status(status: int, body: str, retry_after: str | None) -> Failure:
-    said = f"HTTP {status}: {_message(body)}" if status else _message(body)
+def _classify_status(status: int, body: str, retry_after: str | None) -> Failure:
+    what = f"HTTP {status}: {_extract_message(body)}" if status else _extract_message(body)
     if 300 <= status < 400:
-        return Failure(Kind.access, f"{said} (the server redirects; give the final address)")
+        return Failure(FailureKind.access, f"{what} (the server redirects; give the final address)")
     if status in {400, 403, 422} and _FILTERED.search(body):
-        return Failure(Kind.refused, said)
-    if status == 500 and _UNREAD.search(body):
-        return Failure(Kind.unreadable, said)
+        return Failure(FailureKind.refused, what)
+    if status == 500 and _UNPARSED.search(body):
+        return Failure(FailureKind.unreadable, what)
     if status in {400, 404, 422, 500, 501}:
-        # Before "no such model": servers word this as "not supported by this model".
+        # Before the test for a missing model: servers word this as "not supported by this model".
         if _ABOUT_FORMAT.search(body):
-            return Failure(Kind.format, said)
+            return Failure(FailureKind.format, what)
         if _ABOUT_LOGPROBS.search(body):
-            return Failure(Kind.logprobs, said)
+            return Failure(FailureKind.logprobs, what)
     if status in {401, 402, 403, 404} or (status == 429 and _NO_QUOTA.search(body)):
-        return Failure(Kind.access, said)
+        return Failure(FailureKind.access, what)
     if status in {400, 422} and _NO_MODEL.search(body):
-        return Failure(Kind.access, said)
-    if status in _PASSING or status >= 500:
-        return Failure(Kind.again, said, retry_after, timed_out=status in {408, 504})
-    return Failure(Kind.call, said)
+        return Failure(FailureKind.access, what)
+    if status in _TEMPORARY_STATUSES or status >= 500:
+        return Failure(FailureKind.temporary, what, retry_after, timed_out=status in {408, 504})
+    return Failure(FailureKind.call, what)
 
 
-def _message(body: str) -> str:
-    """What the server says in words, from the usual ``{"error": {"message": …}}`` or as it is."""
+def _extract_message(body: str) -> str:
+    """Returns the server's message from the usual ``{"error": {"message": …}}`` or the body."""
     import msgspec
 
     try:
@@ -142,22 +146,22 @@ def _message(body: str) -> str:
         if isinstance(found, dict) and found.get(key):
             found = found[key]
     text = found if isinstance(found, str) else str(found)
-    return " ".join(text.split())[:_QUOTED] or "no words"
+    return " ".join(text.split())[:_MAX_QUOTED_CHARS] or "no message"
 
 
-def _body_text(response: object) -> str:
+def _get_body_text(response: object) -> str:
     content = getattr(response, "content", b"")
     return content[:4000].decode("utf-8", "replace") if isinstance(content, bytes) else ""
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it was raised from, outermost first."""
-    seen: set[int] = set()
+def _iter_causes(error: BaseException) -> Iterator[BaseException]:
+    """Yields the error and the errors that caused it, outermost first."""
+    visited: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
         yield current
-        os_error = getattr(current, "os_error", None)  # aiohttp keeps the system's error here
+        os_error = getattr(current, "os_error", None)  # where aiohttp stores the system's error
         if isinstance(os_error, BaseException):
             yield os_error
         current = current.__cause__ or current.__context__

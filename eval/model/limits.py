@@ -1,7 +1,7 @@
-"""How fast requests may start: so many a minute, so many tokens a minute, none while told to wait.
+"""Limits how fast requests start: requests per minute, tokens per minute, and pauses.
 
-The limits are smooth: at most one second's worth of requests starts at once, so that a server that
-counts by the second is content too. They belong to one event loop.
+The limits are smooth: at most one second's worth of requests starts at once, so that servers with
+limits per second accept them too. They belong to one event loop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CHARS_PER_TOKEN = 4
 
 
 class RateLimits:
-    """The limits of one server, shared by all who call it in one event loop."""
+    """The rate limits of one server, shared by all calls in one event loop."""
 
     def __init__(self, options: ClientOptions) -> None:
         from aiolimiter import AsyncLimiter
@@ -27,20 +27,21 @@ class RateLimits:
             burst = max(1.0, rpm / 60)
             self._requests = AsyncLimiter(burst, burst * 60 / rpm)
         if tpm := options.tokens_per_minute:
-            # Ten seconds' worth, since one request may need more than a second's.
+            # A burst of ten seconds' worth, since one request may need more than a second's.
             self._tokens = AsyncLimiter(tpm / 6, 10)
-        self._debt = 0.0
+        # Tokens that were used but not yet taken from the limiter; negative if too many were taken.
+        self._token_debt = 0.0
         self._not_before = 0.0
 
-    async def wait(self, request_bytes: int, max_tokens: int) -> int:
+    async def wait_for_turn(self, request_bytes: int, max_tokens: int) -> int:
         """Waits until one more request may start.
 
         Args:
             request_bytes: length of the request.
-            max_tokens: most tokens the reply may have.
+            max_tokens: maximum number of tokens of the reply.
 
         Returns:
-            The tokens reserved for it; hand them to ``correct`` with the real count.
+            The tokens reserved for the request, to be corrected with ``correct_reservation``.
         """
         while (pause := self._not_before - time.monotonic()) > 0:
             await asyncio.sleep(pause)
@@ -49,17 +50,17 @@ class RateLimits:
         if self._tokens is None:
             return 0
         reserved = request_bytes // _CHARS_PER_TOKEN + max_tokens
-        # What earlier requests used beyond their reservation, or left of it, counts here.
-        amount = min(max(reserved + self._debt, 0.0), self._tokens.max_rate)
-        self._debt += reserved - amount
+        # This request also pays the debt, as far as the limiter's capacity allows.
+        amount = min(max(reserved + self._token_debt, 0.0), self._tokens.max_rate)
+        self._token_debt += reserved - amount
         if amount:
             await self._tokens.acquire(amount)
         return reserved
 
-    def correct(self, reserved: int, used: int) -> None:
-        """Corrects a reservation by what the server counted."""
-        self._debt += used - reserved
+    def correct_reservation(self, reserved: int, used: int) -> None:
+        """Corrects a reservation by the server's count."""
+        self._token_debt += used - reserved
 
-    def pause(self, seconds: float) -> None:
-        """Starts nothing for so long: the server asked for it, and it asked of everyone."""
+    def pause_requests(self, seconds: float) -> None:
+        """Starts no request for the given time, because the server asked all calls to wait."""
         self._not_before = max(self._not_before, time.monotonic() + seconds)

@@ -1,4 +1,4 @@
-"""How models are called: what steers the calls, and nothing that decides what they answer."""
+"""The options for calling models: model, limits, retries and cache, but not sampling."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ import msgspec
 from kg.base.errors import SettingError, WriteError
 
 CACHE_NAME = "responses.sqlite"
-"""The cache beside a command's output."""
+"""Name of the default cache file, in the folder of a command's output."""
 
 
 class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Which model, how fast, how patiently, and where replies are kept.
+    """The model to call, rate limits, timeouts, retries, cache and prices.
 
-    What decides answers (temperature, length, seed, structured output) is no part of this: it
-    belongs to the system that asks, and is handed to ``ModelClient.open``. Clients with equal
-    options share one connection pool, one rate limit and one cache.
+    Parameters that decide answers (temperature, length, seed, structured output) are not part of
+    the options: they belong to the system, which passes them to ``ModelClient.open``. Clients with
+    equal options share one connection pool, one rate limit and one cache.
 
     Attributes:
-        base_url: address of the server, named in a configuration file; null means the provider's,
-            from the environment or ``.env``.
-        model: ``provider/model``; null means ``EPOCHE_MODEL`` from the environment or ``.env``.
-        concurrency: most requests in flight at once, and connections kept open.
-        requests_per_minute: most requests started a minute; null means no limit.
-        tokens_per_minute: most tokens a minute, prompt and reply together; null means no limit.
-        timeout_s: seconds one attempt may take, from sending it to the last byte of the reply.
-        max_retries: attempts after the first, for failures that may pass.
-        cache: SQLite file of replies; null means that none is kept.
-        prices: JSON file of prices that go before the shipped ones.
-        backoff_s: seconds before the first retry, doubled from one to the next, with jitter.
-        longest_wait_s: no wait between two attempts is longer, whatever the server asks for.
-        deadline_s: no retry begins later than so many seconds after the first attempt.
-        jitter_seed: makes the waits reproducible, for tests; null means that they are not.
+        base_url: address of the server, named in a configuration file; None means that of the
+            provider, from the environment or ``.env``.
+        model: ``provider/model``; None means ``EPOCHE_MODEL`` from the environment or ``.env``.
+        concurrency: maximum number of requests in flight, and of open connections.
+        requests_per_minute: maximum number of requests per minute; None for no limit.
+        tokens_per_minute: maximum number of tokens per minute, prompt and reply together; None for
+            no limit.
+        timeout_s: seconds that one attempt may take, from sending to the last byte of the reply.
+        max_retries: maximum number of retries, for failures that may be temporary.
+        cache: SQLite file of replies; None for no cache.
+        prices: JSON file of prices, which take precedence over the shipped ones.
+        backoff_s: seconds before the first retry; doubled for each further retry, with jitter.
+        max_wait_s: maximum wait between two attempts, even if the server asks for more.
+        deadline_s: no retry starts later than this many seconds after the first attempt.
+        jitter_seed: makes the waits reproducible, for tests; None for random waits.
     """
 
     model: str | None = None
@@ -48,12 +49,12 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     cache: Path | None = None
     prices: Path | None = None
     backoff_s: float = 0.5
-    longest_wait_s: float = 60.0
+    max_wait_s: float = 60.0
     deadline_s: float = 900.0
     jitter_seed: int | None = None
 
     @classmethod
-    def of_flags(
+    def from_flags(
         cls,
         *,
         model: str | None,
@@ -68,29 +69,29 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
         out: Path,
         written: Iterable[Path],
     ) -> ClientOptions:
-        """What the flags that commands with a model share come to (``kg.base.options``).
+        """Creates the options from the flags of commands with a model (``kg.base.options``).
 
         Args:
             model: ``--model``.
             concurrency: ``--concurrency``.
-            rpm: ``--rpm``, requests a minute.
-            tpm: ``--tpm``, tokens a minute.
+            rpm: ``--rpm``, requests per minute.
+            tpm: ``--tpm``, tokens per minute.
             timeout: ``--timeout``, seconds.
             retries: ``--retries``.
             prices: ``--prices``.
-            cache: where replies are kept; by default beside ``out``.
-            no_cache: keep none.
+            cache: ``--cache``, file of replies; by default in the folder of ``out``.
+            no_cache: ``--no-cache``.
             out: the command's output.
-            written: files the command writes, which the cache must not be.
+            written: files that the command writes, which the cache must not overwrite.
 
         Raises:
-            WriteError: the cache would stand in the place of one of them.
-            SettingError: a limit is no finite number.
+            WriteError: the cache is one of these files.
+            SettingError: a limit is not a finite number.
         """
         replies = None if no_cache else cache or out.parent / CACHE_NAME
         if replies is not None and replies.resolve() in {path.resolve() for path in written}:
             raise WriteError(
-                "the cache would take the place of what is written",
+                "the cache would overwrite a file that the command writes",
                 where=str(replies),
                 hint="Choose another --cache.",
             )

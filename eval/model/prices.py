@@ -1,4 +1,4 @@
-"""What calls cost: dollars per million tokens, by model; a model without a price costs null."""
+"""Prices of model calls, in dollars per million tokens; the cost is null without a known price."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prompt: _Dollars
     completion: _Dollars
 
-    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Dollars of one call. Discounts (cached prompts, batches) are not known here."""
+    def compute_cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Computes the cost of one call in dollars, without discounts (cached prompts, batches)."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1_000_000
 
 
-def find_price(name: str, file: Path | None, usual: Price | None = None) -> Price | None:
-    """The price of the model ``provider/model``; null when no table has it.
+def find_price(name: str, file: Path | None, configured: Price | None = None) -> Price | None:
+    """Returns the price of a model, or None if no table has it.
 
     Args:
-        name: as the user wrote it.
-        file: the user's table, which goes before the shipped one; same form.
-        usual: what a configuration says; goes before the shipped table.
+        name: ``provider/model`` as the user wrote it.
+        file: the user's price table, which takes precedence over the others.
+        configured: a price from a configuration file, which takes precedence over the shipped one.
 
     Raises:
         MissingFileError: no such file.
-        RecordError: it is no price table.
+        RecordError: the file is not a price table.
     """
     if file is not None:
         found = read_prices(require_file(file, "price file").read_bytes(), str(file)).get(name)
         if found is not None:
             return found
-    return usual or _shipped().get(name)
+    return configured or _load_shipped_prices().get(name)
 
 
 @cache
-def _shipped() -> dict[str, Price]:
+def _load_shipped_prices() -> dict[str, Price]:
     raw = resources.files(__package__).joinpath("prices.json").read_bytes()
     return read_prices(raw, "prices.json")
 
@@ -56,7 +56,7 @@ def read_prices(raw: bytes, where: str) -> dict[str, Price]:
     """Reads ``{"provider/model": {"prompt": 0.15, "completion": 0.6}}``.
 
     Raises:
-        RecordError: it has another form.
+        RecordError: the text is too long or has another form.
     """
     hint = 'Write {"openai/gpt-4o-mini": {"prompt": 0.15, "completion": 0.6}}: $ per 1M tokens.'
     if len(raw) > _MAX_BYTES:

@@ -1,4 +1,4 @@
-"""How sure a model was of its answer, by the probabilities of the tokens it wrote it with."""
+"""Computes a model's confidence in its answer from the probabilities of the answer's tokens."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from collections.abc import Sequence
 from eval.model.completion import Completion
 
 
-def answer_probability(
+def compute_answer_probability(
     completion: Completion,
     values: Sequence[str] = ("YES", "NO", "UNKNOWN"),
     *,
     key: str = "answer",
 ) -> float | None:
-    """The probability the model gave to the answer it wrote, in [0, 1].
+    """Computes the probability that the model gave to the answer it wrote, in [0, 1].
 
-    That is the product of the probabilities of the tokens the answer is written with, each given
-    what stands before it: exp of the sum of their log-probabilities. In JSON the answer is the
-    value of ``key``; in a text that holds no such member it is the first of ``values`` that
-    stands there as a word of its own, capitals not regarded.
+    This is the product of the conditional probabilities of the answer's tokens, that is, exp of the
+    sum of their log-probabilities. In JSON the answer is the value of ``key``; in a text without
+    such a member it is the first of ``values`` that occurs as a whole word, in any case.
 
     Args:
         completion: the reply.
-        values: the answers there are.
-        key: the JSON member that holds the answer.
+        values: the possible answers.
+        key: name of the JSON member with the answer.
 
     Returns:
-        Null when the server gave no log-probabilities or no answer is found among the tokens.
+        The probability; None if the server gave no log-probabilities or no answer is found.
     """
     if not completion.logprobs:
         return None

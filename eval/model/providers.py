@@ -1,7 +1,7 @@
-"""Where a model is reached: ``provider/model`` becomes an address and a key.
+"""Resolves ``provider/model`` to the address of a server and a key.
 
-Addresses and keys come from the environment (or ``.env``) only, never from flags, because flags
-end up in shell histories, process lists and manifests.
+Keys come only from the environment or ``.env``, never from flags, because flags end up in shell
+histories, process lists and manifests. Addresses may also come from a configuration file.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from eval.model.environment import Variables
 from kg.base.errors import ModelAccessError
-from kg.words.plain_text import one_line
+from kg.words.plain_text import to_one_line
 
-MAX_MODEL_NAME = 300
-"""Characters a model's name may have."""
+MAX_MODEL_NAME_LENGTH = 300
+"""Maximum number of characters of a model's name."""
 
 
 class Provider(NamedTuple):
-    """A kind of server, and the variables that say where it is.
+    """A kind of server, and the variables with its address and key.
 
     Attributes:
-        url_variable: names the variable that holds the base URL.
-        default_url: the base URL when that is not set; empty when it must be set.
-        key_variable: names the variable that holds the key.
-        key_needed: whether a server of this kind never answers without one.
+        url_variable: name of the variable with the base URL.
+        default_url: the base URL if the variable is not set; empty if it must be set.
+        key_variable: name of the variable with the key.
+        key_needed: whether servers of this kind require a key.
     """
 
     url_variable: str
@@ -55,10 +55,10 @@ class Endpoint:
 
     Attributes:
         name: ``provider/model`` as the user wrote it.
-        provider: its first part.
-        model: the rest, which the server is asked for.
+        provider: the first part of ``name``.
+        model: the rest of ``name``, which is the model's name on the server.
         base_url: address of the API, without credentials and final slash.
-        key: the key, or empty; kept out of ``repr``.
+        key: the key, or empty; not shown in ``repr``.
     """
 
     name: str
@@ -69,21 +69,21 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the server is on this machine, where no proxy belongs in between."""
-        return _is_loopback(urlsplit(self.base_url).hostname or "")
+        """Whether the server is on this machine, so that no proxy must be used."""
+        return _is_loopback_host(urlsplit(self.base_url).hostname or "")
 
 
 def find_endpoint(name: str | None, variables: Variables, address: str | None = None) -> Endpoint:
-    """Where the model ``name`` (by default ``EPOCHE_MODEL``) is reached.
+    """Returns the endpoint of a model.
 
     Args:
-        name: ``provider/model``.
+        name: ``provider/model``; by default ``EPOCHE_MODEL``.
         variables: the environment and ``.env``.
-        address: where, by a configuration file; it goes before what ``variables`` say.
+        address: address from a configuration file, which takes precedence over ``variables``.
 
     Raises:
         ModelAccessError: no model is named, the provider is unknown, its address or key is not
-            set, or the address is no plain ``http(s)://host/path``.
+            set, or the address is not a plain ``http(s)://host/path``.
     """
     name = (name or variables.get("EPOCHE_MODEL") or "").strip()
     known = ", ".join(PROVIDERS)
@@ -103,9 +103,10 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             where="--model",
             hint=f"Write provider/model; the providers are {known}.",
         )
-    if len(model) > MAX_MODEL_NAME or one_line(model) != model:
+    if len(model) > MAX_MODEL_NAME_LENGTH or to_one_line(model) != model:
         raise ModelAccessError(
-            f"the model's name is no printable line of at most {MAX_MODEL_NAME} characters",
+            f"the model's name must be one printable line of at most {MAX_MODEL_NAME_LENGTH} "
+            "characters",
             where="--model",
             hint="Was something else copied into --model or EPOCHE_MODEL?",
         )
@@ -113,9 +114,9 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
     key = variables.get(server.key_variable) or ""
     if not key.isascii() or not key.isprintable():
         raise ModelAccessError(
-            "the key holds letters that no key has",
+            "the key contains characters that are not printable ASCII",
             where=server.key_variable,
-            hint="Was it copied with something around it?",
+            hint="Was something else copied with it?",
         )
     if server.key_needed and not key:
         raise ModelAccessError(
@@ -124,7 +125,7 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             hint=f"Set {server.key_variable} in the environment or in .env; never as a flag.",
         )
     if address is not None:
-        return _at_address(name, provider, model, address, variables)
+        return _build_configured_endpoint(name, provider, model, address, variables)
     written = variables.get(server.url_variable) or server.default_url
     if not written:
         raise ModelAccessError(
@@ -132,92 +133,95 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             where=server.url_variable,
             hint=f"For example {server.url_variable}=http://127.0.0.1:8000/v1.",
         )
-    parts = _checked_address(written, server.url_variable)
+    parts = _parse_address(written, server.url_variable)
     if (
         key
         and variables.is_from_file(server.url_variable)
         and not variables.is_from_file(server.key_variable)
-        and not _is_loopback(parts.hostname or "")
+        and not _is_loopback_host(parts.hostname or "")
     ):
-        # A folder from elsewhere may hold a .env that would send the user's own key anywhere.
+        # A downloaded folder may contain a .env that would send the user's key to any server.
         raise ModelAccessError(
             f".env names the server {parts.hostname!r}, but the key comes from the environment",
             where=server.url_variable,
-            hint=f"Set {server.url_variable} in the environment too, if it is to get that key.",
+            hint=f"Set {server.url_variable} in the environment too, if it may get that key.",
         )
     return Endpoint(name, provider, model, urlunsplit(parts), key)
 
 
-def _at_address(
+def _build_configured_endpoint(
     name: str, provider: str, model: str, address: str, variables: Variables
 ) -> Endpoint:
-    """The endpoint at an address that a configuration file names.
+    """Returns the endpoint at an address that a configuration file names.
 
-    Such a file may come from anywhere: a key goes to its address on this machine only, or where
-    the environment names the same address.
+    Such a file may come from anywhere. Therefore a key is sent only to an address on this machine,
+    or to one that the environment names too.
 
     Raises:
-        ModelAccessError: it is no address, or is elsewhere and would get a key.
+        ModelAccessError: the address is malformed, or is another one and would get a key.
     """
     server = PROVIDERS[provider]
-    parts = _checked_address(address, "base_url")
+    parts = _parse_address(address, "base_url")
     key = variables.get(server.key_variable) or ""
-    told = variables.get(server.url_variable) or server.default_url
-    # An address in .env vouches for a key that stands there too, and for no other.
+    trusted_url = variables.get(server.url_variable) or server.default_url
+    # An address in .env is trusted only with a key that is in .env too.
     trusted = variables.is_from_file(server.key_variable) or not variables.is_from_file(
         server.url_variable
     )
-    same = trusted and bool(told) and _checked_address(told, server.url_variable) == parts
-    if key and not same and not _is_loopback(parts.hostname or ""):
+    same = (
+        trusted and bool(trusted_url) and _parse_address(trusted_url, server.url_variable) == parts
+    )
+    if key and not same and not _is_loopback_host(parts.hostname or ""):
         raise ModelAccessError(
             f"the configuration names the server {parts.hostname!r}, "
             "but the key comes from the environment",
             where="base_url",
-            hint=f"Set {server.url_variable} to it in the environment, if it is to get that key.",
+            hint=f"Set {server.url_variable} to it in the environment, if it may get that key.",
         )
     return Endpoint(name, provider, model, urlunsplit(parts), key)
 
 
-def _checked_address(written: str, variable: str) -> SplitResult:
-    """The parts of a base URL, completed as servers' own documents write it.
+def _parse_address(url: str, variable: str) -> SplitResult:
+    """Parses a base URL, completes it and returns its parts.
 
-    ``OLLAMA_HOST`` may be a bare ``host:port``; a URL without a path gets ``/v1``, where all
-    servers of this kind have their API; ``0.0.0.0`` (listen anywhere) is reached at 127.0.0.1.
+    Accepts the forms in the servers' documentation: ``OLLAMA_HOST`` may be a bare ``host:port``; a
+    URL without a path gets ``/v1``, where these servers have their API; ``0.0.0.0`` (listen on all
+    interfaces) becomes 127.0.0.1.
     """
-    text = written if "://" in written else f"http://{written}"
+    text = url if "://" in url else f"http://{url}"
 
-    def refuse(problem: str) -> ModelAccessError:
-        # The address itself is not quoted: it may hold a password.
+    def make_error(problem: str) -> ModelAccessError:
+        # The address is not quoted, since it may contain a password.
         return ModelAccessError(
             f"the server's address {problem}",
             where=variable,
-            hint="Write http://host:port/v1; keys go into their own variable.",
+            hint="Write http://host:port/v1; keys have their own variable.",
         )
 
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError as error:
-        raise refuse("is no URL") from error
+        raise make_error("is not a URL") from error
     if parts.username is not None or parts.password is not None:
-        raise refuse("holds credentials")
+        raise make_error("contains credentials")
     if parts.scheme not in {"http", "https"}:
-        raise refuse("is neither http nor https")
+        raise make_error("is neither http nor https")
     if parts.query or parts.fragment:
-        raise refuse("has a query or fragment")
+        raise make_error("has a query or fragment")
     host = parts.hostname or ""
-    if not host or one_line(text) != text or " " in text:
-        raise refuse("is no URL")
+    if not host or to_one_line(text) != text or " " in text:
+        raise make_error("is not a URL")
     if host == "0.0.0.0":  # noqa: S104 - the address is replaced, nothing is bound to it
         host = "127.0.0.1"
     if variable == "OLLAMA_HOST" and port is None and parts.scheme == "http":
         port = 11434
-    shown = f"[{host}]" if ":" in host else host
-    place = shown if port is None else f"{shown}:{port}"
-    return SplitResult(parts.scheme, place, parts.path.rstrip("/") or "/v1", "", "")
+    bracketed = f"[{host}]" if ":" in host else host  # IPv6
+    netloc = bracketed if port is None else f"{bracketed}:{port}"
+    return SplitResult(parts.scheme, netloc, parts.path.rstrip("/") or "/v1", "", "")
 
 
-def _is_loopback(host: str) -> bool:
+def _is_loopback_host(host: str) -> bool:
     if host == "localhost":
         return True
     try:

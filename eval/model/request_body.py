@@ -1,4 +1,4 @@
-"""A request as it is sent: the part that never changes, and what each call adds to it."""
+"""Builds request bodies from a constant head and the parts that each call adds."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import msgspec
 
 from eval.model.completion import Mode
 from eval.model.providers import Endpoint
-from eval.model.structured import Asked
+from eval.model.reply_form import ReplyForm
 
 STREAMED = b',"stream":true,"stream_options":{"include_usage":true}'
 
 
-def request_head(
+def build_request_head(
     endpoint: Endpoint, temperature: float | None, top_p: float, max_tokens: int
 ) -> bytes:
-    """The part of every request that never changes, as JSON without its closing brace."""
-    # OpenAI's newer models refuse the older name, most other servers know only that one.
+    """Builds the constant part of every request, as JSON without its closing brace."""
+    # OpenAI's newer models refuse "max_tokens"; most other servers know only that name.
     length = "max_completion_tokens" if endpoint.provider == "openai" else "max_tokens"
     head: dict[str, Any] = {"model": endpoint.model, length: max_tokens}
     if temperature is not None:
@@ -27,36 +27,36 @@ def request_head(
     return msgspec.json.encode(head)[:-1]
 
 
-def request_body(
+def build_request_body(
     head: bytes,
     turns: bytes,
     *,
     seed: int | None = None,
     logprobs: bool = False,
-    form: Asked[Any] | None = None,
+    form: ReplyForm[Any] | None = None,
     mode: Mode | None = None,
     streamed: bool = False,
 ) -> bytes:
-    """A whole request.
+    """Builds a whole request.
 
     Args:
-        head: as ``request_head`` makes it.
+        head: result of ``build_request_head``.
         turns: the messages as JSON.
-        seed: of this call's sampling.
-        logprobs: whether log-probabilities are asked for.
-        form: what the reply must be like, if anything.
-        mode: how that is asked for.
-        streamed: whether the reply comes piece by piece.
+        seed: sampling seed of this call.
+        logprobs: whether log-probabilities are requested.
+        form: form of a structured reply, if one is requested.
+        mode: how the form is requested.
+        streamed: whether the reply is streamed.
     """
     parts = [head]
     if seed is not None:
         parts.append(b',"seed":%d' % seed)
     if logprobs:
-        # The chosen token only; llama.cpp gives twenty unless told.
+        # Only the chosen token; llama.cpp returns twenty alternatives by default.
         parts.append(b',"logprobs":true,"top_logprobs":1')
     if streamed:
         parts.append(STREAMED)
     if form is not None and mode is not None:
-        parts.append(form.body_part(mode))
+        parts.append(form.render_body_part(mode))
     parts += (b',"messages":', turns, b"}")
     return b"".join(parts)

@@ -1,8 +1,8 @@
-"""A reply that must follow a JSON Schema given as data: how it is asked for, and read.
+"""Requests and reads replies that must follow a JSON Schema given as data.
 
-Unlike a typed reply (``Form``) the schema is not ours: servers may enforce one and refuse another,
-so what one refuses is remembered by schema; a reply may be any JSON value; and whether it is valid
-is for whoever asked to find out, as is how the schema is shown in the prompt.
+Unlike for a typed reply (``TypedForm``), the schema comes from the user: servers may accept one
+schema and refuse another, so refusals are remembered by schema. A reply may be any JSON value. The
+caller writes the schema into the prompt, and validates the reply.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any, Final
 import msgspec
 
 from eval.model.completion import Mode
-from eval.model.strict_reply import candidates, parse_reply
-from eval.model.structured import Read, part_of_format
-from kg.words.plain_text import words_of
+from eval.model.reply_form import ReadResult, render_format_part
+from eval.model.strict_reply import find_json_candidates, parse_reply
+from kg.words.plain_text import list_words
 
 MAX_REPLY_CHARS: Final = 2_000_000
-"""As many as a server's reply may have bytes."""
+"""Close to the limit on the bytes of a server's response."""
 
-NAME: Final = "extraction_result"
+SCHEMA_NAME: Final = "extraction_result"
 
-_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-"""Keywords whose value has subschemas under names that are data."""
-_DATA = ("enum", "const", "default", "examples")
-"""Keywords whose value is data, whatever it looks like."""
-_IN_STRICT = frozenset(
-    words_of(
+_SUBSCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+"""Keywords whose value maps names, which are data, to subschemas."""
+_DATA_KEYWORDS = ("enum", "const", "default", "examples")
+"""Keywords whose value is data, even if it looks like a schema."""
+_STRICT_KEYWORDS = frozenset(
+    list_words(
         """
     type properties required additionalProperties items enum const anyOf $ref $defs definitions
     title description $schema pattern format minimum maximum exclusiveMinimum exclusiveMaximum
@@ -36,8 +36,8 @@ _IN_STRICT = frozenset(
     """
     )
 )
-_LEVELS_IN_STRICT = 10
-_PROPERTIES_IN_STRICT = 5000
+_MAX_STRICT_LEVELS = 10
+_MAX_STRICT_PROPERTIES = 5000
 
 
 class SchemaForm:
@@ -47,84 +47,89 @@ class SchemaForm:
         schema: a JSON Schema, never changed.
 
     Attributes:
-        shown: the schema without the members that only a scorer understands (``x-…``).
-        strict: whether it lies within the part of JSON Schema that strict servers enforce.
+        visible_schema: the schema without the members that only the scorer uses (``x-…``).
+        strict: whether it is in the subset of JSON Schema that OpenAI's strict mode accepts.
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self.shown: dict[str, Any] = without_extensions(schema)
-        self.strict = allows_strict(self.shown)
-        self._schema = msgspec.json.encode(self.shown)
+        self.visible_schema: dict[str, Any] = remove_extensions(schema)
+        self.strict = allows_strict(self.visible_schema)
+        self._schema = msgspec.json.encode(self.visible_schema)
         self._digest = hashlib.sha256(self._schema).hexdigest()[:16]
-        wish = {"name": NAME, "strict": self.strict, "schema": msgspec.Raw(self._schema)}
-        self._wish = msgspec.json.encode({"type": "json_schema", "json_schema": wish})
+        json_schema = {
+            "name": SCHEMA_NAME,
+            "strict": self.strict,
+            "schema": msgspec.Raw(self._schema),
+        }
+        self._response_format = msgspec.json.encode(
+            {"type": "json_schema", "json_schema": json_schema}
+        )
 
-    def body_part(self, mode: Mode) -> bytes:
-        """The part of a request's body that asks for it."""
+    def render_body_part(self, mode: Mode) -> bytes:
+        """Returns the part of a request's body that requests this form."""
         if mode == "guided_json":
             return b',"guided_json":' + self._schema
         if mode == "json_schema":
-            return part_of_format(self._wish)
-        return part_of_format(b'{"type":"json_object"}' if mode == "json_object" else b"")
+            return render_format_part(self._response_format)
+        return render_format_part(b'{"type":"json_object"}' if mode == "json_object" else b"")
 
-    def feature(self, mode: Mode) -> str:
-        """The mode; where the schema is sent along, of this schema."""
+    def get_feature_name(self, mode: Mode) -> str:
+        """Returns the mode, with the hash of the schema if the mode sends the schema."""
         return f"{mode} {self._digest}" if mode in {"json_schema", "guided_json"} else mode
 
-    def read(self, text: str) -> Read[Any]:
-        """Reads a reply: JSON alone, in one fence, or as the only value amid prose.
+    def read_reply(self, text: str) -> ReadResult[Any]:
+        """Reads a reply: JSON alone, in one code fence, or as the only value amid prose.
 
         Returns:
-            The value, which may be null: what tells is the problem.
+            The result. A value of None may be a JSON null; ``problem`` says whether parsing failed.
         """
         try:
-            return Read(parse_reply(text, MAX_REPLY_CHARS), exact=True)
+            return ReadResult(parse_reply(text, MAX_REPLY_CHARS), exact=True)
         except ValueError as error:
             problem = str(error)
         if len(text) <= MAX_REPLY_CHARS:
-            for candidate in candidates(text, arrays=True):
+            for candidate in find_json_candidates(text, arrays=True):
                 try:
-                    return Read(parse_reply(candidate, MAX_REPLY_CHARS))
+                    return ReadResult(parse_reply(candidate, MAX_REPLY_CHARS))
                 except ValueError:
-                    # The first reason is of the whole reply, and that is what is to be told.
-                    continue
-        return Read(None, problem)
+                    continue  # the problem to report is that of the whole reply
+        return ReadResult(None, problem)
 
 
-def without_extensions(schema: Any) -> Any:
-    """A schema without its ``x-…`` members; a property of such a name stays."""
+def remove_extensions(schema: Any) -> Any:
+    """Returns a schema without its ``x-…`` members; properties with such names remain."""
     if isinstance(schema, list):
-        return [without_extensions(one) for one in schema]
+        return [remove_extensions(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    kept: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, value in schema.items():
         if key.startswith("x-"):
             continue
-        if key in _MAPS and isinstance(value, Mapping):
-            kept[key] = {name: without_extensions(one) for name, one in value.items()}
+        if key in _SUBSCHEMA_MAPS and isinstance(value, Mapping):
+            members[key] = {name: remove_extensions(item) for name, item in value.items()}
         else:
-            kept[key] = value if key in _DATA else without_extensions(value)
-    return kept
+            members[key] = value if key in _DATA_KEYWORDS else remove_extensions(value)
+    return members
 
 
 def allows_strict(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema lies within the subset that OpenAI's strict mode takes.
+    """Returns whether a schema is in the subset that OpenAI's strict mode accepts.
 
-    That is: an object at the root; in every object no other properties and all required; none of
-    the keywords outside the subset; at most ten levels and five thousand properties. (OpenAI,
-    guide "Structured model outputs", supported schemas.)
+    That is: an object at the root; every object forbids additional properties and requires all of
+    its own; no keywords outside the subset; at most ten levels and five thousand properties.
+    (OpenAI, guide "Structured model outputs", supported schemas.)
     """
     if schema.get("type") != "object" or "anyOf" in schema:
         return False
     properties = 0
-    for node, level in _subschemas(schema, 0):
-        if not isinstance(node, Mapping) or not _IN_STRICT.issuperset(node):
+    for node, level in _iter_subschemas(schema, 0):
+        if not isinstance(node, Mapping) or not _STRICT_KEYWORDS.issuperset(node):
             return False
-        if level > _LEVELS_IN_STRICT or isinstance(node.get("items"), list):
+        if level > _MAX_STRICT_LEVELS or isinstance(node.get("items"), list):
             return False
-        held = node.get("properties", {})
-        properties += len(held)
+        node_properties = node.get("properties", {})
+        properties += len(node_properties)
         named = node.get("type")
         if (
             "properties" in node
@@ -133,21 +138,22 @@ def allows_strict(schema: Mapping[str, Any]) -> bool:
         ):
             if node.get("additionalProperties") is not False:
                 return False
-            if set(node.get("required", ())) != set(held):
+            if set(node.get("required", ())) != set(node_properties):
                 return False
-    return properties <= _PROPERTIES_IN_STRICT
+    return properties <= _MAX_STRICT_PROPERTIES
 
 
-def _subschemas(schema: Mapping[str, Any], level: int) -> Iterator[tuple[Any, int]]:
-    """A schema and all schemas in it, each with the number of schemas around it."""
-    waiting: list[tuple[Any, int]] = [(schema, level)]
-    while waiting:
-        node, depth = waiting.pop()
+def _iter_subschemas(schema: Mapping[str, Any], level: int) -> Iterator[tuple[Any, int]]:
+    """Yields a schema and all schemas in it, each with its nesting level."""
+    # A stack instead of recursion, since a user's schema may be nested deeply.
+    stack: list[tuple[Any, int]] = [(schema, level)]
+    while stack:
+        node, depth = stack.pop()
         yield node, depth
         if not isinstance(node, Mapping):
             continue
         for key in ("properties", "$defs", "definitions"):
-            waiting += [(one, depth + 1) for one in node.get(key, {}).values()]
+            stack += [(child, depth + 1) for child in node.get(key, {}).values()]
         if "items" in node and not isinstance(node["items"], list):
-            waiting.append((node["items"], depth + 1))
-        waiting += [(one, depth + 1) for one in node.get("anyOf", ())]
+            stack.append((node["items"], depth + 1))
+        stack += [(child, depth + 1) for child in node.get("anyOf", ())]

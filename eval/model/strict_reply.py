@@ -1,4 +1,4 @@
-"""JSON in a model's reply: found amid whatever stands around it, and read within bounds."""
+"""Finds the JSON in a model's reply, and parses it with limits on length and depth."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any, Final
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_DEPTH: Final = 256
-"""Levels of objects and arrays a reply may have; the schemas of this world have fewer."""
+"""Maximum number of nested objects and arrays in a reply; real schemas have far fewer."""
 
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
 
 
-def parse_reply(text: str, most: int) -> Any:
-    """The value of a text that is JSON and nothing else, as ``parse_json`` reads it.
+def parse_reply(text: str, max_chars: int) -> Any:
+    """Parses a text that must be only JSON, with ``parse_json``.
 
     Args:
         text: the text.
-        most: characters it may have.
+        max_chars: maximum number of characters.
 
     Raises:
-        ValueError: with the reason in words: it is empty, longer, no JSON as ``parse_json`` wants
-            it, or nested more than ``MAX_DEPTH`` deep.
+        ValueError: with the reason in words: the text is empty, too long, not strict JSON, or
+            nested more than ``MAX_DEPTH`` deep.
     """
     if not text.strip():
         raise ValueError("empty")
-    if len(text) > most:
-        raise ValueError(f"longer than {most} characters")
+    if len(text) > max_chars:
+        raise ValueError(f"longer than {max_chars} characters")
     try:
         value = parse_json(text)
     except NotJsonError as error:
@@ -38,31 +38,36 @@ def parse_reply(text: str, most: int) -> Any:
     return value
 
 
-def candidates(text: str, *, arrays: bool = False) -> list[str]:
-    """Parts of a reply that may be the JSON asked for: after a thought, in a fence, amid prose.
+def find_json_candidates(text: str, *, arrays: bool = False) -> list[str]:
+    """Returns the parts of a reply that may be the requested JSON.
+
+    These are the text after a thought, the content of the only code fence, or without fences the
+    text from the first opening to the last closing bracket.
 
     Args:
         text: the reply.
-        arrays: whether it may be an array as well as an object.
+        arrays: whether the JSON may be an array as well as an object.
     """
-    said = _THOUGHT.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
-    found = [said] if said != text else []
-    fences = _FENCE.findall(said)
+    reply = _THOUGHT.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
+    found = [reply] if reply != text else []
+    fences = _FENCE.findall(reply)
     if len(fences) == 1:
         found.append(fences[0])
     if not fences:
-        # If there are two values, what lies between them is no JSON, and neither is taken.
-        spans = [(said.find(one), said.rfind(other) + 1) for one, other in ("{}", "[]")]
+        # With two values the span includes the text between them, so it is refused as not JSON.
+        spans = [(reply.find(opening), reply.rfind(end) + 1) for opening, end in ("{}", "[]")]
         spans = [(start, end) for start, end in spans[: 1 + arrays] if 0 <= start < end]
-        # Whichever begins first: an array of objects is not taken for the objects in it.
-        found += [said[start:end] for start, end in sorted(spans)]
+        # The earliest span first, so that an array of objects is not read as one of its objects.
+        found += [reply[start:end] for start, end in sorted(spans)]
     return found
 
 
-def _is_deeper(value: Any, most: int) -> bool:
-    """Whether ``value`` has more levels of objects and arrays than ``most``."""
+def _is_deeper(value: Any, max_depth: int) -> bool:
+    """Returns whether ``value`` has more than ``max_depth`` levels of objects and arrays."""
     level = [value]
-    for _ in range(most + 1):
-        level = [one for one in level if isinstance(one, dict | list)]
-        level = [held for one in level for held in (one.values() if isinstance(one, dict) else one)]
+    for _ in range(max_depth + 1):
+        level = [node for node in level if isinstance(node, dict | list)]
+        level = [
+            child for node in level for child in (node.values() if isinstance(node, dict) else node)
+        ]
     return bool(level)

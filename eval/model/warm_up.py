@@ -1,12 +1,12 @@
-"""One call that is not measured, before those that are: a server loads its model on the first."""
+"""Warms models up: one unmeasured call each, because a server loads its model on the first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from eval.model.calls import CallLog, recording
-from kg.base.console import warn
+from eval.model.calls import CallLog, record_calls
+from kg.base.console import print_warning
 from kg.base.errors import ModelCallError
 
 if TYPE_CHECKING:
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
     from eval.llm import ClientOptions
     from eval.model.prices import Price
 
-_ASKED = "Reply with the word: ready"
+_PROMPT = "Reply with the word: ready"
 _MAX_TOKENS = 8
 
 
 class WarmUp:
-    """Calls every model once, as soon as somebody is about to measure one.
+    """Calls every model once, before the first measured call.
 
     Args:
-        models: how each is called; without a cache, which would keep the server asleep.
-        called: is given the calls made, for what they cost.
-        price: of their tokens; null means that of the price tables.
+        models: options of each model; they must have no cache, so that the server is called.
+        on_calls: called with the log of the calls, to count their cost.
+        price: price of the tokens; None means the one in the price tables.
     """
 
     def __init__(
         self,
         models: Sequence[ClientOptions],
-        called: Callable[[CallLog], None],
+        on_calls: Callable[[CallLog], None],
         price: Price | None = None,
     ) -> None:
         self._models = list(models)
         self._price = price
-        self._called = called
+        self._on_calls = on_calls
         self._lock: Lock | None = None
 
-    async def done(self) -> None:
-        """Returns when the models are warm, whoever warms them.
+    async def ensure_warm(self) -> None:
+        """Warms the models up, or waits until another task has done so.
 
         Raises:
-            ModelAccessError: one cannot be used at all.
+            ModelAccessError: a model cannot be used.
         """
         if not self._models:
             return
@@ -54,19 +54,19 @@ class WarmUp:
             self._lock = asyncio.Lock()
         async with self._lock:
             while self._models:
-                await self._warm(self._models[0])
+                await self._warm_model(self._models[0])
                 del self._models[:1]
 
-    async def _warm(self, options: ClientOptions) -> None:
+    async def _warm_model(self, options: ClientOptions) -> None:
         from eval.llm import ModelClient
 
-        with recording() as log:
+        with record_calls() as log:
             try:
                 async with ModelClient.open(
                     options, max_tokens=_MAX_TOKENS, logprobs=False, price=self._price
                 ) as client:
-                    await client.complete([{"role": "user", "content": _ASKED}])
-            except ModelCallError as error:  # the rows will tell, if it goes on like this
-                warn(f"the call that warms the model up failed: {error.what}")
+                    await client.complete([{"role": "user", "content": _PROMPT}])
+            except ModelCallError as error:  # not fatal: if it persists, the rows will be ERROR
+                print_warning(f"the warm-up call of the model failed: {error.what}")
             finally:
-                self._called(log)
+                self._on_calls(log)

@@ -1,4 +1,4 @@
-"""The bytes of a server's reply: read leniently where servers differ, strictly where it counts."""
+"""Parses the bytes of a reply: lenient where servers differ, strict where it matters."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 
 
 class UnreadableBodyError(Exception):
-    """The server's reply is cut off, no JSON, or no chat completion; asking again may help."""
+    """The server's reply is cut off, not JSON, or not a chat completion; a retry may help."""
 
 
 class ReportedError(Exception):
-    """The server answered 200, and an error in the body (OpenRouter does, when a provider fails).
+    """An error in the body of a response with status 200 (as OpenRouter does for its providers).
 
     Attributes:
-        status: the HTTP status the body names; 0 when it names none.
+        status: the HTTP status that the body names; 0 if it names none.
     """
 
     def __init__(self, status: int, text: str) -> None:
@@ -25,19 +25,19 @@ class ReportedError(Exception):
         super().__init__(text)
 
 
-class Received(msgspec.Struct, frozen=True):
-    """What counts of a chat completion; also what the cache keeps.
+class ReceivedReply(msgspec.Struct, frozen=True):
+    """The relevant parts of a chat completion; this is also what the cache stores.
 
     Attributes:
         text, finish_reason, refusal, logprobs: as in ``Completion``.
-        prompt_tokens, completion_tokens: the server's count; null when it gives none.
-        cost_usd: what the server says the call cost; null when it does not say.
+        prompt_tokens, completion_tokens: the server's count; null if it gives none.
+        cost_usd: the cost as reported by the server; null if it does not report it.
         latency_s: seconds of the call.
-        served: the name of the model that answered, as the server gives it.
-        ttft_s: seconds to the first token; null unless streamed, or told by the server.
-        at_s: Unix time at which the reply was complete; null in caches made before it was kept.
-        retries: attempts before it that failed.
-        timeouts: those of them that were not complete in time.
+        served: the name of the model as reported by the server.
+        ttft_s: seconds to the first token; null unless streamed or reported by the server.
+        at_s: Unix time at which the reply was complete; null in caches of older versions.
+        retries: number of failed attempts before it.
+        timeouts: number of those that timed out.
     """
 
     text: str
@@ -93,58 +93,58 @@ class _Logprobs(msgspec.Struct):
     content: list[_Token] | None = None
 
 
-_read_body = msgspec.json.Decoder(_Body).decode
-_read_usage = msgspec.json.Decoder(_Usage).decode
-_read_timings = msgspec.json.Decoder(_Timings).decode
-_read_logprobs = msgspec.json.Decoder(_Logprobs).decode
+_decode_body = msgspec.json.Decoder(_Body).decode
+_decode_usage = msgspec.json.Decoder(_Usage).decode
+_decode_timings = msgspec.json.Decoder(_Timings).decode
+_decode_logprobs = msgspec.json.Decoder(_Logprobs).decode
 _NULL = b"null"
 
 
-def read_body(body: bytes, latency_s: float) -> Received:
-    """Reads a chat completion.
+def read_body(body: bytes, latency_s: float) -> ReceivedReply:
+    """Parses a chat completion.
 
-    Usage and log-probabilities are extras: a server that gives them in another form gives none.
+    Usage and log-probabilities are optional: in an unknown form they are treated as absent.
 
     Raises:
-        UnreadableBodyError: it is none, or has no choice.
-        ReportedError: it reports an error instead.
+        UnreadableBodyError: the body is not a chat completion, or has no choice.
+        ReportedError: the body reports an error instead.
     """
     try:
-        read = _read_body(body)
+        parsed = _decode_body(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnreadableBodyError(f"the reply is no chat completion: {error}") from error
-    if bytes(read.error) != _NULL:
-        raise _reported(read.error)
-    if not read.choices or read.choices[0].message is None:
+        raise UnreadableBodyError(f"the reply is not a chat completion: {error}") from error
+    if bytes(parsed.error) != _NULL:
+        raise _parse_reported_error(parsed.error)
+    if not parsed.choices or parsed.choices[0].message is None:
         raise UnreadableBodyError("the reply has no choices")
-    choice, message = read.choices[0], read.choices[0].message
+    choice, message = parsed.choices[0], parsed.choices[0].message
     if choice.finish_reason == "error":
         raise UnreadableBodyError("the server broke the reply off")
-    prompt, completion, cost = read_usage(read.usage)
-    return Received(
-        text=_text(message.content),
+    prompt, completion, cost = read_usage(parsed.usage)
+    return ReceivedReply(
+        text=_join_text(message.content),
         finish_reason=choice.finish_reason,
         refusal=message.refusal or None,
-        logprobs=_logprobs(choice.logprobs),
+        logprobs=_parse_logprobs(choice.logprobs),
         prompt_tokens=prompt,
         completion_tokens=completion,
         cost_usd=cost,
         latency_s=round(latency_s, 6),
-        served=read.model,
-        ttft_s=_first_token(read.timings, latency_s),
+        served=parsed.model,
+        ttft_s=_compute_ttft(parsed.timings, latency_s),
     )
 
 
-def read_chunks(chunks: Sequence[Any], latency_s: float, ttft_s: float | None) -> Received:
-    """Puts a streamed chat completion together.
+def read_chunks(chunks: Sequence[Any], latency_s: float, ttft_s: float | None) -> ReceivedReply:
+    """Joins the chunks of a streamed chat completion.
 
     Args:
-        chunks: as the client library reads them, to the last.
-        latency_s: seconds to the last of them.
-        ttft_s: seconds to the first that held text.
+        chunks: all chunks, as parsed by the client library.
+        latency_s: seconds to the last chunk.
+        ttft_s: seconds to the first chunk with text.
 
     Raises:
-        UnreadableBodyError: the stream broke off before the model had finished.
+        UnreadableBodyError: the stream was cut off before the model had finished.
     """
     texts: list[str] = []
     refusals: list[str] = []
@@ -168,11 +168,11 @@ def read_chunks(chunks: Sequence[Any], latency_s: float, ttft_s: float | None) -
     if finish == "error":
         raise UnreadableBodyError("the server broke the reply off")
     prompt, completion, cost = usage
-    return Received(
+    return ReceivedReply(
         text="".join(texts),
         finish_reason=finish,
         refusal="".join(refusals) or None,
-        logprobs=_logprobs(msgspec.Raw(msgspec.json.encode({"content": tokens}))),
+        logprobs=_parse_logprobs(msgspec.Raw(msgspec.json.encode({"content": tokens}))),
         prompt_tokens=prompt,
         completion_tokens=completion,
         cost_usd=cost,
@@ -183,11 +183,11 @@ def read_chunks(chunks: Sequence[Any], latency_s: float, ttft_s: float | None) -
 
 
 def read_usage(raw: msgspec.Raw | bytes) -> tuple[int | None, int | None, float | None]:
-    """Prompt tokens, completion tokens, cost; nulls where the server tells none (or nonsense)."""
+    """Parses prompt tokens, completion tokens and cost; None where absent or invalid."""
     if bytes(raw) == _NULL:
         return None, None, None
     try:
-        usage = _read_usage(raw)
+        usage = _decode_usage(raw)
     except msgspec.DecodeError:
         return None, None, None
     if usage.prompt_tokens < 0 or usage.completion_tokens < 0:
@@ -197,30 +197,30 @@ def read_usage(raw: msgspec.Raw | bytes) -> tuple[int | None, int | None, float 
     return usage.prompt_tokens, usage.completion_tokens, cost if sensible else None
 
 
-def _first_token(raw: msgspec.Raw, latency_s: float) -> float | None:
-    """Seconds to the first token, by a server that says for how long it wrote (llama.cpp)."""
+def _compute_ttft(raw: msgspec.Raw, latency_s: float) -> float | None:
+    """Computes the seconds to the first token from the generation time that llama.cpp reports."""
     if bytes(raw) == _NULL:
         return None
     try:
-        wrote = _read_timings(raw).predicted_ms / 1000
+        generation_s = _decode_timings(raw).predicted_ms / 1000
     except msgspec.DecodeError:
         return None
-    return round(latency_s - wrote, 6) if 0 <= wrote <= latency_s else None
+    return round(latency_s - generation_s, 6) if 0 <= generation_s <= latency_s else None
 
 
-def _text(content: str | list[Any] | None) -> str:
-    """The text of a message; some servers give it in parts."""
+def _join_text(content: str | list[Any] | None) -> str:
+    """Returns the text of a message; some servers send it in parts."""
     if isinstance(content, str):
         return content
     parts = [part.get("text") for part in content or () if isinstance(part, dict)]
     return "".join(part for part in parts if isinstance(part, str))
 
 
-def _logprobs(raw: msgspec.Raw) -> tuple[tuple[str, float], ...] | None:
+def _parse_logprobs(raw: msgspec.Raw) -> tuple[tuple[str, float], ...] | None:
     if bytes(raw) == _NULL:
         return None
     try:
-        tokens = _read_logprobs(raw).content
+        tokens = _decode_logprobs(raw).content
     except msgspec.DecodeError:
         return None
     if not tokens or not all(token.logprob <= 0.0 for token in tokens):
@@ -228,7 +228,7 @@ def _logprobs(raw: msgspec.Raw) -> tuple[tuple[str, float], ...] | None:
     return tuple((token.token, token.logprob) for token in tokens)
 
 
-def _reported(raw: msgspec.Raw) -> ReportedError:
+def _parse_reported_error(raw: msgspec.Raw) -> ReportedError:
     try:
         error = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError):

@@ -1,1 +1,1 @@
-"""Reading a question as claims about a graph: names linked, wording parsed, nothing guessed."""
+"""Parses questions and statements into claims about a graph, without guessing."""

@@ -1,8 +1,8 @@
-"""Which words of a question a reading leaves out: a claim must account for all that is said.
+"""Finds the words of a question that a claim does not cover.
 
-"Is the mouth of the Rhine close to the mouth of the Elbe?" speaks of mouths, but "close" makes it
-another question. So every word must belong to the predicate's own wording, name a kind of thing,
-or be one of the few that add nothing; otherwise the question is left unread.
+"Is the mouth of the Rhine close to the mouth of the Elbe?" mentions mouths, but "close" makes it
+another question. So every word must belong to the predicate's own wording, name a type, or be a
+function word; otherwise the question is rejected.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from eval.questions.cues import SLOT, Cue, stem
-from eval.questions.form import Question
-from eval.questions.grammar import Match
-from eval.questions.linking import ARTICLES, POSSESSIVE, Mention, tokens_of
-from kg.words.phrasing import PREPOSITIONS
-from kg.words.plain_text import words_of
+from eval.questions.cues import SLOT, Cue, stem_word
+from eval.questions.grammar import CueMatch
+from eval.questions.mentions import ARTICLES, POSSESSIVE, Mention, tokenise_text
+from eval.questions.question import Question
+from kg.words.label_grammar import PREPOSITIONS
+from kg.words.plain_text import list_words
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
-# Prepositions that give a direction or a relation ("from", "past", "near") are none of these: they
-# count only where the predicate's own wording has them.
-_EMPTY = frozenset(
-    stem(word)
-    for word in words_of(
+# Function words add no meaning. Prepositions of direction or relation ("from", "past", "near") are
+# not among them: they are covered only if the predicate's own wording has them.
+_FUNCTION_STEMS = frozenset(
+    stem_word(word)
+    for word in list_words(
         "a an the is are was were be been being do does did has have had having get got will would "
         "can could it its this that which what where whose whom who there one of in at on "
         "to for as with among really indeed actually also ever always currently today located "
@@ -33,75 +33,87 @@ _EMPTY = frozenset(
 )
 
 
-JOINING = frozenset(("and", "or"))
-"""They stand in names of classes ("law or treaty"), and name no kind."""
+CONJUNCTIONS = frozenset(("and", "or"))
+"""Words that occur in names of classes ("law or treaty") without naming a type."""
 
 
-class Coverage:
-    """The words each predicate accounts for."""
+class WordCoverage:
+    """The words that each predicate covers."""
 
-    def __init__(self, kb: KnowledgeBase, cues: Iterable[Cue], kinds: Iterable[Iterable[str]]):
+    def __init__(
+        self, kb: KnowledgeBase, cues: Iterable[Cue], class_names: Iterable[Iterable[str]]
+    ):
         """Collects the words.
 
         Args:
-            kb: where the predicates' statements come from.
-            cues: what points to the predicates.
-            kinds: names of classes, as folded words: "river" behind a name adds nothing.
+            kb: provides the predicates' wording.
+            cues: the cues of all predicates.
+            class_names: names of classes, as folded words: "river" after a name adds nothing.
         """
-        words_of_kinds = (stem(word) for kind in kinds for word in kind if word not in JOINING)
-        self._kinds = frozenset(words_of_kinds)
-        self.words: dict[str, set[str]] = {}
-        """Predicate → stems that belong to its own wording."""
+        words_of_kinds = (
+            stem_word(word) for kind in class_names for word in kind if word not in CONJUNCTIONS
+        )
+        self._class_stems = frozenset(words_of_kinds)
+        self.predicate_stems: dict[str, set[str]] = {}
+        """Predicate → stems of the words in its labels and templates."""
         for cue in cues:
-            self.words.setdefault(cue.pred, set()).update(cue.stems)
-        for pred, words in self.words.items():
-            entry = kb.words.words_of(pred)
-            texts = (kb.words.clause(pred, "", ""), *entry.synonyms, *entry.inverse_synonyms)
-            words.update(stem(token.key) for text in texts for token in tokens_of(text))
+            self.predicate_stems.setdefault(cue.pred, set()).update(cue.stems)
+        for pred, words in self.predicate_stems.items():
+            entry = kb.verbaliser.get_wording(pred)
+            texts = (
+                kb.verbaliser.fill_clause(pred, "", ""),
+                *entry.synonyms,
+                *entry.inverse_synonyms,
+            )
+            words.update(stem_word(token.key) for text in texts for token in tokenise_text(text))
 
-    def unplaced(
-        self, question: Question, pred: str, used: Sequence[Mention], match: Match | None = None
+    def find_uncovered_words(
+        self, question: Question, pred: str, used: Sequence[Mention], match: CueMatch | None = None
     ) -> list[str]:
-        """The words for which a reading with this predicate has no place.
+        """Finds the words that a claim with this predicate does not cover.
 
         Args:
             question: the question.
-            pred: the predicate read.
+            pred: the predicate of the claim.
             used: the mentions that became subject and object.
-            match: the cue that was found; prepositions count only where it has them.
+            match: the cue that was found; prepositions are covered only if they belong to it.
         """
-        own = self.words.get(pred, set())
-        left, seen = [], set()
-        for at, key in enumerate(question.keys):
-            word = stem(key)
+        predicate_words = self.predicate_stems.get(pred, set())
+        uncovered, earlier_words = [], set()
+        for position, key in enumerate(question.keys):
+            word = stem_word(key)
             if key in (SLOT, POSSESSIVE) or (key == "itself" and len(set(used)) == 1):
                 continue
             if match is not None and key in PREPOSITIONS:
-                placed = _of_cue(match, at, key) or (word in _EMPTY and not _particle(match, at))
+                covered = _belongs_to_cue(match, position, key) or (
+                    word in _FUNCTION_STEMS and not _is_particle(match, position)
+                )
             else:
-                # Said twice, a word makes two statements: "into the sea that the Rhine flows into".
-                idle = word in _EMPTY or (word in self._kinds and not _possessed(question.keys, at))
-                placed = idle or (word in own and word not in seen)
-            if not placed:
-                left.append(key)
-            seen.add(word)
+                # A repeated word makes two statements: "into the sea that the Rhine flows into".
+                is_neutral = word in _FUNCTION_STEMS or (
+                    word in self._class_stems and not _is_possessed(question.keys, position)
+                )
+                covered = is_neutral or (word in predicate_words and word not in earlier_words)
+            if not covered:
+                uncovered.append(key)
+            earlier_words.add(word)
         numbers = {m.number for m in question.mentions if m.number} - {m.number for m in used}
-        return left + sorted(numbers - own)
+        return uncovered + sorted(numbers - predicate_words)
 
 
-def _of_cue(match: Match, at: int, key: str) -> bool:
-    """Whether a preposition is one of the cue's own, or completes it."""
-    if at in (match.end, match.fronted) or (at == match.end + 1 and key == "by"):
+def _belongs_to_cue(match: CueMatch, position: int, key: str) -> bool:
+    """Whether a preposition belongs to the cue or completes it."""
+    if position in (match.end, match.fronted) or (position == match.end + 1 and key == "by"):
         return True
     return key in match.cue.stems
 
 
-def _particle(match: Match, at: int) -> bool:
-    """Whether a preposition stands where it makes the verb another one: "feeds on"."""
-    return match.cue.kind == "verb" and at == match.end + 1
+def _is_particle(match: CueMatch, position: int) -> bool:
+    """Whether a preposition directly follows the verb and may change its meaning: "feeds on"."""
+    return match.cue.kind == "verb" and position == match.end + 1
 
 
-def _possessed(keys: Sequence[str], at: int) -> bool:
-    """Whether a kind of thing is said to be of a name: "the Inn's water" is not the Inn."""
-    behind = [key for key in keys[at + 1 : at + 4] if key not in ARTICLES]
-    return keys[at - 1 : at] == (POSSESSIVE,) or (behind[:2] == ["of", SLOT])
+def _is_possessed(keys: Sequence[str], position: int) -> bool:
+    """Whether a type word belongs to a name, and so is another entity: "the Inn's water"."""
+    after = [key for key in keys[position + 1 : position + 4] if key not in ARTICLES]
+    return keys[position - 1 : position] == (POSSESSIVE,) or (after[:2] == ["of", SLOT])

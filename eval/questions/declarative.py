@@ -1,8 +1,8 @@
-"""A yes-no question as the statement it asks about: "Does the Main flow …?" → "The Main flows …".
+"""Converts a yes-no question to a statement: "Does the Main flow …?" → "The Main flows …".
 
-For models of entailment, which compare statements. It knows English grammar and no graph: where
-the subject ends is told by capitals, articles and "of". What it cannot turn round it puts in a
-frame that holds for every question, and says so.
+Entailment models compare statements, so they need this. It uses English grammar and no graph: the
+end of the subject is recognised by capitals, articles and "of". A question that it cannot convert
+is quoted in a fixed sentence ("The answer to the question … is yes."), and marked as such.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kg.words.phrasing import PREPOSITIONS
-from kg.words.plain_text import one_line, words_of
+from kg.words.label_grammar import PREPOSITIONS
+from kg.words.plain_text import list_words, to_one_line
 
-MAX_QUESTION = 2_000
-"""Characters; a longer question is framed as it is."""
+MAX_QUESTION_LENGTH = 2_000
+"""Maximum length in characters; a longer question is quoted, not converted."""
 
 _DO = frozenset(("do", "does", "did"))
 _BE = frozenset(("is", "are", "was", "were"))
-_OTHERS = frozenset(words_of("can could will would may might must shall should has have had"))
+_MODALS = frozenset(list_words("can could will would may might must shall should has have had"))
 _ARTICLES = frozenset(("the", "a", "an"))
 _DETERMINERS = _ARTICLES | frozenset(
-    words_of("this that these those every each all some its his her")
+    list_words("this that these those every each all some its his her")
 )
 # Lower-case words inside names: "Rio de la Plata", "Bosnia and Herzegovina".
 _PARTICLES = frozenset(
-    words_of(
+    list_words(
         "de da do dos das du des del della di la le van von der den ter zu zur am af av and y e"
     )
 )
@@ -35,43 +35,43 @@ _NUMBER = re.compile(r"[-−+]?\d[\d.,]*")
 _WORD = re.compile(r"\S+")
 
 
-class Statement(NamedTuple):
-    """A statement made of a question.
+class Declarative(NamedTuple):
+    """The statement that a question was converted to.
 
-    ``turned`` says whether it is the question turned round; otherwise it is the question framed.
+    ``is_converted`` is False if the question could not be converted and is quoted instead.
     """
 
     text: str
-    turned: bool
+    is_converted: bool
 
 
-def statement_of(question: str) -> Statement:
-    """The statement that a yes-no question asks about.
+def convert_to_statement(question: str) -> Declarative:
+    """Converts a yes-no question to the statement that it asks about.
 
     Args:
-        question: in English, as people write; other text ends up in the frame.
+        question: in English; other text is quoted.
     """
-    line = one_line(question[: MAX_QUESTION + 1])
-    turned = _turned(line) if len(line) <= MAX_QUESTION else ""
+    line = to_one_line(question[: MAX_QUESTION_LENGTH + 1])
+    turned = _convert_question(line) if len(line) <= MAX_QUESTION_LENGTH else ""
     if turned:
-        return Statement(turned, True)
-    return Statement(f"The answer to the question “{line[:MAX_QUESTION]}” is yes.", False)
+        return Declarative(turned, True)
+    return Declarative(f"The answer to the question “{line[:MAX_QUESTION_LENGTH]}” is yes.", False)
 
 
-def _turned(question: str) -> str:
-    """The statement, or nothing where the grammar is not plain."""
+def _convert_question(question: str) -> str:
+    """Converts a question to a statement; returns an empty string where the grammar is unclear."""
     if not question.endswith("?") or question.count("?") > 1:
         return ""
     words = _WORD.findall(question[:-1].rstrip())
     if len(words) < 3:
         return ""
-    auxiliary, rest = words[0].lower(), words[1:]
-    if auxiliary not in _DO | _BE | _OTHERS:
+    auxiliary, words_after = words[0].lower(), words[1:]
+    if auxiliary not in _DO | _BE | _MODALS:
         return ""
-    end = _subject_end(rest)
-    if not 0 < end < len(rest):
+    end = _find_subject_end(words_after)
+    if not 0 < end < len(words_after):
         return ""
-    subject, predicate = rest[:end], rest[end:]
+    subject, predicate = words_after[:end], words_after[end:]
     if auxiliary in _DO:
         verb = predicate[0]
         if verb != "not" and not _is_plain_word(verb):
@@ -80,59 +80,60 @@ def _turned(question: str) -> str:
             # "Does the Main not flow …?" keeps its auxiliary: "The Main does not flow …".
             predicate = [auxiliary, *predicate]
         elif auxiliary == "does":
-            # "directly receive": the adverb stays as it is.
-            place = int(verb.endswith("ly") and len(predicate) > 1 and predicate[1].islower())
-            predicate[place] = third_person(predicate[place])
+            # "directly receive": inflect the verb, not the adverb before it.
+            index = int(verb.endswith("ly") and len(predicate) > 1 and predicate[1].islower())
+            predicate[index] = to_third_person(predicate[index])
         elif auxiliary == "did":
             predicate = ["did", *predicate]
     else:
-        own = _nouns_behind(predicate)
+        own = _count_nouns_after_name(predicate)
         if own < 0:
             return ""
-        subject, predicate = rest[: end + own], [auxiliary, *predicate[own:]]
+        subject, predicate = words_after[: end + own], [auxiliary, *predicate[own:]]
     text = " ".join((*subject, *predicate))
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _subject_end(words: list[str]) -> int:
-    """How many words the subject has; 0 where it cannot be told.
+def _find_subject_end(words: list[str]) -> int:
+    """Returns the number of words of the subject; 0 where it cannot be determined.
 
-    A subject is a noun phrase, perhaps with further ones behind "of": article, up to two words in
-    lower case if "of" or a name follows, a run of capitalised words with the particles between.
+    A subject is a noun phrase, optionally followed by "of" and further noun phrases. A noun phrase
+    has an article, up to two lower-case words if "of" or a name follows, and a run of capitalised
+    words with particles ("de", "van") between them.
     """
-    at = 0
+    position = 0
     while True:
-        end = _noun_phrase(words, at)
-        if end == at:
+        end = _find_noun_phrase_end(words, position)
+        if end == position:
             return 0
         if end + 1 < len(words) and words[end] == "of":
-            at = end + 1
+            position = end + 1
             continue
         return end
 
 
-def _nouns_behind(predicate: list[str]) -> int:
-    """How many words behind a name still belong to it: "the Jordan river system the …".
+def _count_nouns_after_name(predicate: list[str]) -> int:
+    """Counts the nouns after a name that still belong to it: "the Jordan river system the …".
 
     Returns:
-        0, or the number of nouns up to the article that follows; -1 where it cannot be told.
+        0, or the number of nouns up to the next article; -1 where it cannot be determined.
     """
-    at = 0
-    while at < len(predicate) and _is_plain_word(predicate[at]):
-        at += 1
-    if at == 0:
+    position = 0
+    while position < len(predicate) and _is_plain_word(predicate[position]):
+        position += 1
+    if position == 0:
         return 0
-    if at < len(predicate) and predicate[at].startswith("("):
-        while at < len(predicate) and not predicate[at].endswith(")"):
-            at += 1
-        at += 1
-    if at < len(predicate) and predicate[at] in _ARTICLES:
-        return at
-    return 0 if at <= 2 else -1
+    if position < len(predicate) and predicate[position].startswith("("):
+        while position < len(predicate) and not predicate[position].endswith(")"):
+            position += 1
+        position += 1
+    if position < len(predicate) and predicate[position] in _ARTICLES:
+        return position
+    return 0 if position <= 2 else -1
 
 
 def _is_plain_word(word: str) -> bool:
-    """Whether a word may be a noun, verb or adjective: in lower case, and no grammar word."""
+    """Whether a word may be a noun, verb or adjective: lower case, and not a function word."""
     return (
         word.isalpha()
         and word.islower()
@@ -142,60 +143,67 @@ def _is_plain_word(word: str) -> bool:
     )
 
 
-def _noun_phrase(words: list[str], start: int) -> int:
-    """Where the noun phrase that begins at ``start`` ends; ``start`` when there is none."""
-    at = start
-    if _NUMBER.fullmatch(words[at]):
-        unit = at + 1 < len(words) and words[at + 1] not in _DETERMINERS | PREPOSITIONS
-        return at + 1 + unit
-    determined = words[at].lower() in _DETERMINERS
-    at += determined
-    nouns = at
-    while at < len(words) and at - nouns < 3 and _is_plain_word(words[at]):
-        at += 1
-    if at < len(words) and at > nouns:
-        # "the mean discharge of …", "the river Main"; otherwise the first noun is all.
-        if words[at] == "of" and at - nouns <= 2:
-            return at
-        if not (at - nouns == 1 and determined and _is_name(words[at])):
+def _find_noun_phrase_end(words: list[str], start: int) -> int:
+    """Returns the end of the noun phrase that begins at ``start``; ``start`` if there is none."""
+    position = start
+    if _NUMBER.fullmatch(words[position]):
+        unit = position + 1 < len(words) and words[position + 1] not in _DETERMINERS | PREPOSITIONS
+        return position + 1 + unit
+    determined = words[position].lower() in _DETERMINERS
+    position += determined
+    nouns = position
+    while position < len(words) and position - nouns < 3 and _is_plain_word(words[position]):
+        position += 1
+    if position < len(words) and position > nouns:
+        # "the mean discharge of …", "the river Main"; otherwise the phrase ends at the first noun.
+        if words[position] == "of" and position - nouns <= 2:
+            return position
+        if not (position - nouns == 1 and determined and _is_name(words[position])):
             return nouns + 1 if determined else start
-    elif at > nouns:
+    elif position > nouns:
         return nouns + 1 if determined else start
-    end = at
+    end = position
     while end < len(words):
         if _is_name(words[end]):
             end += 1
             if "(" in words[end - 1] and ")" not in words[end - 1]:
                 while end < len(words) and ")" not in words[end - 1]:
                     end += 1
-        elif end > at and _joins_names(words, end):
+        elif end > position and _joins_names(words, end):
             end += 1
         else:
             break
-    if end > at and words[end - 1].endswith(("'s", "’s")):
-        return _possessed(words, end)
-    return end if end > at else start
+    if end > position and words[end - 1].endswith(("'s", "’s")):
+        return _find_possessive_end(words, end)
+    return end if end > position else start
 
 
-def _joins_names(words: list[str], at: int) -> bool:
-    """Whether particles at this place lead to another part of the same name."""
-    ahead = at
-    while ahead < len(words) and words[ahead] in _PARTICLES | {"the"} and ahead - at < 3:
+def _joins_names(words: list[str], position: int) -> bool:
+    """Whether particles at this position lead to another part of the same name."""
+    ahead = position
+    while ahead < len(words) and words[ahead] in _PARTICLES | {"the"} and ahead - position < 3:
         ahead += 1
-    return ahead > at and words[at] != "the" and ahead < len(words) and _is_name(words[ahead])
+    return (
+        ahead > position
+        and words[position] != "the"
+        and ahead < len(words)
+        and _is_name(words[ahead])
+    )
 
 
-def _possessed(words: list[str], at: int) -> int:
-    """The end of "the Rhine's source": one noun, and only if more follows it."""
-    return at + 1 if at + 1 < len(words) and _is_plain_word(words[at]) else at
+def _find_possessive_end(words: list[str], position: int) -> int:
+    """Returns the end of "the Rhine's source": one noun, and only if more words follow it."""
+    return (
+        position + 1 if position + 1 < len(words) and _is_plain_word(words[position]) else position
+    )
 
 
 def _is_name(word: str) -> bool:
     return _CAPITAL.match(word) is not None
 
 
-def third_person(verb: str) -> str:
-    """``flow`` → ``flows``, ``reach`` → ``reaches``, ``carry`` → ``carries``."""
+def to_third_person(verb: str) -> str:
+    """Inflects a verb: ``flow`` → ``flows``, ``reach`` → ``reaches``, ``carry`` → ``carries``."""
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):

@@ -1,6 +1,6 @@
-"""Takes off what only wraps a statement: "Can you confirm that …", "…, isn't it?".
+"""Removes phrases that only frame a question: "Can you confirm that …", "…, isn't it?".
 
-A frame adds nothing to the claim, but it may turn the answer round ("Is it false that …").
+A frame adds nothing to the claim, but it may invert the answer ("Is it false that …").
 """
 
 from __future__ import annotations
@@ -45,15 +45,18 @@ _MAX_LAYERS = 4
 
 
 class Frame(NamedTuple):
-    """What is left of a question: its words from ``start`` to ``end`` (exclusive)."""
+    """The framed part of a question: its words from ``start`` to ``end`` (exclusive).
+
+    ``inverted`` is True if the frame asks whether that part is false.
+    """
 
     start: int
     end: int
     inverted: bool
 
 
-def frame_of(keys: Sequence[str]) -> Frame:
-    """Finds the statement or question inside the frames around it.
+def find_frame(keys: Sequence[str]) -> Frame:
+    """Finds the statement or question inside its frames.
 
     Args:
         keys: the folded tokens of the question.
@@ -61,11 +64,11 @@ def frame_of(keys: Sequence[str]) -> Frame:
     start, end, inverted = 0, len(keys), False
     for _ in range(_MAX_LAYERS):
         text = " ".join(keys[start:end])
-        whole = _WHOLE.match(text)
-        if whole:
-            start += _words(text[: whole.start("claim")])
-            end = start + _words(whole["claim"])
-            inverted ^= whole["false"] is not None
+        match = _WHOLE.match(text)
+        if match:
+            start += _count_words(text[: match.start("claim")])
+            end = start + _count_words(match["claim"])
+            inverted ^= match["false"] is not None
             continue
         false = _FALSE_LEAD.match(text)
         lead = false or _LEAD.match(text)
@@ -73,12 +76,12 @@ def frame_of(keys: Sequence[str]) -> Frame:
         if lead is None and tail is None:
             break
         inverted ^= false is not None
-        start += _words(lead.group()) if lead else 0
-        end -= _words(tail.group()) if tail else 0
+        start += _count_words(lead.group()) if lead else 0
+        end -= _count_words(tail.group()) if tail else 0
         if end <= start:
             return Frame(start, start, inverted)
     return Frame(start, end, inverted)
 
 
-def _words(text: str) -> int:
+def _count_words(text: str) -> int:
     return len(text.split())

@@ -1,1 +1,1 @@
-"""How well retrievers find what a question needs: labelled questions, measures, paired tests."""
+"""Evaluates retrievers on labelled questions: metrics, intervals and paired tests."""

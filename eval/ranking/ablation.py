@@ -1,7 +1,7 @@
-"""What each part of the ensemble adds: the same questions with one thing left out or exchanged.
+"""Makes ablations of the ensemble: variants with one component omitted or replaced.
 
-Variants are fused from what the retrievers said already, so that they differ from the whole in
-the one thing they are named by, and cost no second search.
+Variants are fused from recorded rankings, so each differs from the ensemble only in the change that
+it is named after, and does not need a second search.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.ranking.questions import Question
-from eval.ranking.rankings import DEPTH, Rankings, Recorded, rank
+from eval.ranking.rankings import RANKING_DEPTH, Rankings, RecordedRetriever, rank_questions
 from eval.ranking.record import Ablation
 from retrieval.ensemble import EnsembleRanker, Method
 from retrieval.protocol import Passage
 
-WHOLE = "ensemble"
-TUNED = "ensemble tuned"
-TUNED_TEXT = "hybrid tuned"
-"""``hybrid`` tuned alike: what tuning adds is not to be counted as what the graph adds."""
-TEXT_ALONE = frozenset({"bm25", "dense"})
+ENSEMBLE = "ensemble"
+TUNED_ENSEMBLE = "ensemble tuned"
+TUNED_HYBRID = "hybrid tuned"
+"""``hybrid`` tuned in the same way, so that the gain by tuning is not attributed to the graph."""
+TEXT_COMPONENTS = frozenset({"bm25", "dense"})
 """Components that use neither the concept graph nor the section tree."""
 
 
 @dataclass(frozen=True)
-class Alternative:
-    """A component made otherwise.
+class ComponentVariant:
+    """A variant of a component.
 
     Attributes:
-        component: which it stands in for.
-        rankings: what it found.
-        question: what the comparison answers.
+        component: the component that it replaces.
+        rankings: its rankings.
+        question: the question that the comparison of the two answers.
     """
 
     component: str
@@ -39,65 +39,69 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Fuser:
+class RankingFuser:
     """Fuses recorded rankings.
 
     Attributes:
-        passages: the corpus; settles ties.
-        questions: what was asked.
-        depth: chunks taken of each ranking.
+        passages: the corpus; its order breaks ties.
+        questions: the questions of the rankings.
+        depth: chunks used of each ranking.
     """
 
     passages: Sequence[Passage]
     questions: Sequence[Question]
-    depth: int = DEPTH
+    depth: int = RANKING_DEPTH
 
-    def fuse(
+    def fuse_rankings(
         self,
         parts: Sequence[Rankings],
         name: str,
         weights: Sequence[float] | None = None,
         method: Method = "rrf",
     ) -> Rankings:
-        """One ranking of several; weights are equal when omitted."""
-        recorded = [Recorded(part, self.questions) for part in parts]
+        """Fuses several rankings into one; weights are equal if omitted."""
+        recorded = [RecordedRetriever(part, self.questions) for part in parts]
         ranker = EnsembleRanker(
             self.passages, recorded, weights, method=method, pool=self.depth, name=name
         )
         ids = [passage.id for passage in self.passages]
-        return rank(ranker, self.questions, ids, name=name, depth=self.depth)
+        return rank_questions(ranker, self.questions, ids, name=name, depth=self.depth)
 
 
-def variants(
-    fuser: Fuser, components: Mapping[str, Rankings], alternatives: Sequence[Alternative]
+def iter_ablations(
+    fuser: RankingFuser,
+    components: Mapping[str, Rankings],
+    component_variants: Sequence[ComponentVariant],
 ) -> Iterator[tuple[Ablation, Rankings]]:
-    """The variants of an ensemble of equal weights, and of its components.
+    """Yields the variants of an ensemble with equal weights, and of its components.
 
     Args:
-        fuser: over the questions measured.
-        components: of the whole ensemble, by name.
-        alternatives: components made otherwise.
+        fuser: fuses rankings of the test questions.
+        components: name → rankings, for all components of the ensemble.
+        component_variants: variants of single components.
 
     Yields:
-        What is compared, the whole (or the component) first, and the rankings of the second.
+        The comparison, with the ensemble (or the component) first and the variant second, and the
+        rankings of the variant.
     """
     for left_out in components:
-        rest = [part for name, part in components.items() if name != left_out]
-        fused = fuser.fuse(rest, f"{WHOLE} without {left_out}")
-        yield Ablation(WHOLE, fused.name, f"What does {left_out} add?"), fused
-    text = [part for name, part in components.items() if name in TEXT_ALONE]
+        remaining = [part for name, part in components.items() if name != left_out]
+        fused = fuser.fuse_rankings(remaining, f"{ENSEMBLE} without {left_out}")
+        yield Ablation(ENSEMBLE, fused.name, f"What does {left_out} add?"), fused
+    text = [part for name, part in components.items() if name in TEXT_COMPONENTS]
+    # With only one other component this would repeat a variant from above.
     if 0 < len(text) < len(components) - 1:
-        fused = fuser.fuse(text, f"{WHOLE} without graph")
+        fused = fuser.fuse_rankings(text, f"{ENSEMBLE} without graph")
         question = "What do the concept graph and the section tree add together?"
-        yield Ablation(WHOLE, fused.name, question), fused
-    fused = fuser.fuse(list(components.values()), f"{WHOLE} linear", method="linear")
-    yield Ablation(WHOLE, fused.name, "Is fusing ranks better than fusing scores?"), fused
-    for other in alternatives:
+        yield Ablation(ENSEMBLE, fused.name, question), fused
+    fused = fuser.fuse_rankings(list(components.values()), f"{ENSEMBLE} linear", method="linear")
+    yield Ablation(ENSEMBLE, fused.name, "Is fusing ranks better than fusing scores?"), fused
+    for other in component_variants:
         if other.component not in components:
             continue
         yield Ablation(other.component, other.rankings.name, other.question), other.rankings
         exchanged = [
             other.rankings if name == other.component else part for name, part in components.items()
         ]
-        fused = fuser.fuse(exchanged, f"{WHOLE} with {other.rankings.name}")
-        yield Ablation(WHOLE, fused.name, other.question), fused
+        fused = fuser.fuse_rankings(exchanged, f"{ENSEMBLE} with {other.rankings.name}")
+        yield Ablation(ENSEMBLE, fused.name, other.question), fused

@@ -1,15 +1,15 @@
-"""Does the best score of a ranking tell questions that the text answers from those it does not?
+"""Measures whether the best score of a ranking separates answerable from unanswerable questions.
 
-* ``FPR@TPR.90``: of the unanswerable questions, the share whose best score reaches the greatest
-  value that at least 90 % of the answerable ones reach (the false-positive rate at a
-  true-positive rate of .90). Lower is better; a score that knows nothing has .90.
+* ``FPR@TPR.90``: of the unanswerable questions, the share whose best score is at least the largest
+  threshold that at least 90 % of the answerable ones reach (the false-positive rate at a
+  true-positive rate of .90). Lower is better; an uninformative score has .90.
 * ``AUROC``: the probability that an answerable question's best score is above an unanswerable
-  one's, ties counting half (Hanley & McNeil, Radiology 1982, 143:29). A score that knows nothing
-  has .50.
+  one's, ties counting half (Hanley & McNeil, Radiology 1982, 143:29). An uninformative score has
+  .50.
 
-Both need scores that mean the same from one question to the next. A cosine does, and so does
-BM25's sum of weights, though longer questions can reach more; what was divided by its greatest
-score, or made from ranks alone, does not.
+Both need scores that are comparable between questions. A cosine is, and so is BM25's sum of
+weights, although longer questions can reach more. Scores that were divided by the largest one, or
+computed from ranks alone, are not.
 """
 
 from __future__ import annotations
@@ -19,91 +19,103 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.stats.intervals import Distribution, Draws, Floats
+from eval.stats.bootstrap import ClusterResamples, Distribution, Floats
 
 FALSE_POSITIVES = "FPR@TPR.90"
 AUROC = "AUROC"
 STATISTICS = (FALSE_POSITIVES, AUROC)
-KEPT = 0.90
-"""Share of answerable questions that a threshold must let through."""
+TRUE_POSITIVE_RATE = 0.90
+"""Share of answerable questions whose best score must reach the threshold."""
 
-COMPARABLE = frozenset({"bm25", "dense"})
-"""Retrievers whose scores mean the same from one question to the next."""
+COMPARABLE_RETRIEVERS = frozenset({"bm25", "dense"})
+"""Retrievers whose scores are comparable between questions."""
 
-_ROUNDING = 1e-9
+_ROUNDING_TOLERANCE = 1e-9
 
 
-def answerability(best: Floats, answerable: NDArray[np.bool_], draws: Draws) -> Distribution:
-    """The bootstrap distribution of the ``STATISTICS`` over questions.
+def bootstrap_answerability(
+    best: Floats, answerable: NDArray[np.bool_], resamples: ClusterResamples
+) -> Distribution:
+    """Computes the bootstrap distribution of the ``STATISTICS`` over questions.
 
     Args:
-        best: the best score of each question, -inf where nothing was found; shape (questions,).
-        answerable: which questions are, shape (questions,).
-        draws: which questions come up how often.
+        best: the best score of each question, -inf if nothing was found; shape (questions,).
+        answerable: whether each question is answerable, shape (questions,).
+        resamples: how often each question occurs in each resample.
 
     Returns:
-        Columns as ``STATISTICS``; nan where there are no questions of a kind, and for the
-        false-positive rate also where more than a tenth of the answerable questions found nothing:
-        no score lets nine in ten through.
+        Columns as ``STATISTICS``. nan if there are no answerable or no unanswerable questions. The
+        false-positive rate is also nan if more than a tenth of the answerable questions found
+        nothing, because then no threshold is reached by 90 % of them.
     """
-    curve = _Curve(best, answerable)
+    curve = _ScoreCurve(best, answerable)
     count = len(best)
-    replicates = np.full((draws.resamples, len(STATISTICS)), np.nan)
-    for rows, times in draws.pieces():
-        replicates[rows] = curve.statistics(times.astype(np.float64))
+    replicates = np.full((resamples.n_resamples, len(STATISTICS)), np.nan)
+    for rows, times in resamples.iter_weights():
+        replicates[rows] = curve.compute_statistics(times.astype(np.float64))
     jackknife = np.full((count, len(STATISTICS)), np.nan)
-    for place, left in enumerate(_left_out(count)):
-        jackknife[place] = curve.statistics(left[None, :])[0]
-    fewer = min(int(answerable.sum()), int((~answerable).sum()))
+    for i, weights in enumerate(_iter_leave_one_out_weights(count)):
+        jackknife[i] = curve.compute_statistics(weights[None, :])[0]
+    smaller_class = min(int(answerable.sum()), int((~answerable).sum()))
     return Distribution(
-        values=curve.statistics(np.ones((1, count)))[0],
+        values=curve.compute_statistics(np.ones((1, count)))[0],
         replicates=replicates,
         jackknife=jackknife,
-        support=np.full(len(STATISTICS), float(fewer)),
+        support=np.full(len(STATISTICS), float(smaller_class)),
     )
 
 
-def _left_out(count: int) -> Iterator[Floats]:
-    """Weights that leave out one question after the other."""
-    for place in range(count):
+def _iter_leave_one_out_weights(count: int) -> Iterator[Floats]:
+    """Yields for each question the weights that leave it out."""
+    for i in range(count):
         weights = np.ones(count)
-        weights[place] = 0.0
+        weights[i] = 0.0
         yield weights
 
 
-class _Curve:
-    """The scores of both sorts of question, ready to be weighed again and again."""
+class _ScoreCurve:
+    """Precomputed comparisons of all scores, to evaluate the statistics for many weightings.
+
+    Attributes:
+        answerable: indices of the answerable questions, best score first.
+        unanswerable: indices of the unanswerable questions.
+        scores: best scores of the answerable questions, in descending order.
+        wins: 1 if the answerable question's score is above the unanswerable one's, .5 for a tie;
+            shape (answerable, unanswerable).
+        reaches: whether the unanswerable question's score reaches the answerable one's; same shape.
+    """
 
     def __init__(self, best: Floats, answerable: NDArray[np.bool_]) -> None:
-        places = np.flatnonzero(answerable)
-        self.right = places[np.argsort(-best[places], kind="stable")]
-        self.wrong = np.flatnonzero(~answerable)
-        self.scores = best[self.right]
-        order = np.unique(best, return_inverse=True)[1]  # -inf less -inf is no number
-        above = order[self.right][:, None] - order[self.wrong]
+        indices = np.flatnonzero(answerable)
+        self.answerable = indices[np.argsort(-best[indices], kind="stable")]
+        self.unanswerable = np.flatnonzero(~answerable)
+        self.scores = best[self.answerable]
+        # Compare dense ranks, not scores: -inf − -inf would be nan.
+        order = np.unique(best, return_inverse=True)[1]
+        above = order[self.answerable][:, None] - order[self.unanswerable]
         self.wins = (above > 0) + 0.5 * (above == 0)
-        self.reaches = best[self.wrong][None, :] >= self.scores[:, None]
+        self.reaches = best[self.unanswerable][None, :] >= self.scores[:, None]
 
-    def statistics(self, weights: Floats) -> Floats:
-        """The ``STATISTICS`` at some weights.
+    def compute_statistics(self, weights: Floats) -> Floats:
+        """Computes the ``STATISTICS`` for each row of weights.
 
         Args:
-            weights: of each question, shape (rows, questions).
+            weights: the weight of each question, shape (rows, questions).
 
         Returns:
             Shape (rows, 2).
         """
-        of_right, of_wrong = weights[:, self.right], weights[:, self.wrong]
-        rights, wrongs = of_right.sum(axis=1), of_wrong.sum(axis=1)
+        positives, negatives = weights[:, self.answerable], weights[:, self.unanswerable]
+        n_positive, n_negative = positives.sum(axis=1), negatives.sum(axis=1)
         out = np.full((len(weights), len(STATISTICS)), np.nan)
-        known = (rights > 0) & (wrongs > 0)
-        if not known.any():
+        defined = (n_positive > 0) & (n_negative > 0)
+        if not defined.any():
             return out
-        reached = np.cumsum(of_right[known], axis=1)
-        enough = reached >= KEPT * rights[known, None] - _ROUNDING
-        threshold = enough.argmax(axis=1)
-        share = (of_wrong[known] * self.reaches[threshold]).sum(axis=1) / wrongs[known]
-        out[known, 0] = np.where(np.isfinite(self.scores[threshold]), share, np.nan)
-        won = ((of_right[known] @ self.wins) * of_wrong[known]).sum(axis=1)
-        out[known, 1] = won / (rights[known] * wrongs[known])
+        reached = np.cumsum(positives[defined], axis=1)
+        is_enough = reached >= TRUE_POSITIVE_RATE * n_positive[defined, None] - _ROUNDING_TOLERANCE
+        threshold = is_enough.argmax(axis=1)
+        share = (negatives[defined] * self.reaches[threshold]).sum(axis=1) / n_negative[defined]
+        out[defined, 0] = np.where(np.isfinite(self.scores[threshold]), share, np.nan)
+        won = ((positives[defined] @ self.wins) * negatives[defined]).sum(axis=1)
+        out[defined, 1] = won / (n_positive[defined] * n_negative[defined])
         return out

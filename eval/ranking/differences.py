@@ -1,4 +1,4 @@
-"""Paired differences: two retrievers on the same questions, tested against each other."""
+"""Compares pairs of retrievers on the same questions, with intervals and paired tests."""
 
 from __future__ import annotations
 
@@ -8,144 +8,172 @@ import msgspec
 import numpy as np
 
 from eval.ranking.answerability import FALSE_POSITIVES, STATISTICS
-from eval.ranking.measures import ALL_GOLD, MEASURES
-from eval.ranking.record import ALL, Difference
-from eval.ranking.samples import Samples
-from eval.stats.intervals import BootstrapIntervals, Distribution, tidy
-from eval.stats.paired import (
+from eval.ranking.metrics import ALL_GOLD, METRIC_NAMES
+from eval.ranking.question_scores import QuestionScores
+from eval.ranking.record import ALL_QUESTIONS, Difference
+from eval.stats.bootstrap import BootstrapIntervals, Distribution, round_significant
+from eval.stats.estimates import Interval, choose_interval
+from eval.stats.paired_tests import (
     ALPHA,
-    bootstrap_p,
-    edge_of_difference,
-    holm,
+    adjust_holm,
+    compute_bootstrap_p,
+    compute_edge_difference,
     minimum_detectable_effect,
 )
-from eval.stats.permutation import sign_flips
-from eval.stats.shown import Interval, interval_of
+from eval.stats.permutation import sign_flip_test
 
 Pair = tuple[str, str]
 
 
-def compare(samples: Samples, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
-    """Holds pairs of retrievers against each other, by every measure and kind.
+def compare_retrievers(scores: QuestionScores, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
+    """Compares pairs of retrievers by every metric and group of questions.
 
-    The adjustment for many tests is Holm's, over the pairs for each measure of all questions, and
-    over pairs and kinds together for each measure by kind.
+    p-values are adjusted by Holm's method: for all questions over the pairs of each metric; for
+    the kinds of questions over pairs and kinds together of each metric.
 
     Args:
-        samples: what was measured.
-        pairs: first and second; a difference is the first's value less the second's.
+        scores: the retrievers' scores.
+        pairs: first and second; difference = first − second.
 
     Returns:
-        By group, then measure, then pair.
+        The differences, by group, then metric, then pair.
     """
-    found = [one for group in samples.groups for one in _of_group(samples, group, pairs)]
+    differences = [
+        difference
+        for group in scores.groups
+        for difference in _compare_in_group(scores, group, pairs)
+    ]
     families: dict[tuple[bool, str], list[int]] = {}
-    for place, one in enumerate(found):
-        families.setdefault((one.group == ALL, one.measure), []).append(place)
-    for places in families.values():
-        adjusted = holm([found[place].p for place in places])
-        for place, p in zip(places, adjusted, strict=True):
-            found[place] = _judged(found[place], p)
-    return tuple(found)
+    for i, difference in enumerate(differences):
+        families.setdefault((difference.group == ALL_QUESTIONS, difference.measure), []).append(i)
+    for family in families.values():
+        adjusted = adjust_holm([differences[i].p for i in family])
+        for i, p in zip(family, adjusted, strict=True):
+            differences[i] = _add_verdict(differences[i], p)
+    return tuple(differences)
 
 
-def _of_group(samples: Samples, group: str, pairs: Sequence[Pair]) -> list[Difference]:
-    spreads = []
+def _compare_in_group(
+    scores: QuestionScores, group: str, pairs: Sequence[Pair]
+) -> list[Difference]:
+    distributions = []
     for first, second in pairs:
-        spread = samples.distribution(first, group) - samples.distribution(second, group)
-        spreads.append((spread, spread.intervals(samples.confidence)))
+        distribution = scores.get_distribution(first, group) - scores.get_distribution(
+            second, group
+        )
+        distributions.append((distribution, distribution.compute_intervals(scores.confidence)))
     return [
-        _difference(samples, group, column, pair, *spread)
-        for column in range(len(samples.columns(group)))
-        for pair, spread in zip(pairs, spreads, strict=True)
+        _test_difference(scores, group, column, pair, *distribution)
+        for column in range(len(scores.list_metrics(group)))
+        for pair, distribution in zip(pairs, distributions, strict=True)
     ]
 
 
-def _difference(
-    samples: Samples,
+def _test_difference(
+    scores: QuestionScores,
     group: str,
     column: int,
     pair: Pair,
-    spread: Distribution,
+    distribution: Distribution,
     intervals: BootstrapIntervals,
 ) -> Difference:
     first, second = pair
-    measure = samples.columns(group)[column]
-    values = [float(samples.distribution(name, group).values[column]) for name in pair]
-    one = Difference(
+    measure = scores.list_metrics(group)[column]
+    values = [float(scores.get_distribution(name, group).values[column]) for name in pair]
+    difference = Difference(
         group=group,
         measure=measure,
         first=first,
         second=second,
-        value_first=None if np.isnan(values[0]) else tidy(values[0]),
-        value_second=None if np.isnan(values[1]) else tidy(values[1]),
+        value_first=None if np.isnan(values[0]) else round_significant(values[0]),
+        value_second=None if np.isnan(values[1]) else round_significant(values[1]),
         difference=None,
     )
     if np.isnan(values).any():
-        return one
-    one = msgspec.structs.replace(one, difference=tidy(float(spread.values[column])))
+        return difference
+    difference = msgspec.structs.replace(
+        difference, difference=round_significant(float(distribution.values[column]))
+    )
     if measure in STATISTICS:
-        return _tested_by_bootstrap(one, samples, spread, intervals, column)
-    both = [samples.values(name, group)[:, MEASURES.index(measure)] for name in pair]
-    apart = both[0] - both[1]
-    flipped = sign_flips(apart, seed=samples.draws.seed)
-    one = _with(one, interval_of(intervals, column))
-    # Where no resample varies, what is left of the standard error is rounding.
-    error = 0.0 if one.method == "none" else float(spread.standard_errors()[column])
-    if one.method == "none" and (flipped.n_differ or measure == ALL_GOLD):
+        return _add_bootstrap_test(difference, scores, distribution, intervals, column)
+    both = [scores.get_values(name, group)[:, METRIC_NAMES.index(measure)] for name in pair]
+    paired_differences = both[0] - both[1]
+    flipped = sign_flip_test(paired_differences, seed=scores.resamples.seed)
+    difference = _add_interval(difference, choose_interval(intervals, column))
+    # If no resample varies, the computed standard error is only rounding error.
+    error = (
+        0.0
+        if difference.method == "none"
+        else float(distribution.compute_standard_errors()[column])
+    )
+    if difference.method == "none" and (flipped.n_differ or measure == ALL_GOLD):
         table = measure == ALL_GOLD
-        one = _with(one, edge_of_difference(both[0], both[1], samples.confidence, table=table))
-    effect = minimum_detectable_effect(error, len(apart) if measure == ALL_GOLD else None)
+        interval = compute_edge_difference(both[0], both[1], scores.confidence, is_binary=table)
+        difference = _add_interval(difference, interval)
+    n = len(paired_differences)
+    effect = minimum_detectable_effect(error, n if measure == ALL_GOLD else None)
     return msgspec.structs.replace(
-        one,
-        test="mcnemar" if flipped.mcnemar else "sign-flip",
-        exact=flipped.exact,
-        p=tidy(flipped.p),
-        n=len(apart),
+        difference,
+        test="mcnemar" if flipped.is_mcnemar else "sign-flip",
+        exact=flipped.is_exact,
+        p=round_significant(flipped.p_value),
+        n=n,
         n_differ=flipped.n_differ,
-        smallest_found=None if effect is None else tidy(effect),
+        minimum_detectable_effect=None if effect is None else round_significant(effect),
     )
 
 
-def _tested_by_bootstrap(
-    one: Difference,
-    samples: Samples,
-    spread: Distribution,
+def _add_bootstrap_test(
+    difference: Difference,
+    scores: QuestionScores,
+    distribution: Distribution,
     intervals: BootstrapIntervals,
     column: int,
 ) -> Difference:
-    """Of rates whose threshold is estimated too, no question alone has a difference."""
-    one = _with(one, interval_of(intervals, column))
-    effect = minimum_detectable_effect(float(spread.standard_errors()[column]))
+    """Tests a difference by the bootstrap.
+
+    For the ``STATISTICS``, which have no value per question because their threshold is estimated
+    from all questions.
+    """
+    difference = _add_interval(difference, choose_interval(intervals, column))
+    effect = minimum_detectable_effect(float(distribution.compute_standard_errors()[column]))
     return msgspec.structs.replace(
-        one,
+        difference,
         test="bootstrap",
-        p=tidy(float(bootstrap_p(spread)[column])),
-        n=len(samples.questions),
-        smallest_found=None if effect is None else tidy(effect),
+        p=round_significant(float(compute_bootstrap_p(distribution)[column])),
+        n=len(scores.questions),
+        minimum_detectable_effect=None if effect is None else round_significant(effect),
     )
 
 
-def _with(one: Difference, found: Interval | None) -> Difference:
-    """With an interval, where there is one."""
-    if found is None:
-        return one
+def _add_interval(difference: Difference, interval: Interval | None) -> Difference:
+    """Returns the difference with an interval, if there is one."""
+    if interval is None:
+        return difference
     return msgspec.structs.replace(
-        one, low=tidy(found.low), high=tidy(found.high), method=found.method
+        difference,
+        low=round_significant(interval.low),
+        high=round_significant(interval.high),
+        method=interval.method,
     )
 
 
-def _judged(one: Difference, p_holm: float | None) -> Difference:
-    """With the adjusted p, and who is better if anyone is."""
+def _add_verdict(difference: Difference, p_holm: float | None) -> Difference:
+    """Returns the difference with the adjusted p-value and the better retriever, if any."""
     better = None
-    if one.low is not None and one.high is not None and p_holm is not None and p_holm < ALPHA:
-        higher, lower = one.first, one.second
-        if one.measure == FALSE_POSITIVES:
+    if (
+        difference.low is not None
+        and difference.high is not None
+        and p_holm is not None
+        and p_holm < ALPHA
+    ):
+        higher, lower = difference.first, difference.second
+        if difference.measure == FALSE_POSITIVES:
             higher, lower = lower, higher
-        if one.low > 0:
+        if difference.low > 0:
             better = higher
-        elif one.high < 0:
+        elif difference.high < 0:
             better = lower
     return msgspec.structs.replace(
-        one, p_holm=None if p_holm is None else tidy(p_holm), better=better
+        difference, p_holm=None if p_holm is None else round_significant(p_holm), better=better
     )

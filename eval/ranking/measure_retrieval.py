@@ -1,4 +1,4 @@
-"""Measures retrievers on labelled questions: ``epoche retrieval eval``, or this as a script."""
+"""Evaluates retrievers on labelled questions: ``epoche retrieval eval``, or this as a script."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import progress, run_script, say
+from kg.base.console import print_text, run_script, track_progress
 from kg.base.options import Confidence, Resamples, ResampleSeed, RunFolder
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eval.ranking.gathering import Gathering
+    from eval.ranking.collector import RankingCollector
     from eval.ranking.questions import Question
     from eval.ranking.rankings import Rankings
     from eval.ranking.record import Ablation, Tuning
     from retrieval.ensemble import Method
 
-BASELINES = ("bm25", "dense", "hybrid")
-RETRIEVERS = ("kg", "section_tree", "ensemble")
-_WIDE = 160
+DEFAULT_BASELINES = ("bm25", "dense", "hybrid")
+DEFAULT_RETRIEVERS = ("kg", "section_tree", "ensemble")
+_PIPE_WIDTH = 160
 
 
 class SplitChoice(StrEnum):
-    """Which questions are asked."""
+    """Which questions are used."""
 
     dev = "dev"
     test = "test"
@@ -43,171 +43,196 @@ def main(
     retriever: Annotated[
         list[str] | None,
         typer.Option(
-            help="What to measure; repeatable. By default kg, section_tree and ensemble.",
+            help="Retriever to evaluate; repeatable. Default: kg, section_tree and ensemble.",
         ),
     ] = None,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
-            help="What to hold it against; repeatable. By default bm25, dense and hybrid.",
+            help="Baseline to compare with; repeatable. Default: bm25, dense and hybrid.",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder of what is written.")] = Path(
-        "results/retrieval"
-    ),
+    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("results/retrieval"),
     split: Annotated[
-        SplitChoice, typer.Option(help="Which questions; choose nothing by looking at test.")
+        SplitChoice, typer.Option(help="Questions to use. Do not choose settings on test.")
     ] = SplitChoice.test,
     ablate: Annotated[
         bool, typer.Option("--ablate", help="Measure what each part of the ensemble adds.")
     ] = False,
     tune: Annotated[
-        bool, typer.Option("--tune", help="Tune the ensemble on dev and measure it on test.")
+        bool, typer.Option("--tune", help="Tune the ensemble on dev and evaluate it on test.")
     ] = False,
     other_run: Annotated[
         Path | None,
-        typer.Option(help="With --ablate: a run of the same chunks built otherwise."),
+        typer.Option(help="With --ablate: another run of the same chunks to compare with."),
     ] = None,
     embedder: Annotated[
-        str, typer.Option(help="Model of dense: a folder or hub name; by default MiniLM.")
+        str, typer.Option(help="Model of dense: a folder or hub name; default MiniLM.")
     ] = "",
     resamples: Resamples = 2000,
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
 ) -> None:
-    """Measures retrievers on labelled questions and says what can be told from chance.
+    """Evaluates retrievers on labelled questions, with significance tests.
 
-    Recall, nDCG, reciprocal rank and all-gold-found through ir_measures, with intervals; paired
-    differences against each baseline, Holm-adjusted; for questions without an answer, how often
-    the best score is as high as for those with one. docs/retrieval.md says what each number means.
+    Computes recall, nDCG, reciprocal rank and all-gold-found with ir_measures, with intervals;
+    paired differences from each baseline with Holm-adjusted p-values; and how well the best score
+    separates questions with and without an answer. docs/retrieval.md defines each number.
     """
-    from eval.ranking.ablation import TUNED, TUNED_TEXT, WHOLE
-    from eval.ranking.gathering import Gathering
-    from eval.ranking.measuring import Plan, measure, question_set
-    from eval.ranking.outputs import FILES, contents
-    from eval.ranking.questions import of_split, read_questions
+    from eval.ranking.ablation import ENSEMBLE, TUNED_ENSEMBLE, TUNED_HYBRID
+    from eval.ranking.collector import RankingCollector
+    from eval.ranking.outputs import OUTPUT_FILES, render_outputs
+    from eval.ranking.questions import read_questions, select_split
     from eval.ranking.record import Ablation, Corpus
-    from eval.ranking.words import spoken, table
+    from eval.ranking.report_builder import ResamplingPlan, build_report, describe_questions
+    from eval.ranking.text import build_table, describe_report
     from kg.base.files import check_output, sha256_file, write_files_atomic
     from kg.text.run.folder import open_run
-    from retrieval.opening import NAMES
+    from retrieval.factory import RUN_RETRIEVERS
 
     if tune and split is not SplitChoice.test:
-        raise typer.BadParameter("--tune looks at dev, so only --split test can be measured then")
+        raise typer.BadParameter("--tune uses the dev questions, so it needs --split test")
     if other_run is not None and not ablate:
-        raise typer.BadParameter("--other-run goes with --ablate")
-    baselines = list(dict.fromkeys(baseline or BASELINES))
-    names = [*baselines, *(retriever or RETRIEVERS)]
+        raise typer.BadParameter("--other-run needs --ablate")
+    baselines = list(dict.fromkeys(baseline or DEFAULT_BASELINES))
+    names = [*baselines, *(retriever or DEFAULT_RETRIEVERS)]
     for name in names:
-        if name not in NAMES:
-            raise typer.BadParameter(f"no retriever {name!r}: one of {', '.join(NAMES)}")
-    for name in FILES:
+        if name not in RUN_RETRIEVERS:
+            raise typer.BadParameter(
+                f"unknown retriever {name!r}; known: {', '.join(RUN_RETRIEVERS)}"
+            )
+    for name in OUTPUT_FILES:
         check_output(out / name, [questions])
-    gathering = Gathering(open_run(run), embedder, _watched)
-    other = None if other_run is None else Gathering(open_run(other_run), embedder, _watched)
-    labelled = read_questions(questions, gathering.ids)
-    asked = of_split(labelled, split.value, questions)
+    collector = RankingCollector(open_run(run), embedder, _show_progress)
+    other = (
+        None
+        if other_run is None
+        else RankingCollector(open_run(other_run), embedder, _show_progress)
+    )
+    labelled = read_questions(questions, collector.ids)
+    selected = select_split(labelled, split.value, questions)
     if ablate or tune:
-        names += [*gathering.parts(WHOLE), WHOLE]
-    found = gathering.rankings(names, asked)
+        names += [*collector.list_components(ENSEMBLE), ENSEMBLE]
+    rankings = collector.collect_rankings(names, selected)
     ablations: list[tuple[Ablation, Rankings]] = []
     tuning: dict[str, Tuning] = {}
     if tune:
-        dev = of_split(labelled, "dev", questions)
-        tuning, tuned = _tuned(gathering, dev, asked, found)
-        found |= tuned
-        told_apart = Ablation(TUNED, TUNED_TEXT, "What does the graph add where both are tuned?")
-        ablations.append((told_apart, tuned[TUNED_TEXT]))
+        dev = select_split(labelled, "dev", questions)
+        tuning, tuned = _tune_fusions(collector, dev, selected, rankings)
+        rankings |= tuned
+        tuned_pair = Ablation(
+            TUNED_ENSEMBLE, TUNED_HYBRID, "What does the graph add where both are tuned?"
+        )
+        ablations.append((tuned_pair, tuned[TUNED_HYBRID]))
     if ablate:
-        ablations += _ablations(gathering, other, asked, found)
-    report = measure(
-        asked,
-        found,
+        ablations += _rank_ablations(collector, other, selected, rankings)
+    report = build_report(
+        selected,
+        rankings,
         baselines=baselines,
         corpus=Corpus(
-            run=gathering.run.sha256, n_chunks=len(gathering.ids), config=gathering.run.config
+            run=collector.run.sha256, n_chunks=len(collector.ids), config=collector.run.config
         ),
-        asked=question_set(asked, gathering.passages, sha256_file(questions), split.value),
-        plan=Plan(resamples=resamples, seed=seed, confidence=confidence),
+        questions_record=describe_questions(
+            selected, collector.passages, sha256_file(questions), split.value
+        ),
+        plan=ResamplingPlan(resamples=resamples, seed=seed, confidence=confidence),
         ablations=ablations,
         tuning=tuning,
     )
-    varied = {one.name: one for _, one in ablations if one.name not in found}
-    write_files_atomic(contents(out, report, asked, found, varied))
-    _print(table(report))
-    for line in spoken(report):
-        say(line)
-    say(report.signature)
-    say(f"{len(found)} retrievers on {len(asked)} questions → {out}")
+    variants = {variant.name: variant for _, variant in ablations if variant.name not in rankings}
+    write_files_atomic(render_outputs(out, report, selected, rankings, variants))
+    _print_table(build_table(report))
+    for line in describe_report(report):
+        print_text(line)
+    print_text(report.signature)
+    print_text(f"{len(rankings)} retrievers on {len(selected)} questions → {out}")
 
 
-def _tuned(
-    gathering: Gathering,
+def _tune_fusions(
+    collector: RankingCollector,
     dev: Sequence[Question],
-    asked: Sequence[Question],
-    found: Mapping[str, Rankings],
+    questions: Sequence[Question],
+    rankings: Mapping[str, Rankings],
 ) -> tuple[dict[str, Tuning], dict[str, Rankings]]:
-    """What was chosen on dev for the ensemble and for hybrid, and what both find for those asked.
+    """Tunes the ensemble and hybrid on the dev questions, and ranks the test questions with both.
+
+    Args:
+        collector: ranks questions.
+        dev: the dev questions.
+        questions: the questions to evaluate on.
+        rankings: the components' rankings of these questions, by name.
+
+    Returns:
+        The chosen settings and the rankings of the tuned retrievers, by their names.
 
     Raises:
         RecordError: no dev question has gold.
     """
-    from eval.ranking.ablation import TUNED, TUNED_TEXT, WHOLE, Fuser
-    from eval.ranking.tuning import tune
+    from eval.ranking.ablation import ENSEMBLE, TUNED_ENSEMBLE, TUNED_HYBRID, RankingFuser
+    from eval.ranking.tuner import tune_fusion
 
-    parts = gathering.parts(WHOLE)
-    on_dev = gathering.rankings(parts, dev)
-    fuser = Fuser(gathering.passages, asked)
+    parts = collector.list_components(ENSEMBLE)
+    on_dev = collector.collect_rankings(parts, dev)
+    fuser = RankingFuser(collector.passages, questions)
     tuning: dict[str, Tuning] = {}
-    rankings: dict[str, Rankings] = {}
+    tuned_rankings: dict[str, Rankings] = {}
     for name, either_walk, names in (
-        (TUNED_TEXT, False, gathering.parts("hybrid")),
-        (TUNED, True, parts),
+        (TUNED_HYBRID, False, collector.list_components("hybrid")),
+        (TUNED_ENSEMBLE, True, parts),
     ):
         sets = [{part: on_dev[part] for part in names}]
-        sets_asked = [{part: found[part] for part in names}]
+        sets_asked = [{part: rankings[part] for part in names}]
         if either_walk:
-            sets.append(gathering.by_pagerank(sets[0], dev))
-            sets_asked.append(gathering.by_pagerank(sets_asked[0], asked))
-        chosen = tune(
-            Fuser(gathering.passages, dev),
+            sets.append(collector.use_pagerank(sets[0], dev))
+            sets_asked.append(collector.use_pagerank(sets_asked[0], questions))
+        tuned = tune_fusion(
+            RankingFuser(collector.passages, dev),
             sets,
-            lambda tried: progress(tried, what="settings", total=len(tried)),
+            lambda tried: track_progress(tried, what="settings", total=len(tried)),
         )
-        used = next(list(one.values()) for one in sets_asked if tuple(one) == chosen.components)
-        method: Method = "linear" if chosen.fusion == "linear" else "rrf"
-        tuning[name] = chosen
-        rankings[name] = fuser.fuse(used, name, chosen.weights, method)
-    return tuning, rankings
+        used = next(
+            list(components.values())
+            for components in sets_asked
+            if tuple(components) == tuned.components
+        )
+        method: Method = "linear" if tuned.fusion == "linear" else "rrf"
+        tuning[name] = tuned
+        tuned_rankings[name] = fuser.fuse_rankings(used, name, tuned.weights, method)
+    return tuning, tuned_rankings
 
 
-def _ablations(
-    gathering: Gathering,
-    other: Gathering | None,
-    asked: Sequence[Question],
-    found: Mapping[str, Rankings],
+def _rank_ablations(
+    collector: RankingCollector,
+    other: RankingCollector | None,
+    questions: Sequence[Question],
+    rankings: Mapping[str, Rankings],
 ) -> list[tuple[Ablation, Rankings]]:
-    """The variants of the ensemble and of its components."""
-    from eval.ranking.ablation import WHOLE, Fuser, variants
+    """Makes the variants of the ensemble and of its components."""
+    from eval.ranking.ablation import ENSEMBLE, RankingFuser, iter_ablations
 
-    alternatives = gathering.alternatives(asked)
+    alternatives = collector.rank_variants(questions)
     if other is not None:
-        alternatives += gathering.of_another_run(other, asked)
-    components = {name: found[name] for name in gathering.parts(WHOLE)}
-    fuser = Fuser(gathering.passages, asked)
+        alternatives += collector.rank_other_run(other, questions)
+    components = {name: rankings[name] for name in collector.list_components(ENSEMBLE)}
+    fuser = RankingFuser(collector.passages, questions)
     total = len(components) + 2 + 2 * len(alternatives)
-    return list(progress(variants(fuser, components, alternatives), what="ablations", total=total))
+    return list(
+        track_progress(
+            iter_ablations(fuser, components, alternatives), what="ablations", total=total
+        )
+    )
 
 
-def _watched(questions: Sequence[Question], name: str) -> Iterable[Question]:
-    return progress(questions, what=name, total=len(questions))
+def _show_progress(questions: Sequence[Question], name: str) -> Iterable[Question]:
+    return track_progress(questions, what=name, total=len(questions))
 
 
-def _print(table: Table) -> None:
-    """Shows a table; in a file or pipe it is as wide as it needs to be."""
+def _print_table(table: Table) -> None:
+    """Prints a table: as wide as the terminal, or ``_PIPE_WIDTH`` columns in a file or pipe."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _WIDE
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
     Console(width=width).print(table, markup=False, highlight=False)
 
 

@@ -1,4 +1,4 @@
-"""What a measurement writes: metrics, page, a row per question, and files for TREC's tools."""
+"""Renders the output files of an evaluation: metrics, page, rows per question, TREC files."""
 
 from __future__ import annotations
 
@@ -8,95 +8,106 @@ from pathlib import Path
 
 import msgspec
 
-from eval.ranking.measures import MEASURES, per_question
+from eval.ranking.metrics import METRIC_NAMES, score_questions
 from eval.ranking.questions import Question
 from eval.ranking.rankings import Rankings
 from eval.ranking.record import RetrievalReport
-from eval.ranking.trec import qrels_text, run_text
-from eval.ranking.words import markdown
-from eval.stats.intervals import tidy
+from eval.ranking.text import render_markdown
+from eval.ranking.trec import render_qrels, render_run
+from eval.stats.bootstrap import round_significant
 from kg.base.files import to_json_bytes
 
-METRICS = "metrics.json"
-PAGE = "retrieval.md"
-QUESTIONS = "questions.jsonl"
-QRELS = "qrels.trec"
-FILES = (METRICS, PAGE, QUESTIONS, QRELS)
-RUNS = "runs"
+METRICS_FILE = "metrics.json"
+PAGE_FILE = "retrieval.md"
+QUESTIONS_FILE = "questions.jsonl"
+QRELS_FILE = "qrels.trec"
+OUTPUT_FILES = (METRICS_FILE, PAGE_FILE, QUESTIONS_FILE, QRELS_FILE)
+RUNS_FOLDER = "runs"
 
-_SHOWN = 10
-"""Chunks listed for each question and retriever; the run files have all of them."""
+_MAX_LISTED_CHUNKS = 10
+"""Maximum number of chunks listed per question and retriever; TREC run files have all of them."""
 
 
 class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What one retriever found for one question."""
+    """The result of one retriever for one question."""
 
     id: str
     retriever: str
     kind: str
     gold: tuple[str, ...]
     measures: dict[str, float] | None
-    """Null for an unanswerable question: there is nothing to be found."""
+    """Null for an unanswerable question, which has no gold."""
     best_score: float | None
-    """Null where nothing was found."""
+    """Null if nothing was found."""
     ranks: dict[str, int | None]
-    """Place of each gold chunk, from 1; null where it was not found."""
+    """Rank of each gold chunk, from 1; null if it was not found."""
     found: tuple[tuple[str, float], ...]
     """The first chunks and their scores."""
 
 
-def question_rows(
+def build_question_rows(
     questions: Sequence[Question], retrievers: Mapping[str, Rankings]
 ) -> Iterator[QuestionRow]:
-    """A row for each retriever and question."""
+    """Yields a row for each retriever and question."""
     for name, rankings in retrievers.items():
-        values = per_question(rankings, questions)
+        values = score_questions(rankings, questions)
         for question, row in zip(questions, values, strict=True):
-            found = rankings.by_question[question.id]
-            places = {chunk_id: place for place, chunk_id in enumerate(found, start=1)}
-            scored = list(found.items())
+            ranking = rankings.by_question[question.id]
+            ranks = {chunk_id: rank for rank, chunk_id in enumerate(ranking, start=1)}
+            scored = list(ranking.items())
             yield QuestionRow(
                 id=question.id,
                 retriever=name,
                 kind=question.kind,
                 gold=question.gold,
-                measures=dict(zip(MEASURES, map(tidy, row.tolist()), strict=True))
+                measures=dict(zip(METRIC_NAMES, map(round_significant, row.tolist()), strict=True))
                 if question.answerable
                 else None,
-                best_score=tidy(scored[0][1]) if scored else None,
-                ranks={chunk_id: places.get(chunk_id) for chunk_id in question.gold},
-                found=tuple((chunk_id, tidy(score)) for chunk_id, score in scored[:_SHOWN]),
+                best_score=round_significant(scored[0][1]) if scored else None,
+                ranks={chunk_id: ranks.get(chunk_id) for chunk_id in question.gold},
+                found=tuple(
+                    (chunk_id, round_significant(score))
+                    for chunk_id, score in scored[:_MAX_LISTED_CHUNKS]
+                ),
             )
 
 
-def contents(
+def render_outputs(
     folder: Path,
     report: RetrievalReport,
     questions: Sequence[Question],
     retrievers: Mapping[str, Rankings],
     variants: Mapping[str, Rankings],
 ) -> dict[Path, bytes]:
-    """Everything to be written, by path: all of it, or nothing.
+    """Renders all output files, to be written together.
 
     Args:
-        folder: where to.
-        report: what was measured.
-        questions: those asked.
-        retrievers: their rankings.
-        variants: those of the ablations.
+        folder: the output folder.
+        report: the report.
+        questions: the questions evaluated.
+        retrievers: name → rankings.
+        variants: name → rankings, of the ablations.
+
+    Returns:
+        Path → content.
     """
-    rows = question_rows(questions, {**retrievers, **variants})
+    rows = build_question_rows(questions, {**retrievers, **variants})
     files = {
-        METRICS: to_json_bytes(report, indent=2) + b"\n",
-        PAGE: markdown(report).encode(),
-        QUESTIONS: b"".join(to_json_bytes(row) + b"\n" for row in rows),
-        QRELS: qrels_text(questions).encode(),
+        METRICS_FILE: to_json_bytes(report, indent=2) + b"\n",
+        PAGE_FILE: render_markdown(report).encode(),
+        QUESTIONS_FILE: b"".join(to_json_bytes(row) + b"\n" for row in rows),
+        QRELS_FILE: render_qrels(questions).encode(),
     }
     for name, rankings in {**retrievers, **variants}.items():
-        files[f"{RUNS}/{file_name(name)}.trec"] = run_text(rankings, questions).encode()
+        files[f"{RUNS_FOLDER}/{make_file_name(name)}.trec"] = render_run(
+            rankings, questions
+        ).encode()
     return {folder / name: content for name, content in files.items()}
 
 
-def file_name(name: str) -> str:
-    """``ensemble without kg`` as ``ensemble-without-kg``: no path leads out of the folder."""
+def make_file_name(name: str) -> str:
+    """Returns a safe file name: ``ensemble without kg`` → ``ensemble-without-kg``.
+
+    The result has no path separators, so the file stays in its folder.
+    """
     return re.sub(r"[^a-z0-9_+]+", "-", name.casefold()).strip("-") or "retriever"

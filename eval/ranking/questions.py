@@ -1,7 +1,7 @@
-"""Labelled questions: what is asked, and which chunks are needed to answer it.
+"""Reads labelled questions: their texts, and which chunks are needed to answer them.
 
-One JSON object a line. ``gold`` lists the chunks that are *all* needed; a question that the text
-does not answer is of the kind ``unanswerable`` and has none.
+One JSON object per line. ``gold`` lists the chunks, *all* of which are needed; a question that the
+text does not answer has the kind ``unanswerable`` and no gold.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ Split = Literal["dev", "test"]
 UNANSWERABLE: Kind = "unanswerable"
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-_LONGEST_QUESTION = 10_000
-"""Characters. Retrievers read every one of them, some with a model."""
+_MAX_QUESTION_LENGTH = 10_000
+"""Maximum number of characters, because some retrievers process the whole question with a model."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """One labelled question. Keys not named here are ignored."""
+    """One labelled question. Unknown keys are ignored."""
 
     id: str
     question: str
     kind: Kind
     split: Split
-    """``dev`` may be looked at while settings are chosen; ``test`` only measures."""
+    """``dev`` questions may be used to choose settings; ``test`` questions only to evaluate."""
     gold: tuple[str, ...]
-    """Ids of the chunks that are needed, all of them; empty exactly for ``unanswerable``."""
+    """Ids of all chunks that are needed; empty if and only if ``kind`` is ``unanswerable``."""
     answer: str = ""
     note: str = ""
 
     @property
     def answerable(self) -> bool:
-        """Whether the text holds the answer."""
+        """Whether the text contains the answer."""
         return self.kind != UNANSWERABLE
 
 
@@ -49,21 +49,21 @@ def read_questions(path: Path | str, chunk_ids: Collection[str]) -> tuple[Questi
     """Reads labelled questions about some chunks.
 
     Args:
-        path: JSON lines.
-        chunk_ids: every chunk that retrievers choose from.
+        path: a JSONL file.
+        chunk_ids: the ids of all chunks.
 
     Returns:
         At least one question, in the order of the file.
 
     Raises:
-        MissingFileError: no such file.
-        RecordError: a line is no question, or its gold cannot be right: a chunk that does not
-            exist or is named twice, gold on an unanswerable question, none on another.
-        DuplicateIdError: two questions bear one id.
+        MissingFileError: there is no such file.
+        RecordError: a line is not a valid question, or its gold is wrong: a chunk that does not
+            exist or is named twice, gold on an unanswerable question, or none on another.
+        DuplicateIdError: two questions have the same id.
     """
     known = frozenset(chunk_ids)
     decode = msgspec.json.Decoder(Question).decode
-    found: list[Question] = []
+    questions: list[Question] = []
     lines: dict[str, int] = {}
     for number, question in iter_decoded_lines(path, "question", decode):
         where = f"{path}:{number}"
@@ -71,69 +71,74 @@ def read_questions(path: Path | str, chunk_ids: Collection[str]) -> tuple[Questi
             raise DuplicateIdError(
                 f"question id {question.id!r} occurs twice",
                 where=where,
-                hint=f"The first is in line {lines[question.id]}; give each its own.",
+                hint=f"It first occurs in line {lines[question.id]}; ids must be unique.",
             )
         lines[question.id] = number
-        if (wrong := _wrong_text(question) or _wrong_gold(question, known)) is not None:
-            what, hint = wrong
-            raise RecordError(f"question {question.id!r}: {what}", where=where, hint=hint)
-        found.append(question)
-    if not found:
-        raise RecordError("no question in it", where=str(path), hint="Give one JSON object a line.")
-    return tuple(found)
+        if (fault := _find_text_fault(question) or _find_gold_fault(question, known)) is not None:
+            problem, hint = fault
+            raise RecordError(f"question {question.id!r}: {problem}", where=where, hint=hint)
+        questions.append(question)
+    if not questions:
+        raise RecordError(
+            "the file has no questions", where=str(path), hint="Give one JSON object per line."
+        )
+    return tuple(questions)
 
 
-def of_split(
+def select_split(
     questions: Sequence[Question], split: Split | Literal["all"], path: Path | str
 ) -> tuple[Question, ...]:
-    """The questions of one split, or all.
+    """Selects the questions of one split, or all.
 
     Args:
-        questions: what was read.
-        split: which.
-        path: where they were read, for the message.
+        questions: the questions.
+        split: which split.
+        path: the file that they were read from, for the message.
 
     Raises:
-        RecordError: there are none.
+        RecordError: the split has no questions.
     """
-    chosen = tuple(one for one in questions if split in ("all", one.split))
-    if not chosen:
+    selected = tuple(question for question in questions if split in ("all", question.split))
+    if not selected:
         raise RecordError(
-            f"no question of the split {split!r}", where=str(path), hint="Choose another --split."
+            f"no questions in the split {split!r}", where=str(path), hint="Choose another --split."
         )
-    return chosen
+    return selected
 
 
-def _wrong_text(question: Question) -> tuple[str, str] | None:
-    """What is wrong with id or wording, and what to do; None where nothing is."""
+def _find_text_fault(question: Question) -> tuple[str, str] | None:
+    """Returns what is wrong with id or text, and what to do; None if they are valid."""
     if not question.id.strip():
         return "its id is empty", "Give each question an id."
     if not question.question.strip():
-        return "it asks nothing", "Write the question."
-    if len(question.question) > _LONGEST_QUESTION:
-        return f"it is longer than {_LONGEST_QUESTION:,} characters", "Shorten it."
+        return "its text is empty", "Write the question."
+    if len(question.question) > _MAX_QUESTION_LENGTH:
+        return f"it is longer than {_MAX_QUESTION_LENGTH:,} characters", "Shorten it."
     return None
 
 
-def _wrong_gold(question: Question, known: frozenset[str]) -> tuple[str, str] | None:
-    """What is wrong with the gold, and what to do; None where nothing is."""
+def _find_gold_fault(question: Question, known: frozenset[str]) -> tuple[str, str] | None:
+    """Returns what is wrong with the gold, and what to do; None if it is valid."""
     if not question.answerable and question.gold:
         return (
-            f"unanswerable, and yet {question.gold[0]!r} is its gold",
+            f"its kind is unanswerable, but it has the gold chunk {question.gold[0]!r}",
             "Leave its gold empty, or give it another kind.",
         )
     if question.answerable and not question.gold:
-        return f"{question.kind}, but without gold", "Name every chunk needed to answer it."
-    seen: set[str] = set()
+        return (
+            f"its kind is {question.kind}, but it has no gold",
+            "Name every chunk needed to answer it.",
+        )
+    previous: set[str] = set()
     for chunk_id in question.gold:
-        if chunk_id in seen:
-            return f"gold chunk {chunk_id!r} is named twice", "Name each once."
-        seen.add(chunk_id)
+        if chunk_id in previous:
+            return f"gold chunk {chunk_id!r} is named twice", "Name each chunk once."
+        previous.add(chunk_id)
         if chunk_id not in known:
-            near = difflib.get_close_matches(chunk_id, known, n=1)
-            meant = f"Is {near[0]!r} meant? " if near else ""
+            similar = difflib.get_close_matches(chunk_id, known, n=1)
+            suggestion = f"Did you mean {similar[0]!r}? " if similar else ""
             return (
-                f"gold chunk {chunk_id!r} is none of the run's",
-                f"{meant}Chunk ids change when headings do.",
+                f"the run has no chunk {chunk_id!r}",
+                f"{suggestion}Chunk ids change when headings do.",
             )
     return None

@@ -1,4 +1,4 @@
-"""What retrievers found for each question, kept so that it can be measured and fused again."""
+"""Records the rankings of retrievers, so that they can be evaluated and fused again."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.ranking.questions import Question
-from retrieval.ensemble import POOL
+from retrieval.base import describe_retriever
+from retrieval.ensemble import POOL_SIZE
 from retrieval.protocol import Retriever
-from retrieval.ranking import described
 
-DEPTH = POOL
-"""Chunks taken of each ranking. As many as a fusion takes of each retriever, so that what is
-measured is what a system gets; what stands below counts as not found."""
+RANKING_DEPTH = POOL_SIZE
+"""Number of chunks of each ranking that are evaluated; lower ranks count as not found. A fusion
+takes the same number from each retriever, so exactly what a system gets is evaluated."""
 
 Scores = Mapping[str, float]
+"""Chunk id → score, best first."""
 
 
 @dataclass(frozen=True)
@@ -24,96 +25,102 @@ class Rankings:
     """One retriever's rankings.
 
     Attributes:
-        name: of the retriever, or of what was varied.
-        params: everything that decides them.
-        by_question: question id → score by chunk id, best first.
+        name: name of the retriever or variant.
+        params: everything that determines the rankings.
+        by_question: question id → chunk id → score, best first.
     """
 
     name: str
     params: object
     by_question: Mapping[str, Scores]
 
-    def best_scores(self, questions: Sequence[Question]) -> list[float]:
-        """The greatest score of each question; -inf where nothing was found."""
+    def get_best_scores(self, questions: Sequence[Question]) -> list[float]:
+        """Returns the best score of each question; -inf if nothing was found."""
         return [
             next(iter(self.by_question[question.id].values()), -math.inf) for question in questions
         ]
 
 
-def rank(
+def rank_questions(
     retriever: Retriever,
     questions: Iterable[Question],
     chunk_ids: Collection[str],
     *,
     name: str = "",
-    depth: int = DEPTH,
+    depth: int = RANKING_DEPTH,
 ) -> Rankings:
-    """Asks a retriever every question.
+    """Queries a retriever with every question.
 
     Args:
-        retriever: what is measured.
-        questions: in the order asked.
-        chunk_ids: every chunk of the corpus.
-        name: what to call it; its own name when empty.
-        depth: chunks taken of each ranking.
+        retriever: the retriever.
+        questions: the questions, in order.
+        chunk_ids: the ids of all chunks of the corpus.
+        name: name of the rankings; empty for the retriever's own name.
+        depth: number of chunks requested for each question.
 
     Raises:
-        ValueError: a ranking is none: too long, not best first, a score that is no finite number
-            or a chunk that does not exist. It would be measured as something it is not.
+        ValueError: a ranking is too long or not best first, or contains a score that is not finite
+            or an unknown chunk, so that its metrics would be wrong.
     """
     known = frozenset(chunk_ids)
     name = name or retriever.name
     rankings: dict[str, Scores] = {}
     for question in questions:
-        found = retriever.get_scores(question.question, depth)
-        if wrong := _wrong(found, known, depth):
-            raise ValueError(f"{name}, question {question.id!r}: {wrong}")
-        rankings[question.id] = found
-    return Rankings(name, described(retriever), rankings)
+        ranking = retriever.get_scores(question.question, depth)
+        if fault := _describe_fault(ranking, known, depth):
+            raise ValueError(f"{name}, question {question.id!r}: {fault}")
+        rankings[question.id] = ranking
+    return Rankings(name, describe_retriever(retriever), rankings)
 
 
-def _wrong(found: Scores, known: frozenset[str], depth: int) -> str:
-    """Why a ranking is none; empty where it is one."""
+def _describe_fault(found: Scores, known: frozenset[str], depth: int) -> str:
+    """Returns why a ranking is not valid; empty if it is valid."""
     scores = list(found.values())
     if len(found) > depth:
-        return f"{len(found)} chunks where {depth} were asked for"
+        return f"{len(found)} chunks where {depth} were requested"
     if not all(map(math.isfinite, scores)):
-        return "a score that is no finite number"
+        return "a score is not finite"
     if any(first < second for first, second in itertools.pairwise(scores)):
-        return "not best first"
-    strange = [chunk_id for chunk_id in found if chunk_id not in known]
-    return f"{strange[0]!r} is no chunk of the corpus" if strange else ""
+        return "the scores are not in descending order"
+    unknown = [chunk_id for chunk_id in found if chunk_id not in known]
+    return f"{unknown[0]!r} is not a chunk of the corpus" if unknown else ""
 
 
-class Recorded:
-    """A retriever that says again what one said: fusing it costs no second search.
+class RecordedRetriever:
+    """A retriever that replays recorded rankings, so that fusing them needs no second search.
 
     Args:
-        rankings: what was said.
-        questions: the questions, by whose wording it is asked.
+        rankings: the recorded rankings.
+        questions: the questions, whose texts are the queries.
     """
 
     def __init__(self, rankings: Rankings, questions: Sequence[Question]) -> None:
         self.name = rankings.name
         self._params = rankings.params
-        self._said = {one.question: rankings.by_question[one.id] for one in questions}
+        self._scores_by_query = {
+            question.question: rankings.by_question[question.id] for question in questions
+        }
 
     def params(self) -> object:
-        """What decides the scores: as the retriever said."""
+        """Returns the recorded retriever's parameters."""
         return self._params
 
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
-        """As the protocol says.
+        """See ``Retriever``.
 
         Raises:
-            KeyError: the question was never asked.
+            KeyError: the question was not recorded.
         """
-        said = self._said[query].items()
-        kept = [(found, score) for found, score in said if chunks is None or found in chunks]
-        return dict(kept[:pool_size])
+        recorded = self._scores_by_query[query].items()
+        allowed = [
+            (chunk_id, score)
+            for chunk_id, score in recorded
+            if chunks is None or chunk_id in chunks
+        ]
+        return dict(allowed[:pool_size])
 
     def search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """As the protocol says."""
+        """See ``Retriever``."""
         return list(self.get_scores(query, k).items())

@@ -1,6 +1,6 @@
-"""The record of a measurement of retrievers: what ``metrics.json`` holds.
+"""Defines the record of a retrieval evaluation, which is written to ``metrics.json``.
 
-Null means that a number could not be had, and ``why`` says why; 0 is always a number measured.
+Null means that a value is undefined, and ``why`` gives the reason; 0 is always a computed value.
 """
 
 from __future__ import annotations
@@ -9,42 +9,42 @@ from typing import Any, Literal
 
 import msgspec
 
-from eval.stats.paired import ALPHA
-from eval.stats.shown import IntervalMethod
+from eval.stats.estimates import IntervalMethod
+from eval.stats.paired_tests import ALPHA
 
 SCHEMA = "epoche.retrieval/1"
-ALL = "all"
-"""The group of all questions; the others are the kinds."""
+ALL_QUESTIONS = "all"
+"""Name of the group of all questions; the other groups are the kinds."""
 
-Test = Literal["sign-flip", "mcnemar", "bootstrap", "none"]
+TestName = Literal["sign-flip", "mcnemar", "bootstrap", "none"]
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True):
-    """One measure of one retriever."""
+class MetricEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """The value of one metric of one retriever."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
     method: IntervalMethod = "none"
     n: int = 0
-    """Questions it is the mean over, or the rate of."""
+    """Number of questions behind the mean or rate."""
     why: str = ""
     """Why ``value`` is null."""
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """One retriever, or one variant of the ensemble."""
+class RetrieverMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """The metrics of one retriever or one variant of the ensemble."""
 
     params: Any
-    """Everything that decides its rankings."""
-    measures: dict[str, dict[str, Value]]
-    """Group (``all`` or a kind) → measure → value."""
+    """Everything that determines its rankings."""
+    measures: dict[str, dict[str, MetricEstimate]]
+    """Group (``all`` or a kind) → metric → value."""
     found_nothing: dict[str, int]
-    """How many ``answerable`` and ``unanswerable`` questions it found no chunk for."""
+    """Number of ``answerable`` and ``unanswerable`` questions without any chunk found."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """The first one's value less the second's, on the same questions."""
+    """The difference first − second of one metric, on the same questions."""
 
     group: str
     measure: str
@@ -56,47 +56,48 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     method: IntervalMethod = "none"
-    test: Test = "none"
+    test: TestName = "none"
     exact: bool = False
     p: float | None = None
     p_holm: float | None = None
     n: int = 0
     n_differ: int = 0
     """Questions on which the two differ."""
-    smallest_found: float | None = None
-    """The true difference that so many questions would find four times in five."""
+    minimum_detectable_effect: float | None = None
+    """The smallest true difference that this number of questions detects with 80 % power."""
     better: str | None = None
-    """Which one is better: the interval leaves out 0 *and* the Holm-adjusted p is below alpha."""
+    """The better one, if the interval excludes 0 *and* the Holm-adjusted p is below alpha."""
 
 
 class Ablation(msgspec.Struct, frozen=True):
-    """What the difference of two variants answers."""
+    """A comparison of two variants, and the question that their difference answers."""
 
     first: str
     second: str
     question: str
-    """``What does kg add?``: more than nothing, where the difference is above 0."""
+    """Such as ``What does kg add?``; the answer is a gain if the difference is above 0."""
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """How the ensemble is fused, chosen on the dev questions alone."""
+    """How a fusion was tuned on the dev questions."""
 
     measure: str
     n: int
-    """Dev questions with gold."""
+    """Number of dev questions with gold."""
     tried: int
+    """Number of settings tried."""
     components: tuple[str, ...]
     weights: tuple[float, ...]
     fusion: str
     """``rrf`` or ``linear``."""
     value: float
-    """On dev, which is optimistic: all this was chosen for it."""
+    """The metric on dev; optimistic, because the setting was chosen to maximise it."""
     value_untuned: float
-    """On dev, of the ensemble of equal weights."""
+    """The metric on dev with equal weights."""
 
 
 class Corpus(msgspec.Struct, frozen=True, kw_only=True):
-    """What was searched."""
+    """The chunks that were searched."""
 
     run: str
     """The run's hash."""
@@ -106,19 +107,19 @@ class Corpus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuestionSet(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked."""
+    """The questions that were evaluated."""
 
     sha256: str
     split: str
     n: int
     kinds: dict[str, int]
     overlap: dict[str, float]
-    """Kind → mean share of a question's content words that its gold holds. Where it is high, word
-    search has an easy time."""
+    """Kind → mean share of a question's content words that occur in its gold chunks. A high share
+    makes the questions easy for retrieval by words."""
 
 
 class RetrievalReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All of ``metrics.json``."""
+    """The content of ``metrics.json``."""
 
     schema: str = SCHEMA
     version: str
@@ -132,11 +133,11 @@ class RetrievalReport(msgspec.Struct, frozen=True, kw_only=True):
     alpha: float = ALPHA
     measures: tuple[str, ...]
     baselines: tuple[str, ...]
-    retrievers: dict[str, Measured]
+    retrievers: dict[str, RetrieverMetrics]
     comparisons: tuple[Difference, ...]
-    variants: dict[str, Measured] = {}
+    variants: dict[str, RetrieverMetrics] = {}
     ablations: tuple[Ablation, ...] = ()
     ablation_comparisons: tuple[Difference, ...] = ()
     tuning: dict[str, Tuning] = {}
-    """By the name of what was tuned."""
+    """Name of the tuned fusion → its tuning."""
     notes: tuple[str, ...] = ()

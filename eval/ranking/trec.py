@@ -1,8 +1,8 @@
-"""Rankings and labels in the formats of TREC, so that other tools can measure them too.
+"""Renders rankings and labels in TREC formats, so that other tools can evaluate them too.
 
-``trec_eval`` orders a run by score and equal scores by id, whatever the ranks say. The order of a
-retriever is settled otherwise, so the scores written are places counted from the end: other tools
-see the very order that was measured here.
+``trec_eval`` ignores the ranks in a run file: it sorts by score, and breaks ties by id. Retrievers
+break ties differently, so the scores written here are ranks counted from the end; other tools then
+see the same order as this evaluation.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from eval.ranking.rankings import Rankings
 _UNSAFE = re.compile(r"[\s%]|[^\x20-\x7e\u00a0-\U0010ffff]")
 
 
-def qrels_text(questions: Sequence[Question]) -> str:
-    """``question 0 chunk 1`` for every gold chunk. Unanswerable questions have no line."""
+def render_qrels(questions: Sequence[Question]) -> str:
+    """Renders ``question 0 chunk 1`` for every gold chunk; none for unanswerable questions."""
     return "".join(
-        f"{_field(question.id)} 0 {_field(chunk_id)} 1\n"
+        f"{_escape_field(question.id)} 0 {_escape_field(chunk_id)} 1\n"
         for question in questions
         for chunk_id in question.gold
     )
 
 
-def run_text(rankings: Rankings, questions: Sequence[Question]) -> str:
-    """``question Q0 chunk rank score name``, the score being the place counted from the end."""
+def render_run(rankings: Rankings, questions: Sequence[Question]) -> str:
+    """Renders ``question Q0 chunk rank score name``; the score is the rank from the end."""
     lines: list[str] = []
     for question in questions:
-        found = rankings.by_question[question.id]
-        for place, chunk_id in enumerate(found, start=1):
+        ranking = rankings.by_question[question.id]
+        for rank, chunk_id in enumerate(ranking, start=1):
             lines.append(
-                f"{_field(question.id)} Q0 {_field(chunk_id)} {place} "
-                f"{len(found) + 1 - place} {_field(rankings.name)}\n"
+                f"{_escape_field(question.id)} Q0 {_escape_field(chunk_id)} {rank} "
+                f"{len(ranking) + 1 - rank} {_escape_field(rankings.name)}\n"
             )
     return "".join(lines)
 
 
-def _field(text: str) -> str:
-    """``text`` without space or control character, each written as %XX as in an address."""
+def _escape_field(text: str) -> str:
+    """Percent-encodes whitespace and control characters, as in URLs: fields contain no spaces."""
     return _UNSAFE.sub(
         lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), text
     )

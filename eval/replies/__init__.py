@@ -1,1 +1,1 @@
-"""Reads a model's free-text reply as YES, NO or UNKNOWN, or says that it cannot be read."""
+"""Classifies a model's free-text reply as YES, NO, UNKNOWN or INVALID (cannot be read)."""

@@ -1,14 +1,14 @@
-"""The words of verdicts, by language, ready to be looked for in linear time.
+"""Loads the words for verdicts in all languages, in a form that is searched in linear time.
 
-``languages.toml`` is the data. Two kinds of entries stand in it:
+The data are in ``languages.toml``, with two kinds of entries:
 
-* *whole clauses* (``yes``, ``no``, ``unknown``, ``doubt``): they count only when they are all that
-  a clause says, so that no letter of "know" or "yesterday" can ever be read as a verdict. ``(a|b)``
-  stands for either word, ``(a|b)?`` for either or none. ``yes_alone`` and ``no_alone`` count only
-  when they are all that a sentence says ("True.", but not "True, but …").
-* *phrases* (``abstain``, ``silent``, ``chat``): they count wherever they occur in a sentence.
-  Besides alternatives, ``~`` stands for up to three words and ``deter*`` for any word that so
-  begins. In languages written without spaces ``~`` stands for up to six characters.
+* *whole clauses* (``yes``, ``no``, ``unknown``, ``doubt``): they match only a whole clause, so that
+  no part of "know" or "yesterday" can be read as a verdict. ``(a|b)`` stands for either word,
+  ``(a|b)?`` for either or none. ``yes_alone`` and ``no_alone`` match only a whole sentence
+  ("True.", but not "True, but …").
+* *phrases* (``abstain``, ``silent``, ``chat``): they match anywhere in a sentence. Besides
+  alternatives, ``~`` stands for up to three words and ``deter*`` for any word with that beginning.
+  In languages written without spaces ``~`` stands for up to six characters.
 """
 
 from __future__ import annotations
@@ -21,44 +21,45 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from eval.replies.wording import fold, words_in
+from eval.replies.sentences import fold_word, split_words
 
 Sign = Literal["YES", "NO", "UNKNOWN", "DOUBT"]
-"""What a clause says by itself; ``DOUBT`` ("maybe") neither answers nor abstains."""
+"""The meaning of a clause without context; ``DOUBT`` ("maybe") is no answer and no abstention."""
 
-_CLAUSES: tuple[tuple[str, Sign], ...] = (
+_CLAUSE_FIELDS: tuple[tuple[str, Sign], ...] = (
     ("yes", "YES"),
     ("no", "NO"),
     ("unknown", "UNKNOWN"),
     ("doubt", "DOUBT"),
 )
-_SENTENCES: tuple[tuple[str, Sign], ...] = (("yes_alone", "YES"), ("no_alone", "NO"))
-# Italian and Portuguese for "if"; Spanish and Romanian sentences begin with it for other reasons.
+_SENTENCE_FIELDS: tuple[tuple[str, Sign], ...] = (("yes_alone", "YES"), ("no_alone", "NO"))
+# Means "if" in Italian and Portuguese, but is a reflexive pronoun in Spanish and Romanian, so it
+# does not mark a condition at the start of a clause.
 _REFLEXIVE = frozenset(("se",))
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _GROUP = re.compile(r"\((?P<words>[^()]*)\)(?P<optional>\?)?|(?P<word>[^\s()]+)")
 
 
 class Phrases:
-    """Phrases that are looked for anywhere in a sentence."""
+    """Phrases that are searched anywhere in a sentence."""
 
     def __init__(self, spaced: Iterable[str], unspaced: Iterable[str]) -> None:
         heads: dict[str, list[str]] = {}
         for phrase in spaced:
-            for head, rest in _spaced(phrase):
-                heads.setdefault(head, []).append(rest)
-        self._heads = {head: re.compile("|".join(rests)) for head, rests in heads.items()}
-        joined = "|".join(dict.fromkeys(map(_unspaced, unspaced)))
+            for head, pattern in _build_spaced_patterns(phrase):
+                heads.setdefault(head, []).append(pattern)
+        self._heads = {head: re.compile("|".join(patterns)) for head, patterns in heads.items()}
+        joined = "|".join(dict.fromkeys(map(_build_unspaced_pattern, unspaced)))
         self._joined = re.compile(joined) if joined else None
 
     def occur_in(self, words: list[str]) -> bool:
-        """Whether one of them occurs in a sentence of these folded words."""
+        """Returns whether any of the phrases occurs in a sentence of these folded words."""
         text = " ".join(words) + " "
-        at = 0
+        offset = 0
         for word in words:
-            rest = self._heads.get(word)
-            at += len(word) + 1
-            if rest is not None and rest.match(text, at):
+            pattern = self._heads.get(word)
+            offset += len(word) + 1
+            if pattern is not None and pattern.match(text, offset):
                 return True
         if self._joined is None or not _UNSPACED.search(text):
             return False
@@ -66,100 +67,102 @@ class Phrases:
 
 
 class Lexicon(NamedTuple):
-    """Everything that is looked up, all languages together."""
+    """The words and phrases of all languages together."""
 
     clauses: dict[tuple[str, ...], Sign]
     sentences: dict[tuple[str, ...], Sign]
-    """The clauses, and what says yes or no only when it is a whole sentence."""
-    longest: int
-    """Words of the longest whole clause."""
+    """The clauses, and those that mean yes or no only as a whole sentence."""
+    max_clause_words: int
+    """Number of words of the longest whole clause."""
     leads: frozenset[tuple[str, ...]]
-    """What may stand before a verdict without changing it: "so", "i would say"."""
+    """Words that may precede a verdict without changing it: "so", "i would say"."""
     follows: dict[tuple[str, ...], frozenset[str]]
     """Words that may follow a verdict without a pause: "yes it does", but not "no one"."""
     alternatives: frozenset[str]
     """The words for "or"."""
     conditions: frozenset[str]
-    """The words for "if" and "unless" with which a clause may begin."""
-    conditions_of: dict[tuple[str, ...], frozenset[str]]
-    """The same words behind a verdict, by its languages: "se" is Italian for "if", but not
-    Romanian."""
+    """The words for "if" and "unless" at the start of a clause."""
+    conditions_by_verdict: dict[tuple[str, ...], frozenset[str]]
+    """The same words after a verdict, by verdict, since they depend on the language: "se" means
+    "if" in Italian, but not in Romanian."""
     abstain: Phrases
-    """The writer does not know, or it cannot be known."""
+    """Phrases that state that the writer does not know the answer, or that it cannot be known."""
     silent: Phrases
-    """The sources do not say."""
+    """Phrases that state that the sources do not contain the answer."""
     chat: Phrases
-    """Politeness: "Yes, I can help with that"."""
+    """Phrases of politeness: "Yes, I can help with that"."""
     markers: tuple[str, ...]
     """The words for "answer"."""
     finals: tuple[str, ...]
     """The words for "final"."""
     copulas: tuple[str, ...]
-    """What may stand between "answer" and the answer: "is", "lautet"."""
+    """The words between "answer" and the answer: "is", "lautet"."""
     overturns: frozenset[str]
-    """Words of a clause that keep it from saying what it holds: "I doubt the answer is yes"."""
+    """Words that deny or doubt the rest of their clause: "I doubt the answer is yes"."""
 
 
 @lru_cache(maxsize=1)
-def lexicon() -> Lexicon:
-    """The lexicon, read once."""
+def load_lexicon() -> Lexicon:
+    """Loads the lexicon; the file is read only once."""
     languages: dict[str, dict[str, Any]] = tomllib.loads(
         Path(__file__).with_name("languages.toml").read_text("utf-8")
     )
     follows: dict[tuple[str, ...], set[str]] = {}
     for entry in languages.values():
         for particle, words in entry.get("follows", {}).items():
-            follows.setdefault(words_in(particle), set()).update(map(fold, words))
-    clauses = _signs(languages.values(), _CLAUSES)
+            follows.setdefault(split_words(particle), set()).update(map(fold_word, words))
+    clauses = _collect_signs(languages.values(), _CLAUSE_FIELDS)
     conditions_of: dict[tuple[str, ...], frozenset[str]] = {}
     for entry in languages.values():
-        own = frozenset(map(fold, entry.get("if", ())))
-        for said in _signs([entry], (*_CLAUSES, *_SENTENCES)):
-            conditions_of[said] = conditions_of.get(said, frozenset()) | own
+        own = frozenset(map(fold_word, entry.get("if", ())))
+        for verdict in _collect_signs([entry], (*_CLAUSE_FIELDS, *_SENTENCE_FIELDS)):
+            conditions_of[verdict] = conditions_of.get(verdict, frozenset()) | own
 
-    def listed(field: str) -> list[str]:
+    def list_entries(field: str) -> list[str]:
         return [phrase for entry in languages.values() for phrase in entry.get(field, ())]
 
-    def phrases(field: str) -> Phrases:
+    def build_phrases(field: str) -> Phrases:
         spaced = (p for e in languages.values() if not e.get("unspaced") for p in e.get(field, ()))
         unspaced = (p for e in languages.values() if e.get("unspaced") for p in e.get(field, ()))
         return Phrases(spaced, unspaced)
 
     return Lexicon(
         clauses=clauses,
-        sentences={**_signs(languages.values(), _SENTENCES), **clauses},
-        longest=max(map(len, clauses)),
-        leads=frozenset(words for phrase in listed("leads") for words in _expanded(phrase)),
+        sentences={**_collect_signs(languages.values(), _SENTENCE_FIELDS), **clauses},
+        max_clause_words=max(map(len, clauses)),
+        leads=frozenset(
+            words for phrase in list_entries("leads") for words in _expand_clause(phrase)
+        ),
         follows={particle: frozenset(words) for particle, words in follows.items()},
-        alternatives=frozenset(map(fold, listed("or"))),
-        conditions=frozenset(map(fold, listed("if"))) - _REFLEXIVE,
-        conditions_of=conditions_of,
-        abstain=phrases("abstain"),
-        silent=phrases("silent"),
-        chat=phrases("chat"),
-        markers=tuple(dict.fromkeys(map(fold, listed("answer")))),
-        finals=tuple(dict.fromkeys(map(fold, listed("final")))),
-        copulas=tuple(dict.fromkeys(map(fold, listed("is")))),
-        overturns=frozenset(map(fold, listed("overturns"))),
+        alternatives=frozenset(map(fold_word, list_entries("or"))),
+        conditions=frozenset(map(fold_word, list_entries("if"))) - _REFLEXIVE,
+        conditions_by_verdict=conditions_of,
+        abstain=build_phrases("abstain"),
+        silent=build_phrases("silent"),
+        chat=build_phrases("chat"),
+        markers=tuple(dict.fromkeys(map(fold_word, list_entries("answer")))),
+        finals=tuple(dict.fromkeys(map(fold_word, list_entries("final")))),
+        copulas=tuple(dict.fromkeys(map(fold_word, list_entries("is")))),
+        overturns=frozenset(map(fold_word, list_entries("overturns"))),
     )
 
 
-def _signs(
+def _collect_signs(
     languages: Iterable[dict[str, Any]], fields: Iterable[tuple[str, Sign]]
 ) -> dict[tuple[str, ...], Sign]:
-    """What the entries of these fields say, by their words."""
+    """Returns the signs of the entries of some fields, by their words."""
     found: dict[tuple[str, ...], Sign] = {}
     for entry, (field, sign) in itertools.product(languages, fields):
         for phrase in entry.get(field, ()):
-            for words in _expanded(phrase):
-                # What two languages understand differently would be decided by their order.
+            for words in _expand_clause(phrase):
+                # If two languages gave one clause two signs, their order would decide silently.
                 if found.setdefault(words, sign) != sign:
                     raise ValueError(f"languages.toml: {words} is both {found[words]} and {sign}")
     return found
 
 
-def _parts(phrase: str) -> Iterator[tuple[list[str], bool]]:
-    """Each word of a phrase as its alternatives, and whether it may be left out."""
+def _split_phrase(phrase: str) -> Iterator[tuple[list[str], bool]]:
+    """Yields each word of a phrase as its alternatives, and whether it may be left out."""
     for part in _GROUP.finditer(phrase):
         if part["word"] is not None:
             yield [part["word"]], False
@@ -167,45 +170,45 @@ def _parts(phrase: str) -> Iterator[tuple[list[str], bool]]:
             yield part["words"].split("|"), part["optional"] is not None
 
 
-def _expanded(phrase: str) -> Iterator[tuple[str, ...]]:
-    """Every way to read a whole clause, as folded words."""
-    choices = [[*words, ""] if optional else words for words, optional in _parts(phrase)]
+def _expand_clause(phrase: str) -> Iterator[tuple[str, ...]]:
+    """Yields every alternative of a whole clause, as folded words."""
+    choices = [[*words, ""] if optional else words for words, optional in _split_phrase(phrase)]
     for chosen in itertools.product(*choices):
-        words = words_in(" ".join(chosen))
+        words = split_words(" ".join(chosen))
         yield words
         if _UNSPACED.search(phrase) and len(words) > 1:
             yield ("".join(words),)
 
 
-def _spaced(phrase: str) -> Iterator[tuple[str, str]]:
-    """The possible first words of a phrase, each with a pattern for what follows it."""
-    parts = list(_parts(phrase))
-    for at, (heads, optional) in enumerate(parts):
-        rest = "".join(itertools.starmap(_pattern, parts[at + 1 :]))
+def _build_spaced_patterns(phrase: str) -> Iterator[tuple[str, str]]:
+    """Yields the possible first words of a phrase, each with a pattern for the words after it."""
+    parts = list(_split_phrase(phrase))
+    for index, (heads, optional) in enumerate(parts):
+        following = "".join(itertools.starmap(_build_part_pattern, parts[index + 1 :]))
         for head in heads:
-            first, *more = words_in(head)
+            first, *more = split_words(head)
             if "*" in head or "~" in head:
                 raise ValueError(f"languages.toml: a phrase must begin with whole words: {phrase}")
-            yield first, "".join(f"{re.escape(word)} " for word in more) + rest
+            yield first, "".join(f"{re.escape(word)} " for word in more) + following
         if not optional:
             break
 
 
-def _pattern(words: list[str], optional: bool) -> str:
-    """One part of a phrase as a pattern that ends behind a space."""
+def _build_part_pattern(words: list[str], optional: bool) -> str:
+    """Returns one part of a phrase as a pattern that ends with a space."""
     if words == ["~"]:
         return r"(?:\S+ ){0,3}"
     either = "|".join(
-        re.escape(" ".join(words_in(word.replace("*", "")))) + (r"\S*" if "*" in word else "")
+        re.escape(" ".join(split_words(word.replace("*", "")))) + (r"\S*" if "*" in word else "")
         for word in words
     )
     return f"(?:(?:{either}) )" + ("?" if optional else "")
 
 
-def _unspaced(phrase: str) -> str:
-    """A phrase of a language without spaces as a pattern."""
+def _build_unspaced_pattern(phrase: str) -> str:
+    """Returns the pattern of a phrase in a language written without spaces."""
     pattern = ""
-    for words, optional in _parts(phrase):
-        either = "|".join(re.escape(fold(word)).replace("\\~", ".{0,6}") for word in words)
+    for words, optional in _split_phrase(phrase):
+        either = "|".join(re.escape(fold_word(word)).replace("\\~", ".{0,6}") for word in words)
         pattern += f"(?:{either})" + ("?" if optional else "")
     return pattern

@@ -1,6 +1,6 @@
-"""Running anything: questions × systems → rows that survive whatever happens to the run.
+"""Runs items × repeats × systems and keeps the rows safe, independently of the benchmark.
 
-Nothing here knows what is asked. ``journal`` keeps the rows, ``places`` says which there are and in
-which order they end, ``workers`` asks many at once, ``totals`` counts what the calls cost and
-``progress`` shows it.
+``journal`` stores the rows, ``row_layout`` defines which rows a run has and their order,
+``workers`` asks many questions at once, ``totals`` adds up tokens and costs, ``progress`` prints
+the progress of the run, and ``resume`` loads the journal of an interrupted run.
 """

@@ -1,33 +1,35 @@
-"""What a command says of rows that are no answers, once everything is written."""
+"""Reports rows that are ERROR at the end of a command, after everything was written."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from kg.base.console import warn
+from kg.base.console import print_warning
 from kg.base.errors import TooManyErrorsError
 
-_AGAIN = "--retry-errors asks them again"
+_RETRY_HINT = "use --retry-errors to ask them again"
 
 
-def report_failed(failed: int, total: int, *, field: str, where: Path) -> None:
-    """Warns of rows that are ERROR; a run that holds nothing else has failed.
+def report_failed_rows(failed: int, total: int, *, field: str, where: Path) -> None:
+    """Warns of rows that are ERROR, and fails if all rows are.
 
-    ``--max-consecutive-errors`` ends a long run earlier; a short one comes to its end, and must not
-    pass for a success in a script.
+    ``--max-consecutive-errors`` aborts a long run early. A run with fewer questions than that
+    limit ends normally; this check gives it a failing exit code, so that scripts notice.
 
     Args:
-        failed: rows that are ERROR.
-        total: all rows.
-        field: of a row, that says why.
+        failed: number of rows that are ERROR.
+        total: number of all rows.
+        field: name of the row's field with the reason.
         where: the file of rows, or its folder.
 
     Raises:
-        TooManyErrorsError: all of them are, and there are any.
+        TooManyErrorsError: there are rows and all of them are ERROR.
     """
     if not failed:
         return
-    said = f"{failed} of {total} rows are ERROR (see their `{field}`)"
+    problem = f"{failed} of {total} rows are ERROR (see their `{field}`)"
     if failed == total:
-        raise TooManyErrorsError(said, where=str(where), hint=f"When it is mended, {_AGAIN}.")
-    warn(f"{said}; {_AGAIN}")
+        raise TooManyErrorsError(
+            problem, where=str(where), hint=f"When the cause is fixed, {_RETRY_HINT}."
+        )
+    print_warning(f"{problem}; {_RETRY_HINT}")

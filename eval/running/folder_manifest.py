@@ -1,4 +1,4 @@
-"""What the manifests of all runs that fill a folder say, whatever benchmark they are of."""
+"""The base class of the manifests of runs that write a folder, common to all benchmarks."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from eval.running.totals import CallTotals
 
 
 class FolderManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Written before the first row and again at the end; decides whether a run may be taken up.
+    """The fields common to all run manifests; they decide whether a run may be resumed.
 
-    A benchmark's own manifest adds its ``kind`` and what decides its rows. No absolute path and no
-    secret is ever in it.
+    It is written before the first row and again at the end. A benchmark's own manifest adds the
+    parameters that decide its rows. It never contains an absolute path or a secret.
     """
 
     kind: str
-    """Of run; each benchmark has its own."""
+    """The kind of run; each benchmark has its own."""
     rows: str
     """Name of the file of rows, in the manifest's own folder."""
     dataset: str
-    """What is asked; of a file or folder its path, relative to the manifest's folder, with forward
+    """The data set; for a file or folder its path, relative to the manifest's folder, with forward
     slashes."""
     dataset_sha256: str
-    """Of all that could be asked."""
+    """Hash of the whole data set, independent of ``limit``."""
     sample_count: int
-    """Items of the data set."""
+    """Number of items of the data set."""
     limit: int | None = None
-    """Only the first so many were asked; null for all."""
+    """Only the first ``limit`` items were asked; null for all."""
     repeats: int = 1
     offline: bool
-    """Whether no model was asked at all."""
+    """Whether the run called no model."""
     seed: int
     versions: dict[str, str] = {}
     started: str
-    """UTC, ISO 8601, of the first start: resuming does not move it."""
+    """UTC, ISO 8601, of the first start; resuming does not change it."""
     ended: str | None = None
     resumed: int = 0
-    """How often the run was taken up again."""
+    """Number of times the run was resumed."""
     status: RunStatus
     counts: dict[str, int] = {}
-    """Rows by outcome."""
+    """Number of rows by outcome."""
     calls: CallTotals | None = None
     """The model calls behind the rows; null without a model."""
     observed: dict[str, Any] = {}
-    """What the models turned out to do: mode of structured output, names they were served under."""
+    """The observed modes of structured output and the model names that servers reported."""

@@ -1,7 +1,7 @@
-"""Items × repeats × systems: what is asked, in which order, and whose row a line is.
+"""The plan of a run over items × repeats × systems: lists its rows and identifies each line.
 
-For benchmarks whose rows name their item and their system, each in words of its own. Cards have
-``eval.card_plan``, which holds a million of them.
+It is used by benchmarks whose rows name their item and their system. Cards have
+``eval.card_plan``, which handles a million items in little memory.
 """
 
 from __future__ import annotations
@@ -14,73 +14,73 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from eval.result import Usage
-from eval.running.places import Places
-from eval.running.workers import Answered
+from eval.running.row_layout import RowLayout
+from eval.running.workers import AnsweredRow
 from kg.base.errors import CardSetMismatchError, RecordError
 
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
-    """A question whose answer may have to be waited for."""
+class AsyncQuestion:
+    """A question that is answered by a coroutine."""
 
-    place: int
+    position: int
     repeat: int
-    work: Callable[[], Coroutine[Any, Any, Answered]]
-    waits: bool = True
+    work: Callable[[], Coroutine[Any, Any, AnsweredRow]]
+    is_async: bool = True
 
-    def ask(self) -> Answered:
-        """Never called: it waits."""
-        raise RuntimeError("it waits")
+    def ask_sync(self) -> AnsweredRow:
+        """Raises an error, because this question can only be asked with ``ask_async``."""
+        raise RuntimeError("this question can only be asked with ask_async")
 
-    async def ask_async(self) -> Answered:
-        """Asks it."""
+    async def ask_async(self) -> AnsweredRow:
+        """Asks the question."""
         return await self.work()
 
 
 @dataclass(frozen=True, slots=True)
-class Immediate:
-    """A question that is answered on the spot."""
+class SyncQuestion:
+    """A question that is answered by a plain function."""
 
-    place: int
+    position: int
     repeat: int
-    work: Callable[[], Answered]
-    waits: bool = False
+    work: Callable[[], AnsweredRow]
+    is_async: bool = False
 
-    def ask(self) -> Answered:
-        """Asks it."""
+    def ask_sync(self) -> AnsweredRow:
+        """Asks the question."""
         return self.work()
 
-    async def ask_async(self) -> Answered:
-        """Asks it."""
+    async def ask_async(self) -> AnsweredRow:
+        """Asks the question."""
         return self.work()
 
 
-def shuffled(places: Iterable[int], seed: int, what: str) -> list[int]:
-    """Places in the order they are asked, the same for every session of a run.
+def shuffle_positions(positions: Iterable[int], seed: int, benchmark: str) -> list[int]:
+    """Returns positions in a random order, the same for every session of a run.
 
-    So no system is always asked first, while the server is cold, or last.
+    The order is shuffled so that no system is always asked first, while the server is cold.
 
     Args:
-        places: in any order.
-        seed: of the run.
-        what: which benchmark it is; two do not share an order.
+        positions: row positions, in any order.
+        seed: seed of the run.
+        benchmark: name of the benchmark; each has its own order.
     """
-    order = sorted(places)
-    random.Random(f"{what}/{seed}").shuffle(order)  # noqa: S311 - an order, no secret
+    order = sorted(positions)
+    random.Random(f"{benchmark}/{seed}").shuffle(order)  # noqa: S311 - an order, no secret
     return order
 
 
-class Told(NamedTuple):
-    """What a row says of itself."""
+class RowKey(NamedTuple):
+    """Identity, outcome and usage of a row."""
 
     item: str
-    """Id of what it is about."""
+    """Id of the item."""
     system: str
     repeat: int
     outcome: int
-    """Its code, as a journal keeps it."""
+    """Outcome code, as stored by the journal."""
     usage: Usage | None
 
 
@@ -90,84 +90,89 @@ class Grid(Generic[Row]):
     Args:
         items: ids of all items, asked or not.
         systems: names of all systems.
-        places: where the rows belong.
-        kind: the type of the rows.
-        told: reads a row.
-        words: what an item and a system are called, for messages.
-        seen: is given outcome code and usage of every row that is read.
+        layout: the positions of the rows.
+        row_type: the type of the rows.
+        row_key: returns the key of a row.
+        nouns: the nouns for an item and for a system, used in messages.
+        on_row: called with outcome code and usage of every row that is read.
     """
 
     def __init__(
         self,
         items: Sequence[str],
         systems: Sequence[str],
-        places: Places,
+        layout: RowLayout,
         *,
-        kind: type[Row],
-        told: Callable[[Row], Told],
-        words: tuple[str, str],
-        seen: Callable[[int, Usage | None], None],
+        row_type: type[Row],
+        row_key: Callable[[Row], RowKey],
+        nouns: tuple[str, str],
+        on_row: Callable[[int, Usage | None], None],
     ) -> None:
-        self.places = places
+        self.layout = layout
         self._items = items
         self._systems = systems
         self._item_numbers = {name: number for number, name in enumerate(items)}
         self._system_numbers = {name: number for number, name in enumerate(systems)}
-        self._decode = msgspec.json.Decoder(kind).decode
-        self._told = told
-        self._words = words
-        self._seen = seen
+        self._decode = msgspec.json.Decoder(row_type).decode
+        self._row_key = row_key
+        self._nouns = nouns
+        self._on_row = on_row
 
     @property
-    def asked(self) -> list[int]:
-        """All places that are asked, in the order of the finished file."""
-        return [place for item in self.places.asked for place, _, _ in self.places.of_item(item)]
+    def asked_positions(self) -> list[int]:
+        """All positions that are asked, in the order of the finished file."""
+        return [
+            position
+            for item in self.layout.asked_items
+            for position, _, _ in self.layout.iter_item_rows(item)
+        ]
 
-    def numbers_at(self, place: int) -> tuple[int, int, int]:
-        """What a place answers: numbers of item, repeat and system."""
-        item, rest = divmod(place, self.places.per_item)
-        return (item, *divmod(rest, self.places.systems))
+    def split_position(self, position: int) -> tuple[int, int, int]:
+        """Splits a position into the numbers of item, repeat and system."""
+        item, remainder = divmod(position, self.layout.rows_per_item)
+        return (item, *divmod(remainder, self.layout.systems))
 
-    def read(self, line: bytes, where: str) -> tuple[int, int]:
-        """Place and outcome code of a row of this run.
+    def parse_row(self, line: bytes, where: str) -> tuple[int, int]:
+        """Returns position and outcome code of a row of this run.
 
         Raises:
-            RecordError: it is no row, or answers none of these questions.
-            CardSetMismatchError: it answers more than is asked now.
+            RecordError: the line is not a row, or the row belongs to no question of this run.
+            CardSetMismatchError: the row belongs to an item or repeat outside of this run.
         """
-        hint = "Nothing was changed. Repair the line, name another --out, or use --overwrite."
+        hint = "Nothing was changed. Repair the line, choose another --out, or use --overwrite."
         try:
-            told = self._told(self._decode(line))
+            key = self._row_key(self._decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RecordError(f"not a row: {error}", where=where, hint=hint) from error
-        item = self._item_numbers.get(told.item)
-        system = self._system_numbers.get(told.system)
-        if item is None or system is None or told.repeat < 0:
-            item_word, system_word = self._words
+        item = self._item_numbers.get(key.item)
+        system = self._system_numbers.get(key.system)
+        if item is None or system is None or key.repeat < 0:
+            item_noun, system_noun = self._nouns
             raise RecordError(
-                f"{item_word} {told.item!r}, {system_word} {told.system!r} is not of this run",
+                f"{item_noun} {key.item!r}, {system_noun} {key.system!r} "
+                "does not belong to this run",
                 where=where,
                 hint=hint,
             )
-        self._refuse_more(item, told.repeat, where)
-        self._seen(told.outcome, told.usage)
-        return self.places.place(item, told.repeat, system), told.outcome
+        self._refuse_extra_row(item, key.repeat, where)
+        self._on_row(key.outcome, key.usage)
+        return self.layout.position_of(item, key.repeat, system), key.outcome
 
-    def describe(self, place: int) -> str:
-        """Which item, by which system, and which time: what a place answers."""
-        item, repeat, system = self.numbers_at(place)
-        again = f", repeat {repeat}," if self.places.repeats > 1 else ""
-        return f"{self._words[0]} {self._items[item]!r} of {self._systems[system]}{again}"
+    def describe_position(self, position: int) -> str:
+        """Returns item, system and repeat of a position, in words."""
+        item, repeat, system = self.split_position(position)
+        repeat_text = f", repeat {repeat}," if self.layout.repeats > 1 else ""
+        return f"{self._nouns[0]} {self._items[item]!r} of {self._systems[system]}{repeat_text}"
 
-    def _refuse_more(self, item: int, repeat: int, where: str) -> None:
-        beyond = ""
-        if repeat >= self.places.repeats:
-            beyond = f"repeat {repeat + 1}, beyond --repeat {self.places.repeats}"
-        elif item not in self.places.asked:
-            beyond = f"{self._words[0]} {item + 1}, beyond --limit {self.places.limit}"
-        if beyond:
+    def _refuse_extra_row(self, item: int, repeat: int, where: str) -> None:
+        extra = ""
+        if repeat >= self.layout.repeats:
+            extra = f"repeat {repeat + 1}, more than --repeat {self.layout.repeats}"
+        elif item not in self.layout.asked_items:
+            extra = f"{self._nouns[0]} {item + 1}, more than --limit {self.layout.limit}"
+        if extra:
             raise CardSetMismatchError(
-                f"the rows already hold answers to {beyond}",
+                f"the rows already contain answers to {extra}",
                 where=where,
-                hint="Give the flags it was made with, choose another --out, or use --overwrite.",
+                hint="Use the flags of the earlier run, choose another --out, or use --overwrite.",
             )

@@ -1,4 +1,4 @@
-"""One session of a run: from its first question to its last manifest, however it ends."""
+"""Runs one session of a run: asks questions, stores rows, and always saves the manifest."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Literal
 from eval.model.calls import CallLog
 from eval.running.journal import Journal
 from eval.running.progress import RunProgress
-from eval.running.totals import Meter
-from eval.running.workers import Answered, Question, Stop, Workers
+from eval.running.totals import CallMeter
+from eval.running.workers import AnsweredRow, Question, StopRun, Workers
 from kg.base.errors import CostLimitError, EpocheError, SettingError, TooManyErrorsError
 
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 
-CHECKPOINT_S = 10.0
-"""So often the manifest is written while a run that waits for servers goes on."""
+CHECKPOINT_INTERVAL_S = 10.0
+"""Seconds between two writes of the manifest while asynchronous questions are asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How fast a session goes and when it gives up.
+class RunLimits:
+    """The concurrency of a session, and the limits at which it is aborted.
 
     Attributes:
-        concurrency: questions asked at once, of those that wait for something.
-        max_cost: US dollars; nothing more is asked once so much was paid. What is being asked
-            then is still answered.
-        max_consecutive_errors: errors in a row after which nothing more is asked; 0 for never.
+        concurrency: maximum number of asynchronous questions asked at once.
+        max_cost: in US dollars; once this much was paid no new question is asked, but questions
+            under way are still answered.
+        max_consecutive_errors: errors in a row after which the run is aborted; 0 for no limit.
     """
 
     concurrency: int = 16
@@ -43,147 +43,151 @@ class Limits:
 
 
 class Session:
-    """Asks what a journal lacks.
+    """Asks the questions for which a journal has no row.
 
     Args:
-        what: what is running, for the progress.
-        journal: where the rows go.
-        meter: what counts the calls.
-        limits: when to give up.
-        error: the outcome code that counts as a failure.
-        missing: how many questions there are to ask.
-        save: writes the manifest, with the status it is given.
+        title: name of the run, for the progress display.
+        journal: the file to which rows are appended.
+        meter: adds up the model calls.
+        limits: the limits at which the session is aborted.
+        error_outcome: the outcome code that counts as a failure.
+        n_missing: number of questions to ask.
+        save_manifest: writes the manifest with the given status.
     """
 
     def __init__(
         self,
-        what: str,
+        title: str,
         journal: Journal,
-        meter: Meter,
-        limits: Limits,
+        meter: CallMeter,
+        limits: RunLimits,
         *,
-        error: int,
-        missing: int,
-        save: Callable[[RunStatus], None],
+        error_outcome: int,
+        n_missing: int,
+        save_manifest: Callable[[RunStatus], None],
     ) -> None:
-        self._what = what
+        self._title = title
         self._journal = journal
         self._meter = meter
         self._limits = limits
-        self._error = error
-        self._missing = missing
-        self._save = save
-        self._errors = 0
-        """Errors since the last other answer."""
+        self._error = error_outcome
+        self._missing = n_missing
+        self._save_manifest = save_manifest
+        self._consecutive_errors = 0
+        """Number of errors since the last successful answer."""
         self._has_called = False
-        self._next_checkpoint = time.monotonic() + CHECKPOINT_S
+        self._next_checkpoint = time.monotonic() + CHECKPOINT_INTERVAL_S
 
     def run(
         self,
         questions: Iterator[Question],
         *,
-        waits: bool,
-        closing: Sequence[Callable[[], Awaitable[object]]] = (),
+        has_async: bool,
+        on_close: Sequence[Callable[[], Awaitable[object]]] = (),
     ) -> None:
-        """Asks, and leaves journal and manifest in order however it ends.
+        """Asks the questions; sorts the journal and saves the manifest even if the run fails.
 
         Args:
-            questions: what has no row yet.
-            waits: whether any of them waits for something.
-            closing: what to await at the end, even if nothing was asked.
+            questions: the questions that have no row yet.
+            has_async: whether any of them is asynchronous.
+            on_close: functions to await at the end, even if nothing was asked.
 
         Raises:
             CostLimitError, TooManyErrorsError: a limit was reached with questions left.
             SettingError: there is a ``max_cost``, and the price of a call is not known.
-            BaseException: whatever else ended it: a full disk, Ctrl-C, no access to the model.
+            BaseException: anything else that ended the run: a full disk, Ctrl-C, no access to the
+                model.
         """
-        self._save("running")
+        self._save_manifest("running")
         status: RunStatus = "failed"
         try:
             self._refuse_if_spent()
-            with RunProgress(self._what, self._missing) as self._progress:
+            with RunProgress(self._title, self._missing) as self._progress:
                 Workers(
                     questions,
-                    self._take,
-                    drop=self._meter.called,
+                    self._store_answer,
+                    on_dropped=self._meter.add_calls,
                     concurrency=max(1, min(self._limits.concurrency, self._missing)),
-                    looped=waits or bool(closing),
-                    closing=closing,
-                    tick=self._tick,
+                    use_loop=has_async or bool(on_close),
+                    on_close=on_close,
+                    on_tick=self._update_progress,
                 ).run()
-            self._journal.put_in_order()
+            self._journal.sort_rows()
             status = "complete"
         except (KeyboardInterrupt, SystemExit, CostLimitError):
             status = "interrupted"
             raise
         finally:
-            # When the run fails because the disk is full the manifest cannot be written either;
-            # it then still says "running", and the first error is the one to show.
+            # If the disk is full, the manifest cannot be written either. It then still says
+            # "running", and the first error is the one to raise, so later ones are suppressed.
             swallowed = () if status == "complete" else (EpocheError,)
             with contextlib.suppress(*swallowed):
                 if status != "complete":
-                    self._journal.put_in_order()
-                self._save(status)
+                    self._journal.sort_rows()
+                self._save_manifest(status)
 
-    def _take(self, question: Question, answered: Answered, calls: CallLog) -> None:
-        """Keeps one answer, and ends the session if it is the one too many."""
+    def _store_answer(self, question: Question, answered: AnsweredRow, calls: CallLog) -> None:
+        """Stores one answer, and stops the session if a limit is reached."""
         if calls.calls and not self._has_called:
-            # Before its first row, so that what the server turned out to be outlives a kill.
+            # Before the first row, so that what the server supports is on disk if we are killed.
             self._has_called = True
-            self._save("running")
-        self._journal.append(question.place, answered.outcome, answered.line)
-        self._meter.answered(answered.outcome, answered.usage, calls)
+            self._save_manifest("running")
+        self._journal.append(question.position, answered.outcome, answered.line)
+        self._meter.add_answer(answered.outcome, answered.usage, calls)
         failed = answered.outcome == self._error
-        self._errors = self._errors + 1 if failed else 0
+        self._consecutive_errors = self._consecutive_errors + 1 if failed else 0
         self._missing -= 1
-        self._progress.advance(failed=failed, spent_usd=self._meter.spent_usd)
+        self._progress.count_answer(failed=failed, spent_usd=self._meter.spent_usd)
         if self._missing:
             self._stop_at_limits()
 
     def _stop_at_limits(self) -> None:
-        where, most = str(self._journal.path), self._limits
-        if most.max_consecutive_errors and self._errors >= most.max_consecutive_errors:
-            raise Stop(
+        where, limits = str(self._journal.path), self._limits
+        if (
+            limits.max_consecutive_errors
+            and self._consecutive_errors >= limits.max_consecutive_errors
+        ):
+            raise StopRun(
                 TooManyErrorsError(
-                    f"{self._errors} questions in a row ended in ERROR; "
+                    f"{self._consecutive_errors} questions in a row ended in ERROR; "
                     f"{self._missing} have no answer yet",
                     where=where,
-                    hint="See `error` in its last rows. When it is mended, give the same command "
-                    "with --retry-errors",
+                    hint="See `error` in its last rows. When the cause is fixed, give the same "
+                    "command with --retry-errors",
                 )
             )
-        if most.max_cost is None:
+        if limits.max_cost is None:
             return
         if self._meter.spent_usd is None:
-            raise Stop(
+            raise StopRun(
                 SettingError(
-                    "a call has no known price, so the cost cannot be held to --max-cost",
+                    "--max-cost needs the price of every call, and a call has no known price",
                     where=where,
-                    hint="State the price of the model in a file and name it with --prices, or "
+                    hint="Write the price of the model to a file and name it with --prices, or "
                     "leave --max-cost out",
                 ),
                 drain=True,
             )
-        if self._meter.spent_usd >= most.max_cost:
-            raise Stop(self._too_costly(), drain=True)
+        if self._meter.spent_usd >= limits.max_cost:
+            raise StopRun(self._make_cost_error(), drain=True)
 
     def _refuse_if_spent(self) -> None:
-        """Asks nothing at all where earlier sessions have spent what is allowed."""
-        most, spent = self._limits.max_cost, self._meter.spent_usd
-        if self._missing and most is not None and spent and spent >= most:
-            raise self._too_costly()
+        """Stops before the first question if earlier sessions have already spent ``max_cost``."""
+        max_cost, spent = self._limits.max_cost, self._meter.spent_usd
+        if self._missing and max_cost is not None and spent and spent >= max_cost:
+            raise self._make_cost_error()
 
-    def _too_costly(self) -> CostLimitError:
+    def _make_cost_error(self) -> CostLimitError:
         return CostLimitError(
             f"{self._meter.spent_usd:.4f} USD are spent and --max-cost is "
             f"{self._limits.max_cost:g}",
             where=str(self._journal.path),
-            hint="What was answered is kept; give the same command with a higher "
-            "--max-cost to go on",
+            hint="Answers so far are kept; give the same command with a higher --max-cost to "
+            "resume",
         )
 
-    def _tick(self) -> None:
-        self._progress.tick()
+    def _update_progress(self) -> None:
+        self._progress.show_if_due()
         if time.monotonic() > self._next_checkpoint:
-            self._save("running")
-            self._next_checkpoint = time.monotonic() + CHECKPOINT_S
+            self._save_manifest("running")
+            self._next_checkpoint = time.monotonic() + CHECKPOINT_INTERVAL_S

@@ -1,8 +1,9 @@
-"""Asking many questions at once: a few workers draw from one iterator.
+"""Asks many questions at once: a few workers take questions from one iterator.
 
-A task per question would hold a million of them; here only as many exist as are being asked. Where
-no question waits for anything, there is no event loop at all, and a run costs what a plain ``for``
-would. Where some wait, those that do not are asked in the loop's own thread between the others.
+One asyncio task per question would mean a million tasks; here there are only as many as questions
+under way. If no question is asynchronous, no event loop is started, and a run costs as much as a
+plain ``for`` loop. Otherwise the synchronous questions are asked in the loop's thread, between
+the asynchronous ones.
 """
 
 from __future__ import annotations
@@ -16,160 +17,160 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from eval.model.calls import CallLog, recording
+from eval.model.calls import CallLog, record_calls
 from eval.result import Usage
-from kg.base.console import warn
-from kg.base.errors import TERMINATED
+from kg.base.console import print_warning
+from kg.base.errors import EXIT_TERMINATED
 
-if TYPE_CHECKING:  # it takes as long to import as an offline run has to wait for nothing else
+if TYPE_CHECKING:  # asyncio is slow to import, and offline runs do not need it
     from asyncio import AbstractEventLoop
 
-TURN_S = 0.01
-"""So long may work that does not wait keep the event loop from everything else."""
+MAX_TURN_S = 0.01
+"""Maximum seconds that synchronous questions block the event loop before others get a turn."""
 
-TICK_S = 0.5
+TICK_INTERVAL_S = 0.5
 
-COLLECTOR = (20_000, 20, 100)
-"""Thresholds of the garbage collector while many are asked at once. At its usual ones it takes a
-tenth of the time, mostly to walk what client libraries hold for good."""
+GC_THRESHOLDS = (20_000, 20, 100)
+"""Thresholds of the garbage collector while many questions are asked at once. With the default ones
+it uses a tenth of the run time, mostly to traverse objects that client libraries never release."""
 
 
-class Answered(NamedTuple):
-    """What a question came to."""
+class AnsweredRow(NamedTuple):
+    """The row that answers a question."""
 
     outcome: int
-    """Its code, as the journal keeps it."""
+    """Outcome code, as stored by the journal."""
     line: bytes
-    """The row, with its line end."""
+    """The row as JSON, with its line end."""
     usage: Usage | None = None
-    """As it stands in the row."""
+    """The usage in the row."""
 
 
 class Question(Protocol):
-    """One thing to ask."""
+    """One question of a run, synchronous or asynchronous."""
 
     @property
-    def place(self) -> int:
-        """Where the answer belongs."""
+    def position(self) -> int:
+        """Position of the row."""
         ...
 
     @property
     def repeat(self) -> int:
-        """Which repeat it is, from 0."""
+        """Number of the repeat, from 0."""
         ...
 
     @property
-    def waits(self) -> bool:
-        """Whether asking it waits for something, so that others can be asked meanwhile."""
+    def is_async(self) -> bool:
+        """Whether the question is asynchronous, so that others can be asked meanwhile."""
         ...
 
-    def ask(self) -> Answered:
-        """Asks it, if it does not wait."""
+    def ask_sync(self) -> AnsweredRow:
+        """Asks a synchronous question."""
         ...
 
-    async def ask_async(self) -> Answered:
-        """Asks it, if it waits."""
+    async def ask_async(self) -> AnsweredRow:
+        """Asks an asynchronous question."""
         ...
 
 
-class Stop(Exception):  # noqa: N818 - it asks for an end, it reports no fault
-    """Ends a run from within ``take``.
+class StopRun(Exception):  # noqa: N818 - a request to stop, not an error
+    """Stops a run from within ``on_answer``.
 
     Args:
-        why: what the run then raises.
-        drain: let what is being asked be answered, instead of cancelling it.
+        reason: the exception that the run then raises.
+        drain: whether questions under way are answered first, instead of being cancelled.
     """
 
-    def __init__(self, why: BaseException, *, drain: bool = False) -> None:
-        super().__init__(str(why))
-        self.why = why
+    def __init__(self, reason: BaseException, *, drain: bool = False) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
         self.drain = drain
 
 
 class Workers:
-    """Asks questions until there are no more, or something ends it.
+    """Asks questions until there are no more, or the run is stopped.
 
     Args:
-        questions: what to ask; drawn one by one, never ahead of need.
-        take: is given every answer at once, in the order they come; may raise ``Stop``.
-        drop: is given the calls of a question that came to no answer.
-        concurrency: questions asked at once, at most.
-        looped: whether any question waits, or there is something to await at the end.
-        closing: what to await at the end, however it comes, in the same event loop.
-        tick: called about twice a second while something waits.
+        questions: the questions; each is taken from the iterator only when it is asked.
+        on_answer: called with every answer as soon as it arrives; may raise ``StopRun``.
+        on_dropped: called with the model calls of a question that gave no answer.
+        concurrency: maximum number of questions asked at once.
+        use_loop: whether an event loop is needed: for an asynchronous question or ``on_close``.
+        on_close: functions to await at the end, in the same event loop, even if the run fails.
+        on_tick: called about twice a second while an event loop is running.
     """
 
     def __init__(
         self,
         questions: Iterator[Question],
-        take: Callable[[Question, Answered, CallLog], None],
+        on_answer: Callable[[Question, AnsweredRow, CallLog], None],
         *,
-        drop: Callable[[CallLog], None],
+        on_dropped: Callable[[CallLog], None],
         concurrency: int,
-        looped: bool,
-        closing: Sequence[Callable[[], Awaitable[object]]] = (),
-        tick: Callable[[], None] = lambda: None,
+        use_loop: bool,
+        on_close: Sequence[Callable[[], Awaitable[object]]] = (),
+        on_tick: Callable[[], None] = lambda: None,
     ) -> None:
         self._questions = questions
-        self._take = take
-        self._drop = drop
+        self._on_answer = on_answer
+        self._on_dropped = on_dropped
         self._concurrency = concurrency
-        self._looped = looped
-        self._closing = closing
-        self._tick = tick
-        self._why: BaseException | None = None
-        """What ended the run before its time."""
+        self._use_loop = use_loop
+        self._on_close = on_close
+        self._on_tick = on_tick
+        self._stop_reason: BaseException | None = None
+        """The exception that stopped the run early."""
         self._cancelled = False
         self._cancel_all: Callable[[], None] = lambda: None
         self._blocking = False
-        """Whether a question that does not wait is being asked this instant."""
+        """Whether a synchronous question is being asked at this moment."""
         self._turn_ends = 0.0
         self._loop: AbstractEventLoop | None = None
 
     def run(self) -> None:
-        """Asks everything.
+        """Asks all questions.
 
         Raises:
-            BaseException: what ended it early: ``Stop.why``, what a question raised,
-                ``KeyboardInterrupt``, or ``SystemExit`` on SIGTERM.
+            BaseException: what stopped the run early: ``StopRun.reason``, an exception of a
+                question, ``KeyboardInterrupt``, or ``SystemExit`` on SIGTERM.
         """
-        if not self._looped:
-            with self._signals_heard():
-                _without_loop(self._work())
-        elif not _in_event_loop():
-            self._run_loop()
-        else:  # a notebook: its loop is taken, so ours has a thread of its own
-            thread = threading.Thread(target=self._run_loop)
+        if not self._use_loop:
+            with self._handle_signals():
+                _run_without_loop(self._run_worker())
+        elif not _is_in_event_loop():
+            self._run_in_loop()
+        else:  # a notebook already runs a loop in this thread, so this one gets its own
+            thread = threading.Thread(target=self._run_in_loop)
             thread.start()
             try:
                 thread.join()
             except KeyboardInterrupt as stop:
-                self.end_soon(stop)
+                self.request_stop(stop)
                 thread.join()
-        if self._why is not None:
-            raise self._why
+        if self._stop_reason is not None:
+            raise self._stop_reason
 
-    def end_soon(self, why: BaseException) -> None:
-        """Ends the run from a signal handler or another thread; cancels what is being asked."""
+    def request_stop(self, reason: BaseException) -> None:
+        """Stops the run from a signal handler or another thread; cancels questions under way."""
         if self._loop is None:
-            self._end(why, drain=False)
+            self._stop_workers(reason, drain=False)
             return
-        with contextlib.suppress(RuntimeError):  # the loop has ended by itself meanwhile
-            self._loop.call_soon_threadsafe(self._end, why, False)
+        with contextlib.suppress(RuntimeError):  # the loop has ended in the meantime
+            self._loop.call_soon_threadsafe(self._stop_workers, reason, False)
 
-    def _run_loop(self) -> None:
+    def _run_in_loop(self) -> None:
         import asyncio
 
-        with _collected_seldom(), asyncio.Runner() as runner:
+        with _relax_gc(), asyncio.Runner() as runner:
             self._loop = runner.get_loop()
-            with self._signals_heard():
-                runner.run(self._work_together())
+            with self._handle_signals():
+                runner.run(self._run_workers())
 
-    async def _work_together(self) -> None:
+    async def _run_workers(self) -> None:
         import asyncio
 
-        workers = [asyncio.create_task(self._work()) for _ in range(self._concurrency)]
-        ticker = asyncio.create_task(self._keep_ticking())
+        workers = [asyncio.create_task(self._run_worker()) for _ in range(self._concurrency)]
+        ticker = asyncio.create_task(self._run_ticker())
 
         def cancel_all() -> None:
             for worker in workers:
@@ -181,86 +182,89 @@ class Workers:
             await asyncio.gather(*workers, return_exceptions=True)
         finally:
             ticker.cancel()
-            for close in self._closing:
+            for close in self._on_close:
                 try:
                     await close()
-                except Exception as error:  # other people's code; the answers are in already
-                    warn(f"a system could not be closed: {type(error).__name__}: {error}")
+                except Exception as error:  # third-party code; all answers are stored already
+                    print_warning(f"a system could not be closed: {type(error).__name__}: {error}")
 
-    async def _work(self) -> None:
-        """One worker: draws, asks, hands over, until there is nothing more to draw."""
+    async def _run_worker(self) -> None:
+        """Runs one worker: takes questions, asks them and hands over the answers."""
         try:
-            while self._why is None:
+            while self._stop_reason is None:
                 question = next(self._questions, None)
                 if question is None:
                     return
-                await self._ask(question)
-                if self._looped and time.monotonic() > self._turn_ends:
-                    await self._let_others_work()
-        except Stop as stop:
-            self._end(stop.why, stop.drain)
+                await self._ask_question(question)
+                if self._use_loop and time.monotonic() > self._turn_ends:
+                    await self._yield_to_loop()
+        except StopRun as stop:
+            self._stop_workers(stop.reason, stop.drain)
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            self._end(error, drain=False)
+            self._stop_workers(error, drain=False)
 
-    async def _ask(self, question: Question) -> None:
-        with recording(question.repeat) as calls:
+    async def _ask_question(self, question: Question) -> None:
+        with record_calls(question.repeat) as calls:
             try:
                 answered = (
-                    await question.ask_async() if question.waits else self._ask_here(question)
+                    await question.ask_async()
+                    if question.is_async
+                    else self._ask_blocking(question)
                 )
             except BaseException:
-                self._drop(calls)
+                self._on_dropped(calls)
                 raise
         if self._cancelled:
-            # A system may make a failure of being cancelled; and nothing says what it gave up.
-            self._drop(calls)
+            # A cancelled system may have turned its cancellation into an ERROR answer; the question
+            # must stay unasked instead.
+            self._on_dropped(calls)
         else:
-            self._take(question, answered, calls)
+            self._on_answer(question, answered, calls)
 
-    def _ask_here(self, question: Question) -> Answered:
+    def _ask_blocking(self, question: Question) -> AnsweredRow:
         self._blocking = True
         try:
-            return question.ask()
+            return question.ask_sync()
         finally:
             self._blocking = False
 
-    async def _let_others_work(self) -> None:
+    async def _yield_to_loop(self) -> None:
         import asyncio
 
         await asyncio.sleep(0)
-        self._turn_ends = time.monotonic() + TURN_S
+        self._turn_ends = time.monotonic() + MAX_TURN_S
 
-    async def _keep_ticking(self) -> None:
+    async def _run_ticker(self) -> None:
         import asyncio
 
         while True:
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(TICK_INTERVAL_S)
             try:
-                self._tick()
+                self._on_tick()
             except Exception as error:
-                self._end(error, drain=False)
+                self._stop_workers(error, drain=False)
                 return
 
-    def _end(self, why: BaseException, drain: bool) -> None:
-        if self._why is None:
-            self._why = why
+    def _stop_workers(self, reason: BaseException, drain: bool) -> None:
+        if self._stop_reason is None:
+            self._stop_reason = reason
         if not drain:
             self._cancelled = True
             self._cancel_all()
 
     @contextlib.contextmanager
-    def _signals_heard(self) -> Iterator[None]:
-        """Lets Ctrl-C, and SIGTERM where it is handled, end the run between two steps.
+    def _handle_signals(self) -> Iterator[None]:
+        """Makes Ctrl-C, and SIGTERM if it has a handler, stop the run between two steps.
 
-        So no row is ever interrupted while it is written. A question that does not wait is cut off
-        in the middle; so is everything on a second signal.
+        So a row is never interrupted while it is written. A synchronous question is interrupted at
+        once; so is everything on a second signal.
         """
 
-        def hear(number: int, _frame: FrameType | None) -> None:
-            why = KeyboardInterrupt() if number == signal.SIGINT else SystemExit(TERMINATED)
+        def handle_signal(number: int, _frame: FrameType | None) -> None:
+            why = KeyboardInterrupt() if number == signal.SIGINT else SystemExit(EXIT_TERMINATED)
             if self._blocking or self._cancelled:
                 raise why
-            self.end_soon(why)
+            self.request_stop(why)
 
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -271,7 +275,7 @@ class Workers:
             if callable(handler := signal.getsignal(number))
         ]
         for number, _ in handled:
-            signal.signal(number, hear)
+            signal.signal(number, handle_signal)
         try:
             yield
         finally:
@@ -280,17 +284,17 @@ class Workers:
 
 
 @contextlib.contextmanager
-def _collected_seldom() -> Iterator[None]:
+def _relax_gc() -> Iterator[None]:
     before = gc.get_threshold()
-    gc.set_threshold(*COLLECTOR)
+    gc.set_threshold(*GC_THRESHOLDS)
     try:
         yield
     finally:
         gc.set_threshold(*before)
 
 
-def _in_event_loop() -> bool:
-    """Whether this thread runs an event loop already."""
+def _is_in_event_loop() -> bool:
+    """Returns whether this thread already runs an event loop."""
     import asyncio
 
     try:
@@ -300,10 +304,10 @@ def _in_event_loop() -> bool:
     return True
 
 
-def _without_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Runs a coroutine that never waits."""
+def _run_without_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Runs a coroutine that never suspends, without an event loop."""
     try:
         work.send(None)
     except StopIteration:
         return
-    raise RuntimeError("a question that was said not to wait does")
+    raise RuntimeError("a question that is declared synchronous suspended")

@@ -1,8 +1,8 @@
-"""The agent: answers a question from an extraction, the same for every format.
+"""The agent: answers a question from an extraction, in the same way for every format.
 
-Its reply is typed: an answer, a confidence, the reasoning, and whether it abstains. A reply that
-is not of that form (a list where a text is wanted, a missing field, "eight", a refusal) is
-unreadable: neither an abstention nor an error.
+Its reply is typed: an answer, a confidence, the reasoning, and whether it abstains. A reply of any
+other form (a list instead of a text, a missing field, "eight" for a number, a refusal) is
+unreadable, which is neither an abstention nor an error.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from eval.model.call_counter import count_calls, get_complete_usage
 from eval.model.completion import Completion, Message
-from eval.model.counting import counted, usage_of
 from eval.model.options import ClientOptions
 from eval.result import Usage
-from eval.skn.formats.prompts import AGENT, AgentReply
-from eval.skn.formats.published_prompts import PUBLISHED_AGENT, published_params
-from eval.skn.setting import Setting, open_client
+from eval.skn.formats.prompts import AGENT_PROMPT, AgentReply
+from eval.skn.formats.published_prompts import PUBLISHED_AGENT, describe_published_prompt
+from eval.skn.run_settings import Setting, open_client
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent made of one context and question.
+    """The agent's response to one context and question.
 
     Attributes:
-        answer: its answer; empty when the reply is unreadable.
-        confidence: that the answer is right, 0 to 1, as stated; null when it states no share.
-        reasoning: how it got there, in its words.
-        abstained: whether it says that it does not answer; null where it is not asked
-            (as published) or unreadable.
-        raw: the reply before it was read.
-        problem: what is wrong with it, in words; empty when nothing is.
-        readable: whether the reply could be read.
-        latency_s: seconds of all its calls; null where no call was made.
-        usage: tokens of all its calls; null when a server does not count them.
+        answer: the answer; empty if the reply is unreadable.
+        confidence: stated probability that the answer is right, 0 to 1; null if none is stated.
+        reasoning: the agent's explanation of its answer.
+        abstained: whether the agent declines to answer; null if the prompt does not request this
+            (as published) or the reply is unreadable.
+        raw: the reply before parsing.
+        problem: the problem of the reply, in words; empty if it has none.
+        readable: whether the reply could be parsed.
+        latency_s: total seconds of the calls; null if no call was made.
+        usage: total tokens of the calls; null if a server does not count them.
     """
 
     answer: str
@@ -59,10 +59,10 @@ class Agent(Protocol):
     """Answers questions from extractions."""
 
     def params(self) -> dict[str, Any]:
-        """Everything that decides its answers, as JSON values, for the manifest."""
+        """Returns everything that determines its answers, as JSON values, for the manifest."""
         ...
 
-    async def reason(self, context: str, question: str) -> Response:
+    async def answer_question(self, context: str, question: str) -> Response:
         """Answers from ``context`` alone.
 
         Raises:
@@ -72,6 +72,8 @@ class Agent(Protocol):
         ...
 
 
+# Name and docstring are part of the schema that servers get, and so of the prompt and of the keys
+# of cached replies: leave them as they are.
 class PublishedReply(msgspec.Struct, frozen=True):
     """The reply that the published agent asks for; told to a server that constrains replies."""
 
@@ -81,11 +83,11 @@ class PublishedReply(msgspec.Struct, frozen=True):
 
 
 class ModelAgent:
-    """Has a model answer.
+    """An agent that calls a model.
 
     Args:
         client: the model; opened with ``open_client`` for the same setting.
-        setting: whether it is asked as published.
+        setting: the setting; ``published`` selects the published prompt.
     """
 
     def __init__(self, client: ModelClient, setting: Setting) -> None:
@@ -93,84 +95,89 @@ class ModelAgent:
         self._setting = setting
 
     def params(self) -> dict[str, Any]:
-        """Prompt and model."""
+        """Returns prompt and model, for the manifest."""
         return {
-            "prompt": published_params("skn_agent", PUBLISHED_AGENT)
+            "prompt": describe_published_prompt("skn_agent", PUBLISHED_AGENT)
             if self._setting.published
-            else AGENT.params(),
+            else AGENT_PROMPT.params(),
             **self._client.params(),
         }
 
-    async def reason(self, context: str, question: str) -> Response:
-        """Asks for an answer from ``context``.
+    async def answer_question(self, context: str, question: str) -> Response:
+        """Asks the model for an answer from ``context``.
 
         Raises:
             ModelAccessError: no call can succeed.
             ModelCallError: this call failed for good.
         """
-        with counted() as log:
+        with count_calls() as log:
             response = await (
-                self._published(context, question)
+                self._ask_as_published(context, question)
                 if self._setting.published
-                else self._fair(context, question)
+                else self._ask_fairly(context, question)
             )
         return msgspec.structs.replace(
             response,
             latency_s=round(log.latency_s, 4),
-            usage=usage_of(log),
+            usage=get_complete_usage(log),
         )
 
-    async def _fair(self, context: str, question: str) -> Response:
-        reply = await self._client.ask(AGENT.messages(notes=context, question=question), AgentReply)
+    async def _ask_fairly(self, context: str, question: str) -> Response:
+        reply = await self._client.ask(
+            AGENT_PROMPT.build_messages(notes=context, question=question), AgentReply
+        )
         value = reply.value
         if value is None:
-            return _unreadable(reply.completion, reply.problem or "unreadable")
+            return _build_unreadable_response(reply.completion, reply.problem or "unreadable")
         if not value.answer.strip() and not value.abstained:
-            return _unreadable(reply.completion, "neither an answer nor an abstention")
-        return _response(
+            return _build_unreadable_response(
+                reply.completion, "neither an answer nor an abstention"
+            )
+        return _build_response(
             reply.text, value.answer, value.confidence, value.reasoning, value.abstained
         )
 
-    async def _published(self, context: str, question: str) -> Response:
+    async def _ask_as_published(self, context: str, question: str) -> Response:
         messages: list[Message] = [
             {"role": "system", "content": PUBLISHED_AGENT},
             {"role": "user", "content": f"Context:\n{context}\n\nQuestion: {question}"},
         ]
         completion = await self._client.complete(messages, schema=PublishedReply)
-        if completion.refused:
-            return _unreadable(completion, "refused")
+        if completion.is_refused:
+            return _build_unreadable_response(completion, "refused")
         try:
-            return _read_published(completion.text.strip())
+            return _parse_published_reply(completion.text.strip())
         except (ValueError, RecursionError) as error:
-            return _unreadable(completion, f"not as asked: {error}")
+            return _build_unreadable_response(completion, f"not as asked: {error}")
 
 
-def _read_published(text: str) -> Response:
-    """The reply as the published agent reads it, where that ends in an answer.
+def _parse_published_reply(text: str) -> Response:
+    """Parses a reply as the published agent does, if that yields an answer.
 
-    A confidence may be missing or a text, and is cut to 0…1, as there. What ended the published
-    run (an answer that is a list) or passed silently for an answer (none at all, or the raw text
-    of a reply that is no JSON) is a fault here: ``raw`` keeps it, and no judge sees it.
+    As there, a confidence may be missing or a text, and is clipped to [0, 1]. Two cases are
+    errors here: replies that crashed the published run (the answer is a list), and replies that
+    it silently used as an answer (an empty text, or the raw text of a reply that is not JSON).
+    Those are recorded in ``raw``, and no judge sees them.
 
     Raises:
-        ValueError: it is no JSON object with an answer.
+        ValueError: the reply is not a JSON object with an answer.
     """
     value = json.loads(text)
     if not isinstance(value, dict) or not isinstance(value.get("answer"), str):
         raise ValueError("no JSON object with an answer that is text")  # noqa: TRY004 - of a text
     reasoning = value.get("reasoning", "")
-    told = reasoning if isinstance(reasoning, str) else json.dumps(reasoning)
-    for said in (value["answer"], told):
-        said.encode()  # half a surrogate pair is a ValueError
+    explanation = reasoning if isinstance(reasoning, str) else json.dumps(reasoning)
+    for part in (value["answer"], explanation):
+        part.encode()  # raises a ValueError for a lone surrogate, which could not be written
     try:
         confidence = float(value["confidence"])
     except (KeyError, TypeError, ValueError, OverflowError):
         confidence = math.nan
     share = confidence if math.isnan(confidence) else max(0.0, min(1.0, confidence))
-    return _response(text, value["answer"], share, told, None)
+    return _build_response(text, value["answer"], share, explanation, None)
 
 
-def _response(
+def _build_response(
     raw: str, answer: str, confidence: float, reasoning: str, abstained: bool | None
 ) -> Response:
     share = 0.0 <= confidence <= 1.0
@@ -181,11 +188,11 @@ def _response(
         abstained=abstained,
         readable=True,
         raw=raw,
-        problem="" if share else "the stated confidence is no share",
+        problem="" if share else "the stated confidence is not a number from 0 to 1",
     )
 
 
-def _unreadable(completion: Completion, problem: str) -> Response:
+def _build_unreadable_response(completion: Completion, problem: str) -> Response:
     if completion.finish_reason == "length":
         problem = f"cut off, because it is too long; {problem}"
     return Response(
@@ -195,7 +202,7 @@ def _unreadable(completion: Completion, problem: str) -> Response:
         abstained=None,
         readable=False,
         raw=completion.refusal or completion.text,
-        problem=plain(problem, 300),
+        problem=clean_text(problem, 300),
     )
 
 
@@ -206,19 +213,19 @@ def agent_reason(
     *,
     published: bool = False,
 ) -> dict[str, Any]:
-    """Answers a question from an extraction, in one call that waits for it.
+    """Answers a question from an extraction, in one blocking call.
 
     Args:
-        context: an extraction as text, or as plain values, which become compact JSON (as
+        context: an extraction as text, or as JSON values, which are written as compact JSON (as
             published: pretty-printed).
         question: the question.
-        model: ``provider/model``; null means ``EPOCHE_MODEL``.
-        published: ask as the published agent does.
+        model: ``provider/model``; None means ``EPOCHE_MODEL``.
+        published: use the prompt and parsing of the published agent.
 
     Returns:
-        ``answer``, ``confidence``, ``reasoning`` and ``abstained``. If the reply cannot be read,
-        the first is empty, the others are null or empty, and ``problem`` says why; it is empty
-        else.
+        ``answer``, ``confidence``, ``reasoning``, ``abstained`` and ``problem``. ``problem`` is
+        empty unless the reply cannot be read; then it gives the reason, and the others are null or
+        empty.
 
     Raises:
         EpocheError: the model cannot be used, or the call failed for good.
@@ -227,11 +234,11 @@ def agent_reason(
     if isinstance(context, dict):
         context = json.dumps(context, indent=2) if published else to_json_bytes(context).decode()
 
-    async def ask() -> Response:
+    async def ask_agent() -> Response:
         async with open_client(ClientOptions(model=model), setting) as client:
-            return await ModelAgent(client, setting).reason(context, question)
+            return await ModelAgent(client, setting).answer_question(context, question)
 
-    response = asyncio.run(ask())
+    response = asyncio.run(ask_agent())
     return {
         "answer": response.answer,
         "confidence": response.confidence,

@@ -1,4 +1,4 @@
-"""The benchmark under its published name: ``run_benchmark``."""
+"""Runs the whole benchmark in one call, under its published name ``run_benchmark``."""
 
 from __future__ import annotations
 
@@ -20,42 +20,43 @@ def run_benchmark(
     client: ClientOptions | None = None,
     as_published: bool = False,
     resamples: int = 2000,
-    **more: Any,
+    **run_fields: Any,
 ) -> dict[str, Any]:
-    """Compares JSON and SKN as what a search's results are extracted into.
+    """Runs the benchmark, which compares JSON and SKN as formats for extracted search results.
 
-    A run that was cut off goes on where it stopped when it is called again in the same way.
+    An interrupted run is resumed when the function is called again with the same arguments.
 
     Args:
-        dataset_path: the samples, a JSON array or one object a line.
+        dataset_path: the samples, as a JSON array or one JSON object per line.
         output_dir: the folder of rows, manifest and all other outputs.
         model: ``provider/model`` that extracts and answers; by default ``EPOCHE_MODEL``.
         ablation: compare all pipelines, not only ``json`` and ``skn``.
-        client: how models are called; by default with a cache of replies in ``output_dir``.
-        as_published: the published benchmark's own prompts and ways (``docs/skn.md``).
+        client: options for calling models; by default with a cache of replies in ``output_dir``.
+        as_published: use the prompts and settings of the published benchmark (``docs/skn.md``).
         resamples: bootstrap resamples of the intervals.
-        more: the other fields of ``RunOptions``: ``offline``, ``judge_models``, ``search`` …
+        run_fields: the other fields of ``RunOptions``: ``offline``, ``judge_models``, ``search`` …
 
     Returns:
-        What ``metrics.json`` holds: by pipeline the published keys, ``efficiency``, ``report``.
+        The content of ``metrics.json``: the published keys by pipeline, ``efficiency`` and
+        ``report``.
 
     Raises:
-        EpocheError: as ``eval.skn.running.run.run`` and ``eval.skn.outputs.write_outputs``.
-        TypeError: ``more`` holds what is no field.
+        EpocheError: see ``eval.skn.running.run.run`` and ``eval.skn.outputs.write_outputs``.
+        TypeError: ``run_fields`` has a name that is not a field of ``RunOptions``.
     """
     from eval.model.options import CACHE_NAME, ClientOptions
     from eval.skn.outputs import write_outputs
+    from eval.skn.run_settings import Setting
     from eval.skn.running.run import run
     from eval.skn.running.run_options import RunOptions
-    from eval.skn.setting import Setting
 
     out = Path(output_dir)
-    called = client or ClientOptions(cache=out / CACHE_NAME)
+    client_options = client or ClientOptions(cache=out / CACHE_NAME)
     if model is not None:
-        called = msgspec.structs.replace(called, model=model)
+        client_options = msgspec.structs.replace(client_options, model=model)
     if as_published:
-        more = {**more, "setting": Setting.as_published()}
+        run_fields = {**run_fields, "setting": Setting.as_published()}
     options = RunOptions(
-        dataset=Path(dataset_path), out=out, client=called, ablation=ablation, **more
+        dataset=Path(dataset_path), out=out, client=client_options, ablation=ablation, **run_fields
     )
     return write_outputs(run(options), resamples=resamples)[0]

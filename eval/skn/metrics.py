@@ -1,4 +1,4 @@
-"""Every metric of a run of SKN against JSON, under the seed's names and with ours beside them."""
+"""Computes every metric of an SKN benchmark run, under the seed's names and under ours."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eval.skn.pipelines import DEFAULT_PIPELINES, PIPELINES
-from eval.skn.published.efficiency import efficiency
-from eval.skn.published.judging_rows import judge_rows
-from eval.skn.published.published_metrics import bootstrap_ci, published_keys
-from eval.skn.published.seed_keys import seed_keys
-from eval.skn.published.wide_reading import observed_wide, require_ids
-from eval.skn.scoring.differences import compare
-from eval.skn.scoring.measuring import pipeline_report
-from eval.skn.scoring.notes import notes, published_notes
-from eval.skn.scoring.observing import Observed, observed
-from eval.skn.scoring.pairs import pairs_of
+from eval.skn.published.efficiency import compute_efficiency
+from eval.skn.published.missing_verdicts import judge_rows
+from eval.skn.published.published_metrics import bootstrap_ci, compute_published_keys
+from eval.skn.published.seed_keys import select_seed_keys
+from eval.skn.published.wide_reader import read_wide_rows, require_ids
+from eval.skn.scoring.differences import compare_pipelines
+from eval.skn.scoring.notes import list_notes, list_published_notes
+from eval.skn.scoring.observation import Observation, build_observation
+from eval.skn.scoring.pairs import select_pairs
+from eval.skn.scoring.pipeline_report import build_pipeline_report
 from eval.skn.scoring.record import Mode, SknReport
-from eval.skn.scoring.resampling import Plan, Samples
+from eval.skn.scoring.sample_counts import MeasurementPlan, SampleCounts
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import sha256_bytes
 from kg.base.provenance import package_version
@@ -29,60 +29,62 @@ if TYPE_CHECKING:
     from eval.skn.running.row import SknRow
 
 __all__ = [
-    "Plan",
+    "MeasurementPlan",
     "bootstrap_ci",
     "calculate_metrics",
-    "efficiency",
-    "measure",
-    "measure_observed",
+    "compute_efficiency",
+    "measure_observations",
+    "measure_run",
 ]
 
-MISSING = "missing"
-"""Stage of a row that is not there."""
+MISSING_STAGE = "missing"
+"""The stage recorded for a row that is missing from the run."""
 
 
-def measure(
+def measure_run(
     rows: Iterable[SknRow],
-    plan: Plan | None = None,
+    plan: MeasurementPlan | None = None,
     *,
     agreement: Any = None,
     mode: Mode = "corrected",
 ) -> SknReport:
-    """Measures a run and holds its pipelines against each other.
+    """Computes the metrics of a run and compares its pipelines.
 
     Args:
-        rows: of any number of pipelines, in any order. A sample that a pipeline has no row of
-            counts as a failure of it: the denominator is always every sample.
-        plan: how to resample.
-        agreement: of the judges, for the record.
-        mode: whose definitions the keys beside the report follow, for the record.
+        rows: rows of any number of pipelines, in any order. A sample without a row of a pipeline
+            counts as a failure of that pipeline: the denominator is always every sample.
+        plan: settings of the resampling.
+        agreement: agreement of the judges; copied into the report.
+        mode: definitions that the keys next to the report follow; copied into the report.
 
     Raises:
         RecordError: no rows, or two rows that contradict each other about a sample.
         DuplicateIdError: two rows of one sample, pipeline and repeat.
     """
-    return measure_observed([observed(row) for row in rows], plan, agreement=agreement, mode=mode)
+    return measure_observations(
+        [build_observation(row) for row in rows], plan, agreement=agreement, mode=mode
+    )
 
 
-def measure_observed(
-    rows: Sequence[Observed],
-    plan: Plan | None = None,
+def measure_observations(
+    rows: Sequence[Observation],
+    plan: MeasurementPlan | None = None,
     *,
     agreement: Any = None,
     mode: Mode = "corrected",
 ) -> SknReport:
-    """The same of what rows say, wherever it comes from.
+    """Does what ``measure_run`` does, from observations of any source.
 
     Raises:
-        RecordError, DuplicateIdError: as ``measure``.
+        RecordError, DuplicateIdError: see ``measure``.
     """
-    plan = plan or Plan()
-    whole = _whole(rows)
-    samples = Samples(whole, plan)
-    pipelines = {name: pipeline_report(samples, name) for name in whole}
-    pairs = pairs_of(list(whole))
-    comparisons = compare(samples, pairs)
-    first = {row.sample: row for row in next(iter(whole.values()))}
+    plan = plan or MeasurementPlan()
+    rows_by_pipeline = _group_by_pipeline(rows)
+    samples = SampleCounts(rows_by_pipeline, plan)
+    pipelines = {name: build_pipeline_report(samples, name) for name in rows_by_pipeline}
+    pairs = select_pairs(list(rows_by_pipeline))
+    comparisons = compare_pipelines(samples, pairs)
+    first = {row.sample: row for row in next(iter(rows_by_pipeline.values()))}
     categories = dict(sorted(Counter(row.category for row in first.values()).items()))
     answerable = sum(row.answerable for row in first.values())
     known = [[row.sample, row.category, row.answerable] for _, row in sorted(first.items())]
@@ -92,8 +94,8 @@ def measure_observed(
         version=version,
         signature=(
             f"accuracy|samples:{digest}|n:{len(first)}|repeats:{samples.repeats}|"
-            f"pipelines:{len(whole)}|boot:{plan.resamples}|seed:{plan.seed}|"
-            f"conf:{plan.confidence:g}|judge:{plan.judge}|v:{version}"
+            f"pipelines:{len(rows_by_pipeline)}|boot:{plan.resamples}|seed:{plan.seed}|"
+            f"conf:{plan.confidence:g}|judge:{plan.judge_kind}|v:{version}"
         ),
         mode=mode,
         samples=digest,
@@ -110,8 +112,8 @@ def measure_observed(
         resamples=plan.resamples,
         seed=plan.seed,
         notes=(
-            *(published_notes(pipelines) if mode == "published" else ()),
-            *notes(pipelines, comparisons, categories, answerable, plan),
+            *(list_published_notes(pipelines) if mode == "published" else ()),
+            *list_notes(pipelines, comparisons, categories, answerable, plan),
         ),
     )
 
@@ -122,45 +124,46 @@ def calculate_metrics(
     model: str | None = None,
     *,
     mode: Mode = "corrected",
-    plan: Plan | None = None,
+    plan: MeasurementPlan | None = None,
 ) -> dict[str, Any]:
-    """The published function, under its name and with its keys.
+    """Computes the metrics under the published function's name and keys.
 
     Args:
-        results: one object a sample, with ``{pipeline}_answer`` and ``{pipeline}_confidence`` (see
-            ``detailed_results.json``). Answers without verdicts are judged, and the verdicts
-            written into the rows, as the published function does.
-        pipelines: names; null means ``json`` and ``skn``.
-        model: ``provider/model`` of the judge, asked only where a verdict lacks; null means
+        results: one object per sample, with ``{pipeline}_answer`` and ``{pipeline}_confidence``
+            (see ``detailed_results.json``). Answers without verdicts are judged, and the verdicts
+            are written into the rows, as the published function does.
+        pipelines: names; None means ``json`` and ``skn``.
+        model: ``provider/model`` of the judge, called only for missing verdicts; None means
             ``EPOCHE_JUDGE_MODEL``.
-        mode: ``published`` reckons exactly as the published code does, faults and rounding
-            included; ``corrected`` as ``measure`` does, where null is what cannot be had.
-        plan: how to resample, in ``corrected``.
+        mode: ``published`` computes exactly what the published code does, including its faults
+            and rounding; ``corrected`` computes what ``measure_run`` does, with null for a value
+            that is undefined.
+        plan: settings of the resampling, used by ``corrected``.
 
     Returns:
         Pipeline → key → value.
 
     Raises:
-        RecordError, DuplicateIdError: as ``measure``.
-        EpocheError: an answer lacks a verdict and no judge can be had.
+        RecordError, DuplicateIdError: see ``measure_run``.
+        EpocheError: a verdict is missing and no judge is available.
     """
     names = list(pipelines or DEFAULT_PIPELINES)
     if mode == "corrected":
         require_ids(results)
     judge_rows(results, names, model, mode)
     if mode == "published":
-        return {name: published_keys(results, name) for name in names}
-    whole = _whole(list(observed_wide(results, names)))
-    samples = Samples(whole, plan or Plan())
-    return {name: seed_keys(pipeline_report(samples, name)) for name in names}
+        return {name: compute_published_keys(results, name) for name in names}
+    rows_by_pipeline = _group_by_pipeline(list(read_wide_rows(results, names)))
+    samples = SampleCounts(rows_by_pipeline, plan or MeasurementPlan())
+    return {name: select_seed_keys(build_pipeline_report(samples, name)) for name in names}
 
 
-def _whole(rows: Sequence[Observed]) -> dict[str, list[Observed]]:
-    """The rows by pipeline, those that are not there put in as failures; in a fixed order."""
+def _group_by_pipeline(rows: Sequence[Observation]) -> dict[str, list[Observation]]:
+    """Groups rows by pipeline in a fixed order and adds a failed row for each missing one."""
     if not rows:
         raise RecordError("no rows to measure", hint="Run the benchmark first.")
-    about: dict[str, Observed] = {}
-    found: dict[tuple[str, str, int], Observed] = {}
+    about: dict[str, Observation] = {}
+    observations: dict[tuple[str, str, int], Observation] = {}
     for row in rows:
         same = about.setdefault(row.sample, row)
         if (same.category, same.answerable) != (row.category, row.answerable):
@@ -169,18 +172,19 @@ def _whole(rows: Sequence[Observed]) -> dict[str, list[Observed]]:
                 hint="Measure the rows of one run together.",
             )
         key = (row.pipeline, row.sample, row.repeat)
-        if key in found:
+        if key in observations:
             raise DuplicateIdError(
                 f"two rows of sample {row.sample!r} on {row.pipeline!r}, repeat {row.repeat}",
                 hint="Measure each run by itself.",
             )
-        found[key] = row
+        observations[key] = row
     order = {name: place for place, name in enumerate(PIPELINES)}
     names = sorted({row.pipeline for row in rows}, key=lambda n: (order.get(n, len(order)), n))
     repeats = 1 + max(row.repeat for row in rows)
     return {
         name: [
-            found.get((name, sample, repeat)) or _absent(about[sample], name, repeat)
+            observations.get((name, sample, repeat))
+            or _build_missing_row(about[sample], name, repeat)
             for sample in sorted(about)
             for repeat in range(repeats)
         ]
@@ -188,14 +192,14 @@ def _whole(rows: Sequence[Observed]) -> dict[str, list[Observed]]:
     }
 
 
-def _absent(sample: Observed, pipeline: str, repeat: int) -> Observed:
-    return Observed(
+def _build_missing_row(sample: Observation, pipeline: str, repeat: int) -> Observation:
+    return Observation(
         sample=sample.sample,
         category=sample.category,
         answerable=sample.answerable,
         pipeline=pipeline,
         repeat=repeat,
         outcome="ERROR",
-        stage=MISSING,
+        stage=MISSING_STAGE,
         to_judge=False,
     )

@@ -1,33 +1,34 @@
-"""Structured Knowledge Notation as text: read it, strictly or as models write it, and write it.
+"""Parses Structured Knowledge Notation (SKN), strictly or as models write it, and serialises it.
 
-The grammar stands in ``docs/skn.md``. ``parse(serialize(x)) == x`` for every document, and
-``serialize`` gives each document one text only, so formatting twice changes nothing.
+The grammar is in ``docs/skn.md``. ``parse(serialize(x)) == x`` holds for every document, and
+``serialize`` returns exactly one text per document, so formatting is idempotent.
 """
 
 from __future__ import annotations
 
 from eval.skn.grammar import lexical
 from eval.skn.grammar.document import Document
-from eval.skn.grammar.parsed import Parsed, Problem
-from eval.skn.grammar.strict_reading import read_strictly
-from eval.skn.grammar.tolerant_reading import read_tolerantly
+from eval.skn.grammar.parse_result import ParseResult, Problem
+from eval.skn.grammar.strict_parser import parse_strictly
+from eval.skn.grammar.tolerant_parser import parse_tolerantly
 from kg.base.errors import NotationError
 
-__all__ = ["Parsed", "Problem", "parse", "read", "serialize"]
+__all__ = ["ParseResult", "Problem", "parse", "serialize", "try_parse"]
 
 
 def parse(text: str, *, strict: bool = True) -> Document:
-    """The document that ``text`` says.
+    """Parses one SKN block.
 
     Args:
         text: one SKN block.
-        strict: hold it to the grammar. Else deviations are let pass, those that drop or guess
-            something too; ``read`` says which there were.
+        strict: require the exact grammar. If false, deviations are accepted, including those for
+            which something is dropped or guessed; ``try_parse`` lists them.
 
     Raises:
-        NotationError: it cannot be read; the message has the line and column of the first problem.
+        NotationError: the text cannot be parsed; the message has the line and column of the first
+            problem.
     """
-    parsed = read(text, strict=strict)
+    parsed = try_parse(text, strict=strict)
     if parsed.document is not None:
         return parsed.document
     first = parsed.loss or parsed.problems[0]
@@ -36,52 +37,55 @@ def parse(text: str, *, strict: bool = True) -> Document:
     raise NotationError(
         f"not SKN: {first.what}{more}",
         where=f"line {first.line}, column {first.column}",
-        hint="The grammar stands in docs/skn.md.",
+        hint="The grammar is in docs/skn.md.",
     )
 
 
-def read(text: str, *, strict: bool = True) -> Parsed:
-    """Reads ``text`` and says what is wrong with it; never raises, whatever the text is.
+def try_parse(text: str, *, strict: bool = True) -> ParseResult:
+    """Parses ``text`` and lists its problems; never raises an error.
 
-    Time is linear in its length; more than ``lexical.MAX_CHARACTERS`` are not read at all.
+    Takes time linear in the length of the text. A text of more than ``lexical.MAX_CHARACTERS``
+    characters is not parsed.
     """
     if len(text) > lexical.MAX_CHARACTERS:
         what = f"longer than {lexical.MAX_CHARACTERS} characters: not read"
-        return Parsed(None, (Problem(1, 1, what),), lossless=False)
-    exact = read_strictly(text)
+        return ParseResult(None, (Problem(1, 1, what),), lossless=False)
+    exact = parse_strictly(text)
     if strict or exact.document is not None:
         return exact
-    tolerant = read_tolerantly(text)
-    # Blank lines too many are all that tolerant reading passes over in silence.
+    tolerant = parse_tolerantly(text)
+    # Tolerant parsing reports every deviation except surplus blank lines. If it found none, the
+    # problems of the strict parser give the numbers of those lines.
     return tolerant if tolerant.problems else tolerant._replace(problems=exact.problems)
 
 
 def serialize(document: Document) -> str:
-    """The one canonical text of ``document``, without blank lines and without a last line break.
+    """Returns the canonical text of ``document``, without blank lines and final line break.
 
     Raises:
-        NotationError: the text would be longer than can be read back.
+        NotationError: the text would be too long to be parsed again.
     """
     source = document.source
     lines = [
         "[SKN]",
-        f"@src {lexical.domain(source.domain)} | fresh:{source.fresh}"
-        f" | reliability:{lexical.unit(source.reliability)}",
+        f"@src {lexical.format_domain(source.domain)} | fresh:{source.fresh}"
+        f" | reliability:{lexical.format_unit(source.reliability)}",
         "@facts",
     ]
     lines += [
-        f"  {fact.priority} {lexical.quoted(fact.text)} [{lexical.unit(fact.confidence)}]"
+        f"  {fact.priority} {lexical.quote_string(fact.text)} "
+        f"[{lexical.format_unit(fact.confidence)}]"
         for fact in document.facts
     ]
     if document.causal is not None:
         lines.append("@causal")
         lines += [
-            f"  {lexical.term(link.cause)} -> {lexical.term(link.effect)}"
-            f" [{lexical.unit(link.strength)}]"
+            f"  {lexical.format_term(link.cause)} -> {lexical.format_term(link.effect)}"
+            f" [{lexical.format_unit(link.strength)}]"
             for link in document.causal
         ]
     if document.gaps is not None:
-        lines += ["@gaps", *(f"  - {lexical.gap(gap)}" for gap in document.gaps)]
+        lines += ["@gaps", *(f"  - {lexical.format_gap(gap)}" for gap in document.gaps)]
     if document.risk is not None:
         risk = document.risk
         lines.append(
@@ -90,7 +94,7 @@ def serialize(document: Document) -> str:
     text = "\n".join([*lines, "[/SKN]"])
     if len(text) > lexical.MAX_CHARACTERS:
         raise NotationError(
-            f"the document takes {len(text)} characters, more than can be read back",
-            hint=f"At most {lexical.MAX_CHARACTERS} are.",
+            f"the document has {len(text)} characters, too many to be parsed again",
+            hint=f"The limit is {lexical.MAX_CHARACTERS} characters.",
         )
     return text

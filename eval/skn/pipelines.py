@@ -1,8 +1,8 @@
-"""The eight pipelines: what an extraction of each may hold, and in which notation it is written.
+"""Defines the eight pipelines: the notation of an extraction and its permitted content.
 
-Six are the published benchmark's. Its ablation cannot tell the notation from what is written in
-it, because SKN alone carries metadata; ``json_meta`` (typed JSON with all that SKN holds) and
-``skn_min`` (SKN with source and facts only) part the two.
+Six are those of the published benchmark. Its ablation confounds notation and content, because only
+SKN carries metadata. ``json_meta`` (typed JSON with the same content as SKN) and ``skn_min``
+(SKN with source and facts only) separate the two.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     """One way to write an extraction.
 
     Attributes:
-        name: as in tables and flags.
-        notation: in which it is written.
-        sections: which of the optional parts of a ``Document`` it may hold.
-        confidence: whether claims carry one.
-        typed: whether it holds a ``Document``; if not, a ``FlatExtraction``.
+        name: name in tables and flags.
+        notation: the notation it is written in.
+        sections: the optional sections of a ``Document`` that it may contain.
+        confidence: whether claims carry a confidence.
+        typed: whether its content is a ``Document``; if not, it is a ``FlatExtraction``.
     """
 
     name: str
@@ -36,11 +36,11 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     typed: bool = True
 
     def params(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Returns the fields as JSON values, for the manifest."""
         return {**msgspec.to_builtins(self), "sections": sorted(self.sections)}
 
 
-def _skn(name: str, sections: frozenset[Section]) -> Pipeline:
+def _skn_pipeline(name: str, sections: frozenset[Section]) -> Pipeline:
     return Pipeline(name=name, notation="skn", sections=sections)
 
 
@@ -50,17 +50,17 @@ PIPELINES: dict[str, Pipeline] = {
         Pipeline(name="json", notation="json", confidence=False, typed=False),
         Pipeline(name="json_conf", notation="json", typed=False),
         Pipeline(name="json_meta", notation="json", sections=ALL_SECTIONS),
-        _skn("skn_min", frozenset()),
-        _skn("skn_no_gaps", ALL_SECTIONS - {"gaps"}),
-        _skn("skn_no_causal", ALL_SECTIONS - {"causal"}),
-        _skn("skn_no_risk", ALL_SECTIONS - {"risk"}),
-        _skn("skn", ALL_SECTIONS),
+        _skn_pipeline("skn_min", frozenset()),
+        _skn_pipeline("skn_no_gaps", ALL_SECTIONS - {"gaps"}),
+        _skn_pipeline("skn_no_causal", ALL_SECTIONS - {"causal"}),
+        _skn_pipeline("skn_no_risk", ALL_SECTIONS - {"risk"}),
+        _skn_pipeline("skn", ALL_SECTIONS),
     )
 }
-"""All of them by name."""
+"""All pipelines by name."""
 
 DEFAULT_PIPELINES = ("json", "skn")
 ABLATION_PIPELINES = ("json", "json_conf", "skn_no_gaps", "skn_no_causal", "skn_no_risk", "skn")
 """The published ablation, in its order."""
 FAIR_ABLATION_PIPELINES = (*ABLATION_PIPELINES, "json_meta", "skn_min")
-"""The published ablation and the two that part the notation from what is written in it."""
+"""The published ablation and the two pipelines that separate notation from content."""

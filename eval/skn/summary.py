@@ -1,8 +1,8 @@
-"""The run in words, for ``summary.txt`` and the terminal.
+"""Renders a run as text, for ``summary.txt`` and the terminal.
 
-The layout is the published summary's: what was run, a block a pipeline, and what came of JSON
-against SKN. It does not say who "wins" a metric: a difference is told with its interval and its
-test, and where the data cannot tell, that is what it says.
+The layout is that of the published summary: the settings of the run, a block for each pipeline, and
+the comparison of JSON and SKN. It does not name the format that "wins" a metric: it gives each
+difference with its interval and test, and states if the difference is not significant.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from eval.skn.running.manifest import SknManifest
 from eval.skn.running.row import SknRow
 from eval.skn.scoring.record import Difference, SknReport
-from eval.stats.shown import Value
-from kg.words.plain_text import plain
+from eval.stats.estimates import Estimate
+from kg.words.plain_text import clean_text
 
-_WIDE = 70
-_RULE = "=" * _WIDE
-_DOTS = "  " + "." * (_WIDE - 4)
+_WIDTH = 70
+_RULE = "=" * _WIDTH
+_DOTS = "  " + "." * (_WIDTH - 4)
 
 _HEADLINES = ("accuracy", "ece", "hallucination_rate", "groundedness", "abstention_f1")
 """The five metrics by which the published summary compares JSON and SKN."""
@@ -31,24 +31,24 @@ _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("ECE", "ece", 8),
     ("context", "context_chars", 10),
 )
-"""Title, metric and width; a column of twenty has room for an interval."""
-_NAMED = 14
-_ENDS = 18
+"""Title, metric and width of each column; only a width of 20 has room for an interval."""
+_NAME_WIDTH = 14
+_OUTCOME_WIDTH = 18
 
 
-def summary(
+def render_summary(
     manifest: SknManifest,
     report: SknReport,
     published: Mapping[str, Mapping[str, Any]],
     rows: Sequence[SknRow],
 ) -> str:
-    """The whole summary.
+    """Renders the whole summary.
 
     Args:
-        manifest: of the run.
-        report: its numbers.
-        published: by pipeline, the published keys of ``metrics.json``.
-        rows: all of them.
+        manifest: manifest of the run.
+        report: the numbers of the run.
+        published: pipeline → published keys of ``metrics.json``.
+        rows: all rows of the run.
     """
     lines = [
         _RULE,
@@ -56,55 +56,60 @@ def summary(
         _RULE,
         "",
         "  Pipeline: Question -> Search -> [Extraction] -> Agent -> Answer",
-        *_setting(manifest),
+        *_describe_setting(manifest),
         "",
-        *_facts(manifest, report, rows),
+        *_describe_run(manifest, report, rows),
         "",
     ]
     for name in manifest.pipelines:
-        lines += _block(name, report, published[name])
-    lines += [_RULE, "  JSON against SKN", _RULE, *_against(report), ""]
-    lines += [f"  Note: {plain(note, 500)}" for note in report.notes]
+        lines += _render_pipeline(name, report, published[name])
+    lines += [_RULE, "  JSON vs. SKN", _RULE, *_compare_json_with_skn(report), ""]
+    lines += [f"  Note: {clean_text(note, 500)}" for note in report.notes]
     return "\n".join([*lines, _RULE]) + "\n"
 
 
-def table(report: SknReport) -> Iterator[str]:
-    """One line a pipeline, fit for a terminal: how its rows ended, and its headline metrics."""
+def render_table(report: SknReport) -> Iterator[str]:
+    """Yields a header and one line per pipeline: the outcomes of its rows and headline metrics."""
     heads = "".join(f"{title:>{width}}" for title, _, width in _COLUMNS)
-    yield f"{'pipeline':<{_NAMED}}{'ans/abst/inv/err':>{_ENDS}}{heads}"
-    for name, one in report.pipelines.items():
-        ends = one.outcomes
+    yield f"{'pipeline':<{_NAME_WIDTH}}{'ans/abst/inv/err':>{_OUTCOME_WIDTH}}{heads}"
+    for name, pipeline in report.pipelines.items():
+        ends = pipeline.outcomes
         counts = f"{ends.answered}/{ends.abstained}/{ends.invalid}/{ends.error}"
-        cells = "".join(f"{_cell(one.metrics[key], width):>{width}}" for _, key, width in _COLUMNS)
-        yield f"{name:<{_NAMED}}{counts:>{_ENDS}}{cells}"
+        cells = "".join(
+            f"{_format_cell(pipeline.metrics[key], width):>{width}}" for _, key, width in _COLUMNS
+        )
+        yield f"{name:<{_NAME_WIDTH}}{counts:>{_OUTCOME_WIDTH}}{cells}"
 
 
-def verdicts(report: SknReport) -> Iterator[str]:
-    """What the data say of SKN against JSON, a sentence a headline metric."""
-    for one in report.comparisons:
-        if {one.first, one.second} == {"json", "skn"} and one.metric in _HEADLINES:
-            yield f"{one.metric}: {_verdict(one)}"
+def describe_comparisons(report: SknReport) -> Iterator[str]:
+    """Yields a sentence for each headline metric: how SKN compares with JSON."""
+    for comparison in report.comparisons:
+        sides = {comparison.first, comparison.second}
+        if sides == {"json", "skn"} and comparison.metric in _HEADLINES:
+            yield f"{comparison.metric}: {_describe_difference(comparison)}"
 
 
-def _setting(manifest: SknManifest) -> Iterator[str]:
+def _describe_setting(manifest: SknManifest) -> Iterator[str]:
     if manifest.offline:
-        yield "  Offline: rules extract, answer and judge, and no model. This measures what"
-        yield "  information a format keeps or drops, not how a model fares with it."
+        yield "  Offline: rules instead of a model extract, answer and judge. This measures which"
+        yield "  information a format keeps or drops, not how well a model works with it."
     elif manifest.mode == "as-published":
-        yield "  As published: the formats differ in more than notation (length cap, order of"
+        yield "  As published: the formats differ in more than notation (length limit, order of"
         yield "  importance, inference, JSON mode), and the model judges its own answers."
     else:
         yield "  Fair: the same question, budget, rules, repair and order for every format."
 
 
-def _facts(manifest: SknManifest, report: SknReport, rows: Sequence[SknRow]) -> Iterator[str]:
+def _describe_run(
+    manifest: SknManifest, report: SknReport, rows: Sequence[SknRow]
+) -> Iterator[str]:
     judge = manifest.judge_model or "rules"
-    told = " (answers and judges)" if manifest.same_judge else ""
-    waited = [row.latency_s for row in rows if row.latency_s is not None]
-    duration = f"{sum(waited):.1f}s of calls, without judging" if waited else "no calls"
+    same_judge = " (answers and judges)" if manifest.same_judge else ""
+    seconds = [row.latency_s for row in rows if row.latency_s is not None]
+    duration = f"{sum(seconds):.1f}s of calls, without judging" if seconds else "no calls"
     for name, value in (
-        ("Model", plain(manifest.model or "rules")),
-        ("Judge", plain(judge) + told),
+        ("Model", clean_text(manifest.model or "rules")),
+        ("Judge", clean_text(judge) + same_judge),
         ("Total samples", report.n_samples),
         ("Answerable", report.n_answerable),
         ("Unanswerable", report.n_samples - report.n_answerable),
@@ -116,9 +121,9 @@ def _facts(manifest: SknManifest, report: SknReport, rows: Sequence[SknRow]) -> 
         yield f"    {name:<18}{value}"
 
 
-def _block(name: str, report: SknReport, published: Mapping[str, Any]) -> Iterator[str]:
-    one = report.pipelines[name]
-    ends = one.outcomes
+def _render_pipeline(name: str, report: SknReport, published: Mapping[str, Any]) -> Iterator[str]:
+    pipeline = report.pipelines[name]
+    ends = pipeline.outcomes
     yield from (_DOTS, f"  {name.upper()}", _DOTS)
     yield (
         f"    {'Rows':<18}{ends.rows}: {ends.answered} answered, {ends.abstained} abstained, "
@@ -132,24 +137,24 @@ def _block(name: str, report: SknReport, published: Mapping[str, Any]) -> Iterat
         ("Groundedness", "groundedness", False),
         ("Abstention F1", "abstention_f1", False),
     ):
-        yield f"    {title:<18}{_told(one.metrics[key], percent)}"
-    yield f"    {'Avg Tokens':<18}{_tokens(published)}"
+        yield f"    {title:<18}{_format_value(pipeline.metrics[key], percent)}"
+    yield f"    {'Avg Tokens':<18}{_format_tokens(published)}"
     latency = published.get("avg_total_latency_s")
     yield f"    {'Avg Latency':<18}{'n/a' if latency is None else f'{latency:.2f}s'}"
     yield ""
 
 
-def _tokens(published: Mapping[str, Any]) -> str:
-    """Of a context, by the published estimate; and of the agent's prompt, as counted."""
+def _format_tokens(published: Mapping[str, Any]) -> str:
+    """Formats the estimated tokens of a context and the counted tokens of the agent's prompt."""
     estimate = published.get("avg_context_tokens_est", published.get("avg_context_tokens"))
     counted = published.get("avg_agent_prompt_tokens")
-    told = "n/a" if estimate is None else f"{estimate:.0f} in the context (characters / 4)"
-    return told if counted is None else f"{told}, {counted:.0f} in the agent's prompt (counted)"
+    text = "n/a" if estimate is None else f"{estimate:.0f} in the context (characters / 4)"
+    return text if counted is None else f"{text}, {counted:.0f} in the agent's prompt (counted)"
 
 
-def _told(value: Value, percent: bool) -> str:
+def _format_value(value: Estimate, percent: bool) -> str:
     if value.value is None:
-        return f"n/a  ({plain(value.why)})" if value.why else "n/a"
+        return f"n/a  ({clean_text(value.why)})" if value.why else "n/a"
     form = ".2%" if percent else ".4f"
     text = f"{value.value:{form}}"
     if value.low is not None and value.high is not None:
@@ -160,7 +165,7 @@ def _told(value: Value, percent: bool) -> str:
     return text
 
 
-def _cell(value: Value, width: int) -> str:
+def _format_cell(value: Estimate, width: int) -> str:
     if value.value is None:
         return "n/a"
     number = f"{value.value:.3f}" if value.value < 10 else f"{value.value:,.0f}"
@@ -169,23 +174,26 @@ def _cell(value: Value, width: int) -> str:
     return f"{number} [{value.low:.2f}, {value.high:.2f}]"
 
 
-def _against(report: SknReport) -> Iterable[str]:
-    said = [f"    {line}" for line in verdicts(report)]
-    return said or ["    not compared: JSON and SKN do not both stand here"]
+def _compare_json_with_skn(report: SknReport) -> Iterable[str]:
+    lines = [f"    {line}" for line in describe_comparisons(report)]
+    return lines or ["    not compared: the run does not have both JSON and SKN"]
 
 
-def _verdict(one: Difference) -> str:
-    if one.difference is None:
-        return "nothing to compare"
-    if one.low is None or one.high is None:
-        return f"{one.first} less {one.second} is {one.difference:+.3f}, and nothing varies"
-    p = "" if one.p_holm is None else f", Holm-adjusted p {one.p_holm:.3g}"
-    interval = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
-    # Where one of the two has no value on a sample, both are without it.
-    on = "" if one.test not in ("mcnemar", "sign-flip") else f" on {one.n} samples"
-    found = f"{one.first} less {one.second} is {interval}{on}{p}"
+def _describe_difference(difference: Difference) -> str:
+    if difference.difference is None:
+        return "not comparable: one of the two has no value"
+    sides = f"{difference.first} − {difference.second}"
+    if difference.low is None or difference.high is None:
+        return (
+            f"{sides} = {difference.difference:+.3f}, without an interval: the samples do not vary"
+        )
+    p = "" if difference.p_holm is None else f", Holm-adjusted p {difference.p_holm:.3g}"
+    interval = f"{difference.difference:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
+    # Paired tests use only the samples on which both pipelines have a value, so n is stated.
+    on = "" if difference.test not in ("mcnemar", "sign-flip") else f" on {difference.n} samples"
+    statement = f"{sides} = {interval}{on}{p}"
     return (
-        f"{plain(one.better)} is better; {found}"
-        if one.better
-        else f"the data cannot tell; {found}"
+        f"{clean_text(difference.better)} is better; {statement}"
+        if difference.better
+        else f"no significant difference; {statement}"
     )

@@ -1,1 +1,1 @@
-"""Intervals and tests, blind to what is measured: counts go in, bounds and p-values come out."""
+"""Statistics independent of the metrics: intervals, tests and power for counts and values."""

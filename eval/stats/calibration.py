@@ -1,9 +1,9 @@
-"""Calibration: does a stated confidence of .8 mean right eight times in ten?
+"""Calibration: expected calibration error, Brier score, and what chance alone gives.
 
 Sources: Brier, Monthly Weather Review 1950, 78:1; Murphy, J. Applied Meteorology 1973, 12:595 (the
-partition of the Brier score), with what remains inside bins after Stephenson, Coelho & Jolliffe,
-Weather and Forecasting 2008, 23:752; Naeini, Cooper & Hauskrecht, AAAI 2015 (expected calibration
-error); Nguyen & O'Connor, EMNLP 2015 (bins of equal mass).
+partition of the Brier score); Stephenson, Coelho & Jolliffe, Weather and Forecasting 2008, 23:752
+(its within-bin component); Naeini, Cooper & Hauskrecht, AAAI 2015 (expected calibration error);
+Nguyen & O'Connor, EMNLP 2015 (bins of equal mass).
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.stats.intervals import SEED, Floats
+from eval.stats.bootstrap import SEED, Floats
 
-BINS = 10
-SIMULATIONS = 1000
+N_BINS = 10
+N_SIMULATIONS = 1000
 
-_NORMAL_ENOUGH = 25.0
-_GROUPS_AT_MOST = 2000
+_MIN_NORMAL_VARIANCE = 25.0
+_MAX_GROUPS = 2000
 
 Bins = NDArray[np.int64]
 """The bin of each reply."""
 
 
-def equal_width_bins(confidences: Floats, bins: int = BINS) -> Bins:
-    """Bins [0, .1), [.1, .2), … [.9, 1].
+def equal_width_bins(confidences: Floats, bins: int = N_BINS) -> Bins:
+    """Assigns replies to the bins [0, .1), [.1, .2), … [.9, 1].
 
-    The edges are the decimals k/bins as everyone writes them. (Those of ``numpy.linspace`` are
-    not: it puts .3, .6 and .7 into the bin below.)
+    The edges are k / bins, so that .3 falls into [.3, .4). ``numpy.linspace`` has rounding errors
+    that would put .3, .6 and .7 into the bin below.
 
     Args:
         confidences: in [0, 1], shape (n,).
@@ -43,15 +43,15 @@ def equal_width_bins(confidences: Floats, bins: int = BINS) -> Bins:
     return np.searchsorted(edges, confidences, side="right").astype(np.int64)
 
 
-def equal_mass_bins(confidences: Floats, bins: int = BINS) -> Bins:
-    """Bins of as nearly equal numbers of replies as ties allow.
+def equal_mass_bins(confidences: Floats, bins: int = N_BINS) -> Bins:
+    """Assigns replies to bins with numbers of replies as equal as ties allow.
 
-    Equal confidences share a bin, the one that the middle of their ranks falls into; bins that
-    get none are left out, and the others numbered without gaps.
+    Equal confidences share the bin that the middle of their ranks falls into. Empty bins are left
+    out, and the others numbered without gaps.
 
     Args:
         confidences: shape (n,).
-        bins: number of bins at most.
+        bins: maximum number of bins.
 
     Returns:
         Bin numbers from 0, ascending with confidence, shape (n,).
@@ -64,7 +64,9 @@ def equal_mass_bins(confidences: Floats, bins: int = BINS) -> Bins:
 
 
 def calibration_error(confidences: Floats, right: Floats, bins: Bins) -> float:
-    """Expected calibration error: Σ over bins of (share of replies) · |accuracy - confidence|.
+    """Computes the expected calibration error.
+
+    Σ over bins of (share of replies) · |accuracy - confidence|.
 
     Args:
         confidences: shape (n,), n at least 1.
@@ -79,7 +81,7 @@ def calibration_error(confidences: Floats, right: Floats, bins: Bins) -> float:
 
 
 def brier_score(confidences: Floats, right: Floats) -> float:
-    """Mean squared difference of confidence and being right."""
+    """Computes the mean squared difference between confidence and being right (0 or 1)."""
     return float(np.mean((confidences - right) ** 2))
 
 
@@ -94,7 +96,7 @@ class BrierPartition:
 
 
 def brier_partition(confidences: Floats, right: Floats, bins: Bins) -> BrierPartition:
-    """Murphy's partition of the Brier score over bins.
+    """Computes Murphy's partition of the Brier score over bins.
 
     Args:
         confidences: shape (n,), n at least 1.
@@ -104,80 +106,83 @@ def brier_partition(confidences: Floats, right: Floats, bins: Bins) -> BrierPart
     count = np.bincount(bins)
     used = count > 0
     share = count[used] / len(bins)
-    sure = np.bincount(bins, weights=confidences)[used] / count[used]
-    hit = np.bincount(bins, weights=right)[used] / count[used]
+    mean_confidence = np.bincount(bins, weights=confidences)[used] / count[used]
+    accuracy = np.bincount(bins, weights=right)[used] / count[used]
     base = float(right.mean())
-    reliability = float((share * (sure - hit) ** 2).sum())
-    resolution = float((share * (hit - base) ** 2).sum())
+    reliability = float((share * (mean_confidence - accuracy) ** 2).sum())
+    resolution = float((share * (accuracy - base) ** 2).sum())
     uncertainty = base * (1 - base)
-    rest = brier_score(confidences, right) - (reliability - resolution + uncertainty)
-    return BrierPartition(reliability, resolution, uncertainty, rest)
+    within = brier_score(confidences, right) - (reliability - resolution + uncertainty)
+    return BrierPartition(reliability, resolution, uncertainty, within)
 
 
 @dataclass(frozen=True)
-class ExpectedByChance:
-    """The calibration errors of perfectly calibrated systems.
+class ChanceError:
+    """The calibration errors that perfectly calibrated systems have by chance.
 
     Attributes:
-        mean: on average.
-        high: not exceeded with the probability asked for.
-        p: share of them with the observed error or a greater one, one added to both parts.
+        mean: their mean.
+        high: their quantile at the requested level.
+        p_value: share of them that is at least the observed error, with one added to numerator and
+            denominator.
     """
 
     mean: float
     high: float
-    p: float
+    p_value: float
 
 
-def expected_by_chance(
+def simulate_chance_error(
     confidences: Floats,
     bins: Bins,
     observed: float,
     *,
     confidence: float = 0.95,
-    simulations: int = SIMULATIONS,
+    simulations: int = N_SIMULATIONS,
     seed: int = SEED,
-) -> ExpectedByChance:
-    """What calibration error chance alone gives at these confidences, by simulation.
+) -> ChanceError:
+    """Simulates the calibration error that chance alone gives at these confidences.
 
-    Each reply is right with the probability its confidence states, independently. In bins where
-    the number of right replies has a variance of 25 or more, the normal limit stands for it.
+    Each reply is right with the probability that its confidence states, independently. In bins
+    where the number of right replies has a variance of at least 25, it is sampled from the normal
+    approximation.
 
     Args:
         confidences: shape (n,), n at least 1.
         bins: shape (n,).
-        observed: the error to hold against them.
-        confidence: level of ``high``.
-        simulations: how many systems are simulated.
-        seed: of the simulation.
+        observed: the observed error, for the p-value.
+        confidence: the level of the quantile ``high``.
+        simulations: number of simulated systems.
+        seed: seed of the simulation.
     """
     rng = np.random.default_rng(seed)
     total = np.zeros(simulations)
     for number in range(int(bins.max()) + 1):
         inside = confidences[bins == number]
-        total += np.abs(_chance_gaps(inside, simulations, rng))
+        total += np.abs(_simulate_gaps(inside, simulations, rng))
     errors = total / len(confidences)
     reached = int((errors >= observed - 1e-12).sum())
-    return ExpectedByChance(
+    return ChanceError(
         mean=float(errors.mean()),
         high=float(np.quantile(errors, confidence)),
-        p=(reached + 1) / (simulations + 1),
+        p_value=(reached + 1) / (simulations + 1),
     )
 
 
-def _chance_gaps(confidences: Floats, simulations: int, rng: np.random.Generator) -> Floats:
-    """Simulated (right replies - sum of confidences) of one bin, shape (simulations,)."""
+def _simulate_gaps(confidences: Floats, simulations: int, rng: np.random.Generator) -> Floats:
+    """Simulates (right replies - sum of confidences) of one bin, shape (simulations,)."""
     variance = float((confidences * (1 - confidences)).sum())
     if variance == 0:
         return np.zeros(simulations)
-    if variance >= _NORMAL_ENOUGH:
+    if variance >= _MIN_NORMAL_VARIANCE:
         expected = float(confidences.sum())
-        # Replies are right in whole numbers: without rounding, p would be too small by half a step.
+        # Numbers of right replies are whole: without rounding, p would be too small by half a step.
         hits = np.rint(rng.normal(expected, math.sqrt(variance), simulations))
         return np.clip(hits, 0, confidences.size) - expected
     ordered = np.sort(confidences)
-    # A bin of very many replies and little variance has next to equal ones, drawn together.
-    groups = np.array_split(ordered, min(_GROUPS_AT_MOST, ordered.size))
+    # A bin with very many replies but little variance has nearly equal confidences, so groups of
+    # neighbours are sampled with their mean.
+    groups = np.array_split(ordered, min(_MAX_GROUPS, ordered.size))
     sizes = np.array([group.size for group in groups])
     means = np.array([group.mean() for group in groups])
     if sizes.max() == 1:

@@ -1,9 +1,10 @@
-"""What the cluster bootstrap says of calibration and selective prediction, in one pass.
+"""The cluster bootstrap of calibration and selective prediction, in one pass.
 
-Sufficient statistics are the numbers of right and of wrong replies by cluster and level of
-confidence. Up to 256 distinct confidences are a level each, and the replicates exact. More are
-grouped into levels of equally many replies, which cross the edge of no bin, and the replicates of
-the grouped replies are shifted by what grouping changes of the values. Values are always exact.
+The sufficient statistics are the numbers of right and of wrong replies by cluster and confidence
+level. Up to 256 distinct confidences are one level each, and replicates are exact. More distinct
+confidences are grouped into levels of equally many replies, none of which crosses the edge of a
+bin; the replicates are then shifted by the change of the value that the grouping causes. Values
+are always exact.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.stats.bootstrap import ClusterResamples, Distribution, Floats
 from eval.stats.calibration import (
     Bins,
     brier_score,
@@ -21,19 +23,18 @@ from eval.stats.calibration import (
     equal_mass_bins,
     equal_width_bins,
 )
-from eval.stats.intervals import Distribution, Draws, Floats
-from eval.stats.selective import area_influences, risk_coverage
+from eval.stats.selective_prediction import compute_area_influences, compute_risk_coverage
 
 STATISTICS = ("ece", "ece_equal_mass", "brier", "aurc", "augrc")
-"""The columns of the distribution. Lower is better in each."""
+"""The columns of the distribution. Lower is better in all of them."""
 
-_LEVELS = 256
-_NONE_DRAWN = 0.5
+_MAX_LEVELS = 256
+_EMPTY_RESAMPLE = 0.5
 
 
 @dataclass(frozen=True)
 class ConfidentReplies:
-    """Replies that carry a confidence, at least one.
+    """At least one reply, each with a confidence.
 
     Attributes:
         confidences: in [0, 1], shape (n,).
@@ -47,123 +48,131 @@ class ConfidentReplies:
 
     @cached_property
     def equal_width(self) -> Bins:
-        """The equal-width bin of each reply."""
+        """The equal-width bin of each reply, shape (n,)."""
         return equal_width_bins(self.confidences)
 
     @cached_property
     def equal_mass(self) -> Bins:
-        """The equal-mass bin of each reply."""
+        """The equal-mass bin of each reply, shape (n,)."""
         return equal_mass_bins(self.confidences)
 
-    def values(self) -> Floats:
-        """The ``STATISTICS``, shape (5,)."""
+    def compute_values(self) -> Floats:
+        """Computes the ``STATISTICS``, shape (5,)."""
         sure, right = self.confidences, self.right
-        curve = risk_coverage(sure, right)
+        curve = compute_risk_coverage(sure, right)
         return np.array(
             [
                 calibration_error(sure, right, self.equal_width),
                 calibration_error(sure, right, self.equal_mass),
                 brier_score(sure, right),
-                curve.aurc(),
-                curve.augrc(),
+                curve.compute_aurc(),
+                curve.compute_augrc(),
             ]
         )
 
-    def distribution(self, draws: Draws) -> Distribution:
-        """The bootstrap distribution of the ``STATISTICS``.
+    def compute_distribution(self, resamples: ClusterResamples) -> Distribution:
+        """Computes the bootstrap distribution of the ``STATISTICS``.
 
-        Bins stay as they are in every resample: what is estimated is the error over these bins.
-        The jackknife of the calibration errors is nan, because BCa does not hold for them: they
-        have a corner at zero, where calibrated systems are.
+        All resamples use the same bins: the estimand is the error over these bins. The jackknife
+        of the calibration errors is nan, because BCa is not valid for them: they are not smooth at
+        zero, the value of calibrated systems.
         """
-        levels = _Levels(self)
-        replicates = np.full((draws.resamples, len(STATISTICS)), np.nan)
-        for rows, times in draws.transposed():
-            replicates[rows] = levels.statistics(times)
-        values = self.values()
-        once = np.ones((draws.clusters, 1), dtype=np.float32)
+        levels = _ConfidenceLevels(self)
+        replicates = np.full((resamples.n_resamples, len(STATISTICS)), np.nan)
+        for rows, times in resamples.iter_transposed_weights():
+            replicates[rows] = levels.compute_statistics(times)
+        values = self.compute_values()
+        once = np.ones((resamples.n_clusters, 1), dtype=np.float32)
         return Distribution(
             values=values,
-            replicates=replicates + (values - levels.statistics(once)[0]),
-            jackknife=self._jackknife(draws.clusters, values),
+            replicates=replicates + (values - levels.compute_statistics(once)[0]),
+            jackknife=self._compute_jackknife(resamples.n_clusters, values),
             support=np.full(len(STATISTICS), float(np.unique(self.clusters).size)),
         )
 
-    def _jackknife(self, clusters: int, values: Floats) -> Floats:
-        """Values less each cluster's influence (infinitesimal jackknife), shape (clusters, 5)."""
+    def _compute_jackknife(self, n_clusters: int, values: Floats) -> Floats:
+        """Computes values - influence of each cluster (infinitesimal jackknife).
+
+        Shape (clusters, 5).
+        """
         n = len(self.confidences)
         squares = (self.confidences - self.right) ** 2
-        areas = area_influences(self.confidences, self.right)
-        moved = np.column_stack([squares - squares.mean(), areas])
-        out = np.full((clusters, len(STATISTICS)), np.nan)
-        for column, influence in enumerate(moved.T, start=2):
-            own = np.bincount(self.clusters, weights=influence, minlength=clusters)
+        areas = compute_area_influences(self.confidences, self.right)
+        influences = np.column_stack([squares - squares.mean(), areas])
+        out = np.full((n_clusters, len(STATISTICS)), np.nan)
+        for column, influence in enumerate(influences.T, start=2):
+            own = np.bincount(self.clusters, weights=influence, minlength=n_clusters)
             out[:, column] = values[column] - own / n
         return out
 
 
-class _Levels:
-    """Replies counted by level of confidence, ready to be counted again in resamples."""
+class _ConfidenceLevels:
+    """Replies grouped by confidence level, so that resamples only need to count them."""
 
     def __init__(self, replies: ConfidentReplies) -> None:
         sure, right = replies.confidences, replies.right
         width, mass = replies.equal_width, replies.equal_mass
-        level = _levels(sure, width, mass)
-        self.count = int(level.max()) + 1
+        level = _assign_levels(sure, width, mass)
+        self.n_levels = int(level.max()) + 1
         self.level = level
         self.clusters = replies.clusters
         self.wrong = np.flatnonzero(right == 0)
         size = np.bincount(level).astype(np.float64)
-        self.sure = np.bincount(level, weights=sure) / size
-        # Mean squared error of a wrong and of a right reply at each level, and their difference.
-        self.if_right = np.bincount(level, weights=(1 - sure) ** 2) / size
-        self.if_wrong = np.bincount(level, weights=sure**2) / size
-        first = np.zeros(self.count, dtype=np.int64)
+        self.mean_confidence = np.bincount(level, weights=sure) / size
+        # Mean squared error of a right and of a wrong reply at each level, for the Brier score.
+        self.error_if_right = np.bincount(level, weights=(1 - sure) ** 2) / size
+        self.error_if_wrong = np.bincount(level, weights=sure**2) / size
+        first = np.zeros(self.n_levels, dtype=np.int64)
         first[level] = np.arange(len(level))
-        self.starts = [np.unique(bins[first], return_index=True)[1] for bins in (width, mass)]
+        self.bin_starts = [np.unique(bins[first], return_index=True)[1] for bins in (width, mass)]
 
-    def statistics(self, times: NDArray[np.float32]) -> Floats:
-        """The ``STATISTICS`` of some resamples.
+    def compute_statistics(self, weights: NDArray[np.float32]) -> Floats:
+        """Computes the ``STATISTICS`` of some resamples.
 
         Args:
-            times: how often each cluster comes up, shape (clusters, resamples).
+            weights: number of times that each cluster occurs, shape (clusters, resamples).
 
         Returns:
-            Shape (resamples, 5); nan where no reply is drawn.
+            Shape (resamples, 5); nan where a resample has no reply.
         """
-        replies = self._summed(np.arange(len(self.level)), times)
-        wrong = self._summed(self.wrong, times)
+        replies = self._sum_by_level(np.arange(len(self.level)), weights)
+        wrong = self._sum_by_level(self.wrong, weights)
         total = replies.sum(axis=0, dtype=np.float64)
-        n = np.where(total < _NONE_DRAWN, np.nan, total)
-        gaps = replies * (self.sure - 1)[:, None]
+        n = np.where(total < _EMPTY_RESAMPLE, np.nan, total)
+        gaps = replies * (self.mean_confidence - 1)[:, None]
         gaps += wrong
-        # The levels of a bin stand together, so a bin is summed from where it starts.
-        errors = [np.abs(np.add.reduceat(gaps, at, axis=0)).sum(axis=0) / n for at in self.starts]
-        brier = self.if_right @ replies + (self.if_wrong - self.if_right) @ wrong
-        # From the surest level down; sums of whole numbers, exact in single precision too.
+        # The levels of a bin are adjacent, so ``reduceat`` sums each bin from its first level.
+        errors = [
+            np.abs(np.add.reduceat(gaps, start, axis=0)).sum(axis=0) / n
+            for start in self.bin_starts
+        ]
+        brier = self.error_if_right @ replies + (self.error_if_wrong - self.error_if_right) @ wrong
+        # Cumulated from the highest confidence down; sums of whole numbers are exact in floats.
         new, failed = replies[::-1], wrong[::-1]
         accepted, failures = np.cumsum(new, axis=0), np.cumsum(failed, axis=0)
-        np.maximum(accepted, _NONE_DRAWN, out=accepted)
+        np.maximum(accepted, _EMPTY_RESAMPLE, out=accepted)
         augrc = np.einsum("lr,lr->r", new, 2 * failures - failed) / 2 / n**2
         failures /= accepted
         aurc = np.einsum("lr,lr->r", new, failures) / n
         return np.stack([*errors, brier / n, aurc, augrc], axis=1)
 
-    def _summed(self, chosen: NDArray[np.int64], times: NDArray[np.float32]) -> Floats:
-        """Some replies counted by level in each resample, shape (levels, resamples)."""
+    def _sum_by_level(self, chosen: NDArray[np.int64], weights: NDArray[np.float32]) -> Floats:
+        """Counts the chosen replies by level in each resample, shape (levels, resamples)."""
         from scipy.sparse import csr_array
 
         ones = np.ones(chosen.size, dtype=np.float32)
-        places = (self.level[chosen], self.clusters[chosen])
-        summed: Floats = csr_array((ones, places), shape=(self.count, len(times))) @ times
+        cells = (self.level[chosen], self.clusters[chosen])
+        summed: Floats = csr_array((ones, cells), shape=(self.n_levels, len(weights))) @ weights
         return summed.astype(np.float64)
 
 
-def _levels(sure: Floats, width: Bins, mass: Bins) -> NDArray[np.int64]:
-    """Level of each reply, ascending with confidence, without gaps."""
-    distinct, rank = np.unique(sure, return_inverse=True)
-    if distinct.size > _LEVELS:
-        # All three ascend with confidence, so their sum changes just where one of them does.
-        rank = np.unique(equal_mass_bins(sure, _LEVELS) + width + mass, return_inverse=True)[1]
+def _assign_levels(confidences: Floats, width: Bins, mass: Bins) -> NDArray[np.int64]:
+    """Assigns a level to each reply: ascending with confidence, numbered without gaps."""
+    distinct, rank = np.unique(confidences, return_inverse=True)
+    if distinct.size > _MAX_LEVELS:
+        # All three ascend with confidence, so their sum changes exactly where one of them does.
+        rank = np.unique(
+            equal_mass_bins(confidences, _MAX_LEVELS) + width + mass, return_inverse=True
+        )[1]
     levels: NDArray[np.int64] = rank.astype(np.int64)
     return levels

@@ -14,44 +14,44 @@ from statistics import NormalDist
 
 import numpy as np
 
-from eval.stats.intervals import Floats
+from eval.stats.bootstrap import Floats
 
-_EXACT_AT_MOST = 200
+_MAX_EXACT_DIFFERENCES = 200
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
 class SignedRanks:
-    """Wilcoxon's signed-rank test.
+    """Result of Wilcoxon's signed-rank test.
 
     Attributes:
         statistic: sum of the ranks of positive differences.
-        p: two-sided.
-        exact: whether ``p`` is from the exact distribution given the ranks.
-        n_zero: differences of zero.
+        p_value: two-sided p-value.
+        is_exact: whether the p-value is from the exact distribution given the ranks.
+        n_zero: number of zero differences.
     """
 
     statistic: float
-    p: float
-    exact: bool
+    p_value: float
+    is_exact: bool
     n_zero: int
 
 
-def wilcoxon(differences: Floats) -> SignedRanks:
-    """Wilcoxon's signed-rank test that differences are symmetric about zero.
+def wilcoxon_test(differences: Floats) -> SignedRanks:
+    """Computes Wilcoxon's signed-rank test that differences are symmetric about zero.
 
     Zeros are ranked with the others and then left out, as Pratt proposed: dropping them first can
-    turn the verdict round when most items show no difference. Equal sizes share their mean rank.
-    Up to 200 differences other than zero the distribution is exact, ties included (all signs
-    equally likely, given the ranks); beyond, normal with the variance of those very ranks. Sizes
-    that differ by less than 1e-12 of the largest are equal: means over repeats come with rounding
-    errors (1 - 1/3 is not 2/3), which must neither break a tie nor make a zero count.
+    reverse the result when most differences are zero. Equal sizes share their mean rank. Up to 200
+    non-zero differences the distribution is exact, ties included (all signs equally likely, given
+    the ranks); with more, it is normal with the variance of these ranks. Sizes that differ by less
+    than 1e-12 of the largest count as equal: means over repeats have rounding errors (1 - 1/3 is
+    not 2/3), which must neither break a tie nor turn a zero into a difference.
 
     Args:
         differences: one per item, shape (n,).
 
     Returns:
-        p = 1 where no difference is other than zero.
+        p = 1 where all differences are zero.
     """
     sizes = np.abs(differences)
     largest = float(sizes.max(initial=0.0))
@@ -64,8 +64,8 @@ def wilcoxon(differences: Floats) -> SignedRanks:
     positive = int(ranks[differences[sizes > 0] > 0].sum())
     n_zero = int((sizes == 0).sum())
     if not ranks.size:
-        return SignedRanks(0.0, 1.0, exact=True, n_zero=n_zero)
-    if ranks.size <= _EXACT_AT_MOST:
+        return SignedRanks(0.0, 1.0, is_exact=True, n_zero=n_zero)
+    if ranks.size <= _MAX_EXACT_DIFFERENCES:
         chances = np.ones(1)
         for rank in ranks.tolist():
             longer = np.zeros(chances.size + rank)
@@ -75,23 +75,23 @@ def wilcoxon(differences: Floats) -> SignedRanks:
         tails = float(chances[: positive + 1].sum()), float(chances[positive:].sum())
         p, exact = min(1.0, 2 * min(tails)), True
     else:
-        spread = math.sqrt(float((ranks.astype(np.float64) ** 2).sum()) / 4)
-        z = (positive - float(ranks.sum()) / 2) / spread
+        deviation = math.sqrt(float((ranks.astype(np.float64) ** 2).sum()) / 4)
+        z = (positive - float(ranks.sum()) / 2) / deviation
         p, exact = min(1.0, 2 * _NORMAL.cdf(-abs(z))), False
     return SignedRanks(positive / 2, p, exact, n_zero)
 
 
 @dataclass(frozen=True)
-class PairedT:
-    """Student's t test of paired differences."""
+class PairedTTest:
+    """Result of Student's t test of paired differences."""
 
     statistic: float
-    degrees: int
-    p: float
+    degrees_of_freedom: int
+    p_value: float
 
 
-def paired_t(differences: Floats) -> PairedT | None:
-    """Student's t test that the mean difference is zero, two-sided.
+def paired_t_test(differences: Floats) -> PairedTTest | None:
+    """Computes Student's two-sided t test that the mean difference is zero.
 
     Args:
         differences: one per item, shape (n,).
@@ -106,23 +106,24 @@ def paired_t(differences: Floats) -> PairedT | None:
     if effect is None:
         return None
     statistic = effect * math.sqrt(n)
-    return PairedT(statistic, n - 1, float(2 * stdtr(n - 1, -abs(statistic))))
+    return PairedTTest(statistic, n - 1, float(2 * stdtr(n - 1, -abs(statistic))))
 
 
 def cohens_d_paired(differences: Floats) -> float | None:
-    """Cohen's d of paired differences, d_z: their mean over their standard deviation (n - 1).
+    """Computes Cohen's d of paired differences, d_z: mean over standard deviation (n - 1).
 
     Returns:
         ``None`` for fewer than two differences, or where they do not vary.
     """
     if differences.size < 2:
         return None
-    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    return mean / spread if spread > 1e-12 * max(1.0, abs(mean)) else None
+    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
+    # A deviation this small is rounding error of differences that are all equal.
+    return mean / deviation if deviation > 1e-12 * max(1.0, abs(mean)) else None
 
 
 def cohens_d_pooled(first: Floats, second: Floats) -> float | None:
-    """Cohen's d of two independent samples: difference of means over the pooled deviation.
+    """Computes Cohen's d of two independent samples: difference of means / pooled deviation.
 
     Returns:
         ``None`` where a sample has fewer than two values or neither varies.
@@ -132,20 +133,20 @@ def cohens_d_pooled(first: Floats, second: Floats) -> float | None:
         return None
     squares = (n - 1) * float(first.var(ddof=1)) + (m - 1) * float(second.var(ddof=1))
     difference = float(first.mean() - second.mean())
-    spread = math.sqrt(squares / (n + m - 2))
-    return difference / spread if spread > 1e-12 * max(1.0, abs(difference)) else None
+    deviation = math.sqrt(squares / (n + m - 2))
+    return difference / deviation if deviation > 1e-12 * max(1.0, abs(difference)) else None
 
 
-def hedges_correction(degrees: int) -> float:
-    """What to multiply Cohen's d with, because it is too large in small samples.
+def hedges_correction(degrees_of_freedom: int) -> float:
+    """Computes the factor that corrects Cohen's d, which is biased upwards in small samples.
 
     J = Γ(m/2) / (√(m/2) · Γ((m-1)/2)) for m degrees of freedom: n - 1 for paired differences,
-    n + m - 2 for two samples. ``cohens_d_…`` are without it.
+    n₁ + n₂ - 2 for two samples. The ``cohens_d_…`` functions do not apply it.
 
     Raises:
         ValueError: fewer than two degrees of freedom.
     """
-    if degrees < 2:
-        raise ValueError("Hedges' correction needs two degrees of freedom")
-    ratio = math.lgamma(degrees / 2) - math.lgamma((degrees - 1) / 2)
-    return math.exp(ratio) / math.sqrt(degrees / 2)
+    if degrees_of_freedom < 2:
+        raise ValueError("Hedges' correction needs at least two degrees of freedom")
+    ratio = math.lgamma(degrees_of_freedom / 2) - math.lgamma((degrees_of_freedom - 1) / 2)
+    return math.exp(ratio) / math.sqrt(degrees_of_freedom / 2)

@@ -1,4 +1,4 @@
-"""Agreement of raters beyond chance, and how far their errors go together.
+"""Agreement of raters beyond chance (κ), and the correlation of binary variables (φ).
 
 Sources: J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
 Measurement 20(1), 1960; J. L. Fleiss, Measuring nominal scale agreement among many raters,
@@ -14,7 +14,7 @@ from math import fsum, sqrt
 
 
 def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    """Cohen's κ of two raters over the same items.
+    """Computes Cohen's κ of two raters over the same items.
 
     κ = (p_o - p_e) / (1 - p_e), with p_o the share of items on which they agree and p_e the sum
     over the categories of the product of both raters' shares.
@@ -24,8 +24,8 @@ def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float
         second: the second's.
 
     Returns:
-        At most 1, 0 at chance; None without items, and where both use one and the same category
-        throughout, so that chance agrees as fully as they do.
+        At most 1, 0 at chance; None without items, or where both raters use the same single
+        category throughout (p_e = 1).
 
     Raises:
         ValueError: the raters rated different numbers of items.
@@ -33,9 +33,9 @@ def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float
     if len(first) != len(second):
         raise ValueError(f"{len(first)} ratings against {len(second)}")
     n = len(first)
-    one, other = Counter(first), Counter(second)
-    # In whole numbers of pairs, so that certainty by chance is told exactly.
-    by_chance = sum(count * other[category] for category, count in one.items())
+    first_counts, second_counts = Counter(first), Counter(second)
+    # In whole numbers of pairs, so that the comparison for p_e = 1 is exact.
+    by_chance = sum(count * second_counts[category] for category, count in first_counts.items())
     if by_chance == n * n:
         return None
     agreed = sum(a == b for a, b in zip(first, second, strict=True))
@@ -43,7 +43,7 @@ def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float
 
 
 def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> float | None:
-    """Fleiss' κ of any fixed number of raters, who need not be the same for every item.
+    """Computes Fleiss' κ of a fixed number of raters, who need not be the same for every item.
 
     κ = (P̄ - P̄_e) / (1 - P̄_e), with P̄ the mean share of agreeing pairs of raters and P̄_e the
     sum of the squared shares of the categories over all ratings.
@@ -52,10 +52,10 @@ def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> float | None:
         items: the ratings of each item; shape (n, raters).
 
     Returns:
-        At most 1, 0 at chance; None without items, and where all ratings are one category.
+        At most 1, 0 at chance; None without items, or where all ratings are one category.
 
     Raises:
-        ValueError: fewer than two raters, or not as many for every item.
+        ValueError: fewer than two raters, or different numbers of ratings per item.
     """
     if not items:
         return None
@@ -72,8 +72,8 @@ def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> float | None:
     return (agreed - expected) / (1 - expected)
 
 
-def phi(first: Sequence[bool], second: Sequence[bool]) -> float | None:
-    """φ of two binary variables: Pearson's correlation of their 0s and 1s.
+def phi_coefficient(first: Sequence[bool], second: Sequence[bool]) -> float | None:
+    """Computes φ of two binary variables: Pearson's correlation of their 0s and 1s.
 
     φ = (n₁₁n₀₀ - n₁₀n₀₁) / √(n₁.n₀.n.₁n.₀)
 
@@ -89,10 +89,10 @@ def phi(first: Sequence[bool], second: Sequence[bool]) -> float | None:
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values against {len(second)}")
-    n, one, other = len(first), sum(first), sum(second)
+    n, n_first, n_second = len(first), sum(first), sum(second)
     both = sum(a and b for a, b in zip(first, second, strict=True))
-    spread = one * (n - one) * other * (n - other)
-    if not spread:
+    margins = n_first * (n - n_first) * n_second * (n - n_second)
+    if not margins:
         return None
     # n₁₁n₀₀ - n₁₀n₀₁ = n·n₁₁ - n₁.n.₁
-    return (n * both - one * other) / sqrt(spread)
+    return (n * both - n_first * n_second) / sqrt(margins)

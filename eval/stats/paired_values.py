@@ -1,8 +1,8 @@
-"""Two systems' values of the same samples: their difference, its interval and its test.
+"""Compares two systems by one value per sample: difference, interval and test.
 
-The interval is the bootstrap's over samples; where every sample shows one and the same difference
-no resample varies, and Newcombe's stands in for shares. The test is the sign-flip test, which is
-the exact McNemar test where each sample says yes or no.
+The interval is that of the bootstrap over samples; where all samples have the same difference, so
+that no resample varies, it is Newcombe's for values in [0, 1]. The test is the sign-flip test,
+which equals the exact McNemar test where each value is 0 or 1.
 """
 
 from __future__ import annotations
@@ -12,40 +12,41 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eval.stats.intervals import SEED, Floats, Resampled, tidy
-from eval.stats.paired import (
+from eval.stats.bootstrap import SEED, Floats, ResampledCounts, round_significant
+from eval.stats.estimates import IntervalMethod, choose_interval, compute_ratios
+from eval.stats.paired_tests import (
     ALPHA,
     Discordant,
-    discordance,
-    edge_of_difference,
+    compute_edge_difference,
+    count_discordant,
     minimum_detectable_effect,
 )
-from eval.stats.permutation import FLIPS, sign_flips
-from eval.stats.shown import IntervalMethod, interval_of, ratios
+from eval.stats.permutation import N_FLIPS, sign_flip_test
 
-_SIGNS_AT_MOST = 4_000_000
-_FEWEST_FLIPS = 4_000
-"""From 200 samples on fewer patterns of signs are tried, but enough for p below a thousandth."""
+_MAX_SIGNS = 4_000_000
+_MIN_FLIPS = 4_000
+"""With more than 200 samples fewer sign patterns are tried, but enough for p < 0.001."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedValues:
-    """The first system's mean less the second's, over the samples where both have a value.
+    """Comparison of two systems' means over the samples where both have a value.
 
     Attributes:
-        n: samples with a value of both.
-        value_first: mean of the first over these; null without any.
-        value_second: the same of the second.
-        difference: of the two.
-        low: of the interval of the difference; null where there is none.
-        high: the same.
-        method: how the interval came about.
-        test: which test ``p`` is of.
-        exact: whether every pattern of signs counted in it.
-        p: two-sided.
-        discordant: the 2×2 table, where each sample says yes or no once.
-        n_differ: samples whose values differ.
-        smallest_found: the true difference found four times in five at this spread and number.
+        n: number of samples where both have a value.
+        value_first: mean of the first system over these samples; null if there are none.
+        value_second: mean of the second system over the same samples.
+        difference: ``value_first - value_second``.
+        low: lower bound of the interval of the difference; null where there is none.
+        high: upper bound of the interval.
+        method: the method of the interval.
+        test: the test that gave ``p``.
+        exact: whether the test used all sign patterns, not a random sample of them.
+        p: two-sided p-value.
+        discordant: the 2×2 table, where each value is 0 or 1.
+        n_differ: number of samples whose values differ.
+        minimum_detectable_effect: minimum detectable effect at 80 % power, this number of samples
+            and this standard error.
     """
 
     n: int = 0
@@ -60,101 +61,109 @@ class PairedValues:
     p: float | None = None
     discordant: Discordant | None = None
     n_differ: int = 0
-    smallest_found: float | None = None
+    minimum_detectable_effect: float | None = None
 
-    def fields(self) -> dict[str, Any]:
-        """All of it by name, for a record that says whose values they are."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns all fields by name, for records that add the names of the systems."""
         return dict(vars(self))
 
 
-def difference_block(first: Floats, second: Floats) -> Floats:
-    """What is resampled of two systems: each sample's difference, and whether it has one.
+def build_difference_block(first: Floats, second: Floats) -> Floats:
+    """Builds the columns to resample for a pair: each sample's difference, and whether it has one.
 
     Args:
-        first: one value a sample, nan where there is none, shape (samples,).
-        second: the same of the other system.
+        first: one value per sample, nan where there is none, shape (samples,).
+        second: the values of the other system in the same form.
 
     Returns:
         Shape (samples, 2).
     """
-    shared = _shared(first, second)
+    shared = _both_defined(first, second)
     return np.column_stack([np.where(shared, first - second, 0.0), shared.astype(np.float64)])
 
 
-def paired_values(
+def compare_values(
     first: Floats,
     second: Floats,
-    data: Resampled,
+    data: ResampledCounts,
     *,
     confidence: float,
     seed: int = SEED,
-    yes_or_no: bool,
-    share: bool,
+    is_binary: bool,
+    is_share: bool,
 ) -> PairedValues:
-    """Compares two systems by one value for each sample.
+    """Compares two systems by one value per sample.
 
     Args:
-        first: one value a sample, nan where there is none, shape (samples,).
-        second: the same of the other system.
-        data: ``difference_block`` of the two, resampled.
-        confidence: coverage that the interval aims at.
-        seed: of the patterns of signs, where there are too many to try all.
-        yes_or_no: whether each sample says 0 or 1.
-        share: whether values lie within 0 and 1.
+        first: one value per sample, nan where there is none, shape (samples,).
+        second: the values of the other system in the same form.
+        data: ``build_difference_block`` of the two, resampled.
+        confidence: nominal coverage of the interval.
+        seed: seed of the random sign patterns, used if there are too many to try all.
+        is_binary: whether each value is 0 or 1.
+        is_share: whether values lie in [0, 1].
     """
-    both = _shared(first, second)
+    both = _both_defined(first, second)
     first, second = first[both], second[both]
     n = int(both.sum())
     if not n:
         return PairedValues()
-    spread = ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-    found = PairedValues(
+    distribution = compute_ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    comparison = PairedValues(
         n=n,
-        value_first=tidy(float(first.mean())),
-        value_second=tidy(float(second.mean())),
-        difference=tidy(float(spread.values[0])),
+        value_first=round_significant(float(first.mean())),
+        value_second=round_significant(float(second.mean())),
+        difference=round_significant(float(distribution.values[0])),
     )
-    interval = interval_of(spread.intervals(confidence), 0)
+    interval = choose_interval(distribution.compute_intervals(confidence), 0)
     if interval is not None:
-        found = replace(
-            found, low=tidy(interval.low), high=tidy(interval.high), method=interval.method
+        comparison = replace(
+            comparison,
+            low=round_significant(interval.low),
+            high=round_significant(interval.high),
+            method=interval.method,
         )
-    flips = min(FLIPS, max(_FEWEST_FLIPS, _SIGNS_AT_MOST // n))
-    flipped = sign_flips(first - second, flips=flips, seed=seed)
-    # Where no resample varies, what is left of the standard error is rounding.
-    error = 0.0 if interval is None else float(spread.standard_errors()[0])
-    if interval is None and share and (flipped.n_differ or yes_or_no):
-        edge = edge_of_difference(first, second, confidence, table=yes_or_no)
-        found = replace(found, low=tidy(edge.low), high=tidy(edge.high), method=edge.method)
-    effect = minimum_detectable_effect(error, n if yes_or_no else None)
+    flips = min(N_FLIPS, max(_MIN_FLIPS, _MAX_SIGNS // n))
+    flipped = sign_flip_test(first - second, flips=flips, seed=seed)
+    # Where no resample varies, the standard error is only rounding error.
+    error = 0.0 if interval is None else float(distribution.compute_standard_errors()[0])
+    if interval is None and is_share and (flipped.n_differ or is_binary):
+        edge = compute_edge_difference(first, second, confidence, is_binary=is_binary)
+        comparison = replace(
+            comparison,
+            low=round_significant(edge.low),
+            high=round_significant(edge.high),
+            method=edge.method,
+        )
+    effect = minimum_detectable_effect(error, n if is_binary else None)
     return replace(
-        found,
-        test="mcnemar" if yes_or_no else "sign-flip",
-        exact=flipped.exact,
-        p=tidy(flipped.p),
-        discordant=discordance(first, second) if yes_or_no else None,
+        comparison,
+        test="mcnemar" if is_binary else "sign-flip",
+        exact=flipped.is_exact,
+        p=round_significant(flipped.p_value),
+        discordant=count_discordant(first, second) if is_binary else None,
         n_differ=flipped.n_differ,
-        smallest_found=None if effect is None else tidy(effect),
+        minimum_detectable_effect=None if effect is None else round_significant(effect),
     )
 
 
-def better_of(
+def choose_better(
     names: tuple[str, str],
     interval: tuple[float | None, float | None],
     p_adjusted: float | None,
     *,
     higher_is_better: bool,
 ) -> str | None:
-    """Which of two is better: the interval leaves out 0 *and* the adjusted p is below alpha.
+    """Returns the better of two systems: the interval excludes 0 *and* the adjusted p < alpha.
 
     Args:
-        names: of the first and the second.
-        interval: of the first less the second.
-        p_adjusted: adjusted for how many pairs are compared.
-        higher_is_better: which way the metric points.
+        names: names of the first and the second system.
+        interval: interval of the difference, first − second.
+        p_adjusted: p-value adjusted for the number of pairs compared.
+        higher_is_better: direction of the metric.
 
     Returns:
-        Its name; ``None`` when the data cannot tell.
+        The name of the better system; ``None`` when the difference is not significant.
     """
     low, high = interval
     if low is None or high is None or p_adjusted is None or p_adjusted >= ALPHA:
@@ -163,5 +172,5 @@ def better_of(
     return higher if low > 0 else lower if high < 0 else None
 
 
-def _shared(first: Floats, second: Floats) -> Any:
+def _both_defined(first: Floats, second: Floats) -> Any:
     return ~np.isnan(first) & ~np.isnan(second)

@@ -1,7 +1,7 @@
-"""How many cards to make before a difference can be found, and what so many cards can find.
+"""Power analysis: the number of cards needed for an effect, and the effect detectable with n cards.
 
-The test planned for is exact McNemar, two-sided, as comparisons use it; its power is summed over
-all outcomes, not approximated. Sources: Connor, Biometrics 1987, 43:207 (sample size of McNemar's
+The test is the exact two-sided McNemar test that comparisons use; its power is summed over all
+outcomes, not approximated. Sources: Connor, Biometrics 1987, 43:207 (sample size of McNemar's
 test); Kish, "Survey Sampling", 1965, §8.2 (design effect of clusters).
 """
 
@@ -11,52 +11,59 @@ import math
 
 import numpy as np
 
-from eval.stats.paired import ALPHA, POWER
-from kg.base.proportions import normal_quantile, wilson
+from eval.stats.paired_tests import ALPHA, POWER
+from kg.base.proportions import normal_quantile, wilson_interval
 
-DISCORDANT = 0.2
-"""Share of cards that only one of two systems gets right, where nobody knows better."""
+DEFAULT_DISCORDANT_SHARE = 0.2
+"""Default for the share of cards that only one of two systems gets right."""
 
-MOST_CARDS = 10_000_000
-_NEGLIGIBLE_SD = 6.5
+MAX_CARDS = 10_000_000
+_NEGLIGIBLE_DEVIATIONS = 6.5
 _LOOK_AHEAD = 50
-_SMOOTH_FROM = 20_000
-"""With so many cards the jags of the power are below a thousandth."""
+_MIN_SMOOTH_CARDS = 20_000
+"""Number of cards above which the power changes by less than 0.001 from one n to the next."""
 
 
 def mcnemar_power(n: int, effect: float, discordant: float, alpha: float = ALPHA) -> float:
-    """The probability that exact McNemar on ``n`` cards gives p < alpha.
+    """Computes the probability that exact McNemar on ``n`` cards gives p < alpha.
 
     Args:
-        n: cards, independent of each other.
+        n: number of cards, independent of each other.
         effect: true difference of the shares of right cards.
         discordant: share of cards that only one of the systems gets right; at least ``effect``.
         alpha: two-sided level.
 
     Returns:
-        The sum over all numbers d of discordant cards, Binomial(n, discordant), of the
-        probability that of d the smaller side, of Binomial(d, (discordant ± effect) / 2
-        discordant), is small enough.
+        The probability that the smaller side of d discordant cards, distributed as
+        Binomial(d, (discordant ± effect) / (2 · discordant)), is small enough for p < alpha;
+        summed over d, which is distributed as Binomial(n, discordant).
 
     Raises:
-        ValueError: a share that cannot be, or no cards.
+        ValueError: an impossible share, or no cards.
     """
     from scipy.special import bdtr, bdtrc, bdtrik, gammaln, xlog1py, xlogy
 
     if n < 1 or not 0 < alpha < 1 or not 0 < discordant <= 1 or abs(effect) > discordant:
-        raise ValueError(f"no comparison: {n=} {effect=} {discordant=} {alpha=}")
-    centre, spread = n * discordant, math.sqrt(n * discordant * (1 - discordant))
-    lowest = max(0, math.floor(centre - _NEGLIGIBLE_SD * spread - _NEGLIGIBLE_SD))
-    highest = min(n, math.ceil(centre + _NEGLIGIBLE_SD * spread + _NEGLIGIBLE_SD))
+        raise ValueError(f"impossible comparison: {n=} {effect=} {discordant=} {alpha=}")
+    centre, deviation = n * discordant, math.sqrt(n * discordant * (1 - discordant))
+    lowest = max(
+        0, math.floor(centre - _NEGLIGIBLE_DEVIATIONS * deviation - _NEGLIGIBLE_DEVIATIONS)
+    )
+    highest = min(
+        n, math.ceil(centre + _NEGLIGIBLE_DEVIATIONS * deviation + _NEGLIGIBLE_DEVIATIONS)
+    )
     d = np.arange(max(1, lowest), highest + 1)
-    # The largest smaller side that is called, -1 where none is: the inverse, put right by steps.
-    most = np.floor(np.nan_to_num(bdtrik(alpha / 2, d.astype(np.float64), 0.5), nan=-1.0))
-    most = np.clip(most + 1, -1, (d - 1) // 2)
-    while (called_in_vain := (most >= 0) & (2 * bdtr(np.maximum(most, 0), d, 0.5) >= alpha)).any():
-        most -= called_in_vain
+    # The critical value: the largest smaller side with p < alpha, -1 where there is none. The
+    # inverse is not exact for whole numbers, so start one above it and step down.
+    critical = np.floor(np.nan_to_num(bdtrik(alpha / 2, d.astype(np.float64), 0.5), nan=-1.0))
+    critical = np.clip(critical + 1, -1, (d - 1) // 2)
+    while (
+        too_high := (critical >= 0) & (2 * bdtr(np.maximum(critical, 0), d, 0.5) >= alpha)
+    ).any():
+        critical -= too_high
     share = 0.5 + effect / discordant / 2
     with np.errstate(invalid="ignore"):
-        found = bdtr(np.maximum(most, 0), d, share) + bdtrc(d - most - 1, d, share)
+        rejected = bdtr(np.maximum(critical, 0), d, share) + bdtrc(d - critical - 1, d, share)
     chance = np.exp(
         gammaln(n + 1)
         - gammaln(d + 1)
@@ -64,109 +71,111 @@ def mcnemar_power(n: int, effect: float, discordant: float, alpha: float = ALPHA
         + xlogy(d, discordant)
         + xlog1py(n - d, -discordant)
     )
-    return min(1.0, float((chance * np.where(most >= 0, found, 0.0)).sum()))
+    return min(1.0, float((chance * np.where(critical >= 0, rejected, 0.0)).sum()))
 
 
-def cards_needed(
+def compute_cards_needed(
     effect: float, discordant: float, *, alpha: float = ALPHA, power: float = POWER
 ) -> int:
-    """The number of cards from which on exact McNemar finds an effect with the power asked for.
+    """Computes the number of cards from which exact McNemar detects an effect with this power.
 
-    The power of an exact test is jagged: a card more may give a little less. The number returned
-    is such that none of the next fifty falls short either (below 20,000 cards).
+    The power of an exact test is not monotonic: one more card may reduce it a little. Below 20,000
+    cards, the number returned is such that none of the next fifty numbers falls short either.
 
     Args:
         effect: true difference of the shares of right cards, above 0.
         discordant: share of cards that only one of the systems gets right.
         alpha: two-sided level.
-        power: probability of finding the effect.
+        power: probability of detecting the effect.
 
     Raises:
-        ValueError: a share that cannot be, or more than ``MOST_CARDS`` cards.
+        ValueError: an impossible share, or more than ``MAX_CARDS`` cards are needed.
     """
     if not 0 < effect <= discordant or not 0 < power < 1:
-        raise ValueError(f"no such effect: {effect=} {discordant=} {power=}")
+        raise ValueError(f"impossible effect: {effect=} {discordant=} {power=}")
 
-    def enough(n: int) -> bool:
+    def has_enough_power(n: int) -> bool:
         return mcnemar_power(n, effect, discordant, alpha) >= power
 
     z = normal_quantile(1 - alpha / 2) * math.sqrt(discordant)
     z += normal_quantile(power) * math.sqrt(max(0.0, discordant - effect * effect))
     high = max(1, math.ceil((z / effect) ** 2))
-    while high > MOST_CARDS or not enough(high):
-        if high > MOST_CARDS:
-            raise ValueError(f"more than {MOST_CARDS:,} cards")
+    while high > MAX_CARDS or not has_enough_power(high):
+        if high > MAX_CARDS:
+            raise ValueError(f"more than {MAX_CARDS:,} cards")
         high *= 2
     low = 0
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    if high >= _SMOOTH_FROM:
+        low, high = (low, middle) if has_enough_power(middle) else (middle, high)
+    if high >= _MIN_SMOOTH_CARDS:
         return high
-    short = [n for n in range(high, high + _LOOK_AHEAD) if not enough(n)]
+    short = [n for n in range(high, high + _LOOK_AHEAD) if not has_enough_power(n)]
     return short[-1] + 1 if short else high
 
 
-def effect_found(
+def compute_detectable_effect(
     n: int, discordant: float, *, alpha: float = ALPHA, power: float = POWER
 ) -> float | None:
-    """The smallest true difference that exact McNemar finds on ``n`` cards with the power.
+    """Computes the smallest true difference that exact McNemar detects on ``n`` cards.
 
     Args:
-        n: cards.
+        n: number of cards.
         discordant: share of cards that only one of the systems gets right.
         alpha: two-sided level.
-        power: probability of finding the effect.
+        power: probability of detecting the effect.
 
     Returns:
-        ``None`` where not even wholly one-sided discord is found so often.
+        The effect; ``None`` if even fully one-sided discordance is not detected with this power.
     """
     if mcnemar_power(n, discordant, discordant, alpha) < power:
         return None
     low, high = 0.0, discordant
     for _ in range(50):
         middle = (low + high) / 2
-        enough = mcnemar_power(n, middle, discordant, alpha) >= power
-        low, high = (low, middle) if enough else (middle, high)
+        is_detected = mcnemar_power(n, middle, discordant, alpha) >= power
+        low, high = (low, middle) if is_detected else (middle, high)
     return high
 
 
-def half_width(n: int, share: float = 0.5, confidence: float = 0.95) -> float:
-    """Half the width of Wilson's interval for a share seen on ``n`` cards."""
-    low, high = wilson(share * n, n, confidence)
+def wilson_half_width(n: int, expected_share: float = 0.5, confidence: float = 0.95) -> float:
+    """Computes half the width of Wilson's interval for a share observed on ``n`` cards."""
+    low, high = wilson_interval(expected_share * n, n, confidence)
     return (high - low) / 2
 
 
-def cards_for_half_width(width: float, share: float = 0.5, confidence: float = 0.95) -> int:
-    """The fewest cards on which Wilson's interval is no wider than ± ``width``.
+def compute_cards_for_half_width(width: float, share: float = 0.5, confidence: float = 0.95) -> int:
+    """Computes the smallest number of cards with Wilson's interval no wider than ± ``width``.
 
     Args:
         width: half the width, above 0.
-        share: the share expected; .5 is the worst case.
-        confidence: coverage aimed at.
+        share: the expected share; .5 is the worst case.
+        confidence: nominal coverage.
 
     Raises:
-        ValueError: a width that cannot be, or more than ``MOST_CARDS`` cards.
+        ValueError: an impossible width, or more than ``MAX_CARDS`` cards are needed.
     """
     if width <= 0:
-        raise ValueError(f"no such width: {width}")
+        raise ValueError(f"impossible width: {width}")
     low, high = 0, 1
-    while half_width(high, share, confidence) > width:
+    while wilson_half_width(high, share, confidence) > width:
         low, high = high, high * 2
-        if high > MOST_CARDS:
-            raise ValueError(f"more than {MOST_CARDS:,} cards")
+        if high > MAX_CARDS:
+            raise ValueError(f"more than {MAX_CARDS:,} cards")
     while high - low > 1:
         middle = (low + high) // 2
-        enough = half_width(middle, share, confidence) <= width
-        low, high = (low, middle) if enough else (middle, high)
+        is_narrow = wilson_half_width(middle, share, confidence) <= width
+        low, high = (low, middle) if is_narrow else (middle, high)
     return high
 
 
 def design_effect(cluster_size: float, correlation: float) -> float:
-    """By how much clusters inflate the number of cards: 1 + (size - 1) · correlation.
+    """Computes the factor by which clusters inflate the number of cards needed.
+
+    1 + (size - 1) · correlation.
 
     Args:
-        cluster_size: cards per cluster, on average.
-        correlation: of outcomes within a cluster (intra-class), in [0, 1].
+        cluster_size: average number of cards per cluster.
+        correlation: intra-class correlation of outcomes within a cluster, in [0, 1].
     """
     return 1 + (cluster_size - 1) * correlation

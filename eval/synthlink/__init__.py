@@ -1,7 +1,8 @@
-"""SynthLink: multi-hop questions, and scores of their answers that mean something.
+"""SynthLink: multi-hop questions, systems that answer them, and scores of the answers.
 
-Each room imports only those before it. The catalogue: ``question``, ``catalog``; what is scored:
-``predictions``; one answer: ``measures``, ``corrected``, ``literal``, and ``verdicts``, what judges
-said of its claims; a whole file: ``record``, ``scores``, ``comparing``, ``tables``, and the folder
-that ``scoring_files`` fills; a system: ``agents``, ``running``; models that judge: ``judging``.
+A module imports only modules listed before it. The catalogue: ``question``, ``catalog``; the
+answers to be scored: ``predictions``; the scores of one answer: ``metrics``, ``corrected``,
+``literal_scores``, and ``verdicts`` (the judges' verdicts on its claims); the scores of a file:
+``record``, ``scores``, ``comparison``, ``tables``, and the output folder written by
+``file_scorer``; systems: ``agents``, ``running``; models that judge claims: ``judges``.
 """

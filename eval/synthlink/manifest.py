@@ -1,7 +1,6 @@
-"""The manifest of a folder of scores: what was scored, against what, and how.
+"""The manifest of a folder of scores: the files scored, the resources used, and all settings.
 
-It holds no clock, no secret and no absolute path: the same files scored in the same way give the
-same bytes.
+It contains no times, no secrets and no absolute paths, so that equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -11,68 +10,71 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from eval.running.taking_up import read_as
+from eval.running.resume import read_run_manifest
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.literal import Readings
-from eval.synthlink.measures import Mode
-from eval.synthlink.outputs import MANIFEST
+from eval.synthlink.literal_scores import SpecReadings
+from eval.synthlink.metrics import Mode
+from eval.synthlink.outputs import MANIFEST_FILE
 
-KIND: Final = "synthlink"
+MANIFEST_KIND: Final = "synthlink"
 
 
 class ComparedFile(msgspec.Struct, frozen=True, kw_only=True):
     """Another file of predictions."""
 
     name: str
-    """As in the scores."""
+    """Name of the file, as in the scores."""
     file: str
-    """Where it is, relative to the manifest's folder, with forward slashes."""
+    """Path relative to the manifest's folder, with forward slashes."""
     sha256: str
 
 
 class SynthLinkManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything needed to name or repeat the scores."""
+    """Everything needed to identify or reproduce the scores."""
 
     kind: Literal["synthlink"] = "synthlink"
     predictions: str
-    """The file, relative to the manifest's folder, with forward slashes."""
+    """Path of the file relative to the manifest's folder, with forward slashes."""
     predictions_sha256: str
-    """Of its bytes."""
+    """SHA-256 of the file."""
     compared: tuple[ComparedFile, ...] = ()
     catalog: str
-    """``shipped``, or where it is, relative to the manifest's folder."""
+    """``shipped``, or the path relative to the manifest's folder."""
     catalog_sha256: str
-    """Of all questions as they were read, whatever layout they stood in."""
+    """SHA-256 of all questions as parsed, independent of the file layout."""
     questions: int
+    """Number of questions."""
     domain: str = ""
-    """Whose graph claims were held against; empty for none."""
+    """The domain whose graph claims were checked against; empty for none."""
     graph_sha256: str | None = None
     """Null without a graph."""
     shapes_sha256: str | None = None
     pages: str = ""
-    """``shipped``, or where the texts of the sources are; empty for none."""
+    """``shipped``, or the path of the corpus of source pages; empty for none."""
     pages_sha256: str | None = None
     modes: tuple[Mode, ...]
-    """The first is the headline."""
+    """The first mode is the headline."""
     thresholds: Thresholds
-    """Of the corrected scores."""
-    readings: Readings
-    """Of the literal ones."""
+    """Settings of the corrected scores."""
+    readings: SpecReadings
+    """Settings of the literal scores."""
     judge: dict[str, Any] | None = None
-    """Who judged claims besides, by its own account; null for nobody."""
+    """Settings and hashes of the judges (``Judgement.to_manifest``); null for none."""
     confidence: float
     resamples: int
     seed: int
     signature: str
-    """All of this in a line, fit to be quoted beside a score."""
+    """All of this in one line, to be quoted with a score."""
     versions: dict[str, str] = {}
 
 
 def read_manifest(folder: Path | str) -> SynthLinkManifest:
-    """The manifest of a folder of scores.
+    """Reads the manifest of a folder of scores.
 
     Raises:
-        MissingFileError: there is none.
-        RecordError: it is none of such a folder.
+        MissingFileError: the folder has no manifest.
+        RecordError: the file is not the manifest of SynthLink scores.
     """
-    return read_as(Path(folder) / MANIFEST, SynthLinkManifest, "epoche synthlink score")
+    return read_run_manifest(
+        Path(folder) / MANIFEST_FILE, SynthLinkManifest, "epoche synthlink score"
+    )

@@ -1,4 +1,4 @@
-"""What stands in a folder of scores: names of its files, and the records in them."""
+"""The files in a folder of scores: their names, their records, and functions that read them."""
 
 from __future__ import annotations
 
@@ -7,90 +7,98 @@ from typing import Final
 
 import msgspec
 
-from eval.synthlink.measures import Mode, Status
+from eval.synthlink.metrics import AnswerStatus, Mode
 from eval.synthlink.predictions import Iteration
 from eval.synthlink.question import Source
-from eval.synthlink.record import Difference, Group, SynthLinkReport
-from eval.synthlink.tables import CATEGORY_SCORES, OVERALL, RECORD, SCORES
+from eval.synthlink.record import Difference, GroupScores, SynthLinkReport
+from eval.synthlink.tables import CATEGORY_SCORES_CSV, OVERALL_TEXT, SCORES_CSV, SCORES_JSON
 from kg.base.errors import RecordError
 from kg.base.files import iter_decoded_lines, require_file
 
-ANSWERS: Final = "synthlink_answers.jsonl"
-"""Holds an ``AnswerView`` a line, in the order of the catalogue."""
-COMPARISON: Final = "synthlink_comparison.csv"
-COMPARISON_WORDS: Final = "synthlink_comparison.md"
-COMPARISONS: Final = (COMPARISON, COMPARISON_WORDS)
-"""Written only where another file is compared."""
-MANIFEST: Final = "manifest.json"
-OUTPUTS: Final = (SCORES, CATEGORY_SCORES, OVERALL, RECORD, ANSWERS, *COMPARISONS, MANIFEST)
+ANSWERS_FILE: Final = "synthlink_answers.jsonl"
+"""One ``AnswerView`` per line, in the order of the catalogue."""
+COMPARISON_CSV: Final = "synthlink_comparison.csv"
+COMPARISON_MARKDOWN: Final = "synthlink_comparison.md"
+COMPARISON_FILES: Final = (COMPARISON_CSV, COMPARISON_MARKDOWN)
+"""Written only if other files of predictions are compared with the first."""
+MANIFEST_FILE: Final = "manifest.json"
+OUTPUT_FILES: Final = (
+    SCORES_CSV,
+    CATEGORY_SCORES_CSV,
+    OVERALL_TEXT,
+    SCORES_JSON,
+    ANSWERS_FILE,
+    *COMPARISON_FILES,
+    MANIFEST_FILE,
+)
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """Another file of predictions, scored in the same way and held against the first."""
+class ComparedScores(msgspec.Struct, frozen=True, kw_only=True):
+    """Another file of predictions, scored with the same settings and compared with the first."""
 
     name: str
-    """Of the file, with as much of its path as tells it from the others."""
+    """Name of the file, with as many folders as needed to distinguish it from the others."""
     sha256: str
-    """Of its bytes."""
-    modes: dict[Mode, Group]
+    """SHA-256 of the file."""
+    modes: dict[Mode, GroupScores]
     """Its own scores over the whole catalogue."""
     differences: tuple[Difference, ...]
-    """The first file less this one; as ``eval.synthlink.comparing`` gives them."""
+    """First file − this file, as computed by ``eval.synthlink.comparison``."""
 
 
-class Scored(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of a file of predictions, and of those it is compared with; in ``RECORD``."""
+class ScoredPredictions(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of a file of predictions and of those it is compared with (``SCORES_JSON``)."""
 
     name: str
-    """Of the file, as in ``Compared``."""
+    """Name of the file, as in ``ComparedScores``."""
     report: SynthLinkReport
-    comparisons: tuple[Compared, ...] = ()
+    comparisons: tuple[ComparedScores, ...] = ()
 
 
 class AnswerView(msgspec.Struct, frozen=True, kw_only=True):
-    """A question beside what was answered to it, for people to read; holds no score."""
+    """A question and the answer to it, for people to read; without scores."""
 
     question_id: str
     category: str
     question: str
     expected: str
     instructions: tuple[str, ...]
-    """Of each step."""
+    """Instruction of each step."""
     facts: tuple[str, ...]
-    """Of each step; empty where the catalogue states none."""
+    """Fact of each step; an empty string where the catalogue states none."""
     sources: tuple[Source, ...]
-    status: Status
+    status: AnswerStatus
     answer: str = ""
     docs: tuple[str, ...] = ()
-    """Pages that the system names, best first."""
+    """Pages cited by the system, best first."""
     iterations: tuple[Iteration, ...] = ()
 
 
-def read_scored(folder: Path | str) -> Scored:
-    """The scores in a folder.
+def read_scores(folder: Path | str) -> ScoredPredictions:
+    """Reads the scores in a folder.
 
     Raises:
-        MissingFileError: there are none.
-        RecordError: the file is none of ours.
+        MissingFileError: the folder has no score file.
+        RecordError: the file is not a file of SynthLink scores.
     """
-    path = require_file(Path(folder) / RECORD, "score file")
+    path = require_file(Path(folder) / SCORES_JSON, "score file")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Scored)
+        return msgspec.json.decode(path.read_bytes(), type=ScoredPredictions)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
-            f"no scores of SynthLink: {error}",
+            f"not a file of SynthLink scores: {error}",
             where=str(path),
-            hint="`epoche synthlink score` writes it; score again.",
+            hint="Run `epoche synthlink score` again to replace it.",
         ) from error
 
 
 def read_answers(folder: Path | str) -> tuple[AnswerView, ...]:
-    """The questions and answers in a folder, in the order of the catalogue.
+    """Reads the questions and answers in a folder, in the order of the catalogue.
 
     Raises:
-        MissingFileError: there are none.
-        RecordError: a line is none of ours.
+        MissingFileError: the folder has no file of answers.
+        RecordError: a line is not a question with its answer.
     """
     decoder = msgspec.json.Decoder(AnswerView)
-    lines = iter_decoded_lines(Path(folder) / ANSWERS, "synthlink-answer", decoder.decode)
+    lines = iter_decoded_lines(Path(folder) / ANSWERS_FILE, "synthlink-answer", decoder.decode)
     return tuple(view for _, view in lines)

@@ -1,7 +1,7 @@
-"""Predictions to be scored: the specification's JSON, read as what someone else has written.
+"""Reads predictions to be scored: the specification's JSON, treated as untrusted input.
 
-A row that cannot be used is refused by name and ends nothing: its question counts as missing, and
-all others are scored. Only a file that is no list of rows at all ends the reading.
+A row that cannot be used is refused and reported with the reason; its question counts as missing,
+and all other rows are scored. Only a file that is not a list of rows raises an error.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import msgspec
 
 from kg.base.errors import RecordError
 from kg.base.files import require_file
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
-MOST_BYTES: Final = 64 * 1024 * 1024
-MOST_TEXT: Final = 20_000
-"""Characters an answer, or the text of one source, may have."""
-MOST_ITEMS: Final = 500
-"""Documents, iterations or sources of one row."""
-MOST_TOGETHER: Final = 200_000
-"""Characters that all texts of one list may have together; of all iterations too."""
-_MOST_ROWS: Final = 100_000
+MAX_FILE_BYTES: Final = 64 * 1024 * 1024
+MAX_TEXT_LENGTH: Final = 20_000
+"""Maximum number of characters of one text: an answer, a document or a source."""
+MAX_ITEMS: Final = 500
+"""Maximum number of documents, iterations or sources of one row."""
+MAX_TOTAL_LENGTH: Final = 200_000
+"""Maximum number of characters of all texts of one list together, and of all iterations."""
+_MAX_ROWS: Final = 100_000
 _HINT: Final = "It is a list of objects; see docs/synthlink.md."
 
 
@@ -37,7 +37,7 @@ class Iteration(msgspec.Struct, frozen=True):
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """What a system says to one question; field names are the specification's keys."""
+    """A system's answer to one question; field names are the specification's keys."""
 
     question_id: str
     predicted_answer: str
@@ -45,17 +45,18 @@ class Prediction(msgspec.Struct, frozen=True):
     """Addresses or titles of pages, best first."""
     iterations: tuple[Iteration, ...] = ()
     sources_verified: tuple[str, ...] = ()
-    """Texts that the system says its answer rests on."""
+    """Texts that the system gives as sources of its answer."""
 
 
-class Refused(msgspec.Struct, frozen=True):
+class RefusedRow(msgspec.Struct, frozen=True):
     """A row that is not scored."""
 
     row: int
     """Its number, from 1."""
     question_id: str
-    """What it gives as its id, as far as that can be shown; empty where it gives none."""
+    """The id in the row, shortened for display; empty if it has none."""
     why: str
+    """Why it is not scored."""
 
     def __str__(self) -> str:
         name = f" ({self.question_id})" if self.question_id else ""
@@ -66,37 +67,37 @@ class Predictions(msgspec.Struct, frozen=True):
     """The rows of one file."""
 
     rows: tuple[Prediction, ...]
-    """Of known questions, one each, in the order of the file."""
-    refused: tuple[Refused, ...] = ()
-    """All others, in the order of the file."""
+    """Usable rows, at most one per question, in the order of the file."""
+    refused: tuple[RefusedRow, ...] = ()
+    """All other rows, in the order of the file."""
 
 
 class _RowError(ValueError):
-    """Why a row cannot be used, in one clause."""
+    """A row cannot be used; the message gives the reason in one clause."""
 
 
-class _Twice(dict[str, Any]):
-    """An object that gives a key twice, so that nobody can tell which one is meant."""
+class _DuplicateKeys(dict[str, Any]):
+    """A JSON object with a duplicate key, whose value is therefore ambiguous."""
 
 
 def read_predictions(path: str | Path, ids: Collection[str]) -> Predictions:
     """Reads a file of predictions.
 
     Args:
-        path: a JSON list of objects.
-        ids: of the questions there are.
+        path: a file with a JSON list of objects.
+        ids: ids of the questions in the catalogue.
 
     Raises:
         MissingFileError: there is no such file.
-        RecordError: it is too large, no JSON, or no list.
+        RecordError: the file is too large, not JSON, or not a list.
     """
     path = require_file(path, "predictions file")
-    if path.stat().st_size > MOST_BYTES:
-        raise RecordError(f"larger than {MOST_BYTES:,} bytes", where=str(path), hint=_HINT)
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise RecordError(f"larger than {MAX_FILE_BYTES:,} bytes", where=str(path), hint=_HINT)
     try:
-        # No number is looked at, and one of 5,000 digits shall not end the reading.
+        # int() refuses numbers of more than 4,300 digits, float() does not; numbers are not used.
         value = json.loads(
-            path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_object, parse_int=float
+            path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_build_object, parse_int=float
         )
     except RecursionError as error:
         raise RecordError("JSON nested too deeply", where=str(path), hint=_HINT) from error
@@ -105,116 +106,120 @@ def read_predictions(path: str | Path, ids: Collection[str]) -> Predictions:
             f"byte {error.start + 1} is not UTF-8", where=str(path), hint=_HINT
         ) from error
     except ValueError as error:
-        raise RecordError(f"not JSON: {plain(str(error))}", where=str(path), hint=_HINT) from error
+        raise RecordError(
+            f"not JSON: {clean_text(str(error))}", where=str(path), hint=_HINT
+        ) from error
     if not isinstance(value, list):
         raise RecordError("not a JSON list", where=str(path), hint=_HINT)
-    if len(value) > _MOST_ROWS:
-        raise RecordError(f"more than {_MOST_ROWS:,} rows", where=str(path), hint=_HINT)
+    if len(value) > _MAX_ROWS:
+        raise RecordError(f"more than {_MAX_ROWS:,} rows", where=str(path), hint=_HINT)
     return check_predictions(value, ids)
 
 
 def check_predictions(rows: Iterable[Any], ids: Collection[str]) -> Predictions:
-    """Takes the rows that can be scored and refuses the others.
+    """Separates the rows that can be scored from those that cannot.
 
-    An id that stands twice is refused in every row: were the first (or the last, or the better)
-    taken, a system would have two tries.
+    If an id occurs several times, all its rows are refused: using any one of them would give a
+    system several attempts at the question.
 
     Args:
-        rows: as JSON gives them.
-        ids: of the questions there are.
+        rows: rows as decoded from JSON.
+        ids: ids of the questions in the catalogue.
     """
     rows = list(rows)
-    times = Counter(_id(row) for row in rows)
-    taken: list[Prediction] = []
-    refused: list[Refused] = []
+    id_counts = Counter(_get_id(row) for row in rows)
+    usable: list[Prediction] = []
+    refused: list[RefusedRow] = []
     for number, row in enumerate(rows, 1):
         try:
-            taken.append(_prediction(row, ids, times))
+            usable.append(_parse_prediction(row, ids, id_counts))
         except _RowError as error:
-            refused.append(Refused(number, plain(_id(row), 60), str(error)))
-    return Predictions(tuple(taken), tuple(refused))
+            refused.append(RefusedRow(number, clean_text(_get_id(row), 60), str(error)))
+    return Predictions(tuple(usable), tuple(refused))
 
 
 def is_blank(answer: str) -> bool:
-    """Whether an answer says nothing, which is to abstain: no letter and no digit is in it."""
+    """Returns whether an answer has no letter and no digit, which counts as an abstention."""
     return not any(map(str.isalnum, answer))
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    held = dict(pairs)
-    return held if len(held) == len(pairs) else _Twice(held)
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    return result if len(result) == len(pairs) else _DuplicateKeys(result)
 
 
-def _id(row: Any) -> str:
+def _get_id(row: Any) -> str:
     name = row.get("question_id") if isinstance(row, dict) else None
     return name.strip() if isinstance(name, str) else ""
 
 
-def _prediction(row: Any, ids: Collection[str], times: Mapping[str, int]) -> Prediction:
+def _parse_prediction(row: Any, ids: Collection[str], id_counts: Mapping[str, int]) -> Prediction:
     if not isinstance(row, dict):
         raise _RowError("not an object")
-    if isinstance(row, _Twice):
-        raise _RowError("a key stands twice in it")
-    name = _id(row)
+    if isinstance(row, _DuplicateKeys):
+        raise _RowError("a key is given twice")
+    name = _get_id(row)
     if not name:
-        raise _RowError("question_id is missing or no text")
+        raise _RowError("question_id is missing or not a string")
     if name not in ids:
-        meant = f"; it has {name.upper()}" if name.upper() in ids else ""
-        raise _RowError(f"the catalogue has no such question{meant}")
-    if times[name] > 1:
-        raise _RowError(f"the question is answered {times[name]} times; no answer counts")
-    rounds = tuple(
-        _iteration(one, number) for number, one in enumerate(_list(row, "iterations"), 1)
+        suggestion = f"; did you mean {name.upper()}?" if name.upper() in ids else ""
+        raise _RowError(f"the catalogue has no such question{suggestion}")
+    if id_counts[name] > 1:
+        raise _RowError(f"the question is answered {id_counts[name]} times; no answer counts")
+    iterations = tuple(
+        _parse_iteration(value, number)
+        for number, value in enumerate(_get_list(row, "iterations"), 1)
     )
-    if sum(len(text) for one in rounds for text in (*one.answers, *one.docs)) > MOST_TOGETHER:
-        raise _RowError(f"iterations has more than {MOST_TOGETHER:,} characters in all")
+    texts = (text for iteration in iterations for text in (*iteration.answers, *iteration.docs))
+    if sum(map(len, texts)) > MAX_TOTAL_LENGTH:
+        raise _RowError(f"iterations has more than {MAX_TOTAL_LENGTH:,} characters in all")
     return Prediction(
         question_id=name,
-        predicted_answer=_text(row, "predicted_answer"),
-        retrieved_docs=_texts(row, "retrieved_docs"),
-        iterations=rounds,
-        sources_verified=_texts(row, "sources_verified"),
+        predicted_answer=_get_text(row, "predicted_answer"),
+        retrieved_docs=_get_texts(row, "retrieved_docs"),
+        iterations=iterations,
+        sources_verified=_get_texts(row, "sources_verified"),
     )
 
 
-def _iteration(value: Any, number: int) -> Iteration:
-    if not isinstance(value, dict) or isinstance(value, _Twice):
-        raise _RowError(f"iteration {number} is no object, or gives a key twice")
-    return Iteration(_texts(value, "answers"), _texts(value, "docs"))
+def _parse_iteration(value: Any, number: int) -> Iteration:
+    if not isinstance(value, dict) or isinstance(value, _DuplicateKeys):
+        raise _RowError(f"iteration {number} is not an object, or gives a key twice")
+    return Iteration(_get_texts(value, "answers"), _get_texts(value, "docs"))
 
 
-def _text(row: dict[str, Any], key: str) -> str:
+def _get_text(row: dict[str, Any], key: str) -> str:
     value = row.get(key)
     if not isinstance(value, str):
-        raise _RowError(f"{key} is {'missing' if value is None else 'no text'}")
-    return _checked(value, key)
+        raise _RowError(f"{key} is {'missing' if value is None else 'not a string'}")
+    return _check_text(value, key)
 
 
-def _texts(row: dict[str, Any], key: str) -> tuple[str, ...]:
-    found = _list(row, key)
-    if not all(isinstance(item, str) for item in found):
-        raise _RowError(f"{key} holds something that is no text")
-    if sum(map(len, found)) > MOST_TOGETHER:
-        raise _RowError(f"{key} has more than {MOST_TOGETHER:,} characters in all")
-    return tuple(_checked(item, key) for item in found)
+def _get_texts(row: dict[str, Any], key: str) -> tuple[str, ...]:
+    items = _get_list(row, key)
+    if not all(isinstance(item, str) for item in items):
+        raise _RowError(f"{key} has an item that is not a string")
+    if sum(map(len, items)) > MAX_TOTAL_LENGTH:
+        raise _RowError(f"{key} has more than {MAX_TOTAL_LENGTH:,} characters in all")
+    return tuple(_check_text(item, key) for item in items)
 
 
-def _list(row: dict[str, Any], key: str) -> list[Any]:
+def _get_list(row: dict[str, Any], key: str) -> list[Any]:
     value = row.get(key)
     if value is None:
         return []
     if not isinstance(value, list):
-        raise _RowError(f"{key} is no list")
-    if len(value) > MOST_ITEMS:
-        raise _RowError(f"{key} has {len(value):,} items, more than {MOST_ITEMS}")
+        raise _RowError(f"{key} is not a list")
+    if len(value) > MAX_ITEMS:
+        raise _RowError(f"{key} has {len(value):,} items, more than {MAX_ITEMS}")
     return value
 
 
-def _checked(text: str, key: str) -> str:
-    if len(text) > MOST_TEXT:
-        raise _RowError(f"{key} has a text of more than {MOST_TEXT:,} characters")
+def _check_text(text: str, key: str) -> str:
+    if len(text) > MAX_TEXT_LENGTH:
+        raise _RowError(f"{key} has a text of more than {MAX_TEXT_LENGTH:,} characters")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _RowError(f"{key} holds half a character (a lone surrogate)") from None
+        raise _RowError(f"{key} has a lone surrogate, which is not a valid character") from None
     return text

@@ -1,4 +1,4 @@
-"""A question of the SynthLink catalogue: its answer, where that stands, and how one gets there."""
+"""A question of the SynthLink catalogue: expected answer, sources and reasoning steps."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CATEGORIES: Final = {
     "PSM": "Policy and Social Movements",
     "SFT": "STEM and Future Tech",
 }
-"""The six categories by the letters that ids and folders begin with, in the catalogue's order."""
+"""Letters at the start of ids and folder names → category, in the catalogue's order."""
 
 ID: Final = re.compile(r"(HIA|EIS|EEC|STE|PSM|SFT)-[0-9]{2}")
-"""What an id looks like: its category and a number of two digits."""
+"""Pattern of an id: the letters of its category and a number of two digits."""
 
 Triple = tuple[str, str, str]
 """Subject, predicate and object in Turtle's own notation, with the graph's prefixes."""
@@ -29,21 +29,21 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 
     title: str
     url: str = ""
-    """Empty where the catalogue names topics only, as the published one does."""
+    """Empty if the catalogue names topics only, as the published one does."""
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One step of the way to the answer."""
+    """One reasoning step towards the answer."""
 
     instruction: str
     """What to do: "Confirm who invented it."."""
     fact: str = ""
-    """What is known once it is done, as a sentence that an answer can be checked against. Empty
-    where the catalogue states the process only."""
+    """Result of the step, as a sentence that an answer can be checked against. Empty if the
+    catalogue has instructions only."""
     keywords: tuple[str, ...] = ()
-    """Words or phrases of the fact that no answer can do without."""
+    """Words or phrases of the fact that any correct answer contains."""
     triples: tuple[Triple, ...] = ()
-    """What the graph holds of the fact, in prefixed names and literals."""
+    """The graph's triples for the fact, as prefixed names and literals."""
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -52,18 +52,18 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     """Such as ``HIA-01``."""
     category: str
-    """Letters of one of ``CATEGORIES``, with which ``id`` begins."""
+    """Letters of one of ``CATEGORIES``; ``id`` begins with them."""
     question: str
     answer: str
-    """The expected answer in brief."""
+    """A summary of the expected answer."""
     sources: tuple[Source, ...]
     steps: tuple[Step, ...]
     hops: int = 0
-    """Facts that have to be linked; 0 where the catalogue does not say."""
+    """Number of facts to link; 0 if the catalogue does not give it."""
     aliases: tuple[str, ...] = ()
-    """Other answers that are as right."""
+    """Other correct answers."""
     extra: dict[str, Any] = {}
-    """What else the catalogue holds of it; never read by any score."""
+    """Further data of the catalogue; not used for scoring."""
 
     @property
     def triples(self) -> tuple[Triple, ...]:

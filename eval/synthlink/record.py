@@ -1,7 +1,7 @@
-"""The record of SynthLink's scores: what was measured of each question, category and catalogue.
+"""The record of SynthLink scores of each question, each category and the whole catalogue.
 
-Null means that a number could not be had, and ``why`` says why; 0 is always a number measured, or
-what a question without an answer is worth. Equal inputs give equal bytes.
+Null means that a value is undefined, and ``why`` gives the reason. 0 is always a measured value, or
+the score of a question without an answer. Equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -10,67 +10,68 @@ from typing import Final, Literal
 
 import msgspec
 
-from eval.stats.paired import ALPHA
-from eval.stats.shown import IntervalMethod
+from eval.stats.estimates import IntervalMethod
+from eval.stats.paired_tests import ALPHA
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.measures import Measure, Mode, QuestionScore
-from eval.synthlink.predictions import Refused
+from eval.synthlink.metrics import MetricName, Mode, QuestionScore
+from eval.synthlink.predictions import RefusedRow
 from eval.synthlink.verdicts.record import JudgeReport
 
 SCHEMA: Final = "epoche.synthlink/1"
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True):
-    """One mean over questions."""
+class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
+    """The mean of a metric over questions, with its interval."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
     method: IntervalMethod = "none"
     n: int = 0
-    """Questions it is the mean over."""
+    """Number of questions that the mean is over."""
     nulls: int = 0
-    """Questions that have none."""
+    """Number of questions for which the metric is undefined."""
     why: str = ""
     """Why ``value`` is null."""
 
 
-class Swept(msgspec.Struct, frozen=True, kw_only=True):
-    """Efficiency where another F1 counts as correct."""
+class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Efficiency and aggregate at another threshold on the F1 of a correct answer."""
 
     correct: float
+    """The threshold."""
     ie: float
     aggregate: float | None
     n_correct: int
-    """Questions whose answer is correct then."""
+    """Number of questions with a correct answer at this threshold."""
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """A category, or the whole catalogue."""
+class GroupScores(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of a category, or of the whole catalogue."""
 
     n: int
-    """Questions, answered or not."""
+    """Number of questions, answered or not."""
     answered: int
     abstained: int = 0
-    """Questions whose answer is blank."""
+    """Number of questions whose answer is blank."""
     coverage: float
     """Share of questions answered."""
-    measures: dict[Measure, Value]
-    answered_only: dict[Measure, float | None]
-    """The same means over the answered questions alone: what answering little looks like when the
-    rest is left out. Never a headline."""
+    measures: dict[MetricName, MeanScore]
+    answered_only: dict[MetricName, float | None]
+    """The same means over answered questions only. A system can raise them by answering few
+    questions, so they are never used as headline scores."""
 
 
 class ModeScores(msgspec.Struct, frozen=True, kw_only=True):
     """All scores of one mode."""
 
-    overall: Group
-    categories: dict[str, Group]
+    overall: GroupScores
+    categories: dict[str, GroupScores]
     questions: tuple[QuestionScore, ...]
     """In the order of the catalogue."""
-    sweep: tuple[Swept, ...] = ()
+    sweep: tuple[SweepPoint, ...] = ()
     claims: dict[str, int] = {}
-    """Verdict → claims, over all answers; corrected only."""
+    """Verdict → number of claims, over all answers; corrected mode only."""
 
 
 class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,32 +83,33 @@ class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):
     n_answered: int
     n_abstained: int = 0
     coverage: float
-    weights: dict[Measure, float]
+    weights: dict[MetricName, float]
     thresholds: Thresholds
     graph: str
-    """The domain that claims were held against; empty for none."""
+    """The domain whose graph claims were checked against; empty for none."""
     pages: str = ""
-    """Name of the corpus whose texts of the sources are evidence; empty for none."""
+    """Name of the corpus whose source pages were used as evidence; empty for none."""
     judge: JudgeReport | None = None
-    """Who judged the claims that the graph left open, and how well; null for nobody."""
+    """Which models judged claims that the graph leaves open, and how reliably; null for none."""
     confidence: float
     resamples: int
     seed: int
     modes: dict[Mode, ModeScores]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedRow, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """The first file's mean less the second's, question by question."""
+    """First file − second file: the mean of paired differences over questions."""
 
     first: str
-    """What the first file is called."""
+    """Name of the first file."""
     second: str
+    """Name of the second file."""
     mode: Mode
     group: str
     """``all`` or a category."""
-    measure: Measure
+    measure: MetricName
     n: int
     value_first: float | None
     value_second: float | None
@@ -119,10 +121,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     p: float | None = None
     p_holm: float | None = None
-    """Adjusted within its mode: over measures and compared files; for a category, over categories
-    and compared files."""
+    """p adjusted within its mode: over metrics and compared files for the whole catalogue; over
+    categories and compared files for a category."""
     n_differ: int = 0
-    smallest_found: float | None = None
+    minimum_detectable_effect: float | None = None
     better: str | None = None
-    """The name of the one that is shown to be better, by test and interval together."""
+    """Name of the better file, if both test and interval show a difference."""
     alpha: float = ALPHA

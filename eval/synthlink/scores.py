@@ -1,7 +1,7 @@
-"""Scores of a file of predictions: by question, by category, over the whole catalogue.
+"""Scores predictions: per question, per category, and over the whole catalogue.
 
-The denominator is always the catalogue: a question without an answer, or with a blank one, is worth
-nothing. Intervals are the bootstrap's over questions.
+Means are always over all questions of the catalogue: a question without an answer, or with a blank
+one, scores 0. Intervals are bootstrap intervals over questions.
 """
 
 from __future__ import annotations
@@ -13,22 +13,27 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from eval.stats.intervals import SEED, Draws, Floats, resample_blocks, tidy
-from eval.stats.shown import edge, interval_of, ratios
+from eval.stats.bootstrap import SEED, ClusterResamples, Floats, resample_blocks, round_significant
+from eval.stats.estimates import choose_interval, compute_edge_interval, compute_ratios
 from eval.synthlink.catalog import Catalog
-from eval.synthlink.corrected.answering import aggregate, efficiency, score_corrected, unanswered
+from eval.synthlink.corrected.answer_scores import (
+    aggregate_metrics,
+    iteration_efficiency,
+    score_corrected,
+    score_unanswered,
+)
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.literal import Readings, score_literally
-from eval.synthlink.measures import (
-    MEASURES,
+from eval.synthlink.literal_scores import SpecReadings, score_literal
+from eval.synthlink.metrics import (
+    AGGREGATE_WEIGHTS,
+    METRICS,
     MODES,
-    WEIGHTS,
-    Measure,
+    AnswerScores,
+    AnswerStatus,
+    MetricName,
     Mode,
-    Parts,
     QuestionScore,
-    Status,
 )
 from eval.synthlink.predictions import (
     Prediction,
@@ -38,12 +43,12 @@ from eval.synthlink.predictions import (
     read_predictions,
 )
 from eval.synthlink.question import Question
-from eval.synthlink.record import Group, ModeScores, Swept, SynthLinkReport, Value
-from eval.synthlink.verdicts.applying import with_verdicts
-from eval.synthlink.verdicts.judge_report import judge_notes, judge_report
-from kg.base.console import Watch
+from eval.synthlink.record import GroupScores, MeanScore, ModeScores, SweepPoint, SynthLinkReport
+from eval.synthlink.verdicts.judge_report import build_judge_report, list_judge_notes
+from eval.synthlink.verdicts.score_update import apply_verdicts
+from kg.base.console import StageCallback
 from kg.base.provenance import package_version
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
@@ -51,18 +56,18 @@ if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
     from retrieval.corpus import Corpus
 
-RESAMPLES = 2000
-CONFIDENCE = 0.95
+DEFAULT_RESAMPLES = 2000
+DEFAULT_CONFIDENCE = 0.95
 
-_NAMED = 3
-"""Refused rows that the note names; all stand in the report."""
+_MAX_NAMED_ROWS = 3
+"""Maximum number of refused rows named in the note; the report lists all of them."""
 
-_NOT_SPECIFIED = "the specification has no such measure"
+_NOT_SPECIFIED = "the specification does not define this metric"
 _NOTHING_CLAIMED = "no answer claims anything"
-_NOT_IN_CATALOGUE = "the catalogue lacks what it is measured by"
+_NOT_IN_CATALOGUE = "the catalogue lacks the data for this metric"
 
 
-def score(
+def score_predictions(
     predictions: str | Path | Predictions | Sequence[Any],
     catalog: Catalog,
     mode: Mode | Literal["both"] = "corrected",
@@ -70,66 +75,79 @@ def score(
     knowledge: KnowledgeBase | None = None,
     pages: Corpus | None = None,
     thresholds: Thresholds | None = None,
-    readings: Readings | None = None,
-    confidence: float = CONFIDENCE,
-    resamples: int = RESAMPLES,
+    readings: SpecReadings | None = None,
+    confidence: float = DEFAULT_CONFIDENCE,
+    resamples: int = DEFAULT_RESAMPLES,
     seed: int = SEED,
     judged: Judgement | None = None,
-    watch: Watch | None = None,
+    watch: StageCallback | None = None,
 ) -> SynthLinkReport:
     """Scores predictions against a catalogue.
 
     Args:
-        predictions: a file, its rows as JSON gives them, or what was read already.
-        catalog: the questions; every one counts.
+        predictions: a file, its rows as decoded from JSON, or predictions already read.
+        catalog: the questions; all of them count.
         mode: ``corrected``, ``literal`` or ``both``.
-        knowledge: the graph that claims are held against; none for none.
-        pages: a corpus whose texts of the sources may license claims; none for none.
-        thresholds: of the corrected scores.
-        readings: of the literal ones.
-        confidence: coverage that intervals aim at.
-        resamples: of the bootstrap.
-        seed: of its draws.
-        judged: what a judge said of claims that the graph leaves open; none for nobody.
-        watch: is told how many questions of each mode are scored.
+        knowledge: the graph that claims are checked against; None for none.
+        pages: a corpus whose source pages may license claims; None for none.
+        thresholds: settings of the corrected scores.
+        readings: settings of the literal scores.
+        confidence: level of the intervals.
+        resamples: number of bootstrap resamples.
+        seed: seed of the bootstrap.
+        judged: verdicts of a judge on claims that the graph leaves open; None for none.
+        watch: called with the number of questions scored in each mode.
 
     Returns:
         The report. Equal arguments give equal bytes.
 
     Raises:
         MissingFileError: there is no such file.
-        RecordError: it is no JSON list. Rows that cannot be scored end nothing: see ``refused``.
+        RecordError: the file is not a JSON list. Rows that cannot be scored raise no error: they
+            are listed in ``refused``.
     """
-    read = _read(predictions, catalog)
-    bar = thresholds or Thresholds()
+    read = _load_predictions(predictions, catalog)
+    thresholds = thresholds or Thresholds()
     by_id = {row.question_id: row for row in read.rows}
     refused = {row.question_id for row in read.refused}
-    guard = _guard(knowledge)
+    guard = _open_guard(knowledge)
     texts = None if pages is None else SourcePages(pages)
-    draws = Draws(len(catalog.questions), resamples, seed)
+    cluster_resamples = ClusterResamples(len(catalog.questions), resamples, seed)
     modes: dict[Mode, ModeScores] = {}
-    for one in MODES:
-        if mode in (one, "both"):
+    for scored_mode in MODES:
+        if mode in (scored_mode, "both"):
             rows = []
             for done, question in enumerate(catalog.questions):
                 if watch is not None:
-                    watch(f"{one} scores", done, len(catalog.questions))
-                given = by_id.get(question.id)
-                row = _scored(question, given, refused, one, guard, texts, bar, readings, judged)
+                    watch(f"{scored_mode} scores", done, len(catalog.questions))
+                prediction = by_id.get(question.id)
+                row = _score_question(
+                    question,
+                    prediction,
+                    refused,
+                    scored_mode,
+                    guard,
+                    texts,
+                    thresholds,
+                    readings,
+                    judged,
+                )
                 rows.append(row)
-            modes[one] = _mode_scores(tuple(rows), catalog, one, bar, draws, confidence)
+            modes[scored_mode] = _build_mode_scores(
+                tuple(rows), catalog, scored_mode, thresholds, cluster_resamples, confidence
+            )
     blank = sum(is_blank(row.predicted_answer) for row in read.rows)
     judge = None
     if judged is not None and "corrected" in modes:
-        judge = judge_report(judged, modes["corrected"].questions)
+        judge = build_judge_report(judged, modes["corrected"].questions)
     return SynthLinkReport(
         version=package_version(),
         n_questions=len(catalog.questions),
         n_answered=len(by_id) - blank,
         n_abstained=blank,
         coverage=(len(by_id) - blank) / len(catalog.questions),
-        weights=dict(WEIGHTS),
-        thresholds=bar,
+        weights=dict(AGGREGATE_WEIGHTS),
+        thresholds=thresholds,
         graph=knowledge.domain.name if knowledge is not None else "",
         pages="" if pages is None else pages.name,
         judge=judge,
@@ -140,15 +158,17 @@ def score(
         refused=read.refused,
         notes=(
             *catalog.notes,
-            *_notes(read, catalog),
-            # The literal scores hold claims against what the system itself brings.
-            *(_evidence_notes(catalog, knowledge, texts) if "corrected" in modes else ()),
-            *(judge_notes(judge) if judge is not None else ()),
+            *_list_notes(read, catalog),
+            # The literal scores use no such evidence: only the sources that a prediction gives.
+            *(_list_evidence_notes(catalog, knowledge, texts) if "corrected" in modes else ()),
+            *(list_judge_notes(judge) if judge is not None else ()),
         ),
     )
 
 
-def _read(predictions: str | Path | Predictions | Sequence[Any], catalog: Catalog) -> Predictions:
+def _load_predictions(
+    predictions: str | Path | Predictions | Sequence[Any], catalog: Catalog
+) -> Predictions:
     if isinstance(predictions, Predictions):
         return predictions
     if isinstance(predictions, (str, Path)):
@@ -156,7 +176,7 @@ def _read(predictions: str | Path | Predictions | Sequence[Any], catalog: Catalo
     return check_predictions(predictions, catalog.ids)
 
 
-def _guard(knowledge: KnowledgeBase | None) -> Guard | None:
+def _open_guard(knowledge: KnowledgeBase | None) -> Guard | None:
     if knowledge is None:
         return None
     from eval.guard.stream import Guard
@@ -164,169 +184,196 @@ def _guard(knowledge: KnowledgeBase | None) -> Guard | None:
     return Guard(knowledge)
 
 
-def _notes(read: Predictions, catalog: Catalog) -> Iterable[str]:
-    whole = len(catalog.questions)
-    missing = whole - len(read.rows)
+def _list_notes(predictions: Predictions, catalog: Catalog) -> Iterable[str]:
+    total = len(catalog.questions)
+    missing = total - len(predictions.rows)
     if missing:
-        yield f"{missing} of {whole} questions have no usable answer and count as 0"
-    blank = sum(is_blank(row.predicted_answer) for row in read.rows)
+        yield f"{missing} of {total} questions have no usable answer and count as 0"
+    blank = sum(is_blank(row.predicted_answer) for row in predictions.rows)
     if blank:
-        yield f"{blank} of {whole} answers are blank: they abstain, and count as 0"
-    if read.refused:
-        count = len(read.refused)
-        more = "; …" if count > _NAMED else ""
-        named = "; ".join(map(str, read.refused[:_NAMED]))
-        yield f"{count} row{'s are' if count > 1 else ' is'} refused: {named}{more}"
+        yield f"{blank} of {total} answers are blank: they abstain, and count as 0"
+    if predictions.refused:
+        count = len(predictions.refused)
+        more = "; …" if count > _MAX_NAMED_ROWS else ""
+        named_rows = "; ".join(map(str, predictions.refused[:_MAX_NAMED_ROWS]))
+        yield f"{count} row{'s are' if count > 1 else ' is'} refused: {named_rows}{more}"
 
 
-def _evidence_notes(
+def _list_evidence_notes(
     catalog: Catalog, knowledge: KnowledgeBase | None, pages: SourcePages | None
 ) -> Iterable[str]:
     if knowledge is None:
-        facts = any(step.fact for one in catalog.questions for step in one.steps)
-        held = (
-            ["step facts"] * facts
+        has_facts = any(step.fact for question in catalog.questions for step in question.steps)
+        evidence = (
+            ["step facts"] * has_facts
             + ["expected answers"]
             + ["pages of the sources"] * (pages is not None)
         )
-        yield f"no graph: claims are held against {listing(held)} alone"
-    if pages is not None and (lacking := pages.lacking(catalog.questions)):
-        yield f"{lacking} sources have no page in the corpus"
+        yield f"no graph: claims are checked against {join_list(evidence)} only"
+    if pages is not None and (missing := pages.count_missing(catalog.questions)):
+        yield f"{missing} sources have no page in the corpus"
 
 
-def _scored(
+def _score_question(
     question: Question,
     prediction: Prediction | None,
     refused: set[str],
     mode: Mode,
     guard: Guard | None,
     pages: SourcePages | None,
-    bar: Thresholds,
-    readings: Readings | None,
+    thresholds: Thresholds,
+    readings: SpecReadings | None,
     judged: Judgement | None,
 ) -> QuestionScore:
-    status: Status = "answered"
+    status: AnswerStatus = "answered"
     if prediction is None or is_blank(prediction.predicted_answer):
         status = "refused" if question.id in refused else "missing"
         if prediction is not None:
             status = "abstained"
-        parts = unanswered(question)
+        parts = score_unanswered(question)
         if mode == "literal":
+            # The literal formulas have no recall, and give 0 where the catalogue lacks the data.
             parts = msgspec.structs.replace(parts, recall_at_5=None, rqs=0.0, p_at_5=0.0)
     elif mode == "literal":
-        parts = score_literally(prediction, question, readings)
+        parts = score_literal(prediction, question, readings)
     else:
-        parts = score_corrected(prediction, question, guard, bar, pages)
+        parts = score_corrected(prediction, question, guard, thresholds, pages)
         if judged is not None:
-            parts = with_verdicts(parts, question, judged.by_claim)
+            parts = apply_verdicts(parts, question, judged.lines_by_claim)
     return QuestionScore(
-        question_id=question.id, category=question.category, status=status, parts=_tidied(parts)
+        question_id=question.id,
+        category=question.category,
+        status=status,
+        parts=_round_scores(parts),
     )
 
 
-def _tidied(parts: Parts) -> Parts:
-    values: dict[str, Any] = {name: getattr(parts, name) for name in MEASURES}
+def _round_scores(scores: AnswerScores) -> AnswerScores:
+    values: dict[str, Any] = {name: getattr(scores, name) for name in METRICS}
     return msgspec.structs.replace(
-        parts, **{name: None if value is None else tidy(value) for name, value in values.items()}
+        scores,
+        **{
+            name: None if value is None else round_significant(value)
+            for name, value in values.items()
+        },
     )
 
 
-def values_of(rows: Sequence[QuestionScore], measure: Measure) -> Floats:
-    """One value for each question, nan where it has none, shape (questions,)."""
-    found = [getattr(row.parts, measure) for row in rows]
-    return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+def metric_values(rows: Sequence[QuestionScore], metric: MetricName) -> Floats:
+    """Returns one value per question, nan where the metric is undefined, shape (questions,)."""
+    values = [getattr(row.parts, metric) for row in rows]
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _mode_scores(
+def _build_mode_scores(
     rows: tuple[QuestionScore, ...],
     catalog: Catalog,
     mode: Mode,
-    bar: Thresholds,
-    draws: Draws,
+    thresholds: Thresholds,
+    resamples: ClusterResamples,
     confidence: float,
 ) -> ModeScores:
     groups = {"": [True] * len(rows)} | {
         category: [row.category == category for row in rows] for category in catalog.categories
     }
-    found = {
-        name: _group(rows, np.array(takes_part), mode, draws, confidence)
+    scores = {
+        name: _score_group(rows, np.array(takes_part), mode, resamples, confidence)
         for name, takes_part in groups.items()
     }
     verdicts = [claim.verdict for row in rows for claim in row.parts.claims]
     corrected = mode == "corrected"
     return ModeScores(
-        overall=found.pop(""),
-        categories=found,
+        overall=scores.pop(""),
+        categories=scores,
         questions=rows,
-        sweep=tuple(_sweep(rows, catalog, bar)) if corrected else (),
+        sweep=tuple(_sweep_efficiency(rows, catalog, thresholds)) if corrected else (),
         claims={name: verdicts.count(name) for name in ("licensed", "contradicted", "unknown")}
         if corrected
         else {},
     )
 
 
-def _group(
-    rows: tuple[QuestionScore, ...], takes_part: Any, mode: Mode, draws: Draws, confidence: float
-) -> Group:
-    n = int(takes_part.sum())
-    answered = np.array([row.status == "answered" for row in rows]) & takes_part
-    values = [values_of(rows, measure) for measure in MEASURES]
+def _score_group(
+    rows: tuple[QuestionScore, ...],
+    in_group: Any,
+    mode: Mode,
+    resamples: ClusterResamples,
+    confidence: float,
+) -> GroupScores:
+    n = int(in_group.sum())
+    answered = np.array([row.status == "answered" for row in rows]) & in_group
+    values = [metric_values(rows, measure) for measure in METRICS]
+    # Each mean is a ratio of two sums over questions: of the values, and of how many are defined.
     blocks = []
     for column in values:
-        has = takes_part & ~np.isnan(column)
-        blocks.append(np.column_stack([np.where(has, column, 0.0), has.astype(np.float64)]))
-    measures: dict[Measure, Value] = {}
-    only: dict[Measure, float | None] = {}
-    for measure, column, data in zip(MEASURES, values, resample_blocks(blocks, draws), strict=True):
+        is_defined = in_group & ~np.isnan(column)
+        blocks.append(
+            np.column_stack([np.where(is_defined, column, 0.0), is_defined.astype(np.float64)])
+        )
+    means: dict[MetricName, MeanScore] = {}
+    answered_means: dict[MetricName, float | None] = {}
+    for metric, column, data in zip(
+        METRICS, values, resample_blocks(blocks, resamples), strict=True
+    ):
         count = int(data.totals[1])
         if not count:
             why = _NOT_IN_CATALOGUE
             if mode == "literal":
                 why = _NOT_SPECIFIED
-            elif measure == "fcs":
+            elif metric == "fcs":
                 why = _NOTHING_CLAIMED
-            measures[measure] = Value(value=None, nulls=n, why=why)
-            only[measure] = None
+            means[metric] = MeanScore(value=None, nulls=n, why=why)
+            answered_means[metric] = None
             continue
-        spread = ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-        value = float(spread.values[0])
-        interval = interval_of(spread.intervals(confidence), 0) or edge(value, count, confidence)
-        measures[measure] = Value(
-            value=tidy(value),
-            low=tidy(interval.low),
-            high=tidy(interval.high),
+        resampled = compute_ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+        value = float(resampled.values[0])
+        # Without any variation between resamples there is no bootstrap interval.
+        interval = choose_interval(
+            resampled.compute_intervals(confidence), 0
+        ) or compute_edge_interval(value, count, confidence)
+        means[metric] = MeanScore(
+            value=round_significant(value),
+            low=round_significant(interval.low),
+            high=round_significant(interval.high),
             method=interval.method,
             n=count,
             nulls=n - count,
         )
-        held = column[answered & ~np.isnan(column)]
-        only[measure] = tidy(float(held.mean())) if held.size else None
-    return Group(
+        defined = column[answered & ~np.isnan(column)]
+        answered_means[metric] = round_significant(float(defined.mean())) if defined.size else None
+    return GroupScores(
         n=n,
         answered=int(answered.sum()),
         abstained=sum(
-            row.status == "abstained" for row, here in zip(rows, takes_part, strict=True) if here
+            row.status == "abstained"
+            for row, is_in_group in zip(rows, in_group, strict=True)
+            if is_in_group
         ),
         coverage=int(answered.sum()) / n,
-        measures=measures,
-        answered_only=only,
+        measures=means,
+        answered_only=answered_means,
     )
 
 
-def _sweep(rows: tuple[QuestionScore, ...], catalog: Catalog, bar: Thresholds) -> Iterable[Swept]:
-    for correct in sorted({*bar.sweep, bar.correct}):
-        found, totals, right = [], [], 0
+def _sweep_efficiency(
+    rows: tuple[QuestionScore, ...], catalog: Catalog, thresholds: Thresholds
+) -> Iterable[SweepPoint]:
+    """Computes efficiency and aggregate at other thresholds on the F1 of a correct answer."""
+    for correct in sorted({*thresholds.sweep, thresholds.correct}):
+        efficiencies, aggregates, n_correct = [], [], 0
         for row, question in zip(rows, catalog.questions, strict=True):
             parts = row.parts
             final = parts.f1 or 0.0
-            found.append(efficiency(final, parts.iteration_f1, correct))
-            right += row.status == "answered" and final >= correct
-            held: dict[Measure, float | None] = {name: getattr(parts, name) for name in WEIGHTS}
-            held["ie"] = found[-1]
-            totals.append(aggregate(held, question))
-        yield Swept(
+            efficiencies.append(iteration_efficiency(final, parts.iteration_f1, correct))
+            n_correct += row.status == "answered" and final >= correct
+            metrics: dict[MetricName, float | None] = {
+                name: getattr(parts, name) for name in AGGREGATE_WEIGHTS
+            }
+            metrics["ie"] = efficiencies[-1]
+            aggregates.append(aggregate_metrics(metrics, question))
+        yield SweepPoint(
             correct=correct,
-            ie=tidy(sum(found) / len(found)),
-            aggregate=tidy(sum(totals) / len(totals)),
-            n_correct=right,
+            ie=round_significant(sum(efficiencies) / len(efficiencies)),
+            aggregate=round_significant(sum(aggregates) / len(aggregates)),
+            n_correct=n_correct,
         )

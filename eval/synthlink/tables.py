@@ -1,45 +1,45 @@
-"""A report as rows of tables, ready to be written as CSV under the specification's names."""
+"""Converts a report into rows of CSV tables and text; file names are the specification's."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from eval.synthlink.measures import MEASURES, Mode
+from eval.synthlink.metrics import METRICS, Mode
 from eval.synthlink.record import SynthLinkReport
 
 Cell = str | int | float | None
 
-SCORES: Final = "synthlink_scores.csv"
-CATEGORY_SCORES: Final = "synthlink_category_scores.csv"
-OVERALL: Final = "synthlink_overall_score.txt"
-RECORD: Final = "synthlink_scores.json"
-"""Everything, for programs."""
+SCORES_CSV: Final = "synthlink_scores.csv"
+CATEGORY_SCORES_CSV: Final = "synthlink_category_scores.csv"
+OVERALL_TEXT: Final = "synthlink_overall_score.txt"
+SCORES_JSON: Final = "synthlink_scores.json"
+"""The full record, for programs."""
 
-_NAMED: Final = 50
-"""Refused rows that are told one by one."""
+_MAX_NAMED_ROWS: Final = 50
+"""Maximum number of refused rows that are listed."""
 
 
-def question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
-    """A row for each mode and question: its status, measures, steps taken and claims judged."""
+def build_question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
+    """Builds a row per mode and question: status, metrics, steps taken, and claims by verdict."""
     rows: list[dict[str, Cell]] = []
     for mode, scores in report.modes.items():
-        for one in scores.questions:
-            verdicts = [claim.verdict for claim in one.parts.claims]
+        for question in scores.questions:
+            verdicts = [claim.verdict for claim in question.parts.claims]
             rows.append(
-                {"mode": mode, "question_id": one.question_id, "category": one.category,
-                 "status": one.status}
-                | {measure: getattr(one.parts, measure) for measure in MEASURES}
-                | {"steps_taken": " ".join(map(str, one.parts.steps)),
+                {"mode": mode, "question_id": question.question_id, "category": question.category,
+                 "status": question.status}
+                | {metric: getattr(question.parts, metric) for metric in METRICS}
+                | {"steps_taken": " ".join(map(str, question.parts.steps)),
                    "claims_licensed": verdicts.count("licensed"),
                    "claims_contradicted": verdicts.count("contradicted"),
                    "claims_unknown": verdicts.count("unknown"),
-                   "claims_judged": sum(claim.by == "judge" for claim in one.parts.claims)}
+                   "claims_judged": sum(claim.by == "judge" for claim in question.parts.claims)}
             )  # fmt: skip
     return rows
 
 
-def category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
-    """A row for each mode and category, then one for all questions: means and their intervals."""
+def build_category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
+    """Builds a row per mode and category, and one per mode for all questions: means, intervals."""
     rows: list[dict[str, Cell]] = []
     for mode, scores in report.modes.items():
         for name, group in {**scores.categories, "all": scores.overall}.items():
@@ -51,42 +51,42 @@ def category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
                 "abstained": group.abstained,
                 "coverage": group.coverage,
             }
-            for measure, value in group.measures.items():
+            for metric, value in group.measures.items():
                 row |= {
-                    measure: value.value,
-                    f"{measure}_low": value.low,
-                    f"{measure}_high": value.high,
+                    metric: value.value,
+                    f"{metric}_low": value.low,
+                    f"{metric}_high": value.high,
                 }
             rows.append(row)
     return rows
 
 
-def overall_text(report: SynthLinkReport) -> str:
-    """The overall scores in words, every mode with its coverage; refused rows and all notes."""
-    lines = [*headlines(report)]
-    lines += [f"refused: {row}" for row in report.refused[:_NAMED]]
-    if (more := len(report.refused) - _NAMED) > 0:
-        lines.append(f"refused: {more} more, see {RECORD}")
+def render_overall_text(report: SynthLinkReport) -> str:
+    """Renders coverage and the overall scores of each mode as text, with refused rows and notes."""
+    lines = [*render_headlines(report)]
+    lines += [f"refused: {row}" for row in report.refused[:_MAX_NAMED_ROWS]]
+    if (more := len(report.refused) - _MAX_NAMED_ROWS) > 0:
+        lines.append(f"refused: {more} more, see {SCORES_JSON}")
     lines += [f"note: {note}" for note in report.notes]
     return "\n".join(lines) + "\n"
 
 
-def headlines(report: SynthLinkReport) -> list[str]:
-    """How much was answered, and a line for each mode: the aggregate, then what it is made of."""
+def render_headlines(report: SynthLinkReport) -> list[str]:
+    """Renders a line on coverage, and a line per mode with the aggregate and its metrics."""
     blank = f", {report.n_abstained} abstained" if report.n_abstained else ""
     return [
         f"SynthLink, {report.n_answered} of {report.n_questions} questions answered "
         f"(coverage {report.coverage:.3f}){blank}; a question without an answer counts as 0",
-        *(_line(report, mode) for mode in report.modes),
+        *(_render_mode_line(report, mode) for mode in report.modes),
     ]
 
 
-def _line(report: SynthLinkReport, mode: Mode) -> str:
-    measures = report.modes[mode].overall.measures
-    total = measures["aggregate"]
+def _render_mode_line(report: SynthLinkReport, mode: Mode) -> str:
+    means = report.modes[mode].overall.measures
+    total = means["aggregate"]
     parts = ", ".join(
         f"{name} {'none' if value.value is None else format(value.value, '.3f')}"
-        for name, value in measures.items()
+        for name, value in means.items()
         if name != "aggregate"
     )
     if total.value is None or total.low is None or total.high is None:

@@ -1,1 +1,1 @@
-"""Systems under test that ship with Epoché: one module each, registered by name."""
+"""The systems under test that Epoché provides: one module each, registered by name."""

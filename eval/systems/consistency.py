@@ -1,8 +1,8 @@
-"""``consistency``: a language model asked several times; what most samples say, and how many.
+"""``consistency``: asks a language model several times and takes the majority answer.
 
 Self-consistency without a chain of thought (X. Wang et al., Self-consistency improves chain of
-thought reasoning in language models, ICLR 2023): samples at a temperature above 0, the answer that
-most of them give, their share as its confidence.
+thought reasoning in language models, ICLR 2023): it samples at a temperature above 0; the answer of
+most samples wins, and its share is the confidence.
 """
 
 from __future__ import annotations
@@ -13,86 +13,94 @@ from collections.abc import Sequence
 from typing import Any
 
 from cards.card import CardView
-from eval.asking import SERVERS_OWN, Asker, Sampling
+from eval.answer_client import SERVER_DEFAULT, AnswerClient, Sampling
 from eval.prompts import CLOSED_BOOK, RAW, TypedAnswer
 from eval.redaction import hide_secrets
 from eval.registry import register
 from eval.result import Answer
 from eval.settings import Settings
 from eval.system import SystemOptions
-from eval.systems.raw import card_messages
+from eval.systems.raw import build_card_messages
 from kg.base.errors import ModelCallError, SettingError
 from kg.claims import Gold
 
-TEMPERATURE = 0.7
-SAMPLES = 5
+DEFAULT_TEMPERATURE = 0.7
+DEFAULT_SAMPLES = 5
 
 
 class Consistency:
-    """Asks the model several times and counts votes.
+    """Asks the model several times and takes the majority answer.
 
     Args:
-        asker: the model; its temperature must be above 0.
-        samples: how often each card is asked.
+        answer_client: the model client; its temperature must be above 0.
+        samples: number of samples per card.
         closed_book: as for ``raw``.
     """
 
-    def __init__(self, asker: Asker, *, samples: int = SAMPLES, closed_book: bool = False) -> None:
-        self.name = asker.name("consistency_closed_book" if closed_book else "consistency")
-        self.client = asker.client
-        self._asker = asker
+    def __init__(
+        self,
+        answer_client: AnswerClient,
+        *,
+        samples: int = DEFAULT_SAMPLES,
+        closed_book: bool = False,
+    ) -> None:
+        self.name = answer_client.qualify_name(
+            "consistency_closed_book" if closed_book else "consistency"
+        )
+        self.client = answer_client.client
+        self._answer_client = answer_client
         self._samples = samples
         self._closed_book = closed_book
 
     def params(self) -> dict[str, Any]:
-        """Samples, prompt and model; confidence is always the agreement."""
+        """Returns samples, prompt and model; the confidence is always the agreement."""
         prompt = CLOSED_BOOK if self._closed_book else RAW
         return {
             "samples": self._samples,
             "prompt": prompt.params(),
-            **self._asker.params(),
+            **self._answer_client.params(),
             "confidence": "agreement",
         }
 
     async def answer(self, card: CardView) -> Answer:
-        """What most samples say; see ``vote``.
+        """Returns the majority answer; see ``combine_samples``.
 
         Raises:
             ModelAccessError: no call can succeed.
-            ModelCallError: so many calls failed that they might have decided.
+            ModelCallError: the failed calls could have changed the answer.
         """
-        messages = card_messages(card, closed_book=self._closed_book)
-        asked = (
-            self._asker.ask(messages, TypedAnswer, sample=number) for number in range(self._samples)
+        messages = build_card_messages(card, closed_book=self._closed_book)
+        calls = (
+            self._answer_client.ask(messages, TypedAnswer, sample=number)
+            for number in range(self._samples)
         )
-        got = await asyncio.gather(*asked, return_exceptions=True)
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
         answers: list[Answer | ModelCallError] = []
-        for one in got:
-            if isinstance(one, BaseException):
-                if not isinstance(one, ModelCallError):
-                    raise one
-                answers.append(one)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                if not isinstance(outcome, ModelCallError):
+                    raise outcome
+                answers.append(outcome)
             else:
-                answers.append(one[0])
-        return vote(answers)
+                answers.append(outcome[0])
+        return combine_samples(answers)
 
     async def aclose(self) -> None:
         """Closes the client."""
-        await self._asker.aclose()
+        await self._answer_client.aclose()
 
 
-def vote(samples: Sequence[Answer | ModelCallError]) -> Answer:
-    """One answer from several.
+def combine_samples(samples: Sequence[Answer | ModelCallError]) -> Answer:
+    """Combines the answers of several samples into one.
 
-    Only YES, NO and UNKNOWN are votes. At least half of the samples must be; otherwise the answer
-    is ``INVALID``, unless it was failed calls that were missing to reach half: then the first of
-    their errors is raised. The answer with the most votes wins, and its share of the votes is the
-    confidence. A tie at the top is no majority: the answer is UNKNOWN, without a confidence; but
-    where a call failed that could have broken it, its error is raised, for no failure makes an
-    abstention.
+    Only samples with YES, NO or UNKNOWN count. They must be at least half of all samples;
+    otherwise the answer is ``INVALID`` or, if successful calls could have made up the half, the
+    first call error is raised. The most frequent answer wins, with its share of the counted samples
+    as confidence. On a tie the answer is UNKNOWN, without a confidence; but if a failed call could
+    have broken the tie, its error is raised, so that a failure never counts as an abstention.
 
     Raises:
-        ModelCallError: as said.
+        ModelCallError: in the two cases above.
     """
     votes: Counter[Gold] = Counter()
     failed: list[ModelCallError] = []
@@ -114,28 +122,30 @@ def vote(samples: Sequence[Answer | ModelCallError]) -> Answer:
         return Answer(
             pred="INVALID", raw=raw, note=f"{readable} of {len(samples)} samples are readable"
         )
-    (first, most), *others = votes.most_common()
-    if others and others[0][1] == most:
+    (first, n_votes), *others = votes.most_common()
+    if others and others[0][1] == n_votes:
         if failed:
             raise failed[0]
         return Answer(pred="UNKNOWN", raw=raw, note=f"tie: {counted}")
-    return Answer(pred=first, confidence=round(most / readable, 6), raw=raw)
+    return Answer(pred=first, confidence=round(n_votes / readable, 6), raw=raw)
 
 
 @register("consistency")
-def create(options: SystemOptions) -> Consistency:
-    """A language model asked several times (--set samples=5): the majority, agreement beside it."""
+def create_system(options: SystemOptions) -> Consistency:
+    """A language model asked several times (--set samples=5): majority answer, with agreement."""
     settings = Settings(options.settings, "consistency")
-    closed_book = settings.flag("closed_book")
-    samples = settings.whole("samples", SAMPLES, least=2)
-    sampling = Sampling.read(settings, temperature=TEMPERATURE, stated=False)
-    settings.refuse_others()
+    closed_book = settings.get_flag("closed_book")
+    samples = settings.get_int("samples", DEFAULT_SAMPLES, minimum=2)
+    sampling = Sampling.from_settings(
+        settings, temperature=DEFAULT_TEMPERATURE, with_confidence=False
+    )
+    settings.refuse_unknown()
     if sampling.temperature == 0:
         raise SettingError(
             "samples at temperature 0 are all the same",
             where="--set temperature=0",
-            hint=f"Use a temperature above 0, or {SERVERS_OWN}; or system raw, which asks once.",
+            hint=f"Use a temperature above 0, or {SERVER_DEFAULT}; or system raw, which asks once.",
         )
     return Consistency(
-        Asker.open(options.client, sampling), samples=samples, closed_book=closed_book
+        AnswerClient.open(options.client, sampling), samples=samples, closed_book=closed_book
     )

@@ -1,7 +1,8 @@
-"""Controls: policies that know nothing. A metric that one of them wins is worth nothing alone.
+"""Controls: trivial systems that ignore the card, for comparison with real systems.
 
-Always-YES, always-NO, always-UNKNOWN, and a uniform random choice. ``controls`` runs the four into
-one file, their rows card by card.
+The controls are always-YES, always-NO, always-UNKNOWN, and a uniform random choice. A metric on
+which a control has the best value must be read together with other metrics. ``controls`` runs all
+four into one file, with their rows card by card.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kg.claims import Gold
 _CHOICES: tuple[Gold, ...] = ("YES", "NO", "UNKNOWN")
 
 
-class Constant:
+class ConstantAnswer:
     """Gives the same answer to every card."""
 
     def __init__(self, pred: Gold) -> None:
@@ -28,19 +29,19 @@ class Constant:
         self._answer = Answer(pred=pred)
 
     def params(self) -> dict[str, Any]:
-        """Nothing but the answer decides."""
+        """Returns the constant answer, the only parameter."""
         return {"pred": self._answer.pred}
 
-    def answer(self, card: CardView) -> Answer:  # noqa: ARG002 - it looks at nothing
-        """The one answer."""
+    def answer(self, card: CardView) -> Answer:  # noqa: ARG002 - it ignores the card
+        """Returns the constant answer."""
         return self._answer
 
 
 class RandomChoice:
-    """Chooses uniformly, seeded by the card's visible text.
+    """Chooses an answer uniformly at random, seeded by the card's visible text.
 
-    The order of cards, their number and the other systems of the run make no difference: the same
-    card gets the same answer in every file.
+    A card therefore gets the same answer in every file, independent of the order and number of
+    cards and of the other systems of the run.
     """
 
     name = "random"
@@ -49,45 +50,45 @@ class RandomChoice:
         self._seed = seed
 
     def params(self) -> dict[str, Any]:
-        """The seed."""
+        """Returns the seed."""
         return {"seed": self._seed}
 
     def answer(self, card: CardView) -> Answer:
-        """One of the three answers."""
+        """Returns one of the three answers, at random but always the same for the same card."""
         chooser = random.Random(to_json_bytes([self._seed, card]))  # noqa: S311 - no secret
         return Answer(pred=chooser.choice(_CHOICES))
 
 
 @register("always-YES")
-def always_yes(options: SystemOptions) -> Constant:
+def create_always_yes(options: SystemOptions) -> ConstantAnswer:
     """Control: YES to everything."""
-    Settings(options.settings, "always-YES").refuse_others()
-    return Constant("YES")
+    Settings(options.settings, "always-YES").refuse_unknown()
+    return ConstantAnswer("YES")
 
 
 @register("always-NO")
-def always_no(options: SystemOptions) -> Constant:
+def create_always_no(options: SystemOptions) -> ConstantAnswer:
     """Control: NO to everything."""
-    Settings(options.settings, "always-NO").refuse_others()
-    return Constant("NO")
+    Settings(options.settings, "always-NO").refuse_unknown()
+    return ConstantAnswer("NO")
 
 
 @register("always-UNKNOWN")
-def always_unknown(options: SystemOptions) -> Constant:
+def create_always_unknown(options: SystemOptions) -> ConstantAnswer:
     """Control: UNKNOWN to everything."""
-    Settings(options.settings, "always-UNKNOWN").refuse_others()
-    return Constant("UNKNOWN")
+    Settings(options.settings, "always-UNKNOWN").refuse_unknown()
+    return ConstantAnswer("UNKNOWN")
 
 
 @register("random")
-def random_choice(options: SystemOptions) -> RandomChoice:
+def create_random_choice(options: SystemOptions) -> RandomChoice:
     """Control: one of the three answers at random, fixed by --seed and the card's text."""
-    Settings(options.settings, "random").refuse_others()
+    Settings(options.settings, "random").refuse_unknown()
     return RandomChoice(options.seed)
 
 
 @register("controls")
-def controls(options: SystemOptions) -> tuple[Constant | RandomChoice, ...]:
+def create_controls(options: SystemOptions) -> tuple[ConstantAnswer | RandomChoice, ...]:
     """The four controls (always-YES, always-NO, always-UNKNOWN, random) into one file."""
-    Settings(options.settings, "controls").refuse_others()
-    return (*(Constant(pred) for pred in _CHOICES), RandomChoice(options.seed))
+    Settings(options.settings, "controls").refuse_unknown()
+    return (*(ConstantAnswer(pred) for pred in _CHOICES), RandomChoice(options.seed))

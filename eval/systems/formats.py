@@ -1,9 +1,9 @@
-"""``json`` … ``skn``: a card written down in one of eight formats, and an agent that reads that.
+"""Systems ``json`` to ``skn``: write notes on a card in one of eight formats and answer from them.
 
-The card's facts and rules are the text. An extractor writes it down in the format, and the agent
-answers from what was written and sees nothing else of the card but the question. With a model both
-are the model; with ``by=rules`` both are rules, which measures what information a format keeps or
-drops and nothing of what a model makes of it. ``formats`` asks all eight into one file.
+An extractor reads the card's facts and rules and writes notes on them in the format. An agent then
+answers from these notes and the question alone. By default a language model does both; with
+``by=rules`` both are rule-based, which measures only what information a format keeps or drops, not
+how a model copes with it. ``formats`` runs all eight into one file.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cards.card import CardView
-from eval.asking import Asker, Sampling
+from eval.answer_client import AnswerClient, Sampling
 from eval.prompts import TypedAnswer
 from eval.registry import register
 from eval.result import Answer
 from eval.settings import Settings
 from eval.skn.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES, Pipeline
-from eval.skn.setting import LEAST_WORDS, Setting
+from eval.skn.run_settings import MIN_WORDS, Setting
 from eval.system import SystemOptions
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from eval.skn.rules.extractor import RuleExtractor
 
 MEASURES = "what a format keeps or drops of a card, by rules, and not how a model fares with it"
-"""What answers by rules say; every table made of them repeats it."""
+"""What answers by rules measure; every table computed from them repeats this sentence."""
 
 
-class FormatByRules:
-    """Answers from an extraction by rules.
+class RuleFormatSystem:
+    """Answers from notes written and read by rules.
 
     Args:
         pipeline: the format.
-        extractor: writes it.
-        agent: reads it.
+        extractor: writes the notes.
+        agent: answers from them.
     """
 
     def __init__(self, pipeline: Pipeline, extractor: RuleExtractor, agent: RuleAgent) -> None:
@@ -46,7 +46,7 @@ class FormatByRules:
         self._agent = agent
 
     def params(self) -> dict[str, Any]:
-        """The rules of both, with the format and the budget, and what comes of them."""
+        """Returns what the answers measure, and the parameters of extractor and agent."""
         return {
             "measures": MEASURES,
             "extractor": self._extractor.params(),
@@ -54,103 +54,103 @@ class FormatByRules:
         }
 
     async def answer(self, card: CardView) -> Answer:
-        """YES, NO or UNKNOWN by what the format kept of the card."""
-        from eval.skn.formats.card_reading import card_text
-        from eval.skn.rules.known import read_context
+        """Answers YES, NO or UNKNOWN from the information that the format preserved."""
+        from eval.skn.formats.card_prompt import build_card_text
+        from eval.skn.rules.context import read_context
 
-        extraction = await self._extractor.extract(card_text(card), card.question)
-        found = self._agent.decide(read_context(extraction.context), card.question)
+        extraction = await self._extractor.extract(build_card_text(card), card.question)
+        found = self._agent.answer_yes_no_question(read_context(extraction.context), card.question)
         return Answer(pred=found.pred, confidence=found.confidence, raw=found.reason)
 
 
-class FormatByModel:
-    """Has a model extract and, in a conversation of its own, answer from the extraction.
+class ModelFormatSystem:
+    """Answers from notes written by a model, which also reads them in a separate conversation.
 
     Args:
         pipeline: the format.
-        asker: the model for both.
-        setting: what is the same for every format.
+        answer_client: the client of the model that writes and reads the notes.
+        setting: the settings shared by all formats.
     """
 
-    def __init__(self, pipeline: Pipeline, asker: Asker, setting: Setting) -> None:
-        from eval.skn.formats.extracting import ModelExtractor
+    def __init__(self, pipeline: Pipeline, answer_client: AnswerClient, setting: Setting) -> None:
+        from eval.skn.formats.extraction import ModelExtractor
 
-        self.name = asker.name(pipeline.name)
-        self.client = asker.client
-        self._asker = asker
-        self._extractor = ModelExtractor(pipeline, asker.client, setting)
+        self.name = answer_client.qualify_name(pipeline.name)
+        self.client = answer_client.client
+        self._answer_client = answer_client
+        self._extractor = ModelExtractor(pipeline, answer_client.client, setting)
 
     def params(self) -> dict[str, Any]:
-        """The extractor's, the prompt of the reading, and the model."""
-        from eval.skn.formats.card_reading import CARD_READING
+        """Returns the extractor's parameters, the prompt for answering, and the model."""
+        from eval.skn.formats.card_prompt import CARD_PROMPT
 
         return {
             "extractor": self._extractor.params(),
-            "prompt": CARD_READING.params(),
-            **self._asker.params(),
+            "prompt": CARD_PROMPT.params(),
+            **self._answer_client.params(),
         }
 
     async def answer(self, card: CardView) -> Answer:
-        """As the model reads its own extraction; ``raw`` holds that, then the reply.
+        """Returns the model's answer from its own notes; ``raw`` has the notes, then the reply.
 
-        An extraction that cannot be read even after its repair turn is ``INVALID``; one that
-        needed more than strict reading says so in the note.
+        Notes that cannot be parsed even after a repair turn give ``INVALID``; notes that could not
+        be parsed strictly are reported in the answer's note.
 
         Raises:
             ModelAccessError: no call can succeed.
             ModelCallError: a call failed for good.
         """
-        from eval.skn.formats.card_reading import CARD_READING, card_text
+        from eval.skn.formats.card_prompt import CARD_PROMPT, build_card_text
 
-        extraction = await self._extractor.extract(card_text(card), card.question)
+        extraction = await self._extractor.extract(build_card_text(card), card.question)
         if not extraction.readable:
             return Answer(
                 pred="INVALID", raw=extraction.raw, note=f"extraction: {extraction.problem}"
             )
-        messages = CARD_READING.messages(notes=extraction.context, question=card.question)
-        answer, _ = await self._asker.ask(messages, TypedAnswer)
-        way = "" if extraction.validity == "strict" else f"extraction {extraction.validity}"
+        messages = CARD_PROMPT.build_messages(notes=extraction.context, question=card.question)
+        answer, _ = await self._answer_client.ask(messages, TypedAnswer)
+        note = "" if extraction.validity == "strict" else f"extraction {extraction.validity}"
         return msgspec.structs.replace(
             answer,
             raw=f"{extraction.context}\n\n{answer.raw}",
-            note="; ".join(filter(None, (way, answer.note))),
+            note="; ".join(filter(None, (note, answer.note))),
         )
 
     async def aclose(self) -> None:
         """Closes the client."""
-        await self._asker.aclose()
+        await self._answer_client.aclose()
 
 
-FormatSystem = FormatByRules | FormatByModel
+FormatSystem = RuleFormatSystem | ModelFormatSystem
 
 
-def _made(
-    names: tuple[str, ...], options: SystemOptions, settings: Settings, by: tuple[str, str]
+def _build_systems(
+    names: tuple[str, ...], options: SystemOptions, settings: Settings, choices: tuple[str, str]
 ) -> tuple[FormatSystem, ...]:
-    """The systems of these formats.
+    """Builds the systems of some formats.
 
     Args:
-        names: of the formats.
-        options: as a factory is given them.
-        settings: reads theirs.
-        by: who extracts and answers, ``rules`` or ``model``; the default first.
+        names: names of the formats.
+        options: the options given to the factory.
+        settings: the settings to read.
+        choices: the choices for setting ``by`` (``rules`` and ``model``), the default first.
     """
-    chosen = settings.choice("by", by)
-    words = settings.whole("words", Setting().words, least=LEAST_WORDS)
-    show_question = not settings.flag("hide_question")
+    chosen = settings.get_choice("by", choices)
+    words = settings.get_int("words", Setting().words, minimum=MIN_WORDS)
+    show_question = not settings.get_flag("hide_question")
     if chosen == "rules":
-        settings.refuse_others()
+        settings.refuse_unknown()
         from eval.skn.rules.agent import RuleAgent
         from eval.skn.rules.extractor import RuleExtractor
 
         setting, agent = Setting(words=words, show_question=show_question), RuleAgent()
         return tuple(
-            FormatByRules(PIPELINES[name], RuleExtractor(PIPELINES[name], setting), agent)
+            RuleFormatSystem(PIPELINES[name], RuleExtractor(PIPELINES[name], setting), agent)
             for name in names
         )
-    constrained = settings.flag("constrained")
-    sampling = Sampling.read(settings, max_tokens=Setting().max_tokens)
-    settings.refuse_others()
+    constrained = settings.get_flag("constrained")
+    sampling = Sampling.from_settings(settings, max_tokens=Setting().max_tokens)
+    settings.refuse_unknown()
     setting = Setting(
         words=words,
         show_question=show_question,
@@ -158,26 +158,30 @@ def _made(
         constrained=constrained,
     )
     return tuple(
-        FormatByModel(PIPELINES[name], Asker.open(options.client, sampling), setting)
+        ModelFormatSystem(PIPELINES[name], AnswerClient.open(options.client, sampling), setting)
         for name in names
     )
 
 
-def _factory(name: str) -> Callable[[SystemOptions], FormatSystem]:
-    def create(options: SystemOptions) -> FormatSystem:
-        (system,) = _made((name,), options, Settings(options.settings, name), ("model", "rules"))
+def _build_factory(name: str) -> Callable[[SystemOptions], FormatSystem]:
+    def create_system(options: SystemOptions) -> FormatSystem:
+        (system,) = _build_systems(
+            (name,), options, Settings(options.settings, name), ("model", "rules")
+        )
         return system
 
-    create.__doc__ = f"A language model's notes of the card as {name}, and its answer from them."
-    return create
+    create_system.__doc__ = (
+        f"A language model's notes of the card as {name}, and its answer from them."
+    )
+    return create_system
 
 
 for _name in FAIR_ABLATION_PIPELINES:
-    register(_name)(_factory(_name))
+    register(_name)(_build_factory(_name))
 
 
 @register("formats")
-def formats(options: SystemOptions) -> tuple[FormatSystem, ...]:
-    """The eight formats (json … skn) into one file, by rules: what each keeps of a card."""
+def create_formats(options: SystemOptions) -> tuple[FormatSystem, ...]:
+    """All eight formats (json to skn), rule-based by default: what each keeps of a card."""
     settings = Settings(options.settings, "formats")
-    return _made(FAIR_ABLATION_PIPELINES, options, settings, ("rules", "model"))
+    return _build_systems(FAIR_ABLATION_PIPELINES, options, settings, ("rules", "model"))

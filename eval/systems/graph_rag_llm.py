@@ -1,9 +1,10 @@
-"""``graph_rag_llm``: a language model proposes, the licence oracle disposes.
+"""``graph_rag_llm``: a language model proposes an answer, which the licence oracle checks.
 
-The model sees the question, and the graph's facts about what the question mentions. It proposes an
-answer together with the claim the question asks about, in names. The names are linked to the graph
-and the oracle is asked: YES passes only if the graph entails the claim, NO only if it contradicts
-it. Any other YES or NO is overruled and becomes UNKNOWN, with the reason. UNKNOWN always passes.
+The model gets the question and the graph's facts about the entities that the question mentions. It
+proposes an answer, and names the subject, predicate and object of the claim that the question asks
+about. The names are linked to the graph, and the oracle judges the claim: YES passes only if the
+graph entails it, NO only if the graph contradicts it. Any other YES or NO becomes UNKNOWN, with the
+reason. UNKNOWN always passes.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cards.card import CardView
-from eval.asking import Asker, Sampling
+from eval.answer_client import AnswerClient, Sampling
 from eval.model.completion import Message
 from eval.prompts import PROPOSAL, PROPOSAL_CLOSED, Proposal, ProposedClaim
-from eval.questions.parsing import Unread
-from eval.questions.proposed import Asked, ProposalReader, Wording
+from eval.questions.parser import ParseFailure
+from eval.questions.proposals import ProposalReader, QuestionContext, WordedClaim
 from eval.registry import register
 from eval.result import Answer
 from eval.settings import Settings
@@ -26,20 +27,25 @@ from kg.claims import Claim, Gold, Label, Verdict
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
-MAX_FACTS = 40
-MAX_PREDICATES = 60
+DEFAULT_MAX_FACTS = 40
+"""Default maximum number of facts in the prompt."""
+MAX_PROMPT_PREDICATES = 60
+"""Maximum number of the graph's predicates that the prompt lists."""
 MAX_READINGS = 16
-"""Ways to take the homonyms of one claim before it counts as ambiguous."""
+"""Maximum number of readings of one claim; a claim with more is ambiguous.
 
-_OPPOSITE: dict[Label, Label] = {"E": "C", "C": "E", "U": "U"}
+A claim has several readings if several entities share a name that it uses.
+"""
+
+_OPPOSITE_LABEL: dict[Label, Label] = {"E": "C", "C": "E", "U": "U"}
 
 
 class Licence(NamedTuple):
-    """What the oracle lets through.
+    """The answer that the oracle licenses.
 
     Attributes:
-        answer: YES, NO, or UNKNOWN when it lets neither through.
-        reason: the proof in words, or why there is no licence.
+        answer: YES, NO, or UNKNOWN if it licenses neither.
+        reason: the proof in words, or why neither is licensed.
     """
 
     answer: Gold
@@ -47,29 +53,36 @@ class Licence(NamedTuple):
 
 
 class GraphRagLlm:
-    """Answers as the model proposes, as far as the graph licenses it.
+    """Returns the YES or NO that the model proposes if the graph licenses it, else UNKNOWN.
 
-    ``raw`` begins with what the oracle said to a YES or NO, and ends with the model's reply; an
-    overruled row bears the note ``overruled YES`` or ``overruled NO``. ``confidence`` is the
-    model's in its own proposal, and null where that was overruled.
+    If the model proposes YES or NO, ``raw`` is the oracle's reason followed by the model's reply. A
+    row whose proposal was overruled has the note ``overruled YES`` or ``overruled NO``.
+    ``confidence`` is the model's confidence in its proposal, and null if that was overruled.
 
     Args:
         knowledge: the graph with its oracle.
-        asker: the model.
-        facts: how many facts about the things mentioned the model is shown; 0: only the question.
+        answer_client: the client of the model.
+        facts: maximum number of facts in the prompt, about entities that the question mentions;
+            with 0, the prompt has only the question.
     """
 
-    def __init__(self, knowledge: KnowledgeBase, asker: Asker, *, facts: int = MAX_FACTS) -> None:
-        self.name = asker.name("graph_rag_llm")
+    def __init__(
+        self,
+        knowledge: KnowledgeBase,
+        answer_client: AnswerClient,
+        *,
+        facts: int = DEFAULT_MAX_FACTS,
+    ) -> None:
+        self.name = answer_client.qualify_name("graph_rag_llm")
         self.knowledge = knowledge
-        self.client = asker.client
-        self._asker = asker
+        self.client = answer_client.client
+        self._answer_client = answer_client
         self._facts = facts
         self._reader = ProposalReader(knowledge)
-        self._predicates = self._reader.sentences(MAX_PREDICATES)
+        self._predicates = self._reader.list_predicate_sentences(MAX_PROMPT_PREDICATES)
 
     def params(self) -> dict[str, Any]:
-        """Graph reading, prompt and model."""
+        """Returns the parameters of the graph, the prompt and the model."""
         domain = self.knowledge.domain
         prompt = PROPOSAL if self._facts else PROPOSAL_CLOSED
         return {
@@ -77,22 +90,24 @@ class GraphRagLlm:
             "unique_names": domain.unique_names,
             "facts": self._facts,
             "prompt": prompt.params(),
-            **self._asker.params(),
+            **self._answer_client.params(),
         }
 
     async def answer(self, card: CardView) -> Answer:
-        """The model's answer if it is licensed, else UNKNOWN."""
-        asked = self._reader.asked(card.question)
-        answer, proposal = await self._asker.ask(self._messages(card, asked), Proposal)
+        """Returns the model's answer if it is licensed, else UNKNOWN."""
+        question = self._reader.analyse_question(card.question)
+        answer, proposal = await self._answer_client.ask(
+            self._build_messages(card, question), Proposal
+        )
         if answer.pred not in ("YES", "NO"):
             return answer
         if proposal is not None:
-            licence = self.license(proposal.claims, asked)
-        elif asked.reading is not None:
-            # An answer in words alone: the question itself is the claim, where it can be read.
-            licence = self._decided([(asked.reading.inverted, asked.reading.claims)])
+            licence = self.license_claims(proposal.claims, question)
+        elif question.reading is not None:
+            # The model gave only an answer, so the claim is taken from the question.
+            licence = self._decide_claims([(question.reading.inverted, question.reading.claims)])
         else:
-            # Nothing that could be licensed: unreadable as a proposal, which is no abstention.
+            # There is nothing to license, so the reply is invalid rather than an abstention.
             note = "; ".join(filter(None, ("no claims can be read", answer.note)))
             return Answer(pred="INVALID", raw=answer.raw, note=note)
         if licence.answer == answer.pred:
@@ -106,81 +121,102 @@ class GraphRagLlm:
 
     async def aclose(self) -> None:
         """Closes the client."""
-        await self._asker.aclose()
+        await self._answer_client.aclose()
 
-    def license(self, proposed: Sequence[ProposedClaim], asked: Asked) -> Licence:
-        """What the oracle lets through for these claims.
+    def license_claims(
+        self, proposed: Sequence[ProposedClaim], question: QuestionContext
+    ) -> Licence:
+        """Returns the answer that the oracle licenses for these claims.
 
-        YES if every claim is entailed, NO if one is contradicted; a negated claim counts the other
-        way round. Where the question itself can be read, claims beside its own are ignored.
+        YES if every claim is entailed, NO if one is contradicted; for a negated claim the reverse.
+        If the question itself can be parsed, claims other than its own are ignored.
         """
-        if asked.twist:
-            return Licence("UNKNOWN", f"{asked.twist}.")
-        own: list[tuple[bool, tuple[Claim, ...]]] = []
+        if question.no_claim_reason:
+            return Licence("UNKNOWN", f"{question.no_claim_reason}.")
+        # The proposed claims that answer the question, each with whether it is negated.
+        usable: list[tuple[bool, tuple[Claim, ...]]] = []
         problem = "the model proposed no claim"
         for claim in proposed:
-            read = self._reader.read(Wording(claim.subject, claim.predicate, claim.object))
-            if isinstance(read, Unread):
-                trouble = read.reason
-            elif len(read) > MAX_READINGS:
-                trouble = "a name of the claim is borne by too many things"
+            readings = self._reader.read_claim(
+                WordedClaim(claim.subject, claim.predicate, claim.object)
+            )
+            if isinstance(readings, ParseFailure):
+                problem = readings.reason
+            elif len(readings) > MAX_READINGS:
+                problem = "too many entities share a name that the claim uses"
+            elif mismatch := self._reader.explain_mismatch(readings, question):
+                problem = mismatch
             else:
-                trouble = self._reader.unasked(read, asked)
-                if not trouble:
-                    own.append((claim.negated, read))
-                    continue
-            problem = trouble
-            if asked.reading is None:
+                usable.append((claim.negated, readings))
+                continue
+            if question.reading is None:
                 return Licence("UNKNOWN", f"{problem}.")
-        if not own:
+        if not usable:
             return Licence("UNKNOWN", f"{problem}.")
-        if asked.reading is not None:
-            if any(negated != asked.reading.inverted for negated, _ in own):
-                return Licence("UNKNOWN", "the claim has the question the wrong way round.")
-        elif missing := self._reader.left_out((c for _, group in own for c in group), asked):
+        if question.reading is not None:
+            if any(negated != question.reading.inverted for negated, _ in usable):
+                return Licence("UNKNOWN", "only one of the claim and the question is negated.")
+        elif missing := self._reader.find_missing_mention(
+            (c for _, readings in usable for c in readings), question
+        ):
             return Licence("UNKNOWN", f"the claims leave out {missing}, which the question names.")
-        return self._decided(own)
+        return self._decide_claims(usable)
 
-    def _decided(self, own: Sequence[tuple[bool, tuple[Claim, ...]]]) -> Licence:
-        words = self.knowledge.words
+    def _decide_claims(self, claims: Sequence[tuple[bool, tuple[Claim, ...]]]) -> Licence:
+        """Asks the oracle for the readings of each claim, which must all get the same label.
+
+        Args:
+            claims: for each claim, whether it is negated, and its readings.
+        """
+        verbaliser = self.knowledge.verbaliser
         verdicts: list[tuple[Label, Verdict]] = []
-        for negated, group in own:
-            found = list(self.knowledge.oracle.license_many(group))
+        for negated, claim_readings in claims:
+            found = list(self.knowledge.oracle.license_many(claim_readings))
             if len({verdict.label for verdict in found}) > 1:
-                readings = " ".join(dict.fromkeys(words.fact(verdict.claim) for verdict in found))
+                readings = " ".join(
+                    dict.fromkeys(verbaliser.render_fact(verdict.claim) for verdict in found)
+                )
                 return Licence("UNKNOWN", f"ambiguous, it may mean any of these. {readings}")
             label = found[0].label
-            verdicts.append((_OPPOSITE[label] if negated else label, found[0]))
+            verdicts.append((_OPPOSITE_LABEL[label] if negated else label, found[0]))
         refuted = [verdict for label, verdict in verdicts if label == "C"]
         if refuted:
-            return Licence("NO", words.proof(refuted[0]))
-        proofs = dict.fromkeys(words.proof(verdict) for _, verdict in verdicts)
+            return Licence("NO", verbaliser.render_proof(refuted[0]))
+        proofs = dict.fromkeys(verbaliser.render_proof(verdict) for _, verdict in verdicts)
         if all(label == "E" for label, _ in verdicts):
             return Licence("YES", " ".join(proofs))
-        opened = next(verdict for label, verdict in verdicts if label == "U")
-        return Licence("UNKNOWN", words.proof(opened))
+        undecided = next(verdict for label, verdict in verdicts if label == "U")
+        return Licence("UNKNOWN", verbaliser.render_proof(undecided))
 
-    def _messages(self, card: CardView, asked: Asked) -> list[Message]:
+    def _build_messages(self, card: CardView, question: QuestionContext) -> list[Message]:
         if not self._facts:
-            return PROPOSAL_CLOSED.messages(predicates=self._predicates, question=card.question)
-        from retrieval.neighbourhood import neighbourhood
+            return PROPOSAL_CLOSED.build_messages(
+                predicates=self._predicates, question=card.question
+            )
+        from retrieval.neighbourhood import collect_nearby_facts
 
         knowledge = self.knowledge
-        facts = neighbourhood(knowledge.graph, knowledge.words, asked.things, self._facts)
-        return PROPOSAL.messages(predicates=self._predicates, facts=facts, question=card.question)
+        facts = collect_nearby_facts(
+            knowledge.graph, knowledge.verbaliser, question.entities, self._facts
+        )
+        return PROPOSAL.build_messages(
+            predicates=self._predicates, facts=facts, question=card.question
+        )
 
 
 @register("graph_rag_llm")
-def create(options: SystemOptions) -> GraphRagLlm:
-    """A language model proposes, the graph licenses: an unlicensed YES or NO becomes UNKNOWN."""
+def create_system(options: SystemOptions) -> GraphRagLlm:
+    """A language model proposes answers; a YES or NO that the graph does not license is UNKNOWN."""
     settings = Settings(options.settings, "graph_rag_llm")
-    context = settings.choice("context", ("neighbourhood", "question"))
-    facts = settings.whole("facts", MAX_FACTS, least=1) if context == "neighbourhood" else 0
-    sampling = Sampling.read(settings)
-    settings.refuse_others()
+    context = settings.get_choice("context", ("neighbourhood", "question"))
+    facts = (
+        settings.get_int("facts", DEFAULT_MAX_FACTS, minimum=1) if context == "neighbourhood" else 0
+    )
+    sampling = Sampling.from_settings(settings)
+    settings.refuse_unknown()
     from kg.knowledge import KnowledgeBase
 
-    # The model first: a missing key is found out before a graph is read.
-    asker = Asker.open(options.client, sampling)
-    knowledge = KnowledgeBase.shared(options.domain, options.graph, options.shapes)
-    return GraphRagLlm(knowledge, asker, facts=facts)
+    # Open the model first, so that a missing key is reported before the graph is loaded.
+    answer_client = AnswerClient.open(options.client, sampling)
+    knowledge = KnowledgeBase.open_cached(options.domain, options.graph, options.shapes)
+    return GraphRagLlm(knowledge, answer_client, facts=facts)

@@ -1,4 +1,4 @@
-"""``kg``: the licence oracle itself. The one system that is handed the claim, and says so."""
+"""``kg``: the licence oracle itself, the only system that is given the claim of a card."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class KgOracle:
     """Answers with the oracle's verdict on the claim; ``raw`` is its proof in words.
 
-    It is the ceiling, not a competitor: it reads no text and meets no ambiguity.
+    It is an upper bound and not a competitor, since it does not have to interpret any text.
     """
 
     name = "kg"
@@ -26,20 +26,22 @@ class KgOracle:
         self.knowledge = knowledge
 
     def params(self) -> dict[str, Any]:
-        """What decides verdicts besides graph and shapes."""
+        """Returns what determines the verdicts besides graph and shapes."""
         domain = self.knowledge.domain
         return {"regime": domain.regime, "unique_names": domain.unique_names}
 
     def answer_claim(self, claim: Claim) -> Answer:
-        """YES if entailed, NO if contradictory, else UNKNOWN."""
+        """Answers YES if the claim is entailed, NO if it is contradicted, else UNKNOWN."""
         verdict = self.knowledge.oracle.license(claim)
-        return Answer(pred=GOLD_OF_LABEL[verdict.label], raw=self.knowledge.words.proof(verdict))
+        return Answer(
+            pred=GOLD_OF_LABEL[verdict.label], raw=self.knowledge.verbaliser.render_proof(verdict)
+        )
 
 
 @register("kg")
-def create(options: SystemOptions) -> KgOracle:
-    """Declared oracle: licenses the card's claim against graph and shapes, with proof."""
-    Settings(options.settings, "kg").refuse_others()
+def create_system(options: SystemOptions) -> KgOracle:
+    """Declared oracle: checks the card's claim against graph and shapes, with proof."""
+    Settings(options.settings, "kg").refuse_unknown()
     from kg.knowledge import KnowledgeBase
 
-    return KgOracle(KnowledgeBase.shared(options.domain, options.graph, options.shapes))
+    return KgOracle(KnowledgeBase.open_cached(options.domain, options.graph, options.shapes))

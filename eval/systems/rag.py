@@ -1,10 +1,10 @@
-"""``rag``: retrieval over text, and a reader of what is retrieved.
+"""``rag``: retrieves passages of text and answers from them with a lexical reader.
 
-The text is the graph put in words, the chunks of a run, or recorded web searches. What a text-only
-pipeline over the same knowledge can do, built in earnest: a retriever finds passages by the
-question, and a lexical reader decides from them. It has no constraints, no entity linking and no
-language model, so it runs anywhere and gives the same answers every time. The card's own facts are
-not read unless ``context=card`` says so.
+It is the text-only baseline for systems that query the graph. The text is the graph's facts as
+sentences, the chunks of a run, or recorded web searches. A retriever finds passages for the
+question, and a lexical reader chooses the answer from them. No language model is used, so it needs
+no server and its answers are reproducible. The card's own facts are read only with
+``context=card``.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from collections.abc import Sequence
 from typing import Any
 
 from cards.card import CardView
-from eval.reader import DEFAULT_THRESHOLD, Reader, Weights
+from eval.reader import DEFAULT_THRESHOLD, Reader, WordWeights
 from eval.registry import register
 from eval.result import Answer
-from eval.retrieving import Library, RetrievalPlan, open_library
+from eval.retrieval_plan import PassageLibrary, RetrievalPlan, open_library
 from eval.settings import Settings
 from eval.system import SystemOptions
 
 
 class Rag:
-    """Answers from the passages a retriever finds.
+    """Answers from the passages that a retriever finds.
 
     Args:
-        library: the corpus, and what finds passages in it by the question.
-        reader: decides.
+        library: the corpus with its retriever.
+        reader: chooses the answer from the passages.
     """
 
     name = "rag"
 
-    def __init__(self, library: Library, reader: Reader) -> None:
+    def __init__(self, library: PassageLibrary, reader: Reader) -> None:
         self.graph_sha256 = library.graph_sha256
         self.reader = reader
         self._library = library
-        self._lines = {passage.id: library.sentences(passage) for passage in library.passages}
-        self._weights = Weights(line for lines in self._lines.values() for line in lines)
+        self._lines = {passage.id: library.split_sentences(passage) for passage in library.passages}
+        self._weights = WordWeights(line for lines in self._lines.values() for line in lines)
 
     def params(self) -> dict[str, Any]:
-        """Retriever, corpus and reader."""
+        """Returns the parameters of retriever, corpus and reader."""
         return {
             "context": "retrieved",
             "threshold": self.reader.threshold,
@@ -47,17 +47,17 @@ class Rag:
         }
 
     def answer(self, card: CardView) -> Answer:
-        """YES, NO or UNKNOWN by the best sentence among the passages found."""
+        """Answers YES, NO or UNKNOWN by the best sentence among the passages found."""
         found = self._library.retriever.search(card.question, self._library.top_k)
         sentences = [line for passage_id, _ in found for line in self._lines[passage_id]]
-        return _decide(self.reader, card.question, sentences, self._weights)
+        return _answer_question(self.reader, card.question, sentences, self._weights)
 
 
 class CardReader:
-    """The same reader over the card's own facts: retrieval taken out of the question.
+    """Answers from the card's own facts with the lexical reader, without retrieval.
 
-    Words are weighed by how rare they are among these facts. Needs no graph, so it reads any
-    card file.
+    Words are weighted by how rare they are among these facts. It needs no graph, so it works with
+    any card file.
     """
 
     name = "rag"
@@ -66,16 +66,18 @@ class CardReader:
         self.reader = reader
 
     def params(self) -> dict[str, Any]:
-        """The reader alone."""
+        """Returns the parameters of the reader."""
         return {"context": "card", "threshold": self.reader.threshold}
 
     def answer(self, card: CardView) -> Answer:
-        """YES, NO or UNKNOWN by the best of the card's facts."""
-        return _decide(self.reader, card.question, card.facts, Weights(card.facts))
+        """Answers YES, NO or UNKNOWN by the best of the card's facts."""
+        return _answer_question(self.reader, card.question, card.facts, WordWeights(card.facts))
 
 
-def _decide(reader: Reader, question: str, sentences: Sequence[str], weights: Weights) -> Answer:
-    reading = reader.read(question, sentences, weights)
+def _answer_question(
+    reader: Reader, question: str, sentences: Sequence[str], weights: WordWeights
+) -> Answer:
+    reading = reader.answer_question(question, sentences, weights)
     if not reading.sentence:
         return Answer(pred=reading.pred, raw="no sentence mentions all that is asked about")
     return Answer(
@@ -84,18 +86,18 @@ def _decide(reader: Reader, question: str, sentences: Sequence[str], weights: We
 
 
 @register("rag")
-def create(options: SystemOptions) -> Rag | CardReader:
-    """Text only: the graph in words or a run's chunks, retrieval, and a lexical reader.
+def create_system(options: SystemOptions) -> Rag | CardReader:
+    """Text only: retrieval over the graph's facts as text or a run's chunks, and a lexical reader.
 
-    Settings: ``context`` retrieved|card, ``threshold``, and those of ``eval.retrieving``.
+    Settings: ``context`` retrieved|card, ``threshold``, and those of ``eval.retrieval_plan``.
     """
     settings = Settings(options.settings, "rag")
-    context = settings.choice("context", ("retrieved", "card"))
-    reader = Reader(settings.fraction("threshold", DEFAULT_THRESHOLD))
+    context = settings.get_choice("context", ("retrieved", "card"))
+    reader = Reader(settings.get_fraction("threshold", DEFAULT_THRESHOLD))
     if context == "card":
-        # What only retrieval needs is refused here rather than silently without effect.
-        settings.refuse_others()
+        # Settings that only retrieval uses are refused, since they would have no effect.
+        settings.refuse_unknown()
         return CardReader(reader)
-    plan = RetrievalPlan.read(settings)
-    settings.refuse_others()
+    plan = RetrievalPlan.from_settings(settings)
+    settings.refuse_unknown()
     return Rag(open_library(plan, options), reader)

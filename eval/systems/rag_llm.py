@@ -1,7 +1,7 @@
-"""``rag_llm``: retrieval over text, and a language model that reads the passages.
+"""``rag_llm``: retrieves passages of text and answers from them with a language model.
 
-The same corpus and retrievers as ``rag``, so that the two differ in their reader alone. The model
-sees the passages and the question; the card's own facts and rules it does not see.
+It uses the same corpora and retrievers as ``rag``, so that the two differ only in their reader. The
+model sees the passages and the question, but not the card's own facts and rules.
 """
 
 from __future__ import annotations
@@ -9,55 +9,55 @@ from __future__ import annotations
 from typing import Any
 
 from cards.card import CardView
-from eval.asking import Asker, Sampling
+from eval.answer_client import AnswerClient, Sampling
 from eval.prompts import PASSAGES, TypedAnswer
 from eval.registry import register
 from eval.result import Answer
-from eval.retrieving import Library, RetrievalPlan, open_library
+from eval.retrieval_plan import PassageLibrary, RetrievalPlan, open_library
 from eval.settings import Settings
 from eval.system import SystemOptions
 
 
 class RagLlm:
-    """Answers from the passages a retriever finds.
+    """Answers from the passages that a retriever finds.
 
     Args:
-        library: the corpus, and what finds passages in it by the question.
-        asker: the model that reads them, best first.
+        library: the corpus with its retriever.
+        answer_client: the client of the model that reads the passages, best first.
     """
 
-    def __init__(self, library: Library, asker: Asker) -> None:
-        self.name = asker.name("rag_llm")
+    def __init__(self, library: PassageLibrary, answer_client: AnswerClient) -> None:
+        self.name = answer_client.qualify_name("rag_llm")
         self.graph_sha256 = library.graph_sha256
         self._library = library
         self._texts = {passage.id: passage.text for passage in library.passages}
-        self.client = asker.client
-        self._asker = asker
+        self.client = answer_client.client
+        self._answer_client = answer_client
 
     def params(self) -> dict[str, Any]:
-        """Retrieval, prompt and model."""
-        return {**self._library.params, "prompt": PASSAGES.params(), **self._asker.params()}
+        """Returns the parameters of retrieval, prompt and model."""
+        return {**self._library.params, "prompt": PASSAGES.params(), **self._answer_client.params()}
 
     async def answer(self, card: CardView) -> Answer:
-        """YES, NO or UNKNOWN as the model reads the passages."""
+        """Returns the model's answer (YES, NO or UNKNOWN) from the passages found."""
         found = self._library.retriever.search(card.question, self._library.top_k)
         passages = [self._texts[passage_id] for passage_id, _ in found]
-        messages = PASSAGES.messages(passages=passages, question=card.question)
-        answer, _ = await self._asker.ask(messages, TypedAnswer)
+        messages = PASSAGES.build_messages(passages=passages, question=card.question)
+        answer, _ = await self._answer_client.ask(messages, TypedAnswer)
         return answer
 
     async def aclose(self) -> None:
         """Closes the client."""
-        await self._asker.aclose()
+        await self._answer_client.aclose()
 
 
 @register("rag_llm")
-def create(options: SystemOptions) -> RagLlm:
-    """The graph in words or a run's chunks, retrieval, and a language model as the reader."""
+def create_system(options: SystemOptions) -> RagLlm:
+    """Retrieval over the graph in words or a run's chunks, and a language model as the reader."""
     settings = Settings(options.settings, "rag_llm")
-    plan = RetrievalPlan.read(settings)
-    sampling = Sampling.read(settings)
-    settings.refuse_others()
-    # The model first: a missing key is found out before a graph is read.
-    asker = Asker.open(options.client, sampling)
-    return RagLlm(open_library(plan, options), asker)
+    plan = RetrievalPlan.from_settings(settings)
+    sampling = Sampling.from_settings(settings)
+    settings.refuse_unknown()
+    # Open the model first, so that a missing key is reported before the graph is loaded.
+    answer_client = AnswerClient.open(options.client, sampling)
+    return RagLlm(open_library(plan, options), answer_client)

@@ -1,11 +1,11 @@
-"""``raw``: a language model that is given the card's facts and rules, or nothing (closed book)."""
+"""``raw``: a language model given the card's facts and rules, or the question alone."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cards.card import CardView
-from eval.asking import Asker, Sampling
+from eval.answer_client import AnswerClient, Sampling
 from eval.model.completion import Message
 from eval.prompts import CLOSED_BOOK, RAW, TypedAnswer
 from eval.registry import register
@@ -14,49 +14,49 @@ from eval.settings import Settings
 from eval.system import SystemOptions
 
 
-def card_messages(card: CardView, *, closed_book: bool) -> list[Message]:
-    """The prompt for a card, with its facts and rules or with the question alone."""
+def build_card_messages(card: CardView, *, closed_book: bool) -> list[Message]:
+    """Builds the prompt for a card, with its facts and rules or with the question alone."""
     if closed_book:
-        return CLOSED_BOOK.messages(question=card.question)
-    return RAW.messages(facts=card.facts, rules=card.rules, question=card.question)
+        return CLOSED_BOOK.build_messages(question=card.question)
+    return RAW.build_messages(facts=card.facts, rules=card.rules, question=card.question)
 
 
 class Raw:
-    """Asks the model once.
+    """Asks the model once per card.
 
     Args:
-        asker: the model.
+        answer_client: the client of the model.
         closed_book: whether the facts and rules are withheld, so that the model must answer from
-            what it learnt; its name then says so.
+            its training; the system's name is then ``raw_closed_book``.
     """
 
-    def __init__(self, asker: Asker, *, closed_book: bool = False) -> None:
-        self.name = asker.name("raw_closed_book" if closed_book else "raw")
-        self.client = asker.client
-        self._asker = asker
+    def __init__(self, answer_client: AnswerClient, *, closed_book: bool = False) -> None:
+        self.name = answer_client.qualify_name("raw_closed_book" if closed_book else "raw")
+        self.client = answer_client.client
+        self._answer_client = answer_client
         self._closed_book = closed_book
 
     def params(self) -> dict[str, Any]:
-        """Prompt and model."""
+        """Returns prompt and model."""
         prompt = CLOSED_BOOK if self._closed_book else RAW
-        return {"prompt": prompt.params(), **self._asker.params()}
+        return {"prompt": prompt.params(), **self._answer_client.params()}
 
     async def answer(self, card: CardView) -> Answer:
-        """YES, NO or UNKNOWN as the model says."""
-        messages = card_messages(card, closed_book=self._closed_book)
-        answer, _ = await self._asker.ask(messages, TypedAnswer)
+        """Returns the model's answer: YES, NO or UNKNOWN."""
+        messages = build_card_messages(card, closed_book=self._closed_book)
+        answer, _ = await self._answer_client.ask(messages, TypedAnswer)
         return answer
 
     async def aclose(self) -> None:
         """Closes the client."""
-        await self._asker.aclose()
+        await self._answer_client.aclose()
 
 
 @register("raw")
-def create(options: SystemOptions) -> Raw:
+def create_system(options: SystemOptions) -> Raw:
     """A language model, given the card's facts and rules; --set closed_book=yes withholds them."""
     settings = Settings(options.settings, "raw")
-    closed_book = settings.flag("closed_book")
-    sampling = Sampling.read(settings)
-    settings.refuse_others()
-    return Raw(Asker.open(options.client, sampling), closed_book=closed_book)
+    closed_book = settings.get_flag("closed_book")
+    sampling = Sampling.from_settings(settings)
+    settings.refuse_unknown()
+    return Raw(AnswerClient.open(options.client, sampling), closed_book=closed_book)

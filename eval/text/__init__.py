@@ -1,1 +1,1 @@
-"""From documents to a run: the command that builds it, and the steps a model can take in it."""
+"""Builds runs from documents: the commands, and the build steps that call a model."""

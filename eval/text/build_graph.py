@@ -9,8 +9,8 @@ import typer
 
 from eval.text.steps import KeywordStep, VerifyStep
 from kg.base import options
-from kg.base.console import run_script, say, shown_stages
-from kg.text.run.form import KEYWORD_CACHE
+from kg.base.console import print_text, run_script, show_stages
+from kg.text.run.layout import KEYWORD_CACHE
 
 if TYPE_CHECKING:
     from kg.text.run.folder import Run
@@ -21,64 +21,74 @@ def main(
         list[Path],
         typer.Argument(
             metavar="DOCS...",
-            help="Markdown, text, PDF and HTML files, folders of them, or chunks (.jsonl).",
+            help="Markdown, text, PDF or HTML files, folders of them, or chunks (.jsonl).",
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", help="Folder of the run; a link latest beside it points there."),
+        typer.Option("--out", help="Folder of the run; the link latest next to it points to it."),
     ],
     chunk_size: Annotated[
-        int, typer.Option(min=50, max=100_000, help="Characters a chunk may have.")
+        int, typer.Option(min=50, max=100_000, help="Maximum number of characters in a chunk.")
     ] = 2000,
     overlap: Annotated[
-        int, typer.Option(min=0, help="Characters that neighbours in a section share.")
+        int, typer.Option(min=0, help="Characters shared by neighbouring chunks of a section.")
     ] = 300,
     keywords: Annotated[
-        KeywordStep, typer.Option(help="Who finds keywords: statistics, or a model.")
+        KeywordStep, typer.Option(help="How keywords are extracted: by statistics or by a model.")
     ] = KeywordStep.yake,
     top_n: Annotated[
         int | None,
-        typer.Option(min=1, max=500, help="Keywords a chunk may have; by default its length says."),
+        typer.Option(
+            min=1,
+            max=500,
+            help="Maximum number of keywords per chunk; by default it depends on the length.",
+        ),
     ] = None,
     no_canonical: Annotated[
-        bool, typer.Option("--no-canonical", help="Merge no synonyms, only spellings.")
+        bool, typer.Option("--no-canonical", help="Do not merge synonyms, only spellings.")
     ] = False,
     embedder: Annotated[
         str,
-        typer.Option(help="Groups keywords: lexical (no model), minilm, a folder or hub name."),
+        typer.Option(
+            help="Embedder that groups keywords: lexical (no model), minilm, a folder or hub name."
+        ),
     ] = "lexical",
     threshold: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="Cosine from which keywords are compared.")
+        float, typer.Option(min=0.01, max=0.99, help="Minimum cosine of keywords to compare.")
     ] = 0.78,
     max_group_size: Annotated[
-        int, typer.Option(min=2, help="Keywords compared at once, at most.")
+        int, typer.Option(min=2, help="Maximum number of keywords compared in one group.")
     ] = 30,
     verify: Annotated[
-        VerifyStep, typer.Option(help="Who decides what is a synonym: rules, or a model.")
+        VerifyStep, typer.Option(help="What decides which keywords are synonyms.")
     ] = VerifyStep.rules,
     fallback_threshold: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="Cosine from which an unknown word is a known one."),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Minimum cosine at which an unknown word in a query matches a concept.",
+        ),
     ] = 0.85,
     index_candidates: Annotated[
         bool,
         typer.Option(
             "--index-candidates/--no-index-candidates",
-            help="Also compare acronyms with what they may stand for, and other spellings.",
+            help="Also compare acronyms with possible expansions, and other spellings.",
         ),
     ] = True,
     min_cooccurrence: Annotated[
-        int, typer.Option(min=1, help="Chunks two concepts must share to be linked.")
+        int, typer.Option(min=1, help="Minimum number of chunks that linked concepts share.")
     ] = 1,
     drop_isolates: Annotated[
-        bool, typer.Option("--drop-isolates", help="Leave out concepts linked to nothing.")
+        bool, typer.Option("--drop-isolates", help="Leave out concepts without a link.")
     ] = False,
     no_sections: Annotated[
         bool, typer.Option("--no-sections", help="Build no section tree.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A model's unusable reply is an error (33).")
+        bool, typer.Option("--strict", help="Treat an unusable model reply as an error (33).")
     ] = False,
     extend: Annotated[
         bool, typer.Option("--extend", help="Add the documents to those of the run at --out.")
@@ -87,7 +97,7 @@ def main(
         bool,
         typer.Option(
             "--resume/--no-resume",
-            help=f"Use and keep keywords found before, in {KEYWORD_CACHE} beside --out.",
+            help=f"Reuse keywords cached in {KEYWORD_CACHE} next to --out, and cache new ones.",
         ),
     ] = True,
     model: options.ModelName = None,
@@ -102,16 +112,16 @@ def main(
 ) -> None:
     """Builds a concept graph and a section tree from documents.
 
-    A build that was cut off goes on where it stopped when the same command is given again. An
-    older run at --out stays as it is until the new one is whole.
+    Run the same command again to resume an interrupted build. An existing run at --out is replaced
+    only when the new one is complete.
     """
     from eval.model.options import ClientOptions
     from eval.text.steps import open_extractor, open_verifier
     from kg.text.documents import SUFFIXES
-    from kg.text.run.pipeline import BuildPlan, build
-    from kg.text.run.sources import source_files
+    from kg.text.run.pipeline import BuildPlan, build_run
+    from kg.text.run.sources import find_source_files
 
-    client = ClientOptions.of_flags(
+    client = ClientOptions.from_flags(
         model=model,
         concurrency=concurrency,
         rpm=rpm,
@@ -125,7 +135,7 @@ def main(
         written=(out, out.parent / KEYWORD_CACHE),
     )
     plan = BuildPlan(
-        documents=tuple(source_files(documents, SUFFIXES)),
+        documents=tuple(find_source_files(documents, SUFFIXES)),
         out=out,
         chunk_size=chunk_size,
         overlap=overlap,
@@ -144,17 +154,17 @@ def main(
     extractor = open_extractor(keywords, top_n, client)
     verifier, loaded = None, None
     if plan.canonical:
-        from kg.embedding.choosing import open_embedder
+        from kg.embedding.factory import open_embedder
 
         verifier, loaded = open_verifier(verify, client), open_embedder(embedder)
-    with shown_stages() as watch:
-        run = build(plan, extractor, verifier, loaded, watch)
-    _tell(run)
+    with show_stages() as watch:
+        run = build_run(plan, extractor, verifier, loaded, watch)
+    _print_summary(run)
 
 
-def _tell(run: Run) -> None:
+def _print_summary(run: Run) -> None:
     counts = run.metadata.counts
-    say(
+    print_text(
         f"{counts['documents']:,} documents, {counts['chunks']:,} chunks, "
         f"{counts['keywords']:,} keywords, {counts['concepts']:,} concepts, "
         f"{counts['links']:,} links, {counts['sections']:,} sections → {run.folder}   "
@@ -162,7 +172,7 @@ def _tell(run: Run) -> None:
     )
     for name in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
         if counts.get(name):
-            say(f"{name.replace('_', ' ')}: {counts[name]:,}")
+            print_text(f"{name.replace('_', ' ')}: {counts[name]:,}")
 
 
 if __name__ == "__main__":

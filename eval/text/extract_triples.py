@@ -1,4 +1,4 @@
-"""Reads triples off a run's chunks by a model: ``epoche kg extract``, or this file as a script."""
+"""Extracts triples from a run's chunks with a model: ``epoche kg extract``, or as a script."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kg.base import options
-from kg.base.console import run_script, say, shown_stages, warn
+from kg.base.console import print_text, print_warning, run_script, show_stages
 
 if TYPE_CHECKING:
-    from eval.text.admitting import Decision
-    from eval.text.triples import Proposal
+    from eval.text.admission import Decision
+    from eval.text.triples import ProposedTriple
 
 _SUFFIXES = (".ttl", ".nt")
 
@@ -22,17 +22,19 @@ def main(
     run: options.RunFolder,
     out: Annotated[
         Path,
-        typer.Option("--out", help="Graph (.ttl or .nt) of what was admitted, and nothing else."),
+        typer.Option("--out", help="Graph (.ttl or .nt) of the admitted triples only."),
     ],
     kg: options.GraphFiles = None,
     shapes: options.ShapesFiles = None,
     domain: options.DomainName = None,
     namespace: Annotated[
-        str, typer.Option(help="What IRIs of things the graph does not know begin with.")
+        str, typer.Option(help="Prefix of the IRIs of entities that are not in the graph.")
     ] = "urn:epoche:text:",
-    limit: Annotated[int | None, typer.Option(min=1, help="Read so many chunks only.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of chunks to read.")
+    ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A model's unusable reply is an error (33).")
+        bool, typer.Option("--strict", help="Treat an unusable model reply as an error (33).")
     ] = False,
     model: options.ModelName = None,
     concurrency: options.Concurrency = 16,
@@ -44,13 +46,13 @@ def main(
     no_cache: options.NoReplyCache = False,
     prices: options.PriceFile = None,
 ) -> None:
-    """Reads statements off documents, keeps those a graph's shapes allow, and says why not.
+    """Extracts statements from documents and keeps those that a graph's shapes allow.
 
-    The ontology is a domain's, or a graph's with its shapes. Beside --out a file of the same name
-    with .proposals.jsonl holds every statement that was proposed, its quote and what became of it.
+    The ontology is that of a domain, or of a graph and its shapes. A file next to --out with the
+    extension .proposals.jsonl lists every proposed statement, its quote, and why it was rejected.
     """
     from eval.model.options import ClientOptions
-    from eval.text.admitting import admit
+    from eval.text.admission import admit_claims
     from eval.text.ontology import MAX_RELATIONS, Ontology
     from eval.text.triples import ModelTriples
     from kg.base.errors import SettingError, StrictModelError
@@ -62,20 +64,20 @@ def main(
         raise SettingError(
             "no ontology given",
             where="--domain",
-            hint="Name a domain, or a graph and its shapes with --kg and --shapes.",
+            hint="Give a domain, or a graph and its shapes with --kg and --shapes.",
         )
     if out.suffix not in _SUFFIXES:
         raise SettingError(
-            f"a graph is written as {' or '.join(_SUFFIXES)}, not {out.suffix or 'without ending'}",
+            f"the output must end in {' or '.join(_SUFFIXES)}, not {out.suffix or 'nothing'}",
             where="--out",
-            hint="Both hold N-Triples, which is Turtle too.",
+            hint="Both contain N-Triples, which is also valid Turtle.",
         )
     proposals_path = out.with_suffix(".proposals.jsonl")
     for path in (out, proposals_path):
         check_output(path, [*(kg or ()), *(shapes or ())])
     base = KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
     chunks = open_run(run).chunks[:limit]
-    client = ClientOptions.of_flags(
+    client = ClientOptions.from_flags(
         model=model,
         concurrency=concurrency,
         rpm=rpm,
@@ -89,40 +91,40 @@ def main(
         written=(out, proposals_path),
     )
     ontology = Ontology(base, namespace)
-    if ontology.untold:
-        warn(
-            f"the model is told of {MAX_RELATIONS} relations, and not of {ontology.untold:,} more: "
-            "name those that matter in a domain.toml"
+    if ontology.omitted_relations:
+        print_warning(
+            f"the prompt lists {MAX_RELATIONS} relations and omits {ontology.omitted_relations:,} "
+            "more; list the relations you need in a domain.toml"
         )
     reader = ModelTriples(client, ontology)
-    with shown_stages() as watch:
-        proposed = reader.extract(chunks, lambda done: watch("chunks", done, len(chunks)))
+    with show_stages() as watch:
+        proposed = reader.extract_triples(chunks, lambda done: watch("chunks", done, len(chunks)))
         if strict and reader.failed:
             raise StrictModelError(
                 f"{reader.failed} of {len(chunks)} chunks got no usable reply",
                 where="--strict",
-                hint="Run it again: usable replies are kept; or leave --strict out.",
+                hint="Run it again (usable replies are cached), or omit --strict.",
             )
         claims = [proposal.claim for proposal in proposed if proposal.claim is not None]
-        decisions = admit(base, claims, lambda done: watch("statements", done, len(claims)))
-    rows = list(_rows(proposed, decisions))
+        decisions = admit_claims(base, claims, lambda done: watch("statements", done, len(claims)))
+    rows = list(_build_rows(proposed, decisions))
     lines = "".join(to_json_bytes(row).decode() + "\n" for row in rows)
-    graph = _ntriples(decisions, ontology.minted)
+    graph = _render_ntriples(decisions, ontology.minted)
     write_files_atomic({out: graph.encode(), proposals_path: lines.encode()})
     outcomes = Counter(str(row["outcome"]) for row in rows)
-    told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
-    say(f"{len(chunks):,} chunks, {len(rows):,} statements: {told or 'none'} → {out}")
+    summary = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
+    print_text(f"{len(chunks):,} chunks, {len(rows):,} statements: {summary or 'none'} → {out}")
     if reader.failed:
-        say(f"chunks without a usable reply: {reader.failed:,}")
+        print_text(f"chunks without a usable reply: {reader.failed:,}")
 
 
-def _rows(proposed: list[Proposal], decisions: list[Decision]) -> list[dict[str, Any]]:
-    """Each proposal with what became of it."""
+def _build_rows(proposals: list[ProposedTriple], decisions: list[Decision]) -> list[dict[str, Any]]:
+    """Returns a row for each proposal with its outcome and reason."""
     import msgspec
 
     decided = iter(decisions)
     rows = []
-    for proposal in proposed:
+    for proposal in proposals:
         row = msgspec.to_builtins(proposal)
         reason = row.pop("problem")
         outcome = "unusable"
@@ -133,20 +135,20 @@ def _rows(proposed: list[Proposal], decisions: list[Decision]) -> list[dict[str,
     return rows
 
 
-def _ntriples(decisions: list[Decision], minted: dict[str, str]) -> str:
-    """The admitted triples, and the names of things the graph did not know, as N-Triples."""
+def _render_ntriples(decisions: list[Decision], minted: dict[str, str]) -> str:
+    """Renders the admitted triples, and labels of the new entities in them, as N-Triples."""
     from kg.claims import Claim
-    from kg.terms import RDFS, literal_text, ntriples_term
+    from kg.terms import RDFS, to_ntriples, write_literal
 
     admitted = [decision.claim for decision in decisions if decision.outcome == "admitted"]
     mentioned = {term for claim in admitted for term in (claim.subj, claim.obj)}
     names = [
-        Claim(iri, RDFS + "label", literal_text(name))
+        Claim(iri, RDFS + "label", write_literal(name))
         for iri, name in minted.items()
         if iri in mentioned
     ]
     lines = {
-        f"{ntriples_term(c.subj)} {ntriples_term(c.pred)} {ntriples_term(c.obj)} .\n"
+        f"{to_ntriples(c.subj)} {to_ntriples(c.pred)} {to_ntriples(c.obj)} .\n"
         for c in [*admitted, *names]
     }
     return "".join(sorted(lines))

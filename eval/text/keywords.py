@@ -1,4 +1,4 @@
-"""Keywords by a model: terms of each chunk as the model sees them, the invented ones dropped."""
+"""Extracts keywords with a model and drops those that do not occur in the chunk."""
 
 from __future__ import annotations
 
@@ -6,89 +6,93 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eval.text.asking import BatchAsker
+from eval.text.batch_client import BatchClient
 from eval.text.prompts import KEYWORDS, FoundKeywords
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.text.normaliser import mend
+from kg.text.normaliser import repair_text
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
     from kg.text.chunks import Chunk
 
-MAX_TOKENS = 1024
+MAX_REPLY_TOKENS = 1024
 MAX_KEYWORD_CHARS = 100
 
 
 class ModelKeywords:
     """Asks a model for the keywords of every chunk.
 
-    A keyword that does not stand in its chunk (mended, whatever the case) is dropped and counted
-    as invented. A chunk whose call failed or whose reply cannot be read has no keywords, counts
-    as failed and is not handed to ``on_done``: so no cache keeps it, and the next build asks again.
+    A keyword that does not occur in its chunk (cleaned, ignoring case) is dropped and counted as
+    invented. A chunk whose call failed or whose reply is invalid gets no keywords and counts as
+    failed. ``on_done`` is not called for it, so that it is not cached and the next build tries
+    again.
 
     Args:
-        options: which model, and how it is called.
-        top_n: keywords a chunk may have; None: the square root of its length in characters.
+        options: the model and how it is called.
+        top_n: maximum number of keywords per chunk; None: the square root of its length in
+            characters.
 
     Attributes:
-        failed: chunks without a usable reply.
+        failed: number of chunks without a usable reply.
 
     Raises:
-        EpocheError: as ``BatchAsker``.
+        EpocheError: as ``BatchClient``.
     """
 
     name = "model"
 
     def __init__(self, options: ClientOptions, top_n: int | None = None) -> None:
-        self._asker = BatchAsker(options, FoundKeywords, MAX_TOKENS)
+        self._client = BatchClient(options, FoundKeywords, MAX_REPLY_TOKENS)
         self._top_n = top_n
         self.failed = 0
 
     def params(self) -> dict[str, Any]:
-        """Model, prompt and number of keywords."""
-        return {"top_n": self._top_n, "prompt": KEYWORDS.params(), **self._asker.params()}
+        """Returns the model, prompt and maximum number of keywords."""
+        return {"top_n": self._top_n, "prompt": KEYWORDS.params(), **self._client.params()}
 
-    def extract(
+    def extract_keywords(
         self, chunks: Sequence[Chunk], on_done: Callable[[ChunkKeywords], None]
     ) -> list[ChunkKeywords]:
-        """As the protocol says.
+        """Returns the keywords of each chunk; see ``KeywordExtractor``.
 
         Raises:
-            ModelAccessError: no call can succeed.
+            ModelAccessError: no call can succeed, for instance because the key is refused.
         """
-        found = [ChunkKeywords(chunk.id, ()) for chunk in chunks]
+        results = [ChunkKeywords(chunk.id, ()) for chunk in chunks]
 
-        def keep(number: int, reply: FoundKeywords | None) -> None:
+        def store_reply(number: int, reply: FoundKeywords | None) -> None:
             if reply is None:
                 self.failed += 1
                 return
-            found[number] = _kept(chunks[number], reply.keywords, self._limit(chunks[number]))
-            on_done(found[number])
+            results[number] = _filter_keywords(
+                chunks[number], reply.keywords, self._get_limit(chunks[number])
+            )
+            on_done(results[number])
 
         prompts = [
-            KEYWORDS.messages(
-                limit=str(self._limit(chunk)),
+            KEYWORDS.build_messages(
+                limit=str(self._get_limit(chunk)),
                 section=str(chunk.metadata.get("section", "")),
-                passage=mend(chunk.text),
+                passage=repair_text(chunk.text),
             )
             for chunk in chunks
         ]
-        self._asker.ask(prompts, keep)
-        return found
+        self._client.send_prompts(prompts, store_reply)
+        return results
 
-    def _limit(self, chunk: Chunk) -> int:
+    def _get_limit(self, chunk: Chunk) -> int:
         return max(1, math.isqrt(len(chunk.text))) if self._top_n is None else self._top_n
 
 
-def _kept(chunk: Chunk, proposed: Sequence[str], limit: int) -> ChunkKeywords:
-    """Those of the proposed keywords that stand in the chunk."""
-    text = mend(chunk.text).casefold()
-    kept: dict[str, str] = {}
+def _filter_keywords(chunk: Chunk, proposed: Sequence[str], limit: int) -> ChunkKeywords:
+    """Returns the proposed keywords that occur in the chunk and counts the others."""
+    text = repair_text(chunk.text).casefold()
+    keyword_by_form: dict[str, str] = {}
     invented = 0
-    for keyword in map(mend, proposed):
+    for keyword in map(repair_text, proposed):
         key = keyword.casefold()
         if not key or key not in text or len(key) > MAX_KEYWORD_CHARS:
             invented += 1
         else:
-            kept.setdefault(key, keyword)
-    return ChunkKeywords(chunk.id, tuple(kept.values())[:limit], invented)
+            keyword_by_form.setdefault(key, keyword)
+    return ChunkKeywords(chunk.id, tuple(keyword_by_form.values())[:limit], invented)

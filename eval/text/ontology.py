@@ -1,8 +1,8 @@
-"""An ontology as a model is told of it, and what a model says as triples of that ontology.
+"""Describes an ontology to a model and converts the model's statements to triples.
 
-Relations are those the domain words, else all that the graph uses or declares, but for schema
-vocabulary. A name that the graph knows is that thing; one that it does not know becomes a thing of
-its own, under an IRI made of the name. What several things are called is not guessed at.
+The relations are those with wording in the domain, else all that the graph uses or declares,
+without schema vocabulary. Names are resolved by the labels of the graph; an unknown name becomes a
+new entity whose IRI is made from the name. A name that several entities share is an error.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kg.literals import NUMERIC
-from kg.terms import OWL, RDF, RDF_TYPE, RDFS, XSD, is_iri, is_literal, literal_text, parse_literal
-from kg.text.normaliser import mend, normalise
-from kg.words.plain_text import plain
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, XSD, is_iri, is_literal, parse_literal, write_literal
+from kg.text.normaliser import normalise_phrase, repair_text
+from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
 DEFAULT_NAMESPACE = "urn:epoche:text:"
 MAX_RELATIONS = 60
-"""Relations a model is told of, at most."""
+"""Maximum number of relations in the prompt."""
 
 _PROPERTY_CLASSES = (
     OWL + "ObjectProperty",
@@ -35,138 +35,152 @@ _NUMBER = re.compile(r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 class UnusableError(ValueError):
-    """A statement cannot be read as a triple of the ontology; the message says why."""
+    """A statement cannot be converted to a triple of the ontology; the message says why."""
 
 
 class Ontology:
-    """The relations of a knowledge base, by name.
+    """The relations of a knowledge base, and lookups of relations and entities by name.
 
     Args:
         kb: the knowledge base.
-        namespace: what IRIs of things it does not know begin with.
+        namespace: prefix of the IRIs of new entities.
     """
 
     def __init__(self, kb: KnowledgeBase, namespace: str = DEFAULT_NAMESPACE) -> None:
         self._kb = kb
         self._namespace = namespace
         self.minted: dict[str, str] = {}
-        """IRI → name, of the things that the graph does not know."""
+        """IRI → name, of the entities that are not in the graph."""
 
     @property
-    def untold(self) -> int:
-        """How many relations there are beyond ``MAX_RELATIONS``."""
+    def omitted_relations(self) -> int:
+        """Number of relations that are not in the prompt, because of ``MAX_RELATIONS``."""
         return max(len(self._predicates) - MAX_RELATIONS, 0)
 
-    def relations(self) -> list[str]:
-        """Each relation for the prompt: its name, how it is said, and the unit of its values."""
-        words = self._kb.words
-        shown = []
+    def describe_relations(self) -> list[str]:
+        """Returns each relation for the prompt: its name, wording, and the unit of its values."""
+        words = self._kb.verbaliser
+        lines = []
         for pred in self._predicates[:MAX_RELATIONS]:
-            unit = plain(words.words_of(pred).unit)
-            said = words.clause(pred, "SUBJECT", "OBJECT") + (f" (in {unit})" if unit else "")
-            shown.append(f"{words.label(pred)}: {said}")
-        return shown
+            unit = clean_text(words.get_wording(pred).unit)
+            clause = words.fill_clause(pred, "SUBJECT", "OBJECT") + (
+                f" (in {unit})" if unit else ""
+            )
+            lines.append(f"{words.get_label(pred)}: {clause}")
+        return lines
 
-    def predicate(self, name: str) -> str:
-        """The relation of that name.
-
-        Raises:
-            UnusableError: none or several.
-        """
-        found = self._by_name.get(normalise(name), [])
-        if len(found) != 1:
-            raise UnusableError(f"“{plain(name)}” names {_how_many(found)} of the relations")
-        return found[0]
-
-    def thing(self, name: str) -> str:
-        """The IRI of the thing of that name: the graph's, or one made for it.
+    def find_predicate(self, name: str) -> str:
+        """Returns the relation with that name.
 
         Raises:
-            UnusableError: several things bear the name, or it is none.
+            UnusableError: no relation or several have that name.
         """
-        found = self._kb.labels.find(name)
-        if len(found) > 1:
-            raise UnusableError(f"“{plain(name)}” names {len(found)} things in the graph")
-        if found:
-            return found[0]
-        key = normalise(name)
+        matches = self._by_name.get(normalise_phrase(name), [])
+        if len(matches) != 1:
+            raise UnusableError(
+                f"“{clean_text(name)}” names {_format_count(matches)} of the relations"
+            )
+        return matches[0]
+
+    def resolve_entity(self, name: str) -> str:
+        """Returns the IRI of the entity with that name, or a new one if the graph has none.
+
+        Raises:
+            UnusableError: several entities have that name, or the name contains no word.
+        """
+        matches = self._kb.labels.find_entities(name)
+        if len(matches) > 1:
+            raise UnusableError(f"“{clean_text(name)}” names {len(matches)} entities of the graph")
+        if matches:
+            return matches[0]
+        key = normalise_phrase(name)
         if not key:
-            raise UnusableError(f"“{plain(name)}” is no name")
+            raise UnusableError(f"“{clean_text(name)}” is not a name")
         iri = self._namespace + quote(key.replace(" ", "-"), safe="-")
-        self.minted.setdefault(iri, mend(name))
+        self.minted.setdefault(iri, repair_text(name))
         return iri
 
-    def value(self, pred: str, text: str) -> str:
-        """The object of a relation, as term text: a thing, or a literal of the relation's type.
+    def make_object(self, pred: str, text: str) -> str:
+        """Returns the object of a statement as a term: an IRI, or a literal of the right datatype.
 
         Raises:
-            UnusableError: it should be a number and is none, or as ``thing``.
+            UnusableError: the relation needs a number and the text does not contain exactly one,
+                or as ``resolve_entity``.
         """
         datatype = self._datatypes.get(pred)
         if datatype is None:
-            return self.thing(text)
+            return self.resolve_entity(text)
         if datatype not in NUMERIC:
-            return literal_text(mend(text), datatype)
+            return write_literal(repair_text(text), datatype)
         numbers = _NUMBER.findall(text)
         if len(numbers) != 1:
-            raise UnusableError(f"“{plain(text)}” holds {_how_many(numbers)} numbers, not one")
-        return literal_text(numbers[0].replace(",", ""), datatype)
+            raise UnusableError(f"“{clean_text(text)}” contains {len(numbers)} numbers, not one")
+        return write_literal(numbers[0].replace(",", ""), datatype)
 
     @cached_property
     def _predicates(self) -> list[str]:
         index = self._kb.graph.index
         terms = index.terms
-        named = [pred for pred in self._kb.domain.predicates if terms.get(pred) is not None]
-        if named:
-            return named
+        worded = [pred for pred in self._kb.domain.predicates if terms.get(pred) is not None]
+        if worded:
+            return worded
         from kg.vocabulary import is_vocabulary
 
-        used = map(terms.text, index.predicates())
-        every = dict.fromkeys([*used, *self._declared()])
+        used = map(terms.get_text, index.list_predicates())
+        every = dict.fromkeys([*used, *self._iter_declared()])
         return [pred for pred in every if is_iri(pred) and not is_vocabulary(pred)]
 
-    def _declared(self) -> Iterator[str]:
+    def _iter_declared(self) -> Iterator[str]:
         index = self._kb.graph.index
         rdf_type = index.terms.get(RDF_TYPE)
         for cls in map(index.terms.get, _PROPERTY_CLASSES):
             if rdf_type is not None and cls is not None:
-                yield from map(index.terms.text, index.subjects(rdf_type, cls))
+                yield from map(index.terms.get_text, index.find_subjects(rdf_type, cls))
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        words = self._kb.words
+        predicates: dict[str, list[str]] = {}
+        words = self._kb.verbaliser
         for pred in self._predicates:
-            names = (words.label(pred), self._kb.labels.label(pred), words.clause(pred, "", ""))
-            for key in dict.fromkeys(map(normalise, names)):
-                found.setdefault(key, []).append(pred)
-        return found
+            names = (
+                words.get_label(pred),
+                self._kb.labels.get_label(pred),
+                words.fill_clause(pred, "", ""),
+            )
+            for key in dict.fromkeys(map(normalise_phrase, names)):
+                predicates.setdefault(key, []).append(pred)
+        return predicates
 
     @cached_property
     def _datatypes(self) -> dict[str, str]:
-        """Relation → the datatype of its values, of those whose values are literals."""
+        """Relation → datatype of its values, for relations whose values are literals.
+
+        Taken from the declared range, else from the first value in the graph.
+        """
         index = self._kb.graph.index
         terms = index.terms
         range_of, rdf_type = terms.get(RDFS + "range"), terms.get(RDF_TYPE)
         literal = terms.get(OWL + "DatatypeProperty")
-        found = {}
+        datatypes = {}
         for pred in self._predicates:
             p = terms.get(pred)
             if p is None:
                 continue
-            ranges = [] if range_of is None else map(terms.text, index.objects(p, range_of))
+            ranges = (
+                [] if range_of is None else map(terms.get_text, index.find_objects(p, range_of))
+            )
             known = next((text for text in ranges if text.startswith(XSD)), None)
             if known is None:
-                pair = next(iter(index.pairs(p)), None)
-                text = terms.text(pair[1]) if pair else ""
+                pair = next(iter(index.iter_pairs(p)), None)
+                text = terms.get_text(pair[1]) if pair else ""
                 if is_literal(text):
                     known = parse_literal(text).datatype
                 elif rdf_type is not None and literal is not None:
-                    known = XSD + "string" if index.has(p, rdf_type, literal) else None
+                    known = XSD + "string" if index.has_triple(p, rdf_type, literal) else None
             if known is not None:
-                found[pred] = known
-        return found
+                datatypes[pred] = known
+        return datatypes
 
 
-def _how_many(found: list[str]) -> str:
+def _format_count(found: list[str]) -> str:
     return str(len(found)) if found else "none"

@@ -1,4 +1,4 @@
-"""What a model is asked when a graph is built from text; see ``eval.prompts`` for the form."""
+"""Prompts and reply types for building a graph from text; see ``eval.prompts`` for the format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Meta
 from eval.prompts import DATA_ONLY, Prompt
 
 MAX_TRIPLES = 40
-"""Triples read from one chunk, at most."""
+"""Maximum number of triples per chunk."""
 
 
 class FoundKeywords(msgspec.Struct, frozen=True):
@@ -101,4 +101,4 @@ quote the words that state it, letter by letter. A passage that states none has 
 )
 
 PROMPTS = (KEYWORDS, SYNONYMS, TRIPLES)
-"""All of them, for documentation and tests."""
+"""All prompts, for documentation and tests."""

@@ -1,4 +1,4 @@
-"""Who takes each step of a build: what works offline, or a model."""
+"""Opens the keyword extractor and the synonym verifier of a build: offline, or with a model."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ if TYPE_CHECKING:
 
 
 class KeywordStep(StrEnum):
-    """Who finds keywords."""
+    """How keywords are extracted."""
 
     yake = "yake"
     model = "model"
 
 
 class VerifyStep(StrEnum):
-    """Who decides which keywords are synonyms."""
+    """What decides which keywords are synonyms."""
 
     rules = "rules"
     model = "model"
 
 
 def open_extractor(step: KeywordStep, top_n: int | None, client: ClientOptions) -> KeywordExtractor:
-    """The extractor of keywords that was asked for.
+    """Opens a keyword extractor.
 
     Args:
-        step: which.
-        top_n: keywords a chunk may have; None lets its length decide.
-        client: how a model is called, where one is.
+        step: which extractor.
+        top_n: maximum number of keywords per chunk; None: depends on the length of the chunk.
+        client: the model and how it is called, if one is used.
 
     Raises:
-        EpocheError: it cannot be had.
+        EpocheError: the extractor cannot be opened.
     """
     if step is KeywordStep.model:
         from eval.text.keywords import ModelKeywords
 
         return ModelKeywords(client, top_n)
-    from kg.text.keywords.statistical import Yake
+    from kg.text.keywords.yake_extractor import Yake
 
     return Yake(top_n)
 
 
 def open_verifier(step: VerifyStep, client: ClientOptions) -> SynonymVerifier:
-    """The verifier of synonyms that was asked for.
+    """Opens a synonym verifier.
 
     Args:
-        step: which.
-        client: how a model is called, where one is.
+        step: which verifier.
+        client: the model and how it is called, if one is used.
 
     Raises:
-        EpocheError: it cannot be had.
+        EpocheError: the verifier cannot be opened.
     """
     if step is VerifyStep.model:
         from eval.text.synonyms import ModelVerifier

@@ -1,7 +1,8 @@
-"""Synonyms by a model: it says which keywords of a group mean the same; its verdicts are checked.
+"""Finds synonyms with a model, which decides on groups of keywords, and validates its verdicts.
 
-Small groups share a request. A verdict on a group is used only if it is about that group, names
-nobody else's keywords, and names none twice; any other is counted, and its keywords stand alone.
+Small groups share a request. A verdict is used only if it names its group's number and only
+keywords of that group, each at most once. Other verdicts are counted as failed, and the keywords of
+their groups get no synonyms.
 """
 
 from __future__ import annotations
@@ -10,98 +11,103 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eval.text.asking import BatchAsker
+from eval.text.batch_client import BatchClient
 from eval.text.prompts import SYNONYMS, GroupVerdict, Verdicts
-from kg.text.canonical.verdicts import VerdictError, check_sets
+from kg.text.canonical.verdicts import VerdictError, check_synonym_sets
 from kg.text.canonical.verifier import Synonyms
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
-SMALL = 5
-"""Groups of so many keywords or fewer share a request …"""
-BATCH = 15
-"""… so many of them; a larger group has one to itself."""
-MAX_TOKENS = 2048
+MAX_SHARED_GROUP_SIZE = 5
+"""Maximum number of keywords of a group that shares a request with others."""
+GROUPS_PER_REQUEST = 15
+"""Number of small groups per request; a larger group has a request of its own."""
+MAX_REPLY_TOKENS = 2048
 
 
 class ModelVerifier:
     """Asks a model which keywords of each group are synonyms.
 
     Args:
-        options: which model, and how it is called.
+        options: the model and how it is called.
 
     Attributes:
-        failed: groups without a usable verdict.
+        failed: number of groups without a usable verdict.
 
     Raises:
-        EpocheError: as ``BatchAsker``.
+        EpocheError: as ``BatchClient``.
     """
 
     name = "model"
 
     def __init__(self, options: ClientOptions) -> None:
-        self._asker = BatchAsker(options, Verdicts, MAX_TOKENS)
+        self._client = BatchClient(options, Verdicts, MAX_REPLY_TOKENS)
         self.failed = 0
 
     def params(self) -> dict[str, Any]:
-        """Model and prompt."""
-        return {"prompt": SYNONYMS.params(), "batch": BATCH, **self._asker.params()}
+        """Returns the model, prompt and batch size."""
+        return {"prompt": SYNONYMS.params(), "batch": GROUPS_PER_REQUEST, **self._client.params()}
 
-    def verify(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
-        """The synonym sets of each group; what is in none of them stands alone.
+    def verify_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
+        """Returns the synonym sets of each group; see ``SynonymVerifier``.
 
         Raises:
-            ModelAccessError: no call can succeed.
+            ModelAccessError: no call can succeed, for instance because the key is refused.
         """
-        found: list[list[Synonyms]] = [[] for _ in groups]
-        batches = _batches(groups)
+        synonym_sets: list[list[Synonyms]] = [[] for _ in groups]
+        batches = _batch_groups(groups)
 
-        def keep(number: int, reply: Verdicts | None) -> None:
-            verdicts = {} if reply is None else _by_group(reply)
+        def store_reply(number: int, reply: Verdicts | None) -> None:
+            verdicts = {} if reply is None else _index_verdicts(reply)
             for place, group in enumerate(batches[number], start=1):
-                sets = _checked(verdicts.get(place), groups[group])
+                sets = _extract_sets(verdicts.get(place), groups[group])
                 if sets is None:
                     self.failed += 1
                 else:
-                    found[group] = sets
+                    synonym_sets[group] = sets
 
         prompts = [
-            SYNONYMS.messages(
+            SYNONYMS.build_messages(
                 groups=[json.dumps(list(groups[group]), ensure_ascii=False) for group in batch]
             )
             for batch in batches
         ]
-        self._asker.ask(prompts, keep)
-        return found
+        self._client.send_prompts(prompts, store_reply)
+        return synonym_sets
 
 
-def _batches(groups: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Numbers of the groups that are asked about together, each group in one batch."""
-    small = [number for number, group in enumerate(groups) if len(group) <= SMALL]
-    large = [number for number, group in enumerate(groups) if len(group) > SMALL]
-    shared = [small[start : start + BATCH] for start in range(0, len(small), BATCH)]
+def _batch_groups(groups: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Returns batches of group numbers, one batch per request; each group is in one batch."""
+    small = [number for number, group in enumerate(groups) if len(group) <= MAX_SHARED_GROUP_SIZE]
+    large = [number for number, group in enumerate(groups) if len(group) > MAX_SHARED_GROUP_SIZE]
+    shared = [
+        small[start : start + GROUPS_PER_REQUEST]
+        for start in range(0, len(small), GROUPS_PER_REQUEST)
+    ]
     return shared + [[number] for number in large]
 
 
-def _by_group(reply: Verdicts) -> dict[int, GroupVerdict | None]:
-    """Verdicts by the group's number; None for a number that was given two of them."""
-    found: dict[int, GroupVerdict | None] = {}
+def _index_verdicts(reply: Verdicts) -> dict[int, GroupVerdict | None]:
+    """Returns group number → verdict; None for a number with several verdicts."""
+    verdict_by_group: dict[int, GroupVerdict | None] = {}
     for verdict in reply.groups:
-        found[verdict.group_id] = None if verdict.group_id in found else verdict
-    return found
+        verdict_by_group[verdict.group_id] = (
+            None if verdict.group_id in verdict_by_group else verdict
+        )
+    return verdict_by_group
 
 
-def _checked(verdict: GroupVerdict | None, group: Sequence[str]) -> list[Synonyms] | None:
-    """The sets of a verdict; None if it cannot be used."""
+def _extract_sets(verdict: GroupVerdict | None, group: Sequence[str]) -> list[Synonyms] | None:
+    """Returns the sets of a verdict with two or more members; None if the verdict is unusable."""
     if verdict is None:
         return None
-    sets = [(one.canonical, one.members) for one in verdict.synonym_groups]
+    sets = [(entry.canonical, entry.members) for entry in verdict.synonym_groups]
     try:
-        check_sets(group, sets)
+        check_synonym_sets(group, sets)
     except VerdictError:
         return None
-    named = {member for _, members in sets for member in members}
-    if not frozenset(group).difference(named).issuperset(verdict.standalone):
+    used = {member for _, members in sets for member in members}
+    if not frozenset(group).difference(used).issuperset(verdict.standalone):
         return None
     return [(canonical, members) for canonical, members in sets if len(members) > 1]

@@ -1,8 +1,8 @@
-"""Triples by a model: statements read off each chunk, each with the words that support it.
+"""Extracts triples with a model: statements of each chunk, with the quotes that support them.
 
-Nothing is believed. The quote must stand in the chunk, subject and object in the chunk too, the
-relation in the ontology; what is left is a proposal, and whether it enters the graph is decided by
-the shapes (``eval.text.admitting``).
+The model's output is validated: quote, subject and object must occur in the chunk, and the relation
+in the ontology. Valid statements become claims, and the graph's shapes decide whether they are
+admitted (``eval.text.admission``).
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eval.text.asking import BatchAsker
+from eval.text.batch_client import BatchClient
 from eval.text.ontology import Ontology, UnusableError
 from eval.text.prompts import MAX_TRIPLES, TRIPLES, FoundTriple, FoundTriples
 from kg.claims import Claim
-from kg.text.normaliser import mend, words
+from kg.text.normaliser import repair_text, split_words
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
     from kg.text.chunks import Chunk
 
-MAX_TOKENS = 2048
-MAX_QUOTE_CHARS = 1000
+MAX_REPLY_TOKENS = 2048
+"""Maximum number of tokens in a reply."""
+MAX_FIELD_CHARS = 1000
+"""Maximum number of characters in each field of a statement; longer ones are cut."""
 
 
-class Proposal(msgspec.Struct, frozen=True):
-    """One statement as the model made it, and what it is as a triple."""
+class ProposedTriple(msgspec.Struct, frozen=True):
+    """One statement of the model, with its claim or the reason why it is unusable."""
 
     chunk_id: str
     subject: str
@@ -36,122 +38,128 @@ class Proposal(msgspec.Struct, frozen=True):
     object: str
     quote: str
     claim: Claim | None = None
-    """None where it cannot be used."""
+    """None if the statement is unusable."""
     problem: str = ""
-    """Why not."""
+    """Why it is unusable."""
 
 
-class _Text:
-    """A chunk's text, made ready once for all that is looked for in it."""
+class _ChunkText:
+    """A chunk's text, prepared once for all searches in it."""
 
     def __init__(self, text: str) -> None:
-        mended = mend(text)
-        self._letters = mended.casefold()
-        self._words = _framed(mended)
+        cleaned = repair_text(text)
+        self._folded_text = cleaned.casefold()
+        self._padded_words = _pad_words(cleaned)
 
-    def holds_quote(self, quote: str) -> bool:
-        """Whether a quote stands in it, whatever the case."""
-        return bool(quote) and quote.casefold() in self._letters
+    def contains_quote(self, quote: str) -> bool:
+        """Whether a quote occurs in the text, ignoring case."""
+        return bool(quote) and quote.casefold() in self._folded_text
 
-    def holds_name(self, name: str) -> bool:
-        """Whether the words of a name stand in it together."""
-        framed = _framed(name)
-        return framed.strip() != "" and framed in self._words
+    def contains_name(self, name: str) -> bool:
+        """Whether the words of a name occur in the text as a sequence."""
+        padded = _pad_words(name)
+        return padded.strip() != "" and padded in self._padded_words
 
 
-def _framed(text: str) -> str:
-    return f" {' '.join(words(text))} "
+def _pad_words(text: str) -> str:
+    """Returns the words of a text, each between spaces, so that substrings match whole words."""
+    return f" {' '.join(split_words(text))} "
 
 
 class ModelTriples:
     """Asks a model for the statements of every chunk.
 
     Args:
-        options: which model, and how it is called.
-        ontology: what may be said.
+        options: the model and how it is called.
+        ontology: the allowed relations.
 
     Attributes:
-        failed: chunks without a usable reply.
+        failed: number of chunks without a usable reply.
 
     Raises:
-        EpocheError: as ``BatchAsker``.
+        EpocheError: as ``BatchClient``.
     """
 
     def __init__(self, options: ClientOptions, ontology: Ontology) -> None:
-        self._asker = BatchAsker(options, FoundTriples, MAX_TOKENS)
+        self._client = BatchClient(options, FoundTriples, MAX_REPLY_TOKENS)
         self._ontology = ontology
-        self._relations = ontology.relations()
+        self._relations = ontology.describe_relations()
         self.failed = 0
 
     def params(self) -> dict[str, Any]:
-        """Model, prompt and relations."""
+        """Returns the model, prompt and relations."""
         return {
             "prompt": TRIPLES.params(),
             "relations": self._relations,
-            **self._asker.params(),
+            **self._client.params(),
         }
 
-    def extract(self, chunks: Sequence[Chunk], on_done: Callable[[int], None]) -> list[Proposal]:
-        """The statements of all chunks, in the chunks' order.
+    def extract_triples(
+        self, chunks: Sequence[Chunk], on_done: Callable[[int], None]
+    ) -> list[ProposedTriple]:
+        """Returns the statements of all chunks, in the chunks' order.
 
         Args:
-            chunks: what to read.
-            on_done: is told how many are done.
+            chunks: the chunks.
+            on_done: called with the number of chunks done so far.
 
         Raises:
-            ModelAccessError: no call can succeed.
+            ModelAccessError: no call can succeed, for instance because the key is refused.
         """
         replies: list[FoundTriples | None] = [None] * len(chunks)
         done = itertools.count(1)
 
-        def keep(number: int, reply: FoundTriples | None) -> None:
+        def store_reply(number: int, reply: FoundTriples | None) -> None:
             replies[number] = reply
             self.failed += reply is None
             on_done(next(done))
 
         prompts = [
-            TRIPLES.messages(
+            TRIPLES.build_messages(
                 relations=self._relations,
                 section=str(chunk.metadata.get("section", "")),
-                passage=mend(chunk.text),
+                passage=repair_text(chunk.text),
             )
             for chunk in chunks
         ]
-        self._asker.ask(prompts, keep)
-        # Read only now: which name is met first must not hang on which reply came first.
+        self._client.send_prompts(prompts, store_reply)
+        # Converted only after all replies arrived: the first spelling of a new name becomes its
+        # label, which must not depend on the order of the replies.
         return [
             proposal
             for chunk, reply in zip(chunks, replies, strict=True)
-            for proposal in self._read(chunk, reply.triples if reply is not None else ())
+            for proposal in self._make_proposals(chunk, reply.triples if reply is not None else ())
         ]
 
-    def _read(self, chunk: Chunk, triples: Sequence[FoundTriple]) -> list[Proposal]:
-        text = _Text(chunk.text)
-        read = []
-        for place, said in enumerate(triples):
-            claim, problem = None, f"more than {MAX_TRIPLES} statements of one chunk"
-            proposal = Proposal(
+    def _make_proposals(self, chunk: Chunk, triples: Sequence[FoundTriple]) -> list[ProposedTriple]:
+        text = _ChunkText(chunk.text)
+        proposals = []
+        for index, triple in enumerate(triples):
+            claim, problem = None, f"more than {MAX_TRIPLES} statements in one chunk"
+            proposal = ProposedTriple(
                 chunk_id=chunk.id,
-                subject=mend(said.subject)[:MAX_QUOTE_CHARS],
-                predicate=mend(said.predicate)[:MAX_QUOTE_CHARS],
-                object=mend(said.object)[:MAX_QUOTE_CHARS],
-                quote=mend(said.quote)[:MAX_QUOTE_CHARS],
+                subject=repair_text(triple.subject)[:MAX_FIELD_CHARS],
+                predicate=repair_text(triple.predicate)[:MAX_FIELD_CHARS],
+                object=repair_text(triple.object)[:MAX_FIELD_CHARS],
+                quote=repair_text(triple.quote)[:MAX_FIELD_CHARS],
             )
-            if place < MAX_TRIPLES:
+            if index < MAX_TRIPLES:
                 try:
-                    claim, problem = self._claim(text, proposal), ""
+                    claim, problem = self._make_claim(text, proposal), ""
                 except UnusableError as error:
                     problem = str(error)
-            read.append(msgspec.structs.replace(proposal, claim=claim, problem=problem))
-        return read
+            proposals.append(msgspec.structs.replace(proposal, claim=claim, problem=problem))
+        return proposals
 
-    def _claim(self, text: _Text, said: Proposal) -> Claim:
-        if not text.holds_quote(said.quote):
-            raise UnusableError("the quote does not stand in the chunk")
-        for role, name in (("subject", said.subject), ("object", said.object)):
-            if not text.holds_name(name):
-                raise UnusableError(f"the {role} does not stand in the chunk")
-        pred = self._ontology.predicate(said.predicate)
+    def _make_claim(self, text: _ChunkText, proposal: ProposedTriple) -> Claim:
+        if not text.contains_quote(proposal.quote):
+            raise UnusableError("the quote does not occur in the chunk")
+        for role, name in (("subject", proposal.subject), ("object", proposal.object)):
+            if not text.contains_name(name):
+                raise UnusableError(f"the {role} does not occur in the chunk")
+        pred = self._ontology.find_predicate(proposal.predicate)
         return Claim(
-            self._ontology.thing(said.subject), pred, self._ontology.value(pred, said.object)
+            self._ontology.resolve_entity(proposal.subject),
+            pred,
+            self._ontology.make_object(pred, proposal.object),
         )

@@ -1,1 +1,1 @@
-"""What every room stands on: errors with exit codes, files that survive a crash, the console."""
+"""Shared foundations: errors with exit codes, crash-safe file writing, console output."""

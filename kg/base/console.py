@@ -1,4 +1,4 @@
-"""The console: one place where stages print, show progress, and turn errors into exit codes."""
+"""Handles the console output of all commands: text, progress bars, and errors with exit codes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from kg.base.errors import INTERRUPTED, TERMINATED, EpocheError, MissingFileError, WriteError
-from kg.words.plain_text import for_terminal, json_for_terminal, one_line
+from kg.base.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    EpocheError,
+    MissingFileError,
+    WriteError,
+)
+from kg.words.plain_text import clean_for_terminal, escape_json_for_terminal, to_one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -21,28 +27,28 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def say(text: str, end: str = "\n") -> None:
-    """Prints text for the user on standard output; nothing in it can drive the terminal.
+def print_text(text: str, end: str = "\n") -> None:
+    """Prints text on standard output, with terminal control characters removed.
 
     Args:
         text: what to print.
-        end: what follows it; empty for a stream that goes on.
+        end: printed after the text; empty if more text follows on the same line.
     """
-    _print(for_terminal(text), end)
+    _write_stdout(clean_for_terminal(text), end)
 
 
-def say_json(text: str) -> None:
-    """Prints a JSON document with exactly the data it has, and nothing that drives the terminal."""
-    _print(json_for_terminal(text))
+def print_json(text: str) -> None:
+    """Prints a JSON document with its data unchanged and terminal control characters escaped."""
+    _write_stdout(escape_json_for_terminal(text))
 
 
-def _print(text: str, end: str = "\n") -> None:
+def _write_stdout(text: str, end: str = "\n") -> None:
     try:
         print(text, end=end, flush=True)
     except BrokenPipeError:
-        raise  # The reader went away, which is no failure; ``guarded`` knows.
+        raise  # The reader closed the pipe, which is not a failure; ``wrap_command`` handles it.
     except OSError as error:
-        _forget_stdout()
+        _silence_stdout()
         raise WriteError(
             f"cannot write: {error.strerror or error}",
             where="standard output",
@@ -50,34 +56,36 @@ def _print(text: str, end: str = "\n") -> None:
         ) from error
 
 
-def _forget_stdout() -> None:
-    """Lets nothing more reach standard output: Python flushes it at exit and would fail again."""
+def _silence_stdout() -> None:
+    """Redirects standard output to the null device: Python's flush at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def warn(text: str) -> None:
-    """Prints a line that deserves attention on standard error."""
-    print(f"warning: {one_line(text)}", file=sys.stderr, flush=True)
+def print_warning(text: str) -> None:
+    """Prints a one-line warning on standard error."""
+    print(f"warning: {to_one_line(text)}", file=sys.stderr, flush=True)
 
 
-def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> Iterator[Item]:
-    """Passes ``items`` through, showing rate and time left on a terminal after a moment.
+def track_progress(items: Iterable[Item], *, what: str, total: int | None = None) -> Iterator[Item]:
+    """Yields ``items`` unchanged and shows a progress bar with rate and time left.
 
-    On anything that is not a terminal (a pipe, a log, CI) it stays silent, so that outputs of
-    scripts do not depend on how fast they ran.
+    Shows nothing if standard error is not a terminal (a pipe, a log, CI), so that the output of
+    scripts does not depend on their speed.
     """
     if not sys.stderr.isatty():
         yield from items
         return
-    with progress_bar() as bar:
+    with make_progress_bar() as bar:
         yield from bar.track(items, total=total, description=what)
 
 
-def progress_bar(*fields: str) -> Progress:
-    """A bar on standard error that is gone when it stops: done of total, rate, time left.
+def make_progress_bar(*fields: str) -> Progress:
+    """Returns a progress bar on standard error: done of total, rate, time left.
+
+    The bar is removed from the terminal when it stops.
 
     Args:
-        fields: names of text fields to show as well; each task must give them.
+        fields: names of further text fields to show; each task must supply them.
     """
     from rich.console import Console
     from rich.progress import (
@@ -91,7 +99,7 @@ def progress_bar(*fields: str) -> Progress:
     )
     from rich.text import Text
 
-    class Rate(ProgressColumn):
+    class RateColumn(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
@@ -99,7 +107,7 @@ def progress_bar(*fields: str) -> Progress:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        Rate(),
+        RateColumn(),
         *(TextColumn("{task.fields[" + name + "]}", markup=False) for name in fields),
         TimeRemainingColumn(),
         console=Console(stderr=True),
@@ -107,20 +115,20 @@ def progress_bar(*fields: str) -> Progress:
     )
 
 
-Watch = Callable[[str, int, int], None]
-"""Is told a stage's name, how much of it is done, and of how much; 0 where that is not known."""
+StageCallback = Callable[[str, int, int], None]
+"""Called with a stage's name, the amount done and the total amount (0 if it is unknown)."""
 
 
 @contextmanager
-def shown_stages() -> Iterator[Watch]:
-    """Shows the stages of a job, one after the other, as ``progress`` does its items."""
+def show_stages() -> Iterator[StageCallback]:
+    """Yields a callback that shows the stages of a job, one after the other, as progress bars."""
     if not sys.stderr.isatty():
         yield lambda _stage, _done, _total: None
         return
-    with progress_bar() as bar:
+    with make_progress_bar() as bar:
         tasks: dict[str, TaskID] = {}
 
-        def watch(stage: str, done: int, total: int) -> None:
+        def show_stage(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
                 for task in tasks.values():
                     bar.remove_task(task)
@@ -128,11 +136,11 @@ def shown_stages() -> Iterator[Watch]:
                 tasks[stage] = bar.add_task(stage, total=total or None)
             bar.update(tasks[stage], completed=done, total=total or None)
 
-        yield watch
+        yield show_stage
 
 
-def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
-    """Wraps a command so that it always ends in a trustworthy exit code.
+def wrap_command(action: Callable[..., Any]) -> Callable[..., NoReturn]:
+    """Wraps a command so that it always ends with a documented exit code.
 
     ``EpocheError`` → its one line on standard error and its own code; Ctrl-C or SIGTERM → 130 or
     143 after files have been closed; anything else keeps its traceback (it is a bug). The wrapper
@@ -140,48 +148,48 @@ def guarded(action: Callable[..., Any]) -> Callable[..., NoReturn]:
     """
 
     @functools.wraps(action)
-    def entry(*args: Any, **kwargs: Any) -> NoReturn:
-        def terminate(_signum: int, _frame: FrameType | None) -> NoReturn:
-            raise SystemExit(TERMINATED)
+    def run_wrapped(*args: Any, **kwargs: Any) -> NoReturn:
+        def handle_sigterm(_signum: int, _frame: FrameType | None) -> NoReturn:
+            raise SystemExit(EXIT_TERMINATED)
 
-        signal.signal(signal.SIGTERM, terminate)
+        signal.signal(signal.SIGTERM, handle_sigterm)
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # An old console that lacks a letter shows a substitute; that must not end a run.
+            # A console whose encoding lacks a letter prints a substitute instead of failing.
             sys.stdout.reconfigure(errors="replace")
         try:
             action(*args, **kwargs)
             sys.stdout.flush()
         except EpocheError as error:
-            print(f"error: {error.one_line()}", file=sys.stderr)
+            print(f"error: {error.format_line()}", file=sys.stderr)
             raise SystemExit(error.exit_code) from None
         except KeyboardInterrupt:
             print("interrupted: what was finished is saved", file=sys.stderr)
-            raise SystemExit(INTERRUPTED) from None
+            raise SystemExit(EXIT_INTERRUPTED) from None
         except BrokenPipeError:
-            # The reader went away (`epoche … | head`): not our failure.
-            _forget_stdout()
+            # The reader closed the pipe (`epoche … | head`): not a failure of the command.
+            _silence_stdout()
             raise SystemExit(0) from None
         except OSError as error:
             if error.filename is None:
                 raise
-            # A file that was there a moment ago, a network disk: the machine's fault, not a bug.
-            said = MissingFileError(
+            # A file that disappeared, a network disk: a fault of the machine, not a bug.
+            missing = MissingFileError(
                 f"a file cannot be opened: {error.strerror}",
                 where=os.fsdecode(error.filename),
                 hint="Check the path and its permissions.",
             )
-            print(f"error: {said.one_line()}", file=sys.stderr)
-            raise SystemExit(said.exit_code) from None
+            print(f"error: {missing.format_line()}", file=sys.stderr)
+            raise SystemExit(missing.exit_code) from None
         raise SystemExit(0)
 
-    return entry
+    return run_wrapped
 
 
 def run_script(action: Callable[..., Any]) -> NoReturn:
-    """Runs one stage as a script: the same flags, help and exit codes as ``epoche STAGE``."""
+    """Runs one command as a script, with the same flags, help and exit codes as ``epoche``."""
     import typer
 
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.command()(guarded(action))
+    app.command()(wrap_command(action))
     app()
     raise SystemExit(0)

@@ -1,23 +1,23 @@
-"""Errors a user can act on: what is wrong, where, what to do, and an exit code scripts can trust.
+"""Defines the errors that a user can act on, with messages, hints and fixed exit codes.
 
 Every failure that a user can cause is one of these classes. The command line prints
 ``error: WHAT (WHERE). HINT`` on one line and exits with ``exit_code``; the table of codes is in
-``docs/errors.md`` and a test holds the two together.
+``docs/errors.md``, and a test checks that both agree.
 """
 
 from __future__ import annotations
 
-from kg.words.plain_text import one_line
+from kg.words.plain_text import to_one_line
 
-QUOTE_LIMIT = 700
-"""Characters each part of a message may have: what it quotes may be megabytes long."""
+MAX_QUOTE_LENGTH = 700
+"""Maximum characters of each part of a message: quoted input may be megabytes long."""
 
 
-def _short(text: str) -> str:
-    """``text`` with its middle left out when it is too long to read."""
-    if len(text) <= QUOTE_LIMIT:
+def _shorten_text(text: str) -> str:
+    """Returns ``text``; if it is longer than ``MAX_QUOTE_LENGTH``, "…" replaces its middle."""
+    if len(text) <= MAX_QUOTE_LENGTH:
         return text
-    return f"{text[: QUOTE_LIMIT - 200]} … {text[-150:]}"
+    return f"{text[: MAX_QUOTE_LENGTH - 200]} … {text[-150:]}"
 
 
 class EpocheError(Exception):
@@ -25,7 +25,7 @@ class EpocheError(Exception):
 
     Args:
         what: what is wrong, in one clause.
-        where: the file, line, IRI or flag it is wrong in; may be empty.
+        where: the file, line, IRI or flag that is wrong; may be empty.
         hint: what to do about it; may be empty.
     """
 
@@ -35,54 +35,54 @@ class EpocheError(Exception):
         self.what = what
         self.where = where
         self.hint = hint
-        super().__init__(self.one_line())
+        super().__init__(self.format_line())
 
-    def one_line(self) -> str:
-        """The whole message on one line, whatever the text it quotes contains.
+    def format_line(self) -> str:
+        """Returns the whole message on one line, without control characters.
 
-        Quoted text comes from graphs and files: control characters in it could drive the
-        terminal that shows the message, so none is left.
+        Quoted text comes from graphs and files; control characters in it could manipulate the
+        terminal that shows the message.
         """
-        text = _short(self.what)
+        text = _shorten_text(self.what)
         if self.where:
-            text += f" ({_short(self.where)})"
+            text += f" ({_shorten_text(self.where)})"
         if self.hint:
-            text += f". {_short(self.hint)}"
-        return one_line(text)
+            text += f". {_shorten_text(self.hint)}"
+        return to_one_line(text)
 
 
 class MissingFileError(EpocheError):
-    """A file named by the user is not there or cannot be read."""
+    """A file named by the user does not exist or cannot be read."""
 
     exit_code = 3
 
 
 class GraphSyntaxError(EpocheError):
-    """A graph file does not parse; ``where`` holds path, line and column."""
+    """A graph file cannot be parsed; ``where`` contains path, line and column."""
 
     exit_code = 4
 
 
 class EmptyGraphError(EpocheError):
-    """A graph file parses to no triples."""
+    """A graph file contains no triples."""
 
     exit_code = 5
 
 
 class UnknownPredicateError(EpocheError):
-    """The predicate asked for does not occur in the graph; the hint names the nearest."""
+    """A requested predicate does not occur in the graph; the hint names the most similar ones."""
 
     exit_code = 6
 
 
 class MissingShapesError(EpocheError):
-    """No SHACL shapes were given or found, so nothing could ever be contradictory."""
+    """No SHACL shapes were given or found; without them no contradiction can be detected."""
 
     exit_code = 7
 
 
 class ShapesError(EpocheError):
-    """The shapes do not parse, are ill-formed, or name terms SHACL does not know."""
+    """The shapes cannot be parsed, are ill-formed, or use terms that SHACL does not define."""
 
     exit_code = 8
 
@@ -94,19 +94,19 @@ class InvalidGraphError(EpocheError):
 
 
 class DomainError(EpocheError):
-    """``domain.toml`` is missing, malformed or has a template that does not render."""
+    """``domain.toml`` is missing or malformed, or has a template that cannot be rendered."""
 
     exit_code = 10
 
 
 class QuotaError(EpocheError):
-    """``--strict`` was asked for and a card quota could not be reached."""
+    """``--strict`` was given and a card quota could not be reached, or no card could be made."""
 
     exit_code = 11
 
 
 class RecordError(EpocheError):
-    """A card or result file holds a line that is not a valid record (or is torn)."""
+    """A line of a card or result file is not a valid record, or is cut off."""
 
     exit_code = 12
 
@@ -118,7 +118,7 @@ class DuplicateIdError(EpocheError):
 
 
 class CardSetMismatchError(EpocheError):
-    """Results (or files to be compared) belong to different card sets."""
+    """Results, or files to compare, belong to different card sets."""
 
     exit_code = 14
 
@@ -136,94 +136,94 @@ class SystemNotFoundError(EpocheError):
 
 
 class AuditFailedError(EpocheError):
-    """``epoche audit --max-leak`` was exceeded: labels can be read off the surface."""
+    """``epoche audit --max-leak`` was exceeded: labels can be guessed from surface features."""
 
     exit_code = 17
 
 
 class MissingExtraError(EpocheError):
-    """An optional dependency is needed for what was asked."""
+    """The request needs an optional dependency that is not installed."""
 
     exit_code = 18
 
 
 class SettingError(EpocheError):
-    """A setting (``--set key=value``) is unknown, unreadable or a secret."""
+    """A setting (``--set key=value``) is unknown, has an invalid value, or is a secret."""
 
     exit_code = 19
 
 
 class GraphFormatError(EpocheError):
-    """A graph file's extension names no format that can be read."""
+    """A graph file's extension is not that of a supported format."""
 
     exit_code = 20
 
 
 class GraphTooLargeError(EpocheError):
-    """A graph is larger, once unpacked or once closed, than the limit allows."""
+    """A graph is larger than the limit, after decompression or after inference."""
 
     exit_code = 21
 
 
 class ShapesEngineError(EpocheError):
-    """pySHACL gave up on shapes and data that are well-formed, or an audit of verdicts failed."""
+    """pySHACL failed on well-formed shapes and data, or an audit of verdicts failed."""
 
     exit_code = 22
 
 
 class ModelAccessError(EpocheError):
-    """The model cannot be used at all: no key, no such model, no such host, no quota left."""
+    """No call to the model can succeed: the key, model, host or quota is missing or wrong."""
 
     exit_code = 23
 
 
 class ModelCallError(EpocheError):
-    """One call to a model failed for good; other calls may still succeed."""
+    """One call to a model failed after all retries; other calls may still succeed."""
 
     exit_code = 24
 
 
 class WeightsError(EpocheError):
-    """The weights of a local model are not the ones expected, or are of no use here."""
+    """The weights of a local model are not the expected ones, or cannot be used."""
 
     exit_code = 25
 
 
 class CostLimitError(EpocheError):
-    """A run stopped because its model calls have cost what ``--max-cost`` allows; rows are kept."""
+    """A run stopped because its model calls reached ``--max-cost``; its rows are saved."""
 
     exit_code = 26
 
 
 class TooManyErrorsError(EpocheError):
-    """A run stopped because too many questions in a row ended in ``ERROR``, or holds nothing else.
+    """Too many questions in a row ended in ``ERROR``, or all questions of a run did.
 
-    Rows are kept.
+    The rows of the run are saved.
     """
 
     exit_code = 27
 
 
 class IncompleteRunError(EpocheError):
-    """Shards to be merged lack rows, or a whole shard is missing."""
+    """Rows are missing from shards to merge, or a whole shard is missing."""
 
     exit_code = 28
 
 
 class WithheldError(EpocheError):
-    """``epoche guard --fail`` was asked for and something was withheld."""
+    """``epoche guard --fail`` was given and at least one claim was withheld."""
 
     exit_code = 29
 
 
 class DocumentError(EpocheError):
-    """A document cannot be read, holds no text, or is larger than the limits allow."""
+    """A document cannot be read, contains no text, or is larger than the limits allow."""
 
     exit_code = 30
 
 
 class RunFolderError(EpocheError):
-    """A run's folder is half written, damaged, of another make, or no run at all."""
+    """A folder is not a run folder, is incomplete or damaged, or is from another version."""
 
     exit_code = 31
 
@@ -235,50 +235,53 @@ class EmbedderMismatchError(EpocheError):
 
 
 class StrictModelError(EpocheError):
-    """``--strict`` was asked for and a model's reply could not be used."""
+    """``--strict`` was given and a model's reply could not be used."""
 
     exit_code = 33
 
 
 class SearchError(EpocheError):
-    """A search on the web failed, or was not recorded; that is not the same as finding nothing."""
+    """A web search failed or was not recorded (finding nothing is not an error)."""
 
     exit_code = 34
 
 
 class ConceptExportError(EpocheError):
-    """A run holds nothing that could be stated as RDF and asked about."""
+    """A run contains no concepts that could be exported as RDF to make questions from."""
 
     exit_code = 35
 
 
 class NotationError(EpocheError):
-    """A text is not SKN, or a JSON value no SKN document; ``where`` holds the line and column."""
+    """A text is not valid SKN, or a JSON value is not an SKN document.
+
+    ``where`` contains the line and column.
+    """
 
     exit_code = 36
 
 
 class SchemaError(EpocheError):
-    """A JSON Schema cannot be used: ill-formed, of another draft, or leading out of itself."""
+    """A JSON Schema cannot be used: ill-formed, unsupported draft, or external references."""
 
     exit_code = 37
 
 
 class ConfigError(EpocheError):
-    """A configuration file is no YAML, or holds a key or value that means nothing."""
+    """A configuration file is not valid YAML, or contains an unknown key or an invalid value."""
 
     exit_code = 38
 
 
 class GateFailedError(EpocheError):
-    """``epoche gate`` found a condition that does not hold, or a regression."""
+    """``epoche gate`` found a regression, or a condition that is not satisfied."""
 
     exit_code = 100
 
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells expect."""
 
-TERMINATED = 143
-"""Exit code after SIGTERM (128 + 15), by which a run that is being stopped is told from a system's
-own ``sys.exit``."""
+EXIT_TERMINATED = 143
+"""Exit code after SIGTERM (128 + 15). A ``SystemExit`` with this code stops a run; one with
+another code was raised by a system that called ``sys.exit``."""

@@ -1,4 +1,4 @@
-"""Files that survive a crash: atomic writes, append-only JSON lines, content hashes."""
+"""Crash-safe file access: atomic writes, JSON-lines readers, content hashes."""
 
 from __future__ import annotations
 
@@ -17,26 +17,30 @@ from kg.base.errors import MissingFileError, RecordError, WriteError
 Record = TypeVar("Record")
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""A longer JSON line is refused: no card or result is that large."""
+"""Maximum length of a JSON line in bytes, so that a wrong file cannot exhaust the memory."""
 
 
 def require_file(path: Path | str, what: str) -> Path:
     """Returns ``path`` if it is a readable file.
 
+    Args:
+        path: the file.
+        what: what the file is, for the message ("result file").
+
     Raises:
-        MissingFileError: naming ``what`` the file was wanted for.
+        MissingFileError: there is no readable file.
     """
     path = Path(path)
     try:
-        there = path.exists()
+        exists = path.exists()
     except OSError as error:  # a name too long, a folder that may not be entered
         raise MissingFileError(
             f"{what} cannot be reached: {error.strerror}", where=str(path), hint="Check the path."
         ) from error
     if not path.is_file():
         kind = "does not exist"
-        if there:
-            kind = "is a folder, not a file" if path.is_dir() else "is no ordinary file"
+        if exists:
+            kind = "is a folder, not a file" if path.is_dir() else "is not an ordinary file"
         raise MissingFileError(f"{what} {kind}", where=str(path), hint="Check the path.")
     if not os.access(path, os.R_OK):
         raise MissingFileError(f"{what} cannot be read", where=str(path), hint="Check permissions.")
@@ -44,46 +48,46 @@ def require_file(path: Path | str, what: str) -> Path:
 
 
 def check_output(path: Path | str, inputs: Iterable[Path | str] = ()) -> None:
-    """Finds out before the work whether ``path`` can be an output file at all.
+    """Checks, before any work is done, that ``path`` can be an output file.
 
     Args:
         path: the file to be written.
-        inputs: files it must not take the place of.
+        inputs: files that must not be overwritten.
 
     Raises:
         WriteError: it is a folder or a device, or one of ``inputs``.
     """
     path = Path(path)
-    with write_errors_named(path):  # a name too long for the file system, to begin with
-        odd = path.exists() and not path.is_file()
-    if odd:
+    with convert_write_errors(path):  # exists() itself fails on a name too long for the file system
+        is_special = path.exists() and not path.is_file()
+    if is_special:
         kind = "a folder" if path.is_dir() else "a device or pipe"
         raise WriteError(
             f"cannot write: it is {kind}, not an ordinary file",
             where=str(path),
             hint="Name a file with --out.",
         )
-    if any(path.resolve() == Path(taken).resolve() for taken in inputs):
+    if any(path.resolve() == Path(source).resolve() for source in inputs):
         raise WriteError(
-            "cannot write: it would take the place of a file it is made from",
+            "cannot write: the output would overwrite a file it is made from",
             where=str(path),
             hint="Choose another --out.",
         )
 
 
 def sha256_bytes(data: bytes) -> str:
-    """Hex SHA-256 of ``data``."""
+    """Returns the hex SHA-256 of ``data``."""
     return hashlib.sha256(data).hexdigest()
 
 
 def sha256_file(path: Path | str) -> str:
-    """Hex SHA-256 of a file's bytes, read in blocks."""
+    """Returns the hex SHA-256 of a file's bytes, read in blocks."""
     with Path(path).open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 @contextlib.contextmanager
-def write_errors_named(path: Path) -> Iterator[None]:
+def convert_write_errors(path: Path) -> Iterator[None]:
     """Turns an ``OSError`` raised while writing ``path`` into a ``WriteError`` that names it."""
     try:
         yield
@@ -103,17 +107,17 @@ def write_errors_named(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def atomic_writer(path: Path | str) -> Iterator[IO[bytes]]:
-    """Opens a temporary sibling of ``path`` that replaces it only if the block succeeds.
+    """Opens a temporary file next to ``path`` that replaces it only if the block succeeds.
 
-    An exception (Ctrl-C included) leaves whatever stood at ``path`` untouched and removes the
-    temporary file. A symbolic link stays one: what it points at is replaced.
+    An exception (Ctrl-C included) leaves an existing file at ``path`` untouched and removes the
+    temporary file. If ``path`` is a symbolic link, the file it points to is replaced.
 
     Raises:
-        WriteError: when the folder or file cannot be written or the disk is full, or when ``path``
-            is no ordinary file (renaming over ``/dev/null`` would destroy it).
+        WriteError: the folder or file cannot be written, the disk is full, or ``path`` is not an
+            ordinary file (renaming over ``/dev/null`` would destroy it).
     """
     path = Path(path)
-    with write_errors_named(path):
+    with convert_write_errors(path):
         path = path.resolve() if path.is_symlink() else path
         check_output(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,8 +127,10 @@ def atomic_writer(path: Path | str) -> Iterator[IO[bytes]]:
             with os.fdopen(descriptor, "wb") as handle:
                 yield handle
                 handle.flush()
+                # Without fsync, a power failure after the rename could leave an empty file.
                 os.fsync(handle.fileno())
-            # mkstemp makes private files; results are ordinary ones, so give back the umask's mode.
+            # mkstemp creates files with mode 0600; outputs get the mode that the umask allows.
+            # The umask can only be read by setting it.
             umask = os.umask(0)
             os.umask(umask)
             temporary.chmod(0o666 & ~umask)
@@ -135,17 +141,17 @@ def atomic_writer(path: Path | str) -> Iterator[IO[bytes]]:
 
 
 def write_files_atomic(contents: Mapping[Path, bytes]) -> None:
-    """Writes files that belong together: all are on disk before the first takes its place.
+    """Writes files that belong together: all contents are written before any file is replaced.
 
-    So a full disk cannot leave new cards beside the manifest of the old ones.
+    A full disk therefore cannot leave new cards next to the manifest of the old ones.
 
     Raises:
-        WriteError: one cannot be written; every file is then as it was.
+        WriteError: a file cannot be written; no file has changed then.
     """
     with contextlib.ExitStack() as stack:
         for path, content in contents.items():
             handle = stack.enter_context(atomic_writer(path))
-            with write_errors_named(path):
+            with convert_write_errors(path):
                 handle.write(content)
                 handle.flush()
 
@@ -162,7 +168,7 @@ def write_text_atomic(path: Path | str, text: str) -> None:
 
 
 def to_json_bytes(value: Any, *, indent: int | None = None) -> bytes:
-    """``value`` as deterministic JSON: keys in their record's order, UTF-8, no NaN."""
+    """Encodes ``value`` as deterministic JSON: keys in record order, UTF-8, no NaN."""
     raw = msgspec.json.encode(value)
     return msgspec.json.format(raw, indent=indent) if indent else raw
 
@@ -173,7 +179,7 @@ def write_json_atomic(path: Path | str, value: Any) -> None:
 
 
 def write_jsonl_atomic(path: Path | str, rows: Iterable[Any]) -> int:
-    """Writes one JSON document a line, all or nothing; returns how many."""
+    """Writes one JSON document per line, all or nothing; returns the number of lines."""
     count = 0
     with atomic_writer(path) as handle:
         for row in rows:
@@ -189,12 +195,12 @@ def iter_decoded_lines(
 
     Args:
         path: the file.
-        what: what the file holds, for messages ("result file", "card").
+        what: name of the file or its records, for messages ("result file", "card").
         decode: turns one line's bytes into a record; may raise ``msgspec.DecodeError``.
 
     Raises:
         MissingFileError: no such file.
-        RecordError: a line is torn, too long, not JSON, or not such a record.
+        RecordError: a line is cut off, too long, not JSON, or not such a record.
     """
     path = require_file(path, what if what.endswith("file") else f"{what} file")
     with path.open("rb") as handle:
@@ -206,7 +212,7 @@ def iter_decoded_lines(
                 raise RecordError(
                     f"a line is longer than {MAX_LINE_BYTES} bytes",
                     where=where,
-                    hint=f"No {what} is; check that it is the file you meant.",
+                    hint=f"No {what} is that long; check that this is the right file.",
                 )
             if not line.strip():
                 continue
@@ -221,12 +227,12 @@ def iter_decoded_lines(
                     "JSON nested too deeply", where=where, hint=_format_hint(what)
                 ) from error
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                torn = not line.endswith(b"\n")
+                is_cut_off = not line.endswith(b"\n")
                 raise RecordError(
-                    "the last line is torn" if torn else f"not JSON: {error}",
+                    "the last line is cut off" if is_cut_off else f"not JSON: {error}",
                     where=where,
-                    hint="The file was cut off while being written; make it again."
-                    if torn
+                    hint="Writing the file was interrupted; create it again."
+                    if is_cut_off
                     else "Each line must be one JSON object.",
                 ) from error
             yield number, row
@@ -237,7 +243,7 @@ def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str
 
     Raises:
         MissingFileError: no such file.
-        RecordError: a line is torn, too long, not JSON, or not an object.
+        RecordError: a line is cut off, too long, not JSON, or not an object.
     """
     for number, row in iter_decoded_lines(path, what, msgspec.json.decode):
         if not isinstance(row, dict):
@@ -250,7 +256,12 @@ def iter_json_lines(path: Path | str, what: str) -> Iterator[tuple[int, dict[str
 def iter_records(
     path: Path | str, what: str, parse: Callable[[dict[str, Any]], Record]
 ) -> Iterator[Record]:
-    """Yields ``parse(object)`` for each line, naming file and line when ``parse`` refuses it."""
+    """Yields ``parse(object)`` for each line.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: as ``iter_json_lines``, or ``parse`` failed; names the file and the line.
+    """
     for number, row in iter_json_lines(path, what):
         try:
             yield parse(row)

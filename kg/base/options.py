@@ -1,4 +1,4 @@
-"""Flags that several stages share, each written once: its name, its type and its help."""
+"""Defines the command-line flags that several commands share: name, type and help of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-# Where facts and constraints come from.
+# Sources of facts and constraints.
 
 GraphFiles: TypeAlias = Annotated[
     list[Path] | None,
@@ -23,7 +23,7 @@ DomainName: TypeAlias = Annotated[
 
 
 class EngineName(StrEnum):
-    """Who checks shapes."""
+    """The engine that checks shapes."""
 
     incremental = "incremental"
     pyshacl = "pyshacl"
@@ -33,12 +33,12 @@ ShapesEngine: TypeAlias = Annotated[
     EngineName,
     typer.Option(
         "--engine",
-        help="Who checks shapes; pyshacl, the reference, validates the whole graph per claim: "
-        "for small graphs.",
+        help="Engine that checks shapes; pyshacl (the reference) validates the whole graph for "
+        "every claim, so use it for small graphs only.",
     ),
 ]
 
-# What cards are made of.
+# Card generation.
 
 Predicates: TypeAlias = Annotated[
     list[str] | None,
@@ -46,22 +46,22 @@ Predicates: TypeAlias = Annotated[
 ]
 PredicateLabels: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--pred-label", help="What to call the predicate, one per --pred."),
+    typer.Option("--pred-label", help="Label to use for the predicate, one per --pred."),
 ]
 CardsOut: TypeAlias = Annotated[
-    Path, typer.Option("--out", help="Card file (JSONL); its manifest goes beside it.")
+    Path, typer.Option("--out", help="Card file (JSONL); the manifest is written next to it.")
 ]
 CardSeed: TypeAlias = Annotated[
-    int, typer.Option("--seed", help="Same seed and input, same bytes.")
+    int, typer.Option("--seed", help="Random seed; same seed and input give the same bytes.")
 ]
 FactsPerCard: TypeAlias = Annotated[
-    int, typer.Option("--num-facts", min=1, help="Facts per card to aim at.")
+    int, typer.Option("--num-facts", min=1, help="Target number of facts per card.")
 ]
 AllowViolations: TypeAlias = Annotated[
-    bool, typer.Option("--allow-violations", help="Accept a graph that breaks its shapes.")
+    bool, typer.Option("--allow-violations", help="Accept a graph that violates its shapes.")
 ]
 
-# Which results are read, and how they are resampled.
+# Results and resampling.
 
 ResultFiles: TypeAlias = Annotated[
     list[Path], typer.Option("--results", help="Result file (JSONL); repeatable.")
@@ -72,91 +72,102 @@ MoreResultFiles: TypeAlias = Annotated[
 CheckedCards: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
-        "--cards", help="Card file the results must be about; repeatable, in the asked order."
+        "--cards",
+        help="Card file that the results must belong to; repeatable, in the order of the run.",
     ),
 ]
 SkipOtherCards: TypeAlias = Annotated[
     bool,
-    typer.Option("--skip-other-cards", help="Leave out, with a warning, results not of --cards."),
+    typer.Option(
+        "--skip-other-cards", help="Ignore, with a warning, results of cards not in --cards."
+    ),
 ]
 Resamples: TypeAlias = Annotated[
-    int, typer.Option("--resamples", min=100, help="Bootstrap resamples.")
+    int, typer.Option("--resamples", min=100, help="Number of bootstrap resamples.")
 ]
 ResampleSeed: TypeAlias = Annotated[
-    int, typer.Option("--seed", min=0, help="Seed of the resamples.")
+    int, typer.Option("--seed", min=0, help="Random seed of the resamples.")
 ]
 Confidence: TypeAlias = Annotated[
-    float, typer.Option("--confidence", min=0.5, max=0.999, help="Coverage intervals aim at.")
+    float,
+    typer.Option("--confidence", min=0.5, max=0.999, help="Confidence level of the intervals."),
 ]
 
-# Which model is called, and how.
+# Model calls.
 
 ModelName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--model", help="provider/model; by default EPOCHE_MODEL, also from .env."),
+    typer.Option(
+        "--model", help="provider/model; default: EPOCHE_MODEL from the environment or .env."
+    ),
 ]
 RequestsPerMinute: TypeAlias = Annotated[
-    float | None, typer.Option("--rpm", min=0.01, help="Most requests a minute.")
+    float | None, typer.Option("--rpm", min=0.01, help="Maximum requests per minute.")
 ]
 TokensPerMinute: TypeAlias = Annotated[
-    float | None, typer.Option("--tpm", min=1, help="Most tokens a minute.")
+    float | None, typer.Option("--tpm", min=1, help="Maximum tokens per minute.")
 ]
 CallTimeout: TypeAlias = Annotated[
-    float, typer.Option("--timeout", min=0.001, help="Seconds one attempt of a call may take.")
+    float, typer.Option("--timeout", min=0.001, help="Timeout of each attempt, in seconds.")
 ]
 CallRetries: TypeAlias = Annotated[
-    int, typer.Option("--retries", min=0, help="Attempts after the first, if it may help.")
+    int, typer.Option("--retries", min=0, help="Maximum retries of a call that may succeed later.")
 ]
 ReplyCache: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--cache", help="SQLite file of model replies; by default responses.sqlite beside --out."
+        "--cache", help="SQLite file of model replies; default: responses.sqlite next to --out."
     ),
 ]
 NoReplyCache: TypeAlias = Annotated[
-    bool, typer.Option("--no-cache", help="Neither use replies of earlier runs nor keep them.")
+    bool, typer.Option("--no-cache", help="Neither read nor write the cache of model replies.")
 ]
 PriceFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--prices", help="JSON file of prices that go before the known.")
+    Path | None, typer.Option("--prices", help="JSON file of prices that override the known ones.")
 ]
 
-# How a run goes.
+# Execution of a run.
 
 Concurrency: TypeAlias = Annotated[
-    int, typer.Option("--concurrency", min=1, help="Questions asked at once, where they wait.")
+    int, typer.Option("--concurrency", min=1, help="Maximum questions in flight at once.")
 ]
 MaxCost: TypeAlias = Annotated[
-    float | None, typer.Option("--max-cost", min=0, help="US dollars after which a run stops.")
+    float | None, typer.Option("--max-cost", min=0, help="Stop the run after this cost in USD.")
 ]
 MaxConsecutiveErrors: TypeAlias = Annotated[
     int,
     typer.Option(
-        "--max-consecutive-errors", min=0, help="Errors in a row after which a run stops; 0: never."
+        "--max-consecutive-errors",
+        min=0,
+        help="Stop the run after this many errors in a row; 0: never.",
     ),
 ]
 Repeats: TypeAlias = Annotated[
-    int, typer.Option("--repeat", min=1, help="Ask every question so often.")
+    int, typer.Option("--repeat", min=1, help="Number of answers per question.")
 ]
 ShardName: TypeAlias = Annotated[
-    str, typer.Option("--shard", metavar="I/N", help="Ask every N-th, from the I-th on.")
+    str,
+    typer.Option(
+        "--shard", metavar="I/N", help="Ask only every N-th question, starting with the I-th."
+    ),
 ]
 Resume: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--resume/--no-resume",
-        help="Take up a run that was cut off, or refuse an --out that holds anything.",
+        help="Resume an interrupted run; --no-resume: fail if --out is not empty.",
     ),
 ]
 RetryErrors: TypeAlias = Annotated[
-    bool, typer.Option("--retry-errors", help="Ask again what ended in ERROR.")
+    bool, typer.Option("--retry-errors", help="Ask questions that ended in ERROR again.")
 ]
-Overwrite: TypeAlias = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what --out holds.")
-]
+Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 
 # Text and retrieval.
 
 RunFolder: TypeAlias = Annotated[
     Path,
-    typer.Option("--run", help="Run that `epoche kg build` made, or a folder with a latest one."),
+    typer.Option(
+        "--run", help="Run folder made by `epoche kg build`, or a folder with a `latest` run."
+    ),
 ]

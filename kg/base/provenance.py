@@ -1,4 +1,4 @@
-"""What all manifests share: where they stand, how they name files, which versions they record."""
+"""Provides helpers for all manifests: their paths, relative file names, package versions."""
 
 from __future__ import annotations
 
@@ -16,56 +16,57 @@ AnyManifest = TypeVar("AnyManifest")
 
 
 def manifest_path(records: Path | str) -> Path:
-    """Where the manifest of a card or result file stands: ``r/x.jsonl`` → ``r/x.manifest.json``."""
+    """Returns the path of a card or result file's manifest: ``x.jsonl`` → ``x.manifest.json``."""
     records = Path(records)
     stem = records.name.removesuffix(".jsonl") or records.name
     return records.parent / f"{stem}.manifest.json"
 
 
-def card_manifest_beside(cards: Path | str, kind: type[AnyManifest]) -> AnyManifest | None:
-    """The manifest beside a card file, or None where there is none (cards from elsewhere).
+def read_card_manifest(cards: Path | str, kind: type[AnyManifest]) -> AnyManifest | None:
+    """Reads the manifest next to a card file; returns None if there is none.
 
     Args:
         cards: the card file.
-        kind: what to decode it as.
+        kind: the type to decode it as.
 
     Raises:
-        RecordError: there is one, but it is damaged; taken for none, it would let a system be
-            asked about another graph than the cards were made from.
+        RecordError: the manifest is damaged. Ignoring it could evaluate a system with another
+            graph than the one the cards were made from.
     """
-    beside = manifest_path(cards)
-    if not beside.exists():
+    path = manifest_path(cards)
+    if not path.exists():
         return None
     try:
-        return msgspec.json.decode(beside.read_bytes(), type=kind)
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a card manifest: {error}",
-            where=str(beside),
-            hint="Make the cards again, or remove it if the cards are not ours.",
+            where=str(path),
+            hint="Generate the cards again; remove the file if Epoché did not make the cards.",
         ) from error
 
 
-def relative_name(target: Path | str, folder: Path | str) -> str:
-    """``target`` as seen from ``folder``, with forward slashes, so that both can move together.
+def make_relative_name(target: Path | str, folder: Path | str) -> str:
+    """Returns ``target`` relative to ``folder``, with forward slashes.
 
-    Bytes of a name that are not UTF-8 are written out in hex, for JSON can hold no others.
+    The name stays valid when both are moved together. Bytes that are not UTF-8 are written as hex
+    escapes, since JSON cannot contain them.
     """
     target, folder = Path(target).resolve(), Path(folder).resolve()
     try:
-        return encodable(Path(os.path.relpath(target, folder)).as_posix())
+        return escape_file_name(Path(os.path.relpath(target, folder)).as_posix())
     except ValueError:  # another drive on Windows has no relative path
-        return encodable(target.name)
+        return escape_file_name(target.name)
 
 
-def encodable(name: str) -> str:
-    """A file's name as a text that UTF-8 can hold, whatever bytes the file system has it as."""
+def escape_file_name(name: str) -> str:
+    """Returns a file name as valid UTF-8 text, with undecodable bytes written as hex escapes."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 @cache
 def package_version(name: str = "epoche") -> str:
-    """Version of an installed distribution, or ``unknown`` (a bare source tree, for our own)."""
+    """Returns the version of an installed distribution, or ``unknown`` if it is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -1,6 +1,6 @@
-"""JSON read to the letter, wherever it comes from: data, schemas, documents, replies of models.
+"""Parses JSON strictly; used for all input: data, schemas, documents, replies of models.
 
-No key twice, no NaN, no number beyond all bounds, no half a character, nothing nested for ever.
+It rejects duplicate keys, NaN and infinite numbers, lone surrogates and excessive nesting.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import math
 import re
 from typing import Any, NoReturn
 
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")
-"""May be half a character: the escapes of UTF-16 surrogates."""
-_DIGITS_OF_ANY_WHOLE = 18
-"""So many digits are within 64 bits whatever they are."""
-_LARGEST_WHOLE = 2**63
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escape of a UTF-16 surrogate: alone, it is half a character and cannot be encoded."""
+_MAX_SAFE_DIGITS = 18
+"""Any integer of this many characters (sign included) fits into 64 bits."""
+_INT64_BOUND = 2**63
 
 
 class NotJsonError(ValueError):
-    """A text is no JSON; the message says why in one clause.
+    """A text is not valid JSON; the message gives the reason in one clause.
 
     Args:
-        what: why.
-        line: where the form of JSON is broken, from 1; 0 where it is a matter of content.
-        column: the same within the line.
+        what: the reason.
+        line: line of a syntax error, from 1; 0 if the content is wrong, not the syntax.
+        column: column of a syntax error, from 1.
     """
 
     def __init__(self, what: str, line: int = 0, column: int = 0) -> None:
@@ -37,63 +37,64 @@ class NotJsonError(ValueError):
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a text that is JSON and nothing else.
+    """Parses a text that is exactly one JSON value.
 
-    Whole numbers beyond 64 bits become floats, as in most readers of JSON.
+    Integers outside 64 bits become floats, as in most JSON parsers.
 
     Args:
-        text: bytes are read as UTF-8.
+        text: the JSON; bytes are decoded as UTF-8.
 
     Raises:
-        NotJsonError: it is none, an object has a key twice (which of the two is meant nobody can
-            tell), a number is not finite, a text holds a lone surrogate, or it is nested deeper
-            than the interpreter bears.
+        NotJsonError: it is not JSON, an object has a duplicate key (so its value is ambiguous), a
+            number is not finite, a string contains a lone surrogate, or it is nested deeper than
+            the interpreter's stack allows.
     """
     try:
         if isinstance(text, bytes):
             text = text.decode()
         value = json.loads(
             text,
-            object_pairs_hook=_object,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_whole,
+            object_pairs_hook=_build_object,
+            parse_constant=_reject_constant,
+            parse_float=_parse_float,
+            parse_int=_parse_integer,
         )
-        if _HALF.search(text):
+        if _SURROGATE_ESCAPE.search(text):
+            # Encoding fails on a lone surrogate; pairs of surrogates are joined by the parser.
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError as error:
         raise NotJsonError("nested too deeply") from error
     except UnicodeDecodeError as error:
         raise NotJsonError(f"byte {error.start + 1} is not UTF-8") from error
     except UnicodeEncodeError as error:
-        raise NotJsonError("a text holds half a character (a lone surrogate)") from error
+        raise NotJsonError("a text contains half a character (a lone surrogate)") from error
     except json.JSONDecodeError as error:
         raise NotJsonError(error.msg, error.lineno, error.colno) from error
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    held = dict(pairs)
-    if len(held) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise NotJsonError(f"the key {plain(twice, 60)!r} occurs twice in one object")
-    return held
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        earlier_keys: set[str] = set()
+        duplicate = next(key for key, _ in pairs if key in earlier_keys or earlier_keys.add(key))  # type: ignore[func-returns-value]
+        raise NotJsonError(f"the key {clean_text(duplicate, 60)!r} occurs twice in one object")
+    return result
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise NotJsonError(f"{name} is no number in JSON")
+def _reject_constant(name: str) -> NoReturn:
+    raise NotJsonError(f"{name} is not a number in JSON")
 
 
-def _finite(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
         raise NotJsonError("a number is too large")
     return number
 
 
-def _whole(digits: str) -> int | float:
-    if len(digits) <= _DIGITS_OF_ANY_WHOLE:
+def _parse_integer(digits: str) -> int | float:
+    if len(digits) <= _MAX_SAFE_DIGITS:
         return int(digits)
-    number = _finite(digits)
-    return int(digits) if abs(number) < _LARGEST_WHOLE else number
+    number = _parse_float(digits)
+    return int(digits) if abs(number) < _INT64_BOUND else number

@@ -1,1 +1,1 @@
-"""How hard a question is, read off the part of a graph that it touches."""
+"""Rates how difficult a question is, from the subgraph that it touches."""

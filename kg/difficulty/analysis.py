@@ -1,6 +1,6 @@
-"""A question looked at in a graph: what it names, how hard that makes it, and where it lies.
+"""Analyses a question in a graph: the nodes it names, its subgraph, features and difficulty.
 
-The graph is the concept graph of a text or a knowledge graph; the record is the same.
+The graph is the concept graph of a text or a knowledge graph; the resulting record is the same.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from kg.difficulty.calibrated import calibrated_score, shipped_model
+from kg.difficulty.calibration import load_shipped_model, predict_miss_probability
 from kg.difficulty.fact_graph import FactGraph
-from kg.difficulty.features import QueryFeatures, features_within, subgraph_of
-from kg.difficulty.score import DifficultyScore, score_of
+from kg.difficulty.features import QueryFeatures, compute_subgraph_features, find_subgraph
+from kg.difficulty.score import DifficultyScore, score_features
 from kg.term_table import TermTable
-from kg.text.normaliser import content_words, words
+from kg.text.normaliser import extract_content_words, split_words
 from kg.words.labels import Labels
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from kg.text.canonical.lookup import CanonicalLookup
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from kg.text.run.folder import Run
 
 MAX_NODES = 32
-"""Nodes of a question that are looked at: paths are searched for every pair."""
-MAX_QUESTION = 2_000
-"""Characters of a question that are searched for names."""
-LONGEST_NAME = 8
-"""Words of the longest name that is looked for."""
+"""Maximum nodes of a question that are analysed: paths are searched for every pair."""
+MAX_QUESTION_LENGTH = 2_000
+"""Maximum characters of a question that are searched for names."""
+MAX_NAME_WORDS = 8
+"""Maximum words of a name."""
 
-NOTHING = QueryFeatures(
+NO_MATCH_FEATURES = QueryFeatures(
     query_node_count=0,
     max_path_length=0,
     avg_path_length=0.0,
@@ -43,7 +43,7 @@ NOTHING = QueryFeatures(
     subgraph_edge_count=0,
     doc_count=0,
 )
-"""The features of a question that names nothing in the graph."""
+"""The features of a question that names no node of the graph."""
 
 
 class SubgraphNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,177 +52,188 @@ class SubgraphNode(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     asked: bool
-    """Whether the question names it."""
+    """Whether the question names the node."""
 
 
 class SubgraphLink(msgspec.Struct, frozen=True, kw_only=True):
-    """A link of the subgraph: a joint occurrence, or a fact."""
+    """A link of the subgraph: a co-occurrence of concepts, or a fact."""
 
     source: str
     target: str
     predicate: str | None = None
-    """Of a fact."""
+    """The fact's predicate; None for a co-occurrence."""
     weight: int | None = None
-    """How many chunks have both concepts."""
+    """Number of chunks with both concepts; None for a fact."""
 
 
-class Calibrated(msgspec.Struct, frozen=True, kw_only=True):
+class CalibratedScore(msgspec.Struct, frozen=True, kw_only=True):
     """The calibrated score."""
 
     probability: float
     predicts: str
-    """Of what it is the probability."""
+    """The event whose probability this is."""
     worth: str
-    """What such predictions were worth on questions the model was not fitted on."""
+    """Quality of the model's predictions on questions that it was not fitted on."""
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
-    """A question and the part of a graph it touches."""
+    """A question and the part of a graph that it touches."""
 
     question: str
     matched: tuple[SubgraphNode, ...]
-    """What the question names, in its order."""
+    """The nodes that the question names, in the order of the question."""
     left_out: int
-    """Further nodes it names, beyond ``MAX_NODES``."""
+    """Number of further nodes that the question names, in excess of ``MAX_NODES``."""
     features: QueryFeatures | None
-    """None when it names nothing."""
+    """None if it names no node."""
     score: DifficultyScore
-    calibrated: Calibrated | None
-    """None when it names nothing, and on a knowledge graph, which has no chunks to miss."""
+    calibrated: CalibratedScore | None
+    """None if the question names no node, and on a knowledge graph, which has no chunks."""
     nodes: tuple[SubgraphNode, ...]
     links: tuple[SubgraphLink, ...]
 
 
-class Touched(NamedTuple):
-    """What a question touches in a concept graph."""
+class QuestionSubgraph(NamedTuple):
+    """The subgraph that a question touches in a concept graph."""
 
-    asked: list[str]
-    """Its nodes, at most ``MAX_NODES``."""
-    left_out: int
-    inside: dict[str, set[str]]
-    """Its subgraph: node → neighbours."""
+    question_nodes: list[str]
+    """The nodes that the question names, at most ``MAX_NODES``."""
+    omitted_count: int
+    """Number of further nodes it names."""
+    neighbours: dict[str, set[str]]
+    """The subgraph: node → neighbours."""
     features: QueryFeatures | None
-    """None when it names nothing."""
+    """None if it names no node."""
 
 
-def touched(
+def find_question_subgraph(
     concepts: ConceptGraph, question: str, lookup: CanonicalLookup | None = None
-) -> Touched:
+) -> QuestionSubgraph:
     """Finds the subgraph of a question in a concept graph.
 
     Args:
         concepts: the graph.
         question: any text.
-        lookup: finds concepts for words that none is written like.
+        lookup: finds concepts for words that match no concept by spelling.
     """
-    found = concepts.match(question[:MAX_QUESTION], lookup)
-    asked = found[:MAX_NODES]
-    inside = subgraph_of(concepts.graph, asked)
-    features = features_within(inside, asked, concepts.chunk_ids) if asked else None
-    return Touched(asked, len(found) - len(asked), inside, features)
+    matched_nodes = concepts.match_concepts(question[:MAX_QUESTION_LENGTH], lookup)
+    question_nodes = matched_nodes[:MAX_NODES]
+    inside = find_subgraph(concepts.graph, question_nodes)
+    features = (
+        compute_subgraph_features(inside, question_nodes, concepts.get_chunk_ids)
+        if question_nodes
+        else None
+    )
+    return QuestionSubgraph(
+        question_nodes, len(matched_nodes) - len(question_nodes), inside, features
+    )
 
 
 def analyze_in_run(run: Run, question: str, lookup: CanonicalLookup | None = None) -> Analysis:
-    """Looks a question up in the concept graph of a run.
+    """Analyses a question in the concept graph of a run.
 
     Args:
         run: the run.
         question: any text.
-        lookup: finds concepts for words that none is written like.
+        lookup: finds concepts for words that match no concept by spelling.
     """
     concepts, graph = run.concepts, run.concepts.graph
-    asked, left_out, inside, features = touched(concepts, question, lookup)
-    named = set(asked)
+    question_nodes, left_out, inside, features = find_question_subgraph(concepts, question, lookup)
+    named = set(question_nodes)
     nodes = {
-        node: SubgraphNode(id=node, name=plain(concepts.label(node)), asked=node in named)
+        node: SubgraphNode(id=node, name=clean_text(concepts.get_label(node)), asked=node in named)
         for node in inside
     }
-    probability = calibrated_score(features) if features is not None else None
+    probability = predict_miss_probability(features) if features is not None else None
     return Analysis(
         question=question,
-        matched=tuple(nodes[node] for node in asked),
+        matched=tuple(nodes[node] for node in question_nodes),
         left_out=left_out,
         features=features,
-        score=score_of(features or NOTHING),
+        score=score_features(features or NO_MATCH_FEATURES),
         calibrated=None
         if probability is None
-        else Calibrated(
+        else CalibratedScore(
             probability=round(probability, 4),
-            predicts=shipped_model().predicts,
-            worth=shipped_model().out_of_fold["verdict"],
+            predicts=load_shipped_model().predicts,
+            worth=load_shipped_model().out_of_fold["verdict"],
         ),
         nodes=tuple(nodes.values()),
         links=tuple(
-            SubgraphLink(source=one, target=two, weight=int(graph.edges[one, two]["weight"]))
-            for one, two in itertools.combinations(inside, 2)
-            if two in inside[one]
+            SubgraphLink(source=left, target=right, weight=int(graph.edges[left, right]["weight"]))
+            for left, right in itertools.combinations(inside, 2)
+            if right in inside[left]
         ),
     )
 
 
 def analyze_in_facts(graph: FactGraph, terms: TermTable, labels: Labels, question: str) -> Analysis:
-    """Looks a question up in a knowledge graph.
+    """Analyses a question in a knowledge graph.
 
     Args:
-        graph: its facts.
-        terms: their terms.
-        labels: their names.
+        graph: the facts of the knowledge graph.
+        terms: its terms.
+        labels: its labels.
         question: any text.
     """
-    found = named_entities(graph, terms, labels, question[:MAX_QUESTION])
-    asked = found[:MAX_NODES]
-    around = graph.subgraph(asked) if asked else None
-    named = set(asked)
+    matched_nodes = find_named_entities(graph, terms, labels, question[:MAX_QUESTION_LENGTH])
+    question_nodes = matched_nodes[:MAX_NODES]
+    subgraph = graph.find_subgraph(question_nodes) if question_nodes else None
+    named = set(question_nodes)
 
-    def shown(node: int) -> SubgraphNode:
-        text = terms.text(node)
-        return SubgraphNode(id=text, name=plain(labels.label(text)), asked=node in named)
+    def make_node(node: int) -> SubgraphNode:
+        text = terms.get_text(node)
+        return SubgraphNode(id=text, name=clean_text(labels.get_label(text)), asked=node in named)
 
-    inside: dict[int, None] = dict.fromkeys(asked)
+    inside: dict[int, None] = dict.fromkeys(question_nodes)
     links: tuple[SubgraphLink, ...] = ()
-    if around is not None:
-        for near in around.around.values():
+    if subgraph is not None:
+        for near in subgraph.neighbours.values():
             inside.update(near)
-        for way in around.ways:
-            inside.update(dict.fromkeys(way))
+        for path in subgraph.paths:
+            inside.update(dict.fromkeys(path))
         links = tuple(
-            SubgraphLink(source=terms.text(s), predicate=terms.text(p), target=terms.text(o))
-            for s, p, o in graph.facts_of(around)
+            SubgraphLink(
+                source=terms.get_text(s), predicate=terms.get_text(p), target=terms.get_text(o)
+            )
+            for s, p, o in graph.iter_facts(subgraph)
         )
     return Analysis(
         question=question,
-        matched=tuple(map(shown, asked)),
-        left_out=len(found) - len(asked),
-        features=None if around is None else around.features,
-        score=score_of(NOTHING if around is None else around.features),
+        matched=tuple(map(make_node, question_nodes)),
+        left_out=len(matched_nodes) - len(question_nodes),
+        features=None if subgraph is None else subgraph.features,
+        score=score_features(NO_MATCH_FEATURES if subgraph is None else subgraph.features),
         calibrated=None,
-        nodes=tuple(map(shown, inside)),
+        nodes=tuple(map(make_node, inside)),
         links=links,
     )
 
 
-def named_entities(graph: FactGraph, terms: TermTable, labels: Labels, text: str) -> list[int]:
-    """The entities a text names, in its order, each once; longest names first.
+def find_named_entities(graph: FactGraph, terms: TermTable, labels: Labels, text: str) -> list[int]:
+    """Finds the entities that a text names, in the order of the text, each once.
 
-    A name that several bear stands for the first of them, one whose label it is before one whose
-    alias it is.
+    Longer names take precedence over shorter ones that overlap with them. A name of several
+    entities refers to the first of them; entities with that label precede those with that alias.
     """
-    tokens = words(text)
-    taken = [False] * len(tokens)
-    found: dict[int, int] = {}
-    for size in range(min(LONGEST_NAME, len(tokens)), 0, -1):
+    tokens = split_words(text)
+    is_used = [False] * len(tokens)
+    entity_by_start: dict[int, int] = {}
+    for size in range(min(MAX_NAME_WORDS, len(tokens)), 0, -1):
         for start in range(len(tokens) - size + 1):
             span = slice(start, start + size)
-            if any(taken[span]) or not content_words(" ".join(tokens[span])):
+            if any(is_used[span]) or not extract_content_words(" ".join(tokens[span])):
                 continue
-            node = _bearer(graph, terms, labels.find(" ".join(tokens[span])))
+            node = _find_linked_entity(graph, terms, labels.find_entities(" ".join(tokens[span])))
             if node is not None:
-                found[start] = node
-                taken[span] = [True] * size
-    return list(dict.fromkeys(found[start] for start in sorted(found)))
+                entity_by_start[start] = node
+                is_used[span] = [True] * size
+    return list(dict.fromkeys(entity_by_start[start] for start in sorted(entity_by_start)))
 
 
-def _bearer(graph: FactGraph, terms: TermTable, bearers: Sequence[str]) -> int | None:
-    """The first of those that any fact links: classes and predicates bear names too."""
-    nodes = (terms.get(iri) for iri in bearers)
+def _find_linked_entity(
+    graph: FactGraph, terms: TermTable, candidates: Sequence[str]
+) -> int | None:
+    """Returns the first candidate that has facts, unlike classes and predicates with that label."""
+    nodes = (terms.get(iri) for iri in candidates)
     return next((node for node in nodes if node is not None and node in graph), None)

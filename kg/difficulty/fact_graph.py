@@ -1,19 +1,19 @@
-"""The facts of a knowledge graph as an undirected graph of entities, and difficulty on it.
+"""Treats a knowledge graph as an undirected graph of entities and computes difficulty features.
 
-Two entities are neighbours when a fact of some predicate links them, either way round. Literals
-are no entities (that two rivers are 24 km long links them in no way), and classes and labels link
-nothing. Only a literal that is itself asked about has neighbours: those that have it as the value
-asked for.
+Two entities are neighbours if a fact links them, in either direction. Literals are not entities
+(that two rivers are 24 km long does not link them), and classes and labels link nothing. Only a
+literal that is itself a question node has neighbours: the subjects that have it as their value of
+the predicate in question.
 
-The subgraph of asked nodes is the facts around them and one shortest path for each pair. **Paths do
-not use the links between the asked nodes themselves**: those are the answer, not how hard it is to
-find, and with them every true claim would be one hop long and no unknown one. For the same reason
-the sources of a subgraph are counted without the asked nodes.
+The subgraph of question nodes consists of the facts around them and one shortest path for each
+pair. **Paths do not use direct links between question nodes**: such a link is the answer itself,
+and with it every true claim would be one hop long, which would give its label away. For the same
+reason the sources of a subgraph are counted without the question nodes.
 
-Everything here is bounded, since a card may cost some fifty microseconds and a hub of a million
-triples has a hundred thousand neighbours: paths are searched from both ends up to ``MAX_HOPS``
-hops, and no more than ``NEIGHBOURS`` neighbours of a node are counted, which is beyond the last
-step of every dimension.
+All work is bounded, because a card may cost only about fifty microseconds, while a hub of a million
+triples can have a hundred thousand neighbours: paths are searched from both ends up to ``MAX_HOPS``
+hops, and at most ``MAX_NEIGHBOURS`` neighbours of a node are counted, which is above the highest
+threshold of every dimension.
 """
 
 from __future__ import annotations
@@ -23,223 +23,238 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from kg.difficulty.features import LONGEST_HOP, QueryFeatures
+from kg.difficulty.features import UNCONNECTED_HOPS, QueryFeatures
 from kg.index import Index, Triple
 from kg.rows import Cell
 
 MAX_HOPS = 3
-"""Longest path looked for. A pair farther apart counts as unconnected."""
-NEIGHBOURS = 64
-"""Neighbours of a node that are counted, and tried as a step of a path."""
-EXPANDED = 8
-"""Of these, so many are tried as the first step of a path of three hops."""
+"""Maximum path length. A pair without a path of this length or less counts as unconnected."""
+MAX_NEIGHBOURS = 64
+"""Maximum neighbours of a node that are counted, and tried as a step of a path."""
+MAX_EXPANDED = 8
+"""Maximum neighbours that are tried as the first step of a path of three hops."""
 MAX_PREDICATES = 32
-"""So many predicates, the most frequent ones, are looked at."""
-SAMPLE = 50
-"""Subjects of a predicate, spread over all, that show whether its objects are literals."""
-REMEMBERED = 20_000
-"""Nodes whose facts are kept at hand."""
-REMEMBERED_ASKED = 2_000
-"""Asked nodes whose neighbours are: cards come in threes about one object."""
+"""Maximum number of predicates; the most frequent ones are used."""
+MAX_SAMPLED_SUBJECTS = 50
+"""Maximum subjects of a predicate, evenly spaced, that are checked for literal objects."""
+MAX_CACHED_NODES = 20_000
+"""Maximum nodes whose facts are cached."""
+MAX_CACHED_QUESTION_NODES = 2_000
+"""Maximum question nodes whose neighbourhood is cached: cards of a triplet share their object."""
 
 
-class _Facts(NamedTuple):
-    """The entities that one node's facts link it with, a collection for each predicate."""
+class _NodeFacts(NamedTuple):
+    """The entities that facts link to one node: one collection per predicate."""
 
     objects: list[Collection[int]]
     subjects: list[Collection[int]]
 
 
-class _Around(NamedTuple):
-    """What is around an asked node."""
+class _Neighbourhood(NamedTuple):
+    """The neighbours and facts of a question node."""
 
-    near: dict[int, None]
-    """Its neighbours, up to ``NEIGHBOURS``."""
+    neighbours: dict[int, None]
+    """Its neighbours, at most ``MAX_NEIGHBOURS``."""
     sources: frozenset[int]
-    """Subjects of facts about it, up to ``NEIGHBOURS`` of each predicate."""
-    facts: _Facts
+    """Subjects of facts about it, at most ``MAX_NEIGHBOURS`` per predicate."""
+    facts: _NodeFacts
 
 
 class FactSubgraph(NamedTuple):
-    """The part of a graph that asked nodes touch."""
+    """The part of a graph that question nodes touch."""
 
     features: QueryFeatures
-    around: dict[int, dict[int, None]]
-    """Asked node → its neighbours, up to ``NEIGHBOURS``."""
-    ways: list[tuple[int, ...]]
-    """One shortest path for each pair that has one, both ends included."""
+    neighbours: dict[int, dict[int, None]]
+    """Question node → its neighbours, at most ``MAX_NEIGHBOURS``."""
+    paths: list[tuple[int, ...]]
+    """One shortest path for each connected pair of question nodes, both ends included."""
 
 
 class FactGraph:
     """Entities and the facts between them.
 
     Args:
-        index: the triples; not to be changed while this object is in use.
-        predicates: those whose facts link, as far as their objects are entities.
+        index: the triples; must not be changed while this object is in use.
+        predicates: the predicates whose facts are links; those with literal objects are ignored.
     """
 
     def __init__(self, index: Index, predicates: Iterable[int]) -> None:
         self._index = index
-        linking = [p for p in predicates if self._links(p)]
+        linking = [p for p in predicates if self._links_entities(p)]
         if len(linking) > MAX_PREDICATES:
-            linking = sorted(linking, key=lambda p: -index.count(p))[:MAX_PREDICATES]
+            linking = sorted(linking, key=lambda p: -index.count_triples(p))[:MAX_PREDICATES]
         self._predicates = tuple(linking)
-        self._known: dict[int, _Facts] = {}
-        self._asked: dict[tuple[int, int | None], _Around] = {}
+        self._facts_cache: dict[int, _NodeFacts] = {}
+        self._neighbourhood_cache: dict[tuple[int, int | None], _Neighbourhood] = {}
 
     def __contains__(self, node: object) -> bool:
-        """Whether any fact links an entity."""
-        return isinstance(node, int) and any(self._facts(node))
+        """Returns whether any fact links the entity."""
+        return isinstance(node, int) and any(self._get_facts(node))
 
-    def subgraph(self, asked: Sequence[int], predicate: int | None = None) -> FactSubgraph:
-        """The subgraph and features of a question about some nodes, or of a claim about two.
+    def find_subgraph(
+        self, question_nodes: Sequence[int], predicate: int | None = None
+    ) -> FactSubgraph:
+        """Finds the subgraph and features of a question about some nodes, or a claim about two.
 
-        ``avg_degree`` and ``max_degree`` are those of the asked nodes, since only their facts are
-        all in the subgraph. Its sources are the described subjects besides the asked ones: those
-        that facts of the subgraph speak of. An asked node without any fact is a node alone.
+        ``avg_degree`` and ``max_degree`` are those of the question nodes, since the subgraph has
+        all facts of these nodes only. Sources are the subjects of facts about question nodes, not
+        counting the question nodes themselves. A question node without facts is an isolated node.
 
         Args:
-            asked: distinct nodes, at least one.
-            predicate: the one asked about, for asked literals.
+            question_nodes: distinct question nodes, at least one.
+            predicate: the predicate in question, needed for literals.
         """
-        found = [self._around(node, predicate) for node in asked]
-        near = [around.near for around in found]
-        sources = found[0].sources.union(*(around.sources for around in found[1:]))
-        # A path of two hops is made of facts around its ends; one of three has one in between.
-        degrees = [len(around) for around in near]
+        neighbourhoods = [self._get_neighbourhood(node, predicate) for node in question_nodes]
+        near = [around.neighbours for around in neighbourhoods]
+        sources = neighbourhoods[0].sources.union(
+            *(around.sources for around in neighbourhoods[1:])
+        )
+        # All facts of a path of two hops are counted in the degrees of its ends; a path of three
+        # hops adds the fact in its middle. A fact between two question nodes is in two degrees.
+        degrees = [len(neighbours) for neighbours in near]
         edges = sum(degrees)
         hops: list[int] = []
-        ways: list[tuple[int, ...]] = []
-        group = list(range(len(asked)))
+        paths: list[tuple[int, ...]] = []
+        group = list(range(len(question_nodes)))  # connected component of each question node
         for i, j in itertools.combinations(group[:], 2):
-            edges -= asked[j] in near[i]
-            between = self._way(asked, found[i], found[j])
+            edges -= question_nodes[j] in near[i]
+            between = self._find_path(question_nodes, neighbourhoods[i], neighbourhoods[j])
             if between is None:
-                hops.append(LONGEST_HOP)
+                hops.append(UNCONNECTED_HOPS)
                 continue
             hops.append(len(between) + 1)
             edges += hops[-1] == MAX_HOPS
-            ways.append((asked[i], *between, asked[j]))
+            paths.append((question_nodes[i], *between, question_nodes[j]))
             group = [group[i] if name == group[j] else name for name in group]
         features = QueryFeatures(
-            query_node_count=len(asked),
+            query_node_count=len(question_nodes),
             max_path_length=max(hops, default=0),
             avg_path_length=sum(hops) / len(hops) if hops else 0.0,
             component_count=len(set(group)),
             avg_degree=sum(degrees) / len(degrees),
             max_degree=max(degrees),
-            subgraph_node_count=len(set(asked).union(*near)),
+            subgraph_node_count=len(set(question_nodes).union(*near)),
             subgraph_edge_count=edges,
-            doc_count=len(sources.difference(asked)),
+            doc_count=len(sources.difference(question_nodes)),
         )
-        return FactSubgraph(features, dict(zip(asked, near, strict=True)), ways)
+        return FactSubgraph(features, dict(zip(question_nodes, near, strict=True)), paths)
 
-    def facts_of(self, found: FactSubgraph) -> Iterator[Triple]:
-        """The facts of a subgraph, each once: those between its nodes that it was read from."""
-        pairs = {(node, near): None for node, around in found.around.items() for near in around}
-        for way in found.ways:
-            pairs.update(dict.fromkeys(itertools.pairwise(way)))
+    def iter_facts(self, subgraph: FactSubgraph) -> Iterator[Triple]:
+        """Yields the facts of a subgraph, each once: those of its neighbour pairs and paths."""
+        pairs = {
+            (node, near): None for node, around in subgraph.neighbours.items() for near in around
+        }
+        for path in subgraph.paths:
+            pairs.update(dict.fromkeys(itertools.pairwise(path)))
         facts = {
             (s, p, o): None
-            for one, two in pairs
-            for s, o in ((one, two), (two, one))
+            for a, b in pairs
+            for s, o in ((a, b), (b, a))
             for p in self._predicates
-            if self._index.has(s, p, o)
+            if self._index.has_triple(s, p, o)
         }
         yield from facts
 
-    def _links(self, predicate: int) -> bool:
-        subjects = self._index.subjects_of(predicate)
-        spread = itertools.islice(subjects, 0, None, len(subjects) // SAMPLE + 1)
-        literal = self._index.terms.is_literal
-        return not any(literal(o) for s in spread for o in self._index.objects(s, predicate))
+    def _links_entities(self, predicate: int) -> bool:
+        """Returns whether a sample of the predicate's objects has no literals."""
+        subjects = self._index.get_subjects(predicate)
+        sample = itertools.islice(subjects, 0, None, len(subjects) // MAX_SAMPLED_SUBJECTS + 1)
+        is_literal = self._index.terms.is_literal
+        return not any(
+            is_literal(o) for s in sample for o in self._index.find_objects(s, predicate)
+        )
 
-    def _facts(self, node: int, predicate: int | None = None) -> _Facts:
-        known = self._known.get(node)
-        if known is not None:
-            return known
+    def _get_facts(self, node: int, predicate: int | None = None) -> _NodeFacts:
+        cached = self._facts_cache.get(node)
+        if cached is not None:
+            return cached
         index = self._index
         if index.terms.is_literal(node):
-            bearers = () if predicate is None else index.subjects(predicate, node)
-            return _Facts([], [bearers] if bearers else [])
-        if len(self._known) >= REMEMBERED:
-            self._known.clear()
-        found = self._known[node] = _Facts(
-            _cells(self._forward, node), _cells(self._backward, node)
+            subjects = () if predicate is None else index.find_subjects(predicate, node)
+            return _NodeFacts([], [subjects] if subjects else [])
+        if len(self._facts_cache) >= MAX_CACHED_NODES:
+            self._facts_cache.clear()
+        facts = self._facts_cache[node] = _NodeFacts(
+            _collect_cells(self._forward_rows, node), _collect_cells(self._reverse_rows, node)
         )
-        return found
+        return facts
 
     @cached_property
-    def _forward(self) -> list[Mapping[int, Cell]]:
-        return [self._index.row(p) for p in self._predicates]
+    def _forward_rows(self) -> list[Mapping[int, Cell]]:
+        return [self._index.get_row(p) for p in self._predicates]
 
     @cached_property
-    def _backward(self) -> list[Mapping[int, Cell]]:
-        return [self._index.reverse_row(p) for p in self._predicates]
+    def _reverse_rows(self) -> list[Mapping[int, Cell]]:
+        return [self._index.get_reverse_row(p) for p in self._predicates]
 
-    def _around(self, node: int, predicate: int | None) -> _Around:
-        known = self._asked.get((node, predicate))
-        if known is not None:
-            return known
-        facts = self._facts(node, predicate)
-        near = _some(facts.subjects)
+    def _get_neighbourhood(self, node: int, predicate: int | None) -> _Neighbourhood:
+        cached = self._neighbourhood_cache.get((node, predicate))
+        if cached is not None:
+            return cached
+        facts = self._get_facts(node, predicate)
+        near = _sample_members(facts.subjects)
         sources = frozenset(near)
-        near.update(_some(facts.objects))
+        near.update(_sample_members(facts.objects))
         near.pop(node, None)
-        if len(self._asked) >= REMEMBERED_ASKED:
-            self._asked.clear()
-        found = self._asked[node, predicate] = _Around(_limited(near), sources, facts)
-        return found
+        if len(self._neighbourhood_cache) >= MAX_CACHED_QUESTION_NODES:
+            self._neighbourhood_cache.clear()
+        neighbourhood = self._neighbourhood_cache[node, predicate] = _Neighbourhood(
+            _limit_nodes(near), sources, facts
+        )
+        return neighbourhood
 
-    def _way(self, asked: Sequence[int], one: _Around, two: _Around) -> tuple[int, ...] | None:
-        """What lies on the shortest path of 2 to ``MAX_HOPS`` hops between two asked nodes.
+    def _find_path(
+        self, question_nodes: Sequence[int], left: _Neighbourhood, right: _Neighbourhood
+    ) -> tuple[int, ...] | None:
+        """Finds a shortest path of 2 to ``MAX_HOPS`` hops between two question nodes.
 
         Args:
-            asked: all asked nodes; no path leads through any.
-            one: what is around the first end.
-            two: what is around the second.
+            question_nodes: all question nodes; no path leads through any of them.
+            left: the neighbourhood of the first end.
+            right: the neighbourhood of the second end.
 
         Returns:
-            The nodes between, from the first end to the second; None where there is no such path.
+            The inner nodes of the path, from the first end to the second; None if there is no path.
         """
-        turned = len(one.near) > len(two.near)
-        start, end = (two, one) if turned else (one, two)
-        steps = [node for node in start.near if node not in asked]
-        last = end.near.keys() - asked
+        # Searching from the end with fewer neighbours is cheaper.
+        is_swapped = len(left.neighbours) > len(right.neighbours)
+        start, end = (right, left) if is_swapped else (left, right)
+        steps = [node for node in start.neighbours if node not in question_nodes]
+        last = end.neighbours.keys() - question_nodes
         if not steps or not last:
             return None
         first, far = set(steps), end.facts.objects + end.facts.subjects
-        if any(_meet(cell, first) for cell in far):
+        if any(_has_any(cell, first) for cell in far):
             return (next(node for node in steps if any(node in cell for cell in far)),)
-        # Where the far end has more neighbours than were counted, all of them are asked.
-        large = [cell for cell in far if len(cell) > NEIGHBOURS]
-        for node in steps[:EXPANDED]:
-            objects, subjects = self._facts(node)
+        # ``end.near`` has at most MAX_NEIGHBOURS nodes: cells with more are tested in full.
+        large = [cell for cell in far if len(cell) > MAX_NEIGHBOURS]
+        for node in steps[:MAX_EXPANDED]:
+            objects, subjects = self._get_facts(node)
             cells = objects + subjects
-            if any(_meet(cell, last) for cell in cells):
+            if any(_has_any(cell, last) for cell in cells):
                 step = next(
                     other
-                    for other in end.near
+                    for other in end.neighbours
                     if other in last and any(other in cell for cell in cells)
                 )
             elif large and any(
-                _meet(cell, further)
-                for further in [set(_some(cells)).difference(asked)]
+                _has_any(cell, further)
+                for further in [set(_sample_members(cells)).difference(question_nodes)]
                 for cell in large
             ):
                 step = next(
                     other
-                    for other in _some(cells)
-                    if other not in asked and any(other in cell for cell in large)
+                    for other in _sample_members(cells)
+                    if other not in question_nodes and any(other in cell for cell in large)
                 )
             else:
                 continue
-            return (step, node) if turned else (node, step)
+            return (step, node) if is_swapped else (node, step)
         return None
 
 
-def _cells(rows: list[Mapping[int, Cell]], node: int) -> list[Collection[int]]:
-    """What some rows hold at a node."""
+def _collect_cells(rows: list[Mapping[int, Cell]], node: int) -> list[Collection[int]]:
+    """Returns the cells of a node in several rows, each as a collection."""
     return [
         (cell,) if isinstance(cell, int) else cell
         for row in rows
@@ -247,25 +262,25 @@ def _cells(rows: list[Mapping[int, Cell]], node: int) -> list[Collection[int]]:
     ]
 
 
-def _meet(cell: Collection[int], nodes: set[int]) -> bool:
-    """Whether a cell holds any of some nodes, at the cost of the smaller of the two."""
+def _has_any(cell: Collection[int], nodes: set[int]) -> bool:
+    """Returns whether a cell contains any of the nodes."""
     if isinstance(cell, dict):
         return not cell.keys().isdisjoint(nodes)
     return not nodes.isdisjoint(cell)
 
 
-def _some(cells: Iterable[Collection[int]]) -> dict[int, None]:
-    """Members of some cells, up to ``NEIGHBOURS`` of each."""
-    found: dict[int, None] = {}
+def _sample_members(cells: Iterable[Collection[int]]) -> dict[int, None]:
+    """Returns members of some cells, at most ``MAX_NEIGHBOURS`` of each."""
+    members: dict[int, None] = {}
     for cell in cells:
-        if len(cell) > NEIGHBOURS:
-            found.update(dict.fromkeys(itertools.islice(cell, NEIGHBOURS)))
+        if len(cell) > MAX_NEIGHBOURS:
+            members.update(dict.fromkeys(itertools.islice(cell, MAX_NEIGHBOURS)))
         else:
-            found.update(dict.fromkeys(cell))
-    return found
+            members.update(dict.fromkeys(cell))
+    return members
 
 
-def _limited(nodes: dict[int, None]) -> dict[int, None]:
-    if len(nodes) <= NEIGHBOURS:
+def _limit_nodes(nodes: dict[int, None]) -> dict[int, None]:
+    if len(nodes) <= MAX_NEIGHBOURS:
         return nodes
-    return dict.fromkeys(itertools.islice(nodes, NEIGHBOURS))
+    return dict.fromkeys(itertools.islice(nodes, MAX_NEIGHBOURS))

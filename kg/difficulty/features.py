@@ -1,9 +1,9 @@
-"""Features of a question: what the graph holds between the nodes that the question names.
+"""Computes features of a question from the subgraph between the nodes that it names.
 
 The subgraph of a question is its nodes plus one shortest path for each pair of them, with every
-edge the graph has among these (the induced subgraph). Nothing here knows what a node is: a concept
-of a text or a term of a knowledge graph. A graph is anything that maps a node to its neighbours,
-such as a ``networkx.Graph`` or a dictionary of sets.
+edge the graph has among these (the induced subgraph). Nodes can be of any kind: concepts of a text
+or terms of a knowledge graph. A graph is any object that maps a node to its neighbours, such as a
+``networkx.Graph`` or a dictionary of sets.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import TypeVar
 
 import msgspec
 
-from kg.difficulty.paths import Adjacency, shortest_paths
+from kg.difficulty.paths import Adjacency, find_shortest_paths
 
-LONGEST_HOP = 3
-"""Hops that a pair without a path counts as, unless a longer path was found for another pair: the
-first length of the last step of the dimension *multihop*."""
+UNCONNECTED_HOPS = 3
+"""Hops assigned to a pair without a path, unless a longer path was found for another pair. It is
+the smallest path length that gets 2 points in the dimension *multihop*."""
 
 Node = TypeVar("Node", bound=Hashable)
 
 
 class QueryFeatures(msgspec.Struct, frozen=True, kw_only=True):
-    """What the difficulty of a question is read from.
+    """The features from which the difficulty of a question is computed.
 
-    ``max_path_length`` and ``avg_path_length`` are hops over the pairs of question nodes, 0 where
-    there are fewer than two. A pair without a path counts as the longest hop: ``LONGEST_HOP``, or
-    as long as the longest path found where that is longer.
+    ``max_path_length`` and ``avg_path_length`` are in hops, over the pairs of question nodes; 0 if
+    there are fewer than two nodes. A pair without a path counts as ``UNCONNECTED_HOPS``, or as
+    the longest path found if that is longer.
     """
 
     query_node_count: int
-    """Nodes of the graph that the question names; 0 when nothing matches."""
+    """Nodes of the graph that the question names; 0 if there are none."""
     max_path_length: int
     avg_path_length: float
     component_count: int
@@ -47,72 +47,72 @@ class QueryFeatures(msgspec.Struct, frozen=True, kw_only=True):
     """Distinct sources of the nodes: chunks of a text, described subjects of a graph."""
 
 
-def subgraph_of(graph: Adjacency[Node], query_nodes: Iterable[Node]) -> dict[Node, set[Node]]:
-    """The subgraph of a question as node → its neighbours inside; question nodes first.
+def find_subgraph(graph: Adjacency[Node], query_nodes: Iterable[Node]) -> dict[Node, set[Node]]:
+    """Finds the subgraph of a question: node → its neighbours in the subgraph; query nodes first.
 
-    Nodes the graph does not hold are left out. Among shortest paths of equal length the one through
-    the smallest nodes counts, so that the order of edges in a file changes nothing.
+    Nodes that are not in the graph are left out. Among paths of equal length, the one through the
+    smallest nodes is used, so that the result does not depend on the order of edges in a file.
     """
     nodes = [node for node in dict.fromkeys(query_nodes) if node in graph]
-    wanted = dict.fromkeys(nodes)
+    subgraph_nodes = dict.fromkeys(nodes)
     for i, node in enumerate(nodes):
-        for path in shortest_paths(graph, node, nodes[i + 1 :]).values():
-            wanted.update(dict.fromkeys(path))
-    return induced(graph, wanted)
+        for path in find_shortest_paths(graph, node, nodes[i + 1 :]).values():
+            subgraph_nodes.update(dict.fromkeys(path))
+    return induce_subgraph(graph, subgraph_nodes)
 
 
-def induced(graph: Adjacency[Node], nodes: Collection[Node]) -> dict[Node, set[Node]]:
-    """The edges that a graph has among some of its nodes, without loops."""
+def induce_subgraph(graph: Adjacency[Node], nodes: Collection[Node]) -> dict[Node, set[Node]]:
+    """Returns the subgraph induced by some nodes of a graph, without loops."""
     inside: dict[Node, set[Node]] = {node: set() for node in nodes}
-    for one, two in itertools.combinations(inside, 2):
-        if two in graph[one]:
-            inside[one].add(two)
-            inside[two].add(one)
+    for left, right in itertools.combinations(inside, 2):
+        if right in graph[left]:
+            inside[left].add(right)
+            inside[right].add(left)
     return inside
 
 
-def features_of(
+def compute_features(
     graph: Adjacency[Node],
     query_nodes: Iterable[Node],
     docs: Mapping[Node, Iterable[Hashable]] | Callable[[Node], Iterable[Hashable]],
 ) -> QueryFeatures:
-    """The features of a question.
+    """Computes the features of a question.
 
     Args:
         graph: an undirected graph.
-        query_nodes: the nodes that the question names; those not in the graph count for nothing.
-        docs: a node's sources.
+        query_nodes: the nodes that the question names; those not in the graph are ignored.
+        docs: returns a node's sources.
     """
     nodes = [node for node in dict.fromkeys(query_nodes) if node in graph]
-    return features_within(subgraph_of(graph, nodes), nodes, docs)
+    return compute_subgraph_features(find_subgraph(graph, nodes), nodes, docs)
 
 
-def features_within(
+def compute_subgraph_features(
     subgraph: Mapping[Node, Collection[Node]],
-    asked: Sequence[Node],
+    query_nodes: Sequence[Node],
     docs: Mapping[Node, Iterable[Hashable]] | Callable[[Node], Iterable[Hashable]],
 ) -> QueryFeatures:
-    """The features of a question whose subgraph is at hand.
+    """Computes the features of a question from its subgraph.
 
     Args:
-        subgraph: what ``subgraph_of`` made: node → neighbours, both inside.
-        asked: the question's nodes, each once, all of them inside.
-        docs: a node's sources.
+        subgraph: the result of ``find_subgraph``: node → neighbours, both in the subgraph.
+        query_nodes: the question's nodes, each once, all in the subgraph.
+        docs: returns a node's sources.
     """
-    # The subgraph holds a shortest path for each pair, so hops inside are those of the graph.
+    # The subgraph has a shortest path for each pair, so distances in it equal those in the graph.
     lengths: list[int | None] = []
-    for i, node in enumerate(asked):
-        ways = shortest_paths(subgraph, node, asked[i + 1 :])
-        lengths += [len(ways[end]) - 1 if end in ways else None for end in asked[i + 1 :]]
-    longest = max([LONGEST_HOP, *(hops for hops in lengths if hops is not None)])
+    for i, node in enumerate(query_nodes):
+        paths = find_shortest_paths(subgraph, node, query_nodes[i + 1 :])
+        lengths += [len(paths[end]) - 1 if end in paths else None for end in query_nodes[i + 1 :]]
+    longest = max([UNCONNECTED_HOPS, *(hops for hops in lengths if hops is not None)])
     hops = [longest if length is None else length for length in lengths]
     degrees = [len(near) for near in subgraph.values()]
     sources = docs if callable(docs) else lambda node: docs.get(node, ())
     return QueryFeatures(
-        query_node_count=len(asked),
+        query_node_count=len(query_nodes),
         max_path_length=max(hops, default=0),
         avg_path_length=sum(hops) / len(hops) if hops else 0.0,
-        component_count=components(subgraph),
+        component_count=count_components(subgraph),
         avg_degree=sum(degrees) / len(degrees) if degrees else 0.0,
         max_degree=max(degrees, default=0),
         subgraph_node_count=len(degrees),
@@ -121,15 +121,15 @@ def features_within(
     )
 
 
-def components(subgraph: Mapping[Node, Collection[Node]]) -> int:
-    """How many connected components a graph has."""
-    left, found = dict.fromkeys(subgraph), 0
-    while left:
-        found += 1
-        stack = [left.popitem()[0]]
+def count_components(subgraph: Mapping[Node, Collection[Node]]) -> int:
+    """Counts the connected components of a graph."""
+    unvisited, n_components = dict.fromkeys(subgraph), 0
+    while unvisited:
+        n_components += 1
+        stack = [unvisited.popitem()[0]]
         while stack:
             for near in subgraph[stack.pop()]:
-                if near in left:
-                    del left[near]
+                if near in unvisited:
+                    del unvisited[near]
                     stack.append(near)
-    return found
+    return n_components

@@ -1,4 +1,4 @@
-"""Shortest paths in an undirected graph, the same whatever order its edges come in."""
+"""Finds shortest paths in an undirected graph, independent of the order of its edges."""
 
 from __future__ import annotations
 
@@ -9,53 +9,51 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 class Adjacency(Protocol[Node]):
-    """An undirected graph: node → its neighbours; what it does not hold is not ``in`` it.
-
-    A ``networkx.Graph`` is one, and so is a dictionary of sets.
-    """
+    """An undirected graph: node → its neighbours, such as a ``networkx.Graph``."""
 
     def __contains__(self, node: object, /) -> bool:
-        """Whether the graph holds the node."""
+        """Returns whether the node is in the graph."""
         ...
 
     def __getitem__(self, node: Node, /) -> Collection[Node]:
-        """The neighbours of a node."""
+        """Returns the neighbours of a node."""
         ...
 
 
-def shortest_paths(
+def find_shortest_paths(
     graph: Adjacency[Node], start: Node, targets: Iterable[Node]
 ) -> dict[Node, tuple[Node, ...]]:
-    """One shortest path from a node to each target that can be reached, both ends included.
+    """Finds one shortest path from a node to each reachable target, both ends included.
 
-    Breadth first, one level after the other. Of several nodes that lead on to the same one, the
-    smallest by its text is taken, so that the path does not depend on the order of edges.
+    Searches breadth first, level by level. Of several predecessors of a node, the smallest by its
+    text is used, so that the path does not depend on the order of edges.
 
     Args:
-        graph: an undirected graph that holds ``start``.
-        start: where to begin.
-        targets: where to end; a target that is ``start`` has the path of one node.
+        graph: an undirected graph that contains ``start``.
+        start: first node of the paths.
+        targets: last nodes of the paths; the path to ``start`` itself has one node.
     """
-    wanted = dict.fromkeys(targets)
+    target_set = dict.fromkeys(targets)
     before: dict[Node, Node | None] = {start: None}
-    found = {start} & wanted.keys()
+    reached = {start} & target_set.keys()
     frontier = [start]
-    while frontier and len(found) < len(wanted):
+    while frontier and len(reached) < len(target_set):
         further: list[Node] = []
         for node in frontier:
             for near in graph[node]:
                 if near not in before:
                     before[near] = node
                     further.append(near)
-                    if near in wanted:
-                        found.add(near)
+                    if near in target_set:
+                        reached.add(near)
+        # Sorting each level makes the smallest node of a level the predecessor of its neighbours.
         frontier = sorted(further, key=str)
-    return {target: _back(before, target) for target in wanted if target in before}
+    return {target: _trace_back(before, target) for target in target_set if target in before}
 
 
-def _back(before: dict[Node, Node | None], end: Node) -> tuple[Node, ...]:
-    way, node = [end], before[end]
+def _trace_back(predecessors: dict[Node, Node | None], end: Node) -> tuple[Node, ...]:
+    path, node = [end], predecessors[end]
     while node is not None:
-        way.append(node)
-        node = before[node]
-    return tuple(reversed(way))
+        path.append(node)
+        node = predecessors[node]
+    return tuple(reversed(path))

@@ -1,7 +1,7 @@
-"""The score of a question: five dimensions of 0 to 2 points each, and a level.
+"""Scores a question's difficulty: five dimensions of 0 to 2 points each, and a level.
 
-Preset ``seed`` holds the thresholds as they were found in the published code; they were never
-tuned against anyone's answers. The calibrated score beside it is in ``kg.difficulty.calibrated``.
+Preset ``seed`` has the thresholds of the published code, which were never tuned on answers. A
+score calibrated on data is in ``kg.difficulty.calibration``.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ Dimension: TypeAlias = Literal[
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
-    """Where points begin. Each pair: the largest value for 0 points, the largest for 1."""
+    """Thresholds of the dimensions: the largest value for 0 points, the largest for 1 point."""
 
     name: str
     multihop: tuple[float, float]
-    """Over ``max_path_length``."""
+    """Thresholds of ``max_path_length``."""
     fragmentation: tuple[float, float]
-    """Over ``component_count``."""
+    """Thresholds of ``component_count``."""
     subgraph_size: tuple[float, float]
-    """Over ``subgraph_node_count``."""
+    """Thresholds of ``subgraph_node_count``."""
     branching: tuple[float, float]
-    """Over ``avg_degree``."""
+    """Thresholds of ``avg_degree``."""
     dispersion: tuple[float, float]
-    """Over ``doc_count``."""
+    """Thresholds of ``doc_count``."""
     easy: int
-    """The largest total that is EASY."""
+    """Maximum points of level EASY."""
     medium: int
-    """The largest total that is MEDIUM."""
+    """Maximum points of level MEDIUM."""
 
 
 SEED = Preset(
@@ -51,28 +51,28 @@ SEED = Preset(
 
 
 class DifficultyScore(msgspec.Struct, frozen=True, kw_only=True):
-    """How hard a question is. Where nothing matched, level and preset are all there is."""
+    """The difficulty of a question; if it names no node, only level and preset are set."""
 
     preset: str
     level: Level
     total: int | None
-    """0 to 10; None for UNANSWERABLE, which is no hardness at all."""
+    """0 to 10 points; None for UNANSWERABLE."""
     dimensions: dict[Dimension, int] | None
     """0, 1 or 2 points each; None for UNANSWERABLE."""
 
 
-def score_of(features: QueryFeatures, preset: Preset = SEED) -> DifficultyScore:
-    """The score of a question; UNANSWERABLE when it names no node of the graph."""
+def score_features(features: QueryFeatures, preset: Preset = SEED) -> DifficultyScore:
+    """Scores a question; the level is UNANSWERABLE if it names no node of the graph."""
     if not features.query_node_count:
         return DifficultyScore(
             preset=preset.name, level="UNANSWERABLE", total=None, dimensions=None
         )
     dimensions: dict[Dimension, int] = {
-        "multihop": _points(features.max_path_length, preset.multihop),
-        "fragmentation": _points(features.component_count, preset.fragmentation),
-        "subgraph_size": _points(features.subgraph_node_count, preset.subgraph_size),
-        "branching": _points(features.avg_degree, preset.branching),
-        "dispersion": _points(features.doc_count, preset.dispersion),
+        "multihop": _count_points(features.max_path_length, preset.multihop),
+        "fragmentation": _count_points(features.component_count, preset.fragmentation),
+        "subgraph_size": _count_points(features.subgraph_node_count, preset.subgraph_size),
+        "branching": _count_points(features.avg_degree, preset.branching),
+        "dispersion": _count_points(features.doc_count, preset.dispersion),
     }
     total = sum(dimensions.values())
     level: Level = (
@@ -81,5 +81,5 @@ def score_of(features: QueryFeatures, preset: Preset = SEED) -> DifficultyScore:
     return DifficultyScore(preset=preset.name, level=level, total=total, dimensions=dimensions)
 
 
-def _points(value: float, steps: tuple[float, float]) -> int:
-    return (value > steps[0]) + (value > steps[1])
+def _count_points(value: float, thresholds: tuple[float, float]) -> int:
+    return (value > thresholds[0]) + (value > thresholds[1])

@@ -1,1 +1,1 @@
-"""Domains that ship with the toolkit: a graph, its shapes and its words, one folder each."""
+"""Domains that ship with Epoché: a graph, its shapes and its templates, one folder each."""

@@ -1,1 +1,1 @@
-"""Embedders: texts in, vectors out, known by the hash of what they are made of."""
+"""Embedding models and cross-encoders, identified by the hash of their weights."""

@@ -1,11 +1,11 @@
-"""Cross-encoders: models that read two texts together and say how they belong."""
+"""Loads cross-encoders: models that score a pair of texts."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from kg.base.errors import WeightsError
-from kg.embedding.weights import named_folder, sentence_transformers, weights_sha256
+from kg.embedding.weights import hash_weights, import_sentence_transformers, resolve_model_folder
 
 
 class CrossEncoder(NamedTuple):
@@ -13,8 +13,8 @@ class CrossEncoder(NamedTuple):
 
     Attributes:
         model: the sentence-transformers object.
-        name: for the manifest; a folder's last part, never its path.
-        sha256: of its weights.
+        name: its name for the manifest; a folder's last part, never its path.
+        sha256: hash of its weights.
     """
 
     model: Any
@@ -22,28 +22,28 @@ class CrossEncoder(NamedTuple):
     sha256: str
 
 
-def load_cross_encoder(model: str, *, wanted_by: str, instead: str) -> CrossEncoder:
-    """Loads a sentence-transformers ``CrossEncoder``, for the CPU.
+def load_cross_encoder(model: str, *, required_by: str, hint: str) -> CrossEncoder:
+    """Loads a sentence-transformers ``CrossEncoder`` on the CPU.
 
     Args:
         model: a folder or a name on the hub.
-        wanted_by: what needs it, for messages.
-        instead: what to do when it cannot be had, for messages.
+        required_by: the component that needs it, for messages.
+        hint: what to do if it is not available, for messages.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed, or the hub cannot be reached.
-        MissingFileError: a folder was named that is not there.
+        MissingFileError: the folder does not exist.
         WeightsError: it cannot be loaded.
     """
-    library = sentence_transformers(wanted_by)
-    folder, name = named_folder(model, instead=instead)
-    digest = weights_sha256(folder)
+    library = import_sentence_transformers(required_by)
+    folder, name = resolve_model_folder(model, hint=hint)
+    digest = hash_weights(folder)
     try:
         loaded = library.CrossEncoder(str(folder), local_files_only=True, device="cpu")
-    except Exception as error:  # whatever a stranger's files make the library raise
+    except Exception as error:  # arbitrary model files can make the library raise anything
         raise WeightsError(
             f"the model cannot be loaded: {type(error).__name__}: {error}",
             where=model,
-            hint=instead,
+            hint=hint,
         ) from error
     return CrossEncoder(loaded, name, digest)

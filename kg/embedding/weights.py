@@ -1,7 +1,7 @@
-"""Weights of local models: where they are, and whether they are the ones they claim to be.
+"""Locates the weights of local models and checks their hashes.
 
-For whatever is loaded through sentence-transformers, embedders and cross-encoders alike. Nothing
-here retries for a minute: a machine without a model hub learns so within seconds.
+For all models loaded with sentence-transformers: embedders and cross-encoders. Failures are fast: a
+machine without access to a model hub gets an error within seconds.
 """
 
 from __future__ import annotations
@@ -17,97 +17,98 @@ from kg.base.errors import MissingExtraError, MissingFileError, WeightsError
 from kg.base.files import sha256_file
 
 HUB_TIMEOUT_S = 5
-"""Seconds the hub has to say what a model consists of; the download itself is not limited."""
+"""Timeout in seconds for a model's file list; the download itself is not limited."""
 
-_HOLDING_WEIGHTS = (".safetensors", ".bin", ".onnx")
+_WEIGHTS_SUFFIXES = (".safetensors", ".bin", ".onnx")
 
 
-def sentence_transformers(wanted_by: str) -> ModuleType:
-    """The library, imported when needed.
+def import_sentence_transformers(required_by: str) -> ModuleType:
+    """Imports the library ``sentence_transformers`` when it is first needed.
 
     Args:
-        wanted_by: what needs it, for the message.
+        required_by: the component that needs it, for the message.
 
     Raises:
         MissingExtraError: it is not installed.
     """
     try:
-        # By name rather than by statement: type checkers run without the extra installed.
+        # By name rather than by an import statement: type checkers run without this extra.
         library = importlib.import_module("sentence_transformers")
     except ImportError as error:
         raise MissingExtraError(
             "sentence-transformers is not installed",
-            where=wanted_by,
+            where=required_by,
             hint="Install it with `pip install 'epoche[dense]'`.",
         ) from error
-    # It would draw a bar for every file of weights.
-    if (talk := sys.modules.get("transformers.utils.logging")) is not None:
-        talk.disable_progress_bar()
+    # transformers would print a progress bar for every file of weights.
+    if (logs := sys.modules.get("transformers.utils.logging")) is not None:
+        logs.disable_progress_bar()
     return library
 
 
-def named_folder(wanted: str, *, instead: str) -> tuple[Path, str]:
-    """The folder of a model that was named: the folder itself, or a hub model's.
+def resolve_model_folder(model: str, *, hint: str) -> tuple[Path, str]:
+    """Finds the folder of a model: the given folder, or that of a hub model.
 
     Args:
-        wanted: a folder, or a name on the hub.
-        instead: what to do when it cannot be had, for the message.
+        model: a folder, or a name on the hub.
+        hint: what to do if the model is not available, for the message.
 
     Returns:
         The folder, and the model's name for the manifest (a folder's last part, never its path).
 
     Raises:
-        MissingFileError: it is written like a folder and is not there.
-        MissingExtraError: the hub has no such model, or cannot be reached.
+        MissingFileError: the name looks like a path, but the folder does not exist.
+        MissingExtraError: the model is not on the hub, or the hub cannot be reached.
     """
-    path = Path(wanted).expanduser()
+    path = Path(model).expanduser()
     if path.is_dir():
         return path, path.resolve().name
-    if wanted.startswith((".", "/", "~")) or wanted.count("/") > 1:
+    if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise MissingFileError(
             "the model's folder does not exist",
-            where=wanted,
-            hint="Check the path, or name a model of the hub as owner/model.",
+            where=model,
+            hint="Check the path, or give a hub model as owner/model.",
         )
-    return from_hub(wanted, instead=instead), wanted
+    return download_from_hub(model, hint=hint), model
 
 
-def from_hub(name: str, *, instead: str) -> Path:
-    """A hub model's folder: from the local cache, else downloaded (unless ``HF_HUB_OFFLINE``).
+def download_from_hub(name: str, *, hint: str) -> Path:
+    """Returns a hub model's folder: from the local cache, else downloaded.
 
-    One call that fails within seconds, where the model classes would retry for over a minute.
+    Nothing is downloaded if ``HF_HUB_OFFLINE`` is set. Without access to the hub this fails within
+    seconds, whereas the model classes would retry for over a minute.
 
     Raises:
-        MissingExtraError: as ``named_folder``.
+        MissingExtraError: as ``resolve_model_folder``.
     """
     hub = importlib.import_module("huggingface_hub")
-    # Not in the cache: the exceptions that say so differ by version.
+    # The exception for a model that is not in the cache differs between versions.
     with contextlib.suppress(Exception):
         return Path(hub.snapshot_download(name, local_files_only=True))
     try:
         return Path(hub.snapshot_download(name, etag_timeout=HUB_TIMEOUT_S))
     except Exception as error:
         raise MissingExtraError(
-            f"the model cannot be had from the hub: {type(error).__name__}",
+            f"the model cannot be downloaded from the hub: {type(error).__name__}",
             where=name,
-            hint=instead,
+            hint=hint,
         ) from error
 
 
-def weights_sha256(folder: Path) -> str:
-    """Hex SHA-256 that identifies a model's weights, whatever its folder is called.
+def hash_weights(folder: Path) -> str:
+    """Computes a hex SHA-256 that identifies a model's weights, whatever its folder's name.
 
-    Of one file its own hash, as published beside it; of several the hash over their names and
-    hashes.
+    A single file has its own hash, as hubs publish it; several files have the hash over their
+    names and hashes.
 
     Raises:
-        WeightsError: the folder holds no weights.
+        WeightsError: the folder contains no weights.
     """
     files = sorted(
-        path for path in folder.rglob("*") if path.suffix in _HOLDING_WEIGHTS and path.is_file()
+        path for path in folder.rglob("*") if path.suffix in _WEIGHTS_SUFFIXES and path.is_file()
     )
-    # The same weights are often stored in several formats; the first is the one that is loaded.
-    for suffix in _HOLDING_WEIGHTS:
+    # The same weights are often stored in several formats; the library loads the first of these.
+    for suffix in _WEIGHTS_SUFFIXES:
         chosen = [path for path in files if path.suffix == suffix]
         if len(chosen) == 1:
             return sha256_file(chosen[0])
@@ -115,22 +116,22 @@ def weights_sha256(folder: Path) -> str:
             lines = (f"{path.relative_to(folder)} {sha256_file(path)}\n" for path in chosen)
             return hashlib.sha256("".join(lines).encode()).hexdigest()
     raise WeightsError(
-        "the folder holds no model weights",
+        "the folder contains no model weights",
         where=str(folder),
-        hint=f"One of its files must end in {', '.join(_HOLDING_WEIGHTS)}.",
+        hint=f"One of its files must end in {', '.join(_WEIGHTS_SUFFIXES)}.",
     )
 
 
 def require_weights(folder: Path, sha256: str, name: str) -> None:
-    """Compares a model's weights with those that were published.
+    """Checks that a model's weights are the published ones.
 
     Raises:
-        WeightsError: they are others, or there are none.
+        WeightsError: the weights are different, or there are none.
     """
-    found = weights_sha256(folder)
-    if found != sha256:
+    actual = hash_weights(folder)
+    if actual != sha256:
         raise WeightsError(
-            f"the weights of {name} are not the published ones: sha256 {found}, not {sha256}",
+            f"the weights of {name} are not the published ones: sha256 {actual}, not {sha256}",
             where=str(folder),
-            hint="Install them again; or name the folder yourself if other weights are meant.",
+            hint="Install them again; to use other weights on purpose, give their folder.",
         )

@@ -1,1 +1,1 @@
-"""OWL 2 RL and RDFS entailment over the integer index; ``kg.entailment`` is the way in."""
+"""OWL 2 RL and RDFS entailment over the triple index; ``kg.entailment`` is the public interface."""

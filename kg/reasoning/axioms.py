@@ -1,4 +1,4 @@
-"""Axioms compiled into rules, once, to be run over any number of indexes of one term table."""
+"""Compiles axioms into rules, once for any number of indexes over the same term table."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from kg.index import Index, Triple
-from kg.reasoning.equality import Key, SameSubject, SameValue
-from kg.reasoning.restrictions import AllValues, HasValue, Intersection, Member, SomeValues
+from kg.reasoning.equality import KeyRule, SameSubjectRule, SameValueRule
+from kg.reasoning.restrictions import (
+    AllValuesRule,
+    EnumerationRule,
+    HasValueRule,
+    IntersectionRule,
+    SomeValuesRule,
+)
 from kg.reasoning.rule import Rule
-from kg.reasoning.rules import Chain, Domain, Range, Retype, Rewrite, Transitive
-from kg.reasoning.schema import Derived, close_schema, read_list
+from kg.reasoning.rules import (
+    ChainRule,
+    ClassRewriteRule,
+    DomainRule,
+    PropertyRewriteRule,
+    RangeRule,
+    TransitiveRule,
+)
+from kg.reasoning.schema import DerivedAxiom, close_schema, read_list
 from kg.reasoning.vocabulary import Vocabulary
 from kg.terms import is_iri, is_literal, parse_literal
 
-AnyRule = TypeVar("AnyRule", bound=Rule)
+RuleT = TypeVar("RuleT", bound=Rule)
 
 _RDFS_NAMES = {
     "prp-dom": "rdfs2",
@@ -25,18 +38,18 @@ _RDFS_NAMES = {
 _NEEDED_OVER_DATA = {"scm-hv", "scm-svf1", "scm-svf2", "scm-avf1", "scm-avf2"}
 
 
-class Axioms:
-    """The rules that a set of axioms amounts to, under one regime.
+class CompiledAxioms:
+    """The rules compiled from a set of axioms, under one regime.
 
     Attributes:
         regime: ``rdfs`` or ``owl-rl``.
-        source: the index they were found in.
-        triples: the axioms themselves.
+        source: the index that contains the axioms.
+        triples: the axioms.
         derived: axioms that follow from them, premises first.
-        rules: rules over data; their numbers count up from ``first_number``.
-        by_predicate: predicate → rules that listen to its triples.
-        by_class: class → rules that listen to its instances.
-        initial: triples that hold without any data (members of enumerations).
+        rules: rules over data, numbered from ``first_number``.
+        by_predicate: predicate → rules that fire on its triples.
+        by_class: class → rules that fire on its instances.
+        initial: triples that are true without any data (members of enumerations).
     """
 
     def __init__(self, index: Index, regime: str, first_number: int = 0) -> None:
@@ -50,21 +63,21 @@ class Axioms:
         self.regime = regime
         self.source = index
         self.terms = index.terms
-        self.vocabulary = Vocabulary.of(index.terms)
+        self.vocabulary = Vocabulary.get_for_table(index.terms)
         self.rules: list[Rule] = []
         self.by_predicate: dict[int, list[Rule]] = {}
         self.by_class: dict[int, list[Rule]] = {}
         self.initial: list[tuple[Triple, Rule]] = []
         self._first_number = first_number
-        self._bound: set[tuple[object, ...]] = set()
-        schema = axioms_in(index, self.vocabulary, regime)
-        self.triples = tuple(schema.triples())
-        self.derived: list[Derived] = close_schema(schema, index, self.vocabulary, regime)
+        self._registered: set[tuple[object, ...]] = set()
+        schema = extract_axioms(index, self.vocabulary, regime)
+        self.triples = tuple(schema.iter_triples())
+        self.derived: list[DerivedAxiom] = close_schema(schema, index, self.vocabulary, regime)
         self._lists = index
-        # Most axioms that follow from others add nothing over data that the others, applied one
-        # after another, do not: leaving them out makes proofs plain and runs short.
-        schema = axioms_in(index, self.vocabulary, regime)
-        schema.update(d.triple for d in self.derived if d.name in _NEEDED_OVER_DATA)
+        # Rules are compiled from the asserted axioms and only a few derived ones: applying the
+        # asserted ones in sequence gives the same triples, with simpler proofs and faster runs.
+        schema = extract_axioms(index, self.vocabulary, regime)
+        schema.add_triples(d.triple for d in self.derived if d.name in _NEEDED_OVER_DATA)
         self._compile_hierarchies(schema)
         if regime == "owl-rl":
             self._compile_properties(schema)
@@ -72,9 +85,9 @@ class Axioms:
             self._compile_restrictions(schema)
         del self._lists
 
-    # How rules are registered
+    # Registration of rules
 
-    def _make(self, factory: Callable[..., AnyRule], name: str, *axioms: Triple) -> AnyRule:
+    def _make_rule(self, factory: Callable[..., RuleT], name: str, *axioms: Triple) -> RuleT:
         if self.regime == "rdfs":
             name = _RDFS_NAMES[name]
         number = self._first_number + len(self.rules)
@@ -82,7 +95,7 @@ class Axioms:
         self.rules.append(rule)
         return rule
 
-    def _listen(
+    def _register_rule(
         self, rule: Rule, predicates: Iterable[int] = (), classes: Iterable[int] = ()
     ) -> None:
         for p in dict.fromkeys(predicates):
@@ -90,168 +103,201 @@ class Axioms:
         for c in dict.fromkeys(classes):
             self.by_class.setdefault(c, []).append(rule)
 
-    def _first_time(self, *key: object) -> bool:
-        """Whether no rule does the same yet: the first, from the plainest axiom, is enough."""
-        if key in self._bound:
+    def _is_new(self, *key: object) -> bool:
+        """Returns whether no rule with this effect exists yet, and marks it as existing."""
+        if key in self._registered:
             return False
-        self._bound.add(key)
+        self._registered.add(key)
         return True
 
     def _is_property(self, term: int) -> bool:
-        return is_iri(self.terms.text(term))
+        return is_iri(self.terms.get_text(term))
 
-    # One method for each of W3C's tables
+    # One method for each group of W3C's tables
 
-    def _rewrite(self, name: str, axiom: Triple, source: int, target: int, *, flip: bool) -> None:
-        # Predicates are IRIs: a blank inverse expression would need generalised triples.
+    def _add_property_rewrite(
+        self, name: str, axiom: Triple, source: int, target: int, *, flip: bool
+    ) -> None:
+        # RDF predicates must be IRIs, so a blank inverse expression cannot be a target.
         if (source == target and not flip) or not self._is_property(target):
             return
-        if self._first_time("rewrite", source, target, flip):
-            rule = self._make(Rewrite, name, axiom).bind(source, target, flip=flip)
-            self._listen(rule, [source])
+        if self._is_new("rewrite", source, target, flip):
+            rule = self._make_rule(PropertyRewriteRule, name, axiom).bind_terms(
+                source, target, flip=flip
+            )
+            self._register_rule(rule, [source])
 
-    def _retype(self, name: str, axioms: tuple[Triple, ...], source: int, target: int) -> None:
-        if source != target and self._first_time("retype", source, target):
-            rule = self._make(Retype, name, *axioms).bind(source, target)
-            self._listen(rule, classes=[source])
+    def _add_class_rewrite(
+        self, name: str, axioms: tuple[Triple, ...], source: int, target: int
+    ) -> None:
+        if source != target and self._is_new("retype", source, target):
+            rule = self._make_rule(ClassRewriteRule, name, *axioms).bind_terms(source, target)
+            self._register_rule(rule, classes=[source])
 
     def _compile_hierarchies(self, schema: Index) -> None:
         v = self.vocabulary
-        for p, q in schema.pairs(v.EQUIVALENT_PROPERTY):
+        for p, q in schema.iter_pairs(v.EQUIVALENT_PROPERTY):
             axiom = (p, v.EQUIVALENT_PROPERTY, q)
-            self._rewrite("prp-eqp1", axiom, p, q, flip=False)
-            self._rewrite("prp-eqp2", axiom, q, p, flip=False)
-        for c, d in schema.pairs(v.EQUIVALENT_CLASS):
+            self._add_property_rewrite("prp-eqp1", axiom, p, q, flip=False)
+            self._add_property_rewrite("prp-eqp2", axiom, q, p, flip=False)
+        for c, d in schema.iter_pairs(v.EQUIVALENT_CLASS):
             axiom = (c, v.EQUIVALENT_CLASS, d)
-            self._retype("cax-eqc1", (axiom,), c, d)
-            self._retype("cax-eqc2", (axiom,), d, c)
-        for p, q in schema.pairs(v.SUB_PROPERTY):
-            self._rewrite("prp-spo1", (p, v.SUB_PROPERTY, q), p, q, flip=False)
-        for c, d in schema.pairs(v.SUB_CLASS):
-            self._retype("cax-sco", ((c, v.SUB_CLASS, d),), c, d)
-        for p, c in schema.pairs(v.DOMAIN):
-            self._listen(self._make(Domain, "prp-dom", (p, v.DOMAIN, c)).bind(p, c), [p])
-        for p, c in schema.pairs(v.RANGE):
-            self._listen(self._make(Range, "prp-rng", (p, v.RANGE, c)).bind(p, c), [p])
+            self._add_class_rewrite("cax-eqc1", (axiom,), c, d)
+            self._add_class_rewrite("cax-eqc2", (axiom,), d, c)
+        for p, q in schema.iter_pairs(v.SUB_PROPERTY):
+            self._add_property_rewrite("prp-spo1", (p, v.SUB_PROPERTY, q), p, q, flip=False)
+        for c, d in schema.iter_pairs(v.SUB_CLASS):
+            self._add_class_rewrite("cax-sco", ((c, v.SUB_CLASS, d),), c, d)
+        for p, c in schema.iter_pairs(v.DOMAIN):
+            self._register_rule(
+                self._make_rule(DomainRule, "prp-dom", (p, v.DOMAIN, c)).bind_terms(p, c), [p]
+            )
+        for p, c in schema.iter_pairs(v.RANGE):
+            self._register_rule(
+                self._make_rule(RangeRule, "prp-rng", (p, v.RANGE, c)).bind_terms(p, c), [p]
+            )
 
     def _compile_properties(self, schema: Index) -> None:
         v = self.vocabulary
-        for p, q in schema.pairs(v.INVERSE):
+        for p, q in schema.iter_pairs(v.INVERSE):
             axiom = (p, v.INVERSE, q)
-            self._rewrite("prp-inv1", axiom, p, q, flip=True)
-            self._rewrite("prp-inv2", axiom, q, p, flip=True)
-        for p in schema.subjects(v.TYPE, v.SYMMETRIC):
-            self._rewrite("prp-symp", (p, v.TYPE, v.SYMMETRIC), p, p, flip=True)
-        for p in schema.subjects(v.TYPE, v.TRANSITIVE):
-            rule = self._make(Transitive, "prp-trp", (p, v.TYPE, v.TRANSITIVE)).bind(p)
-            self._listen(rule, [p])
-        for p in schema.subjects(v.TYPE, v.FUNCTIONAL):
-            one = self._make(SameValue, "prp-fp", (p, v.TYPE, v.FUNCTIONAL)).bind(p)
-            self._listen(one, [p])
-        for p in schema.subjects(v.TYPE, v.INVERSE_FUNCTIONAL):
-            two = self._make(SameSubject, "prp-ifp", (p, v.TYPE, v.INVERSE_FUNCTIONAL)).bind(p)
-            self._listen(two, [p])
-        for p, head in schema.pairs(v.CHAIN):
+            self._add_property_rewrite("prp-inv1", axiom, p, q, flip=True)
+            self._add_property_rewrite("prp-inv2", axiom, q, p, flip=True)
+        for p in schema.find_subjects(v.TYPE, v.SYMMETRIC):
+            self._add_property_rewrite("prp-symp", (p, v.TYPE, v.SYMMETRIC), p, p, flip=True)
+        for p in schema.find_subjects(v.TYPE, v.TRANSITIVE):
+            rule = self._make_rule(TransitiveRule, "prp-trp", (p, v.TYPE, v.TRANSITIVE)).bind_terms(
+                p
+            )
+            self._register_rule(rule, [p])
+        for p in schema.find_subjects(v.TYPE, v.FUNCTIONAL):
+            functional = self._make_rule(
+                SameValueRule, "prp-fp", (p, v.TYPE, v.FUNCTIONAL)
+            ).bind_terms(p)
+            self._register_rule(functional, [p])
+        for p in schema.find_subjects(v.TYPE, v.INVERSE_FUNCTIONAL):
+            axiom = (p, v.TYPE, v.INVERSE_FUNCTIONAL)
+            inverse = self._make_rule(SameSubjectRule, "prp-ifp", axiom).bind_terms(p)
+            self._register_rule(inverse, [p])
+        for p, head in schema.iter_pairs(v.CHAIN):
             listed = read_list(self._lists, v, head)
             if listed and self._is_property(p):
                 axioms = (p, v.CHAIN, head), *listed.triples
-                chain = self._make(Chain, "prp-spo2", *axioms).bind(p, listed.items)
-                self._listen(chain, listed.items)
-        for c, head in schema.pairs(v.KEY):
+                chain = self._make_rule(ChainRule, "prp-spo2", *axioms).bind_terms(p, listed.items)
+                self._register_rule(chain, listed.items)
+        for c, head in schema.iter_pairs(v.KEY):
             listed = read_list(self._lists, v, head)
             if listed:
                 axioms = (c, v.KEY, head), *listed.triples
-                key = self._make(Key, "prp-key", *axioms).bind(c, listed.items)
-                self._listen(key, listed.items, [c])
+                key = self._make_rule(KeyRule, "prp-key", *axioms).bind_terms(c, listed.items)
+                self._register_rule(key, listed.items, [c])
 
     def _compile_classes(self, schema: Index) -> None:
         v = self.vocabulary
-        for c, head in schema.pairs(v.INTERSECTION):
+        for c, head in schema.iter_pairs(v.INTERSECTION):
             listed = read_list(self._lists, v, head)
             if listed:
                 axioms = (c, v.INTERSECTION, head), *listed.triples
-                rule = self._make(Intersection, "cls-int1", *axioms).bind(c, listed.items)
-                self._listen(rule, classes=listed.items)
+                rule = self._make_rule(IntersectionRule, "cls-int1", *axioms).bind_terms(
+                    c, listed.items
+                )
+                self._register_rule(rule, classes=listed.items)
                 for part in listed.items:
-                    self._retype("cls-int2", axioms, c, part)
-        for c, head in schema.pairs(v.UNION):
+                    self._add_class_rewrite("cls-int2", axioms, c, part)
+        for c, head in schema.iter_pairs(v.UNION):
             listed = read_list(self._lists, v, head)
             for part in listed.items if listed else ():
                 axioms = (c, v.UNION, head), *(listed.triples if listed else ())
-                self._retype("cls-uni", axioms, part, c)
-        for c, head in schema.pairs(v.ONE_OF):
+                self._add_class_rewrite("cls-uni", axioms, part, c)
+        for c, head in schema.iter_pairs(v.ONE_OF):
             listed = read_list(self._lists, v, head)
             if listed:
-                member = self._make(Member, "cls-oo", (c, v.ONE_OF, head), *listed.triples)
+                member = self._make_rule(
+                    EnumerationRule, "cls-oo", (c, v.ONE_OF, head), *listed.triples
+                )
                 for item in listed.items:
                     if not self.terms.is_literal(item):
                         self.initial.append(((item, v.TYPE, c), member))
 
     def _compile_restrictions(self, schema: Index) -> None:
         v = self.vocabulary
-        for c, p in schema.pairs(v.ON_PROPERTY):
+        for c, p in schema.iter_pairs(v.ON_PROPERTY):
             if not self._is_property(p):
                 continue
             on = (c, v.ON_PROPERTY, p)
-            for value in schema.objects(c, v.HAS_VALUE):
+            for value in schema.find_objects(c, v.HAS_VALUE):
                 axiom = (c, v.HAS_VALUE, value)
-                forward = self._make(HasValue, "cls-hv1", axiom, on).bind(c, p, value)
-                self._listen(forward, classes=[c])
-                backward = self._make(HasValue, "cls-hv2", axiom, on).bind(c, p, value)
-                self._listen(backward, [p])
-            for d in schema.objects(c, v.SOME_VALUES):
+                forward = self._make_rule(HasValueRule, "cls-hv1", axiom, on).bind_terms(
+                    c, p, value
+                )
+                self._register_rule(forward, classes=[c])
+                backward = self._make_rule(HasValueRule, "cls-hv2", axiom, on).bind_terms(
+                    c, p, value
+                )
+                self._register_rule(backward, [p])
+            for d in schema.find_objects(c, v.SOME_VALUES):
                 axiom = (c, v.SOME_VALUES, d)
                 if d == v.THING:
-                    some = self._make(SomeValues, "cls-svf2", axiom, on).bind(c, p, None)
-                    self._listen(some, [p])
+                    some = self._make_rule(SomeValuesRule, "cls-svf2", axiom, on).bind_terms(
+                        c, p, None
+                    )
+                    self._register_rule(some, [p])
                 else:
-                    some = self._make(SomeValues, "cls-svf1", axiom, on).bind(c, p, d)
-                    self._listen(some, [p], [d])
-            for d in schema.objects(c, v.ALL_VALUES):
-                every = self._make(AllValues, "cls-avf", (c, v.ALL_VALUES, d), on).bind(c, p, d)
-                self._listen(every, [p], [c])
-            for limit in schema.objects(c, v.MAX_CARDINALITY):
-                if count_of(self.terms.text(limit)) == 1:
+                    some = self._make_rule(SomeValuesRule, "cls-svf1", axiom, on).bind_terms(
+                        c, p, d
+                    )
+                    self._register_rule(some, [p], [d])
+            for d in schema.find_objects(c, v.ALL_VALUES):
+                every = self._make_rule(
+                    AllValuesRule, "cls-avf", (c, v.ALL_VALUES, d), on
+                ).bind_terms(c, p, d)
+                self._register_rule(every, [p], [c])
+            for limit in schema.find_objects(c, v.MAX_CARDINALITY):
+                if parse_cardinality(self.terms.get_text(limit)) == 1:
                     axiom = (c, v.MAX_CARDINALITY, limit)
-                    most = self._make(SameValue, "cls-maxc2", axiom, on).bind(p, c)
-                    self._listen(most, [p], [c])
-            for limit in schema.objects(c, v.MAX_QUALIFIED):
-                if count_of(self.terms.text(limit)) == 1:
+                    at_most_one = self._make_rule(SameValueRule, "cls-maxc2", axiom, on).bind_terms(
+                        p, c
+                    )
+                    self._register_rule(at_most_one, [p], [c])
+            for limit in schema.find_objects(c, v.MAX_QUALIFIED):
+                if parse_cardinality(self.terms.get_text(limit)) == 1:
                     self._compile_qualified(schema, (c, v.MAX_QUALIFIED, limit), on)
 
     def _compile_qualified(self, schema: Index, axiom: Triple, on: Triple) -> None:
         v = self.vocabulary
         c, _, p = on
-        for d in schema.objects(c, v.ON_CLASS):
+        for d in schema.find_objects(c, v.ON_CLASS):
             premises = (axiom, on, (c, v.ON_CLASS, d))
             if d == v.THING:
-                rule = self._make(SameValue, "cls-maxqc4", *premises).bind(p, c)
-                self._listen(rule, [p], [c])
+                rule = self._make_rule(SameValueRule, "cls-maxqc4", *premises).bind_terms(p, c)
+                self._register_rule(rule, [p], [c])
             else:
-                rule = self._make(SameValue, "cls-maxqc3", *premises).bind(p, c, d)
-                self._listen(rule, [p], [c, d])
+                rule = self._make_rule(SameValueRule, "cls-maxqc3", *premises).bind_terms(p, c, d)
+                self._register_rule(rule, [p], [c, d])
 
 
-def axioms_in(index: Index, vocabulary: Vocabulary, regime: str) -> Index:
-    """The triples of ``index`` that are axioms under ``regime``, as an index of their own."""
-    schema = index.scratch()
+def extract_axioms(index: Index, vocabulary: Vocabulary, regime: str) -> Index:
+    """Returns a new index of those triples of ``index`` that are axioms under ``regime``."""
+    schema = index.make_empty_index()
     lists = {vocabulary.FIRST, vocabulary.REST}
-    for p in index.predicates():
-        # Lists are read where an axiom points to one; others in the data are no axioms.
+    for p in index.list_predicates():
+        # RDF lists are read when an axiom points to one; other lists in the data are not axioms.
         if p in vocabulary.schema_predicates[regime] and p not in lists:
-            schema.update((s, p, o) for s, o in index.pairs(p))
+            schema.add_triples((s, p, o) for s, o in index.iter_pairs(p))
     classes = vocabulary.schema_classes[regime]
     if classes:
         kind = vocabulary.TYPE
-        for s, cell in index.cells(kind):
-            # A few of a great many: most are passed over at once.
+        for s, cell in index.get_cells(kind):
+            # Most nodes have one type, which is not a schema class: skip these quickly.
             if cell.__class__ is not int or cell in classes:
-                schema.update((s, kind, c) for c in index.objects(s, kind) if c in classes)
+                schema.add_triples(
+                    (s, kind, c) for c in index.find_objects(s, kind) if c in classes
+                )
     return schema
 
 
-def count_of(text: str) -> int | None:
-    """The number a cardinality literal stands for, or None where it is no whole number."""
+def parse_cardinality(text: str) -> int | None:
+    """Returns the number in a cardinality literal, or None if it is not a whole number."""
     if not is_literal(text):
         return None
     try:

@@ -1,8 +1,8 @@
-"""The order of inference: which triple was inferred when, by which rule.
+"""Records inferred triples in order, with the rule that inferred each.
 
-Five small integers a triple (subject, predicate, object, rule, witness) are enough to rebuild its
-premises on demand: 20 bytes where a stored proof would take a kilobyte. Premises always stand
-before their conclusions, so any derivation read off the log is well-founded.
+An entry is five 32-bit integers (subject, predicate, object, rule, witness), enough to rebuild
+the premises on demand: 20 bytes, while a stored proof would take about a kilobyte. Premises
+always precede their conclusions, so a derivation rebuilt from the log is never circular.
 """
 
 from __future__ import annotations
@@ -22,42 +22,45 @@ if TYPE_CHECKING:
 ENTRY_WIDTH = 5
 """Integers per inferred triple."""
 
-SMALL = 500_000
-"""Up to this many entries a dictionary for each predicate finds a triple's place (in a tenth of a
-second, less than numpy takes to import); above, sorted arrays do, in an eighth of the memory."""
+MAX_DICTIONARY_ENTRIES = 500_000
+"""Maximum number of entries for which triples are found with a dictionary for each predicate, which
+is built in a tenth of a second, less than importing numpy takes. Larger logs use sorted arrays,
+which need an eighth of the memory."""
 
 
 class InferenceLog:
     """An append-only list of inferred triples, searchable by triple.
 
     Args:
-        small: up to so many entries dictionaries find a place, above that sorted arrays.
+        max_dictionary_entries: logs with more entries are searched with sorted arrays instead
+            of dictionaries.
     """
 
-    __slots__ = ("_arrays", "_places", "_small", "append", "entries")
+    __slots__ = ("_max_dictionary_entries", "_positions", "_sorted_arrays", "append", "entries")
 
-    def __init__(self, small: int = SMALL) -> None:
-        self._small = small
+    def __init__(self, max_dictionary_entries: int = MAX_DICTIONARY_ENTRIES) -> None:
+        self._max_dictionary_entries = max_dictionary_entries
         self.entries = array("i")
         self.append = self.entries.extend
         """``append((s, p, o, rule, witness))``."""
-        self._places: dict[int, dict[int, int]] = {}
-        self._arrays: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
+        self._positions: dict[int, dict[int, int]] = {}
+        self._sorted_arrays: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
 
     def __len__(self) -> int:
         return len(self.entries) // ENTRY_WIDTH
 
-    def extend(
+    def append_links(
         self, p: int, links: Sequence[tuple[int, int]], rule: int, witnesses: Sequence[int] = ()
     ) -> None:
-        """Logs many (subject, object) of one predicate, column by column.
+        """Logs many (subject, object) of one predicate.
 
         Args:
             p: the predicate.
-            links: what was inferred, in order.
-            rule: the rule that did.
-            witnesses: one for each; none for 0.
+            links: the inferred (subject, object), in order.
+            rule: number of the rule.
+            witnesses: one for each link; empty if all are 0.
         """
+        # Filled column by column, which is much faster than entry by entry.
         block = array("i", bytes(self.entries.itemsize * ENTRY_WIDTH * len(links)))
         block[::ENTRY_WIDTH] = array("i", list(map(itemgetter(0), links)))
         block[1::ENTRY_WIDTH] = array("i", [p]) * len(links)
@@ -67,57 +70,59 @@ class InferenceLog:
             block[4::ENTRY_WIDTH] = array("i", witnesses)
         self.entries += block
 
-    def predicates(self) -> frozenset[int]:
-        """The predicates of all triples."""
+    def collect_predicates(self) -> frozenset[int]:
+        """Returns the predicates of all triples."""
         return frozenset(self.entries[1::ENTRY_WIDTH])
 
-    def triples(self, end: int) -> Iterator[Triple]:
-        """The first ``end`` triples in order."""
+    def iter_triples(self, end: int) -> Iterator[Triple]:
+        """Yields the first ``end`` triples in order."""
         entries = self.entries
-        for at in range(0, end * ENTRY_WIDTH, ENTRY_WIDTH):
-            yield entries[at], entries[at + 1], entries[at + 2]
+        for start in range(0, end * ENTRY_WIDTH, ENTRY_WIDTH):
+            yield entries[start], entries[start + 1], entries[start + 2]
 
-    def at(self, place: int) -> tuple[int, int, int, int, int]:
-        """The entry at a place."""
-        s, p, o, rule, witness = self.entries[place * ENTRY_WIDTH : (place + 1) * ENTRY_WIDTH]
+    def get_entry(self, position: int) -> tuple[int, int, int, int, int]:
+        """Returns the entry at a position: subject, predicate, object, rule, witness."""
+        s, p, o, rule, witness = self.entries[position * ENTRY_WIDTH : (position + 1) * ENTRY_WIDTH]
         return s, p, o, rule, witness
 
-    def place(self, triple: Triple) -> int | None:
-        """Where a triple was inferred, or None where it was not.
+    def find_position(self, triple: Triple) -> int | None:
+        """Returns the position of a triple in the log, or None if it was not inferred.
 
-        The search structure is made on first use; ask only once the run is over.
+        The search structure is built on first use and not updated, so call this only after the
+        run has ended.
         """
-        if len(self) > self._small:
-            return self._place_among_many(triple)
+        if len(self) > self._max_dictionary_entries:
+            return self._search_sorted_arrays(triple)
         s, p, o = triple
-        known = self._places.get(p)
-        if known is None:
+        positions = self._positions.get(p)
+        if positions is None:
             entries = self.entries
             starts = entries[::ENTRY_WIDTH]
             ends = entries[2::ENTRY_WIDTH]
-            here = list(map(p.__eq__, entries[1::ENTRY_WIDTH]))
+            has_predicate = list(map(p.__eq__, entries[1::ENTRY_WIDTH]))
             places = zip(
-                itertools.compress(starts, here),
-                itertools.compress(ends, here),
-                itertools.compress(itertools.count(), here),
+                itertools.compress(starts, has_predicate),
+                itertools.compress(ends, has_predicate),
+                itertools.compress(itertools.count(), has_predicate),
                 strict=True,
             )
-            known = self._places[p] = {(s << 32) | o: place for s, o, place in places}
-        return known.get((s << 32) | o)
+            # Subject and object are 32-bit ids, so together they fit into one integer key.
+            positions = self._positions[p] = {(s << 32) | o: place for s, o, place in places}
+        return positions.get((s << 32) | o)
 
-    def _place_among_many(self, triple: Triple) -> int | None:
+    def _search_sorted_arrays(self, triple: Triple) -> int | None:
         import numpy as np
 
         s, p, o = triple
-        if p not in self._arrays:
+        if p not in self._sorted_arrays:
             table = np.array(self.entries, dtype=np.int64).reshape(-1, ENTRY_WIDTH)
             places = np.flatnonzero(table[:, 1] == p)
             keys = (table[places, 0] << 32) | table[places, 2]
             order = np.argsort(keys, kind="stable")
-            self._arrays[p] = keys[order], places[order]
-        keys, places = self._arrays[p]
+            self._sorted_arrays[p] = keys[order], places[order]
+        keys, places = self._sorted_arrays[p]
         key = (s << 32) | o
-        at = int(np.searchsorted(keys, key))
-        if at == len(keys) or keys[at] != key:
+        key_index = int(np.searchsorted(keys, key))
+        if key_index == len(keys) or keys[key_index] != key:
             return None
-        return int(places[at])
+        return int(places[key_index])

@@ -1,6 +1,6 @@
-"""OWL 2 RL rules about class expressions: values, some, all, intersections, enumerations."""
+"""Implements the OWL 2 RL rules about restrictions, intersections and enumerations."""
 
-# ruff: noqa: ARG002, D102 - all rules answer one signature, documented at their base class
+# ruff: noqa: ARG002, D102 - methods of rules are documented in their base class
 
 from __future__ import annotations
 
@@ -8,96 +8,98 @@ from kg.index import Triple
 from kg.reasoning.rule import Rule, Run
 
 
-class HasValue(Rule):
-    """cls-hv1: an instance of the restriction has the value; cls-hv2: and the other way."""
+class HasValueRule(Rule):
+    """cls-hv1: an instance of the restriction has the value; cls-hv2: the converse."""
 
     __slots__ = ("predicate", "restriction", "value")
 
-    def bind(self, restriction: int, predicate: int, value: int) -> HasValue:
+    def bind_terms(self, restriction: int, predicate: int, value: int) -> HasValueRule:
         """Sets restriction class, property and value."""
         self.restriction, self.predicate, self.value = restriction, predicate, value
         return self
 
-    def on_type(self, run: Run, x: int) -> None:
+    def on_instance(self, run: Run, x: int) -> None:
         run.emit(x, self.predicate, self.value, self.number)
 
-    def on_pair(self, run: Run, s: int, p: int, o: int) -> None:
+    def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
         if o == self.value:
-            run.emit(s, self.kind, self.restriction, self.number)
+            run.emit(s, self.rdf_type, self.restriction, self.number)
 
-    def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
+    def find_data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         if self.name == "cls-hv1":
-            return ((s, self.kind, self.restriction),)
+            return ((s, self.rdf_type, self.restriction),)
         return ((s, self.predicate, self.value),)
 
 
-class SomeValues(Rule):
-    """cls-svf1 (a value of the class makes an instance), cls-svf2 (any value, for owl:Thing)."""
+class SomeValuesRule(Rule):
+    """cls-svf1: a subject with a value of the class is an instance; cls-svf2: with any value."""
 
     __slots__ = ("predicate", "restriction", "value_class")
 
-    def bind(self, restriction: int, predicate: int, value_class: int | None) -> SomeValues:
+    def bind_terms(
+        self, restriction: int, predicate: int, value_class: int | None
+    ) -> SomeValuesRule:
         """Sets restriction, property and class of the value (None for owl:Thing)."""
         self.restriction, self.predicate, self.value_class = restriction, predicate, value_class
         return self
 
-    def on_pair(self, run: Run, s: int, p: int, o: int) -> None:
-        if self.value_class is None or run.index.has(o, self.kind, self.value_class):
-            run.emit(s, self.kind, self.restriction, self.number, o)
+    def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
+        if self.value_class is None or run.index.has_triple(o, self.rdf_type, self.value_class):
+            run.emit(s, self.rdf_type, self.restriction, self.number, o)
 
-    def on_type(self, run: Run, x: int) -> None:
-        for s in list(run.index.subjects(self.predicate, x)):
-            run.emit(s, self.kind, self.restriction, self.number, x)
+    def on_instance(self, run: Run, x: int) -> None:
+        for s in list(run.index.find_subjects(self.predicate, x)):
+            run.emit(s, self.rdf_type, self.restriction, self.number, x)
 
-    def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
+    def find_data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
         value = (s, self.predicate, witness)
         if self.value_class is None:
             return (value,)
-        return value, (witness, self.kind, self.value_class)
+        return value, (witness, self.rdf_type, self.value_class)
 
 
-class AllValues(Rule):
+class AllValuesRule(Rule):
     """cls-avf: every value of an instance of the restriction is of the class."""
 
     __slots__ = ("predicate", "restriction", "value_class")
 
-    def bind(self, restriction: int, predicate: int, value_class: int) -> AllValues:
+    def bind_terms(self, restriction: int, predicate: int, value_class: int) -> AllValuesRule:
         """Sets restriction, property and class of the values."""
         self.restriction, self.predicate, self.value_class = restriction, predicate, value_class
         return self
 
-    def on_pair(self, run: Run, s: int, p: int, o: int) -> None:
-        if not run.is_literal(o) and run.index.has(s, self.kind, self.restriction):
-            run.emit(o, self.kind, self.value_class, self.number, s)
+    def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
+        if not run.is_literal(o) and run.index.has_triple(s, self.rdf_type, self.restriction):
+            run.emit(o, self.rdf_type, self.value_class, self.number, s)
 
-    def on_type(self, run: Run, x: int) -> None:
-        for o in list(run.index.objects(x, self.predicate)):
-            self.on_pair(run, x, self.predicate, o)
+    def on_instance(self, run: Run, x: int) -> None:
+        for o in list(run.index.find_objects(x, self.predicate)):
+            self.on_triple(run, x, self.predicate, o)
 
-    def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
-        return (witness, self.kind, self.restriction), (witness, self.predicate, s)
+    def find_data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
+        return (witness, self.rdf_type, self.restriction), (witness, self.predicate, s)
 
 
-class Intersection(Rule):
-    """cls-int1: an instance of all the classes is one of their intersection."""
+class IntersectionRule(Rule):
+    """cls-int1: an instance of all the classes is an instance of their intersection."""
 
-    __slots__ = ("parts", "target")
+    __slots__ = ("classes", "target")
 
-    def bind(self, target: int, parts: tuple[int, ...]) -> Intersection:
+    def bind_terms(self, target: int, classes: tuple[int, ...]) -> IntersectionRule:
         """Sets intersection and its classes."""
-        self.target, self.parts = target, parts
+        self.target, self.classes = target, classes
         return self
 
-    def on_type(self, run: Run, x: int) -> None:
-        has = run.index.has
-        if all(has(x, self.kind, part) for part in self.parts):
-            run.emit(x, self.kind, self.target, self.number)
+    def on_instance(self, run: Run, x: int) -> None:
+        has = run.index.has_triple
+        if all(has(x, self.rdf_type, part) for part in self.classes):
+            run.emit(x, self.rdf_type, self.target, self.number)
 
-    def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
-        return tuple((s, self.kind, part) for part in self.parts)
+    def find_data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
+        return tuple((s, self.rdf_type, part) for part in self.classes)
 
 
-class Member(Rule):
-    """cls-oo: what an enumeration lists is an instance of it."""
+class EnumerationRule(Rule):
+    """cls-oo: a member of an enumeration is an instance of it."""
 
     __slots__ = ()

@@ -1,12 +1,15 @@
-"""What a rule is, and what it sees of the run it fires in.
+"""Defines the base class of entailment rules, and what rules may use of a reasoning run.
 
-W3C's tables (https://www.w3.org/TR/owl2-profiles/#Reasoning_in_OWL_2_RL_and_RDF_Graphs_using_Rules)
-write a rule with the axiom among its premises; here the axiom is bound at compile time, so that a
-triple meets only the rules that can fire on it. ``axioms`` holds the bound premises,
-``data_premises`` rebuilds the others from a conclusion and its witness.
+In the W3C tables
+(https://www.w3.org/TR/owl2-profiles/#Reasoning_in_OWL_2_RL_and_RDF_Graphs_using_Rules)
+a rule has the axiom among its premises. Here each rule is bound to its axiom at compile time, so
+that a triple is passed only to rules that can fire on it. ``Rule.axioms`` holds the bound
+premises; ``Rule.find_data_premises`` rebuilds the others from a conclusion and its witness: the one
+term that occurs in the premises but not in the conclusion, for example the middle of a two-step
+path.
 """
 
-# ruff: noqa: ARG002 - what a rule does not need of a signature that all share
+# ruff: noqa: ARG002 - all rules share these signatures, and not every rule needs every argument
 
 from __future__ import annotations
 
@@ -17,25 +20,25 @@ from kg.index import Index, Triple
 
 
 class Run(Protocol):
-    """What rules see of the run they fire in (``kg.reasoning.run``).
+    """The part of a reasoning run (``kg.reasoning.run``) that rules use.
 
     Attributes:
         base: the asserted triples.
         index: asserted triples and those inferred so far.
-        same: id of ``owl:sameAs``.
-        is_literal: whether a term is a literal.
+        same_as: id of ``owl:sameAs``.
+        is_literal: returns whether a term is a literal.
     """
 
     base: Index
     index: Index
-    same: int
+    same_as: int
     is_literal: Callable[[int], bool]
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
-        """Adds a conclusion that rule number and witness are enough to prove."""
+        """Adds a conclusion whose premises can be rebuilt from its rule and one witness term."""
 
     def emit_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
-        """``emit`` for many (subject, object) of one predicate."""
+        """Adds many (subject, object) pairs of one predicate, as ``emit`` does."""
 
     def emit_types(
         self,
@@ -44,13 +47,13 @@ class Run(Protocol):
         rule: int,
         witnesses: Mapping[int, int] | None = None,
     ) -> None:
-        """``emit`` for many instances of one class, with a witness each where there are any."""
+        """Adds many instances of one class, as ``emit`` does, optionally with a witness each."""
 
-    def emit_joined(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
-        """``emit`` for what paths of two steps of a predicate through given ones lead to."""
+    def emit_two_step_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
+        """Adds ``x p z`` for each ``x p y``, ``y p z`` of which at least one is in ``links``."""
 
-    def emit_with(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:
-        """Adds a conclusion with all its premises."""
+    def emit_with_premises(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:
+        """Adds a conclusion and stores all its premises."""
 
 
 class Rule:
@@ -58,45 +61,49 @@ class Rule:
 
     Args:
         name: W3C rule name.
-        number: its number in the run, for the log.
-        kind: id of ``rdf:type``.
+        number: its index in the run's list of rules, stored with each conclusion.
+        rdf_type: id of ``rdf:type``.
         axioms: the premises that are axioms.
     """
 
-    __slots__ = ("axioms", "kind", "name", "number")
+    __slots__ = ("axioms", "name", "number", "rdf_type")
 
-    def __init__(self, name: str, number: int, kind: int, axioms: tuple[Triple, ...]) -> None:
+    def __init__(self, name: str, number: int, rdf_type: int, axioms: tuple[Triple, ...]) -> None:
         self.name = name
         self.number = number
-        self.kind = kind
+        self.rdf_type = rdf_type
         self.axioms = axioms
 
-    def on_pair(self, run: Run, s: int, p: int, o: int) -> None:
-        """Fires on a new triple with a predicate the rule listens to."""
+    def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
+        """Fires on a new triple with a predicate that the rule is registered for."""
 
-    def on_type(self, run: Run, x: int) -> None:
-        """Fires on a new ``x rdf:type C`` for a class the rule listens to."""
+    def on_instance(self, run: Run, x: int) -> None:
+        """Fires on a new ``x rdf:type C`` for a class that the rule is registered for."""
 
-    def on_all(self, run: Run, p: int) -> None:
-        """Fires on all asserted triples of a predicate it listens to."""
-        # The base is never changed, so it can be walked while conclusions go into the fork.
-        for s, o in run.base.pairs(p):
-            self.on_pair(run, s, p, o)
+    def on_asserted(self, run: Run, p: int) -> None:
+        """Fires on all asserted triples of a predicate that the rule is registered for."""
+        # Conclusions are added to ``run.index``, not to ``run.base``, so iterating it is safe.
+        for s, o in run.base.iter_pairs(p):
+            self.on_triple(run, s, p, o)
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
-        """Fires on many new (subject, object) of a predicate, all in the index already."""
+        """Fires on many new (subject, object) pairs of a predicate, already in the index."""
         for s, o in links:
-            self.on_pair(run, s, p, o)
+            self.on_triple(run, s, p, o)
 
-    def on_types(self, run: Run, instances: list[int]) -> None:
-        """Fires on many new instances of a class the rule listens to."""
+    def on_instances(self, run: Run, instances: list[int]) -> None:
+        """Fires on many new instances of a class that the rule is registered for."""
         for x in instances:
-            self.on_type(run, x)
+            self.on_instance(run, x)
 
-    def only_echoes(self, other: Rule) -> bool:
-        """Whether the conclusions of another tell this rule nothing that their premises did not."""
+    def is_redundant_after(self, other: Rule) -> bool:
+        """Returns whether this rule infers nothing new from the conclusions of ``other``.
+
+        For example, an inverse rule only turns the conclusions of its counterpart back into their
+        premises. The run then does not apply this rule to them.
+        """
         return False
 
-    def data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
-        """The premises that are not axioms, from the conclusion and its witness."""
+    def find_data_premises(self, s: int, p: int, o: int, witness: int) -> tuple[Triple, ...]:
+        """Uses the conclusion and its witness to rebuild the premises that are not axioms."""
         return ()

@@ -1,4 +1,4 @@
-"""One run to the fixpoint: applies compiled axioms to the triples of an index."""
+"""Applies compiled axioms to the triples of an index until no new triple follows (fixpoint)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TypeAlias
 
 from kg.base.errors import GraphTooLargeError
 from kg.index import Index, Triple
-from kg.reasoning.axioms import Axioms
+from kg.reasoning.axioms import CompiledAxioms
 from kg.reasoning.log import ENTRY_WIDTH, InferenceLog
 from kg.reasoning.rule import Rule
 from kg.reasoning.vocabulary import Vocabulary
 
-EXTRA = -1
-"""Rule number of a triple whose rule name and premises are written out in ``Run.extras``."""
+EXPLICIT_PROOF = -1
+"""Rule number of a triple whose rule name and premises are stored in full; its witness is their
+position in ``Run._explicit_proofs``."""
 EQ_SYM, EQ_TRANS, EQ_REP_S, EQ_REP_P, EQ_REP_O = -2, -3, -4, -5, -6
-EQUALITY_NAMES = {
+EQUALITY_RULE_NAMES = {
     EQ_SYM: "eq-sym",
     EQ_TRANS: "eq-trans",
     EQ_REP_S: "eq-rep-s",
@@ -23,99 +24,108 @@ EQUALITY_NAMES = {
     EQ_REP_O: "eq-rep-o",
 }
 
-MAX_INFERRED = 20_000_000
-"""A run that infers more is given up: one property declared transitive over a chain of a million
-links would otherwise ask for 10¹² triples."""
+MAX_INFERRED_TRIPLES = 20_000_000
+"""Maximum number of inferred triples; a run that infers more is aborted. One transitive property
+over a chain of a million links, for example, would infer 5 · 10¹¹ triples."""
 
 Batch: TypeAlias = list[tuple[int, list[tuple[int, int]], int]]
-"""New triples in order: each predicate with a run of its (subject, object), and the rule that all
-of them were inferred by, or ``SEVERAL``."""
-SEVERAL = -7
-"""Stands for the rule where there may be several."""
+"""New triples in order, grouped as (predicate, its (subject, object) pairs, the rule that inferred
+them or ``MIXED_RULES``)."""
+MIXED_RULES = -7
+"""Rule number of a group of triples that different rules may have inferred."""
 
 
-class Run:
-    """Applies compiled axioms to a base index until nothing new follows.
+class InferenceRun:
+    """Applies compiled axioms to a base index until no new triple follows.
 
     Attributes:
         base: the asserted triples; never changed.
         index: asserted and inferred triples.
-        log: the inferred ones in order.
+        log: the inferred triples in order.
+        schema_grew: whether axioms were inferred that are not compiled yet.
     """
 
     __slots__ = (
-        "_add",
-        "_append",
-        "_extras",
-        "_hot",
-        "_kind",
+        "_add_triple",
+        "_append_entry",
+        "_explicit_proofs",
+        "_has_equalities",
+        "_pending",
+        "_rdf_type",
         "_rules",
-        "_same_seen",
         "_schema_classes",
         "_schema_predicates",
-        "_todo",
-        "_trivial",
+        "_trivial_if_reflexive",
         "_vocabulary",
+        "_watched_predicates",
         "base",
         "index",
         "is_literal",
         "log",
-        "same",
+        "same_as",
         "schema_grew",
     )
 
     def __init__(self, base: Index, vocabulary: Vocabulary) -> None:
         self.base = base
         self.index = base.fork()
-        self._add = self.index.add
+        self._add_triple = self.index.add_triple
         self.schema_grew = False
         self._vocabulary = vocabulary
-        self._kind = vocabulary.TYPE
+        self._rdf_type = vocabulary.TYPE
         self.log = InferenceLog()
-        self._append = self.log.append
-        self.same = vocabulary.SAME
+        self._append_entry = self.log.append
+        self.same_as = vocabulary.SAME
         self.is_literal: Callable[[int], bool] = base.terms.is_literal
-        self._extras: list[tuple[str, tuple[Triple, ...]]] = []
+        self._explicit_proofs: list[tuple[str, tuple[Triple, ...]]] = []
         self._rules: list[Rule] = []
-        self._todo: Batch = []
-        self._hot: frozenset[int] = frozenset()
-        self._same_seen = False
-        self._trivial = vocabulary.trivial_if_reflexive
+        self._pending: Batch = []
+        self._watched_predicates: frozenset[int] = frozenset()
+        self._has_equalities = False
+        self._trivial_if_reflexive = vocabulary.trivial_if_reflexive
         self._schema_predicates: frozenset[int] = frozenset()
         self._schema_classes: frozenset[int] = frozenset()
 
     @property
     def rule_count(self) -> int:
-        """Rules installed so far; the number of the next one."""
+        """Number of rules so far, which is the number of the next rule."""
         return len(self._rules)
 
     # Inference
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
-        """Adds a conclusion unless it is known or trivially reflexive; rules call this."""
-        if s == o and p in self._trivial:
+        """Adds a conclusion unless it is known or trivially reflexive. Called by rules.
+
+        Args:
+            s: subject.
+            p: predicate.
+            o: object.
+            rule: number of the rule.
+            witness: the term from which, with the rule, the premises can be rebuilt.
+        """
+        if s == o and p in self._trivial_if_reflexive:
             return
-        if not self._add(s, p, o):
+        if not self._add_triple(s, p, o):
             return
-        self._append((s, p, o, rule, witness))
-        if p in self._hot or self._same_seen:
-            self._put(s, p, o)
-        if p == self._kind:
+        self._append_entry((s, p, o, rule, witness))
+        if p in self._watched_predicates or self._has_equalities:
+            self._queue_triple(s, p, o)
+        if p == self._rdf_type:
             if o in self._schema_classes:
                 self.schema_grew = True
         elif p in self._schema_predicates:
             self.schema_grew = True
 
     def emit_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
-        """``emit`` for many (subject, object) of one predicate, which prove themselves.
+        """Adds many (subject, object) pairs of one predicate whose proofs need no witness.
 
-        What holds of the predicate is asked once, not once for each of a million links.
+        Faster than ``emit`` for each pair, because the predicate is checked only once.
         """
-        if not self._plain(p):
+        if not self._is_plain_predicate(p):
             for s, o in links:
                 self.emit(s, p, o, rule)
             return
-        self._note(p, self.index.add_links(p, links), rule)
+        self._record_links(p, self.index.add_links(p, links), rule)
 
     def emit_types(
         self,
@@ -124,213 +134,234 @@ class Run:
         rule: int,
         witnesses: Mapping[int, int] | None = None,
     ) -> None:
-        """``emit`` for many instances of one class, with a witness each where there are any."""
-        if self._same_seen or target in self._schema_classes:
+        """Adds the type triples of many instances of one class, optionally with a witness each."""
+        if self._has_equalities or target in self._schema_classes:
             for x in instances:
-                self.emit(x, self._kind, target, rule, witnesses[x] if witnesses else 0)
+                self.emit(x, self._rdf_type, target, rule, witnesses[x] if witnesses else 0)
             return
-        new = self.index.lacking(self._kind, target, instances)
-        self.index.add_to_many(self._kind, target, new)
-        found = [witnesses[x] for x in new] if witnesses else ()
-        self._note(self._kind, [(x, target) for x in new], rule, found)
+        new = self.index.filter_subjects_without(self._rdf_type, target, instances)
+        self.index.add_to_many(self._rdf_type, target, new)
+        new_witnesses = [witnesses[x] for x in new] if witnesses else ()
+        self._record_links(self._rdf_type, [(x, target) for x in new], rule, new_witnesses)
 
-    def emit_joined(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
-        """``emit`` for what paths of two steps of a predicate through given ones lead to.
+    def emit_two_step_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
+        """Adds the two-step paths of a predicate that contain one of the given links.
 
-        What is found depends on what was emitted before, so each is added as it comes; the middle
-        of its path is its witness.
+        Each new link is added before the next one is followed, because it can be part of further
+        paths. The witness is the middle of the path.
         """
-        entries, most = self.log.entries, MAX_INFERRED * ENTRY_WIDTH
-        if not self._plain(p):
+        entries, max_size = self.log.entries, MAX_INFERRED_TRIPLES * ENTRY_WIDTH
+        if not self._is_plain_predicate(p):
             index = self.index
             for s, o in links:
-                for z in list(index.objects(o, p)):
+                for z in list(index.find_objects(o, p)):
                     self.emit(s, p, z, rule, o)
-                for x in list(index.subjects(p, s)):
+                for x in list(index.find_subjects(p, s)):
                     self.emit(x, p, o, rule, s)
-                if len(entries) > most:
-                    raise _too_many()
+                if len(entries) > max_size:
+                    raise _make_limit_error()
             return
-        room = MAX_INFERRED - len(self.log)
-        new, witnesses = self.index.add_joined(p, links, room)
-        if len(new) > room:
-            raise _too_many()
-        self._note(p, new, rule, witnesses)
+        remaining = MAX_INFERRED_TRIPLES - len(self.log)
+        new, witnesses = self.index.add_two_step_links(p, links, remaining)
+        if len(new) > remaining:
+            raise _make_limit_error()
+        self._record_links(p, new, rule, witnesses)
 
-    def _plain(self, p: int) -> bool:
-        """Whether nothing about a triple of the predicate needs to be asked but if it is new."""
+    def _is_plain_predicate(self, p: int) -> bool:
+        """Returns whether a triple of the predicate needs no check except that it is new."""
         return not (
-            self._same_seen or p == self._kind or p in self._trivial or p in self._schema_predicates
+            self._has_equalities
+            or p == self._rdf_type
+            or p in self._trivial_if_reflexive
+            or p in self._schema_predicates
         )
 
-    def _note(
+    def _record_links(
         self, p: int, links: list[tuple[int, int]], rule: int, witnesses: Sequence[int] = ()
     ) -> None:
-        """Logs what was added and marks it to be inferred from."""
-        self.log.extend(p, links, rule, witnesses)
-        if links and p in self._hot:
-            self._todo.append((p, links, rule))
+        """Logs added links and queues them, so that rules are applied to them."""
+        self.log.append_links(p, links, rule, witnesses)
+        if links and p in self._watched_predicates:
+            self._pending.append((p, links, rule))
 
-    def _put(self, s: int, p: int, o: int) -> None:
-        todo = self._todo
-        if todo and todo[-1][0] == p and todo[-1][2] == SEVERAL:
-            todo[-1][1].append((s, o))
+    def _queue_triple(self, s: int, p: int, o: int) -> None:
+        pending = self._pending
+        if pending and pending[-1][0] == p and pending[-1][2] == MIXED_RULES:
+            pending[-1][1].append((s, o))
         else:
-            todo.append((p, [(s, o)], SEVERAL))
+            pending.append((p, [(s, o)], MIXED_RULES))
 
-    def emit_with(
+    def emit_with_premises(
         self, triple: Triple, name: str, premises: tuple[Triple, ...], *, trivial: bool = False
     ) -> None:
-        """Adds a conclusion whose premises do not follow from rule and witness alone."""
+        """Adds a conclusion whose premises cannot be rebuilt from a rule and a witness.
+
+        Args:
+            triple: the conclusion.
+            name: W3C rule name.
+            premises: all premises.
+            trivial: whether the conclusion is a reflexive axiom that another rule needs as a
+                premise; it is added although ``emit`` would skip it, so that proofs are complete.
+        """
         s, p, o = triple
         if trivial:
-            # A reflexive axiom that another rule rests on: known, so that its proof is whole.
-            if self.index.add(s, p, o):
-                self.log.append((s, p, o, EXTRA, len(self._extras)))
-                self._extras.append((name, premises))
-                self._put(s, p, o)
+            if self.index.add_triple(s, p, o):
+                self.log.append((s, p, o, EXPLICIT_PROOF, len(self._explicit_proofs)))
+                self._explicit_proofs.append((name, premises))
+                self._queue_triple(s, p, o)
             return
-        before = len(self.log)
-        self.emit(s, p, o, EXTRA, len(self._extras))
-        if len(self.log) != before:
-            self._extras.append((name, premises))
+        log_length = len(self.log)
+        self.emit(s, p, o, EXPLICIT_PROOF, len(self._explicit_proofs))
+        if len(self.log) != log_length:  # `emit` added the triple.
+            self._explicit_proofs.append((name, premises))
 
-    def apply(self, axioms: Axioms) -> None:
-        """Runs one set of compiled axioms to its fixpoint over all triples known so far.
+    def apply_axioms(self, axioms: CompiledAxioms) -> None:
+        """Applies one set of compiled axioms to all triples so far until no new triple follows.
 
-        Sets ``schema_grew`` where the result holds axioms that were not compiled yet.
+        Sets ``schema_grew`` if the result contains axioms that were not compiled yet.
         """
         vocabulary = self._vocabulary
-        kind, same = vocabulary.TYPE, vocabulary.SAME
+        rdf_type, same_as = vocabulary.TYPE, vocabulary.SAME
         self._schema_predicates = vocabulary.schema_predicates[axioms.regime]
         self._schema_classes = vocabulary.schema_classes[axioms.regime]
         equality = axioms.regime == "owl-rl"
-        known = len(self.log)
+        # Triples that earlier axioms inferred; the new rules have not processed them yet.
+        log_length = len(self.log)
         self._rules += axioms.rules
         by_predicate, by_class = axioms.by_predicate, axioms.by_class
-        self._hot = frozenset(by_predicate) | {kind} | ({same} if equality else frozenset())
+        self._watched_predicates = (
+            frozenset(by_predicate) | {rdf_type} | ({same_as} if equality else frozenset())
+        )
         for triple, name, premises, trivial in axioms.derived:
-            self.emit_with(triple, name, premises, trivial=trivial)
+            self.emit_with_premises(triple, name, premises, trivial=trivial)
         self.schema_grew = False
         for triple, rule in axioms.initial:
             self.emit(*triple, rule.number)
         base = self.base
-        if equality and base.count(same):
-            self._same_seen = True
-            for x, y in base.pairs(same):
-                self._equal(x, y)
+        if equality and base.count_triples(same_as):
+            self._has_equalities = True
+            for x, y in base.iter_pairs(same_as):
+                self._apply_new_equality(x, y)
         for p, rules in by_predicate.items():
-            if base.subjects_of(p):
+            if base.get_subjects(p):
                 for rule in rules:
-                    rule.on_all(self, p)
-            if self._todo:
-                self._drain(axioms, equality)
-        for c, found in [(c, list(base.subjects(kind, c))) for c in by_class]:
-            for rule in by_class[c] if found else ():
-                rule.on_types(self, found)
-        for triple in self.log.triples(known):
-            self._put(*triple)
-        self._drain(axioms, equality)
+                    rule.on_asserted(self, p)
+            if self._pending:
+                self._process_pending(axioms, equality)
+        for c, instances in [(c, list(base.find_subjects(rdf_type, c))) for c in by_class]:
+            for rule in by_class[c] if instances else ():
+                rule.on_instances(self, instances)
+        for triple in self.log.iter_triples(log_length):
+            self._queue_triple(*triple)
+        self._process_pending(axioms, equality)
 
-    def _drain(self, axioms: Axioms, equality: bool) -> None:
+    def _process_pending(self, axioms: CompiledAxioms, equality: bool) -> None:
+        """Applies the rules to queued triples and to what they infer, until the queue is empty."""
         by_predicate, by_class = axioms.by_predicate, axioms.by_class
         kind, same = self._vocabulary.TYPE, self._vocabulary.SAME
-        entries, most = self.log.entries, MAX_INFERRED * ENTRY_WIDTH
-        # Batch by batch, so that the shortest derivation of a triple is found first.
-        while self._todo:
-            batch, self._todo = self._todo, []
-            for p, links, number in batch:
-                if len(entries) > most:
-                    raise _too_many()
+        entries, max_size = self.log.entries, MAX_INFERRED_TRIPLES * ENTRY_WIDTH
+        # Batch by batch (breadth first), so that a shortest derivation of a triple is logged.
+        while self._pending:
+            batch, self._pending = self._pending, []
+            for p, links, rule_number in batch:
+                if len(entries) > max_size:
+                    raise _make_limit_error()
                 rules = by_predicate.get(p, ())
-                if not (equality and (self._same_seen or p == same)):
-                    # Rule by rule: what one asks of the graph for all of them, it asks once.
+                if not (equality and (self._has_equalities or p == same)):
+                    # Rule by rule, so that a rule can process all links with one look-up.
                     for rule in rules:
-                        if number < 0 or not rule.only_echoes(self._rules[number]):
+                        # A negative number (MIXED_RULES) is not a single rule's number.
+                        if rule_number < 0 or not rule.is_redundant_after(self._rules[rule_number]):
                             rule.on_links(self, p, links)
                     if p == kind:
-                        self._on_types(links, by_class)
+                        self._apply_class_rules(links, by_class)
                     continue
                 for s, o in links:
-                    if len(entries) > most:
-                        raise _too_many()
+                    if len(entries) > max_size:
+                        raise _make_limit_error()
                     for rule in rules:
-                        rule.on_pair(self, s, p, o)
+                        rule.on_triple(self, s, p, o)
                     if p == kind:
                         for rule in by_class.get(o, ()):
-                            rule.on_type(self, s)
+                            rule.on_instance(self, s)
                     if p == same:
-                        self._same_seen = True
-                        self._equal(s, o)
-                    self._replace(s, p, o)
+                        self._has_equalities = True
+                        self._apply_new_equality(s, o)
+                    self._apply_known_equalities(s, p, o)
 
-    def _on_types(self, types: Iterable[tuple[int, int]], by_class: dict[int, list[Rule]]) -> None:
-        """Fires the rules that listen to classes on new (instance, class), class by class."""
-        instances: dict[int, list[int]] = {c: [] for c in by_class}
+    def _apply_class_rules(
+        self, types: Iterable[tuple[int, int]], by_class: dict[int, list[Rule]]
+    ) -> None:
+        """Applies the rules of each class to its new instances, given as (instance, class)."""
+        instances_by_class: dict[int, list[int]] = {c: [] for c in by_class}
         for x, c in types:
-            if c in instances:
-                instances[c].append(x)
-        for c, found in instances.items():
-            for rule in by_class[c] if found else ():
-                rule.on_types(self, found)
+            if c in instances_by_class:
+                instances_by_class[c].append(x)
+        for c, instances in instances_by_class.items():
+            for rule in by_class[c] if instances else ():
+                rule.on_instances(self, instances)
 
-    def _equal(self, x: int, y: int) -> None:
-        """All that follows from a new ``x owl:sameAs y``."""
-        same, index, is_literal = self.same, self.index, self.is_literal
-        self._reflexive(x)
+    def _apply_new_equality(self, x: int, y: int) -> None:
+        """Emits everything that follows from a new ``x owl:sameAs y``."""
+        same, index, is_literal = self.same_as, self.index, self.is_literal
+        self._emit_reflexive_axioms(x)
         if not is_literal(y):
             self.emit(y, same, x, EQ_SYM)
-            for z in list(index.objects(y, same)):
+            for z in list(index.find_objects(y, same)):
                 self.emit(x, same, z, EQ_TRANS, y)
-            for p, o in list(index.out_edges(x)):
+            for p, o in list(index.iter_out_edges(x)):
                 self.emit(y, p, o, EQ_REP_S, x)
-        for p, s in list(index.in_edges(x)):
+        for p, s in list(index.iter_in_edges(x)):
             self.emit(s, p, y, EQ_REP_O, x)
         if self._is_iri(y):
-            for s, o in list(index.pairs(x)):
+            for s, o in list(index.iter_pairs(x)):
                 self.emit(s, y, o, EQ_REP_P, x)
 
-    def _replace(self, s: int, p: int, o: int) -> None:
-        """All that follows for a new triple from equalities known before."""
-        same, index, is_literal = self.same, self.index, self.is_literal
-        if p == self._vocabulary.TYPE and index.objects(s, same):
-            self._reflexive(s)
-        for other in list(index.objects(s, same)):
+    def _apply_known_equalities(self, s: int, p: int, o: int) -> None:
+        """Emits everything that follows from a new triple and the equalities of its terms."""
+        same, index, is_literal = self.same_as, self.index, self.is_literal
+        if p == self._vocabulary.TYPE and index.find_objects(s, same):
+            self._emit_reflexive_axioms(s)
+        for other in list(index.find_objects(s, same)):
             if not is_literal(other):
                 self.emit(other, p, o, EQ_REP_S, s)
-        for other in list(index.objects(o, same)):
+        for other in list(index.find_objects(o, same)):
             self.emit(s, p, other, EQ_REP_O, o)
-        for other in list(index.objects(p, same)):
+        for other in list(index.find_objects(p, same)):
             if self._is_iri(other):
                 self.emit(s, other, o, EQ_REP_P, p)
 
-    def _reflexive(self, x: int) -> None:
-        """States that a class or property with equals is below itself, hence below its equals."""
+    def _emit_reflexive_axioms(self, x: int) -> None:
+        """Adds the reflexive axioms of a class or property that equals another (``owl:sameAs``).
+
+        They are needed as premises: from ``C rdfs:subClassOf C`` and ``C owl:sameAs D`` follows
+        ``C rdfs:subClassOf D``.
+        """
         v = self._vocabulary
-        for kind, name, below, equivalent in (
+        for kind, name, sub, equivalent in (
             (v.CLASS, "scm-cls", v.SUB_CLASS, v.EQUIVALENT_CLASS),
             (v.OBJECT_PROPERTY, "scm-op", v.SUB_PROPERTY, v.EQUIVALENT_PROPERTY),
             (v.DATA_PROPERTY, "scm-dp", v.SUB_PROPERTY, v.EQUIVALENT_PROPERTY),
         ):
-            if self.index.has(x, v.TYPE, kind):
-                for predicate in (below, equivalent):
+            if self.index.has_triple(x, v.TYPE, kind):
+                for predicate in (sub, equivalent):
                     premise = (x, v.TYPE, kind)
-                    self.emit_with((x, predicate, x), name, (premise,), trivial=True)
+                    self.emit_with_premises((x, predicate, x), name, (premise,), trivial=True)
 
     def _is_iri(self, term: int) -> bool:
-        return not self.index.terms.text(term).startswith(('"', "_:"))
+        return not self.index.terms.get_text(term).startswith(('"', "_:"))
 
     # Proofs
 
-    def justification(self, place: int) -> tuple[str, tuple[Triple, ...]]:
-        """Rule name and premises of the triple inferred at ``place``."""
-        s, p, o, number, witness = self.log.at(place)
+    def get_justification(self, position: int) -> tuple[str, tuple[Triple, ...]]:
+        """Returns rule name and premises of the inferred triple at ``position`` in the log."""
+        s, p, o, number, witness = self.log.get_entry(position)
         if number >= 0:
             rule = self._rules[number]
-            return rule.name, (*rule.axioms, *rule.data_premises(s, p, o, witness))
-        if number == EXTRA:
-            return self._extras[witness]
-        same = self.same
+            return rule.name, (*rule.axioms, *rule.find_data_premises(s, p, o, witness))
+        if number == EXPLICIT_PROOF:
+            return self._explicit_proofs[witness]
+        same = self.same_as
         premises: dict[int, tuple[Triple, ...]] = {
             EQ_SYM: ((o, same, s),),
             EQ_TRANS: ((s, same, witness), (witness, same, o)),
@@ -338,13 +369,13 @@ class Run:
             EQ_REP_P: ((witness, same, p), (s, witness, o)),
             EQ_REP_O: ((witness, same, o), (s, p, witness)),
         }
-        return EQUALITY_NAMES[number], premises[number]
+        return EQUALITY_RULE_NAMES[number], premises[number]
 
 
-def _too_many() -> GraphTooLargeError:
+def _make_limit_error() -> GraphTooLargeError:
     return GraphTooLargeError(
-        f"the axioms infer more than {MAX_INFERRED:,} triples",
+        f"the axioms infer more than {MAX_INFERRED_TRIPLES:,} triples",
         where="closure",
-        hint="Choose a weaker entailment regime, or take out the transitive, "
-        "functional or owl:sameAs axiom behind them.",
+        hint="Choose a weaker entailment regime, or remove the transitive, functional or "
+        "owl:sameAs axiom that causes it.",
     )

@@ -1,4 +1,4 @@
-"""The RDF, RDFS and OWL terms that rules speak of, as ids of one term table."""
+"""Looks up the ids of the RDF, RDFS and OWL terms that the rules use, for one term table."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ _TRIVIAL_IF_REFLEXIVE = (
 
 
 class Vocabulary:
-    """Ids of the terms above in one term table, by attribute (``vocabulary.TYPE``)."""
+    """Ids of the terms of ``_TERMS`` in one term table, as attributes (``vocabulary.TYPE``)."""
 
     TYPE: int
     FIRST: int
@@ -161,11 +161,12 @@ class Vocabulary:
         }
         """Per regime, classes whose instances are compiled into rules."""
         self.trivial_if_reflexive = frozenset(getattr(self, name) for name in _TRIVIAL_IF_REFLEXIVE)
+        """Predicates that hold between everything and itself, such as "a sameAs a"."""
 
     @staticmethod
-    def of(terms: TermTable) -> Vocabulary:
-        """The vocabulary of a term table, made once per table."""
-        found = terms.attached.get("vocabulary")
-        if not isinstance(found, Vocabulary):
-            found = terms.attached["vocabulary"] = Vocabulary(terms)
-        return found
+    def get_for_table(terms: TermTable) -> Vocabulary:
+        """Returns the vocabulary of a term table, which is built once per table."""
+        vocabulary = terms.attachments.get("vocabulary")
+        if not isinstance(vocabulary, Vocabulary):
+            vocabulary = terms.attachments["vocabulary"] = Vocabulary(terms)
+        return vocabulary

@@ -1,4 +1,4 @@
-"""SHACL shapes: read and checked, compiled over the integer index, with what they depend on."""
+"""SHACL shapes: reads and checks them, compiles them over the triple index, finds dependencies."""
 
 from kg.shapes.collection import Shapes
 from kg.shapes.model import Constraint, Shape

@@ -1,4 +1,4 @@
-"""``Shapes``: the SHACL shapes of a domain, parsed, checked and ready to be compiled."""
+"""Loads the SHACL shapes of a domain as ``Shapes``: parsed, checked and ready to be compiled."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 
 from kg.base.errors import MissingShapesError, ShapesError
 from kg.base.files import require_file
-from kg.shapes.description import describe
+from kg.shapes.description import describe_constraints
 from kg.shapes.model import Constraint, Shape
-from kg.shapes.parsing import ShapeReader
-from kg.shapes.vocabulary import SH, TARGETS, check_vocabulary
+from kg.shapes.reader import ShapeReader
+from kg.shapes.vocabulary import SH, TARGET_PROPERTIES, check_vocabulary
 from kg.terms import OWL, RDF, RDFS, to_rdflib
 
 if TYPE_CHECKING:
     from rdflib import Graph
     from rdflib.term import Identifier, Node
 
-MAX_BYTES = 50_000_000
-"""A larger shapes file is refused."""
+MAX_FILE_BYTES = 50_000_000
+"""Maximum size of a shapes file, in bytes."""
 MAX_TRIPLES = 1_000_000
+"""Maximum number of triples in all shapes files together."""
 
 _FORMATS = {
     ".ttl": "text/turtle",
@@ -37,18 +38,20 @@ _FORMATS = {
 
 
 class Shapes:
-    """A shapes graph whose every term and constraint has been checked.
+    """The shapes of one shapes graph, with all terms and constraints checked.
 
     ``owl:imports`` are never followed. Two collections with the same shapes graph and the same
     targeted shapes have the same ``sha256``.
     """
 
-    def __init__(self, graph: Graph, shapes: dict[str, Shape], targeted: tuple[str, ...]) -> None:
+    def __init__(
+        self, graph: Graph, shapes: dict[str, Shape], targeted_nodes: tuple[str, ...]
+    ) -> None:
         self._graph = graph
         self.shapes = shapes
         """All shapes by node text."""
-        self.targeted = targeted
-        """Node texts of the shapes whose targets are in force, sorted."""
+        self.targeted_nodes = targeted_nodes
+        """Node texts of the shapes whose targets are evaluated, sorted."""
 
     @classmethod
     def load(cls, paths: Path | str | Iterable[Path | str]) -> Shapes:
@@ -56,7 +59,7 @@ class Shapes:
 
         Raises:
             MissingFileError: a file cannot be read.
-            MissingShapesError: no shape with a target in any of them.
+            MissingShapesError: no file was given, or none has a shape with a target.
             ShapesError: a syntax error (with line and column) or an ill-formed shape.
         """
         import rdflib
@@ -67,13 +70,13 @@ class Shapes:
         graph = rdflib.Graph(bind_namespaces="none")
         names: dict[tuple[int, str], str] = {}
         for number, path in enumerate(files):
-            for s, p, o in _parse(require_file(path, "shapes file")):
-                graph.add((_node(s, number, names), _node(p, number, names),
-                           _node(o, number, names)))  # fmt: skip
+            for s, p, o in _parse_file(require_file(path, "shapes file")):
+                graph.add((_convert_term(s, number, names), _convert_term(p, number, names),
+                           _convert_term(o, number, names)))  # fmt: skip
                 if len(graph) > MAX_TRIPLES:
                     raise ShapesError(f"more than {MAX_TRIPLES} triples", where=str(path))
-        shapes = cls._from(graph, ", ".join(map(str, files)))
-        if not shapes.targeted:
+        shapes = cls._read_graph(graph, ", ".join(map(str, files)))
+        if not shapes.targeted_nodes:
             raise MissingShapesError(
                 "no shape with a target",
                 where=", ".join(map(str, files)),
@@ -84,7 +87,7 @@ class Shapes:
 
     @classmethod
     def from_graph(cls, graph: Graph) -> Shapes:
-        """Takes shapes from an rdflib graph, which is copied; it may hold no target at all.
+        """Reads shapes from an rdflib graph, which is copied. It need not have any target.
 
         Raises:
             ShapesError: an ill-formed shape or an unknown term.
@@ -93,69 +96,73 @@ class Shapes:
 
         copy = rdflib.Graph(bind_namespaces="none")
         for s, p, o in graph:
-            copy.add((_plain(s), _plain(p), _plain(o)))
-        return cls._from(copy, "")
+            copy.add((_drop_string_datatype(s), _drop_string_datatype(p), _drop_string_datatype(o)))
+        return cls._read_graph(copy, "")
 
     @classmethod
-    def _from(cls, graph: Graph, source: str) -> Shapes:
+    def _read_graph(cls, graph: Graph, source: str) -> Shapes:
         check_vocabulary(graph, source)
         reader = ShapeReader(graph, source)
         targeted = reader.read_all()
         return cls(graph, reader.shapes, tuple(targeted))
 
-    def subset(self, shape_iris: Iterable[str]) -> Shapes:
-        """These shapes alone keep their targets; the others stay only to be referred to.
+    def select_shapes(self, shape_iris: Iterable[str]) -> Shapes:
+        """Returns a copy in which only these shapes have targets.
+
+        The other shapes stay, because the selected ones may refer to them.
 
         Raises:
-            ShapesError: one of them is no shape with a target.
+            ShapesError: one of them is not a shape with a target.
         """
-        wanted = sorted(set(shape_iris))
-        for iri in wanted:
-            if iri not in self.targeted:
-                known = iri in self.shapes
+        selected = sorted(set(shape_iris))
+        for iri in selected:
+            if iri not in self.targeted_nodes:
+                is_shape = iri in self.shapes
                 raise ShapesError(
-                    f"{iri} {'has no target' if known else 'is no shape'}",
+                    f"{iri} {'has no target' if is_shape else 'is not a shape'}",
                     hint="A rule must name shapes that have targets of their own.",
                 )
-        return Shapes(self._graph, self.shapes, tuple(wanted))
+        return Shapes(self._graph, self.shapes, tuple(selected))
 
-    def iris(self) -> list[str]:
-        """IRIs of the named shapes that have targets."""
-        return [node for node in self.targeted if not node.startswith("_:")]
+    def list_iris(self) -> list[str]:
+        """Returns the IRIs of the named shapes that have targets."""
+        return [node for node in self.targeted_nodes if not node.startswith("_:")]
 
-    def constraints(self) -> list[Constraint]:
-        """All constraints of targeted shapes, flat, in a fixed order (see ``Constraint``)."""
+    def list_constraints(self) -> list[Constraint]:
+        """Returns all constraints of targeted shapes in a flat form and a fixed order."""
         return list(self._constraints)
 
     @cached_property
     def _constraints(self) -> tuple[Constraint, ...]:
-        return tuple(c for node in self.targeted for c in describe(self.shapes, node))
+        return tuple(
+            c for node in self.targeted_nodes for c in describe_constraints(self.shapes, node)
+        )
 
     @cached_property
     def sha256(self) -> str:
-        """Hex SHA-256 of the shapes graph and of which shapes are targeted."""
+        """Hex SHA-256 of the shapes graph and the list of targeted shapes."""
         digest = hashlib.sha256()
         for line in sorted(f"{s.n3()} {p.n3()} {o.n3()}" for s, p, o in self._graph):
             digest.update(line.encode())
-        for node in self.targeted:
+        for node in self.targeted_nodes:
             digest.update(f"\n{node}".encode())
         return digest.hexdigest()
 
-    def rdflib(self) -> Graph:
-        """A fresh copy of the shapes graph in which only the targeted shapes have targets."""
-        return self.untargeted_rdflib(keep=self.targeted)
+    def to_rdflib(self) -> Graph:
+        """Returns a copy of the shapes graph in which only the targeted shapes have targets."""
+        return self.to_rdflib_without_targets(keep=self.targeted_nodes)
 
-    def untargeted_rdflib(self, keep: Iterable[str] = ()) -> Graph:
-        """A fresh copy of the shapes graph without targets, except those of ``keep``."""
+    def to_rdflib_without_targets(self, keep: Iterable[str] = ()) -> Graph:
+        """Returns a copy of the shapes graph without targets, except those of ``keep``."""
         import rdflib
 
-        kept = {to_rdflib(node) for node in keep}
-        # A shape that is also a class targets its instances, unless it stops being a class.
+        kept_nodes = {to_rdflib(node) for node in keep}
+        # A shape that is also a class implicitly targets its instances, so its type goes too.
         meta = rdflib.URIRef(RDFS + "Class")
         classes: set[Node] = {meta, rdflib.URIRef(OWL + "Class")}
         classes.update(self._graph.subjects(rdflib.URIRef(RDFS + "subClassOf"), meta))
-        nodes = {to_rdflib(node) for node in self.shapes} - kept
-        targets = {rdflib.URIRef(SH + name) for name in TARGETS}
+        nodes = {to_rdflib(node) for node in self.shapes} - kept_nodes
+        targets = {rdflib.URIRef(SH + name) for name in TARGET_PROPERTIES}
         rdf_type = rdflib.URIRef(RDF + "type")
         graph = rdflib.Graph(bind_namespaces="none")
         for s, p, o in self._graph:
@@ -165,10 +172,10 @@ class Shapes:
         return graph
 
     def __len__(self) -> int:
-        return len(self.targeted)
+        return len(self.targeted_nodes)
 
 
-def _parse(path: Path) -> Iterator[tuple[object, object, object]]:
+def _parse_file(path: Path) -> Iterator[tuple[object, object, object]]:
     import pyoxigraph
 
     media_type = _FORMATS.get(path.suffix.lower())
@@ -178,24 +185,24 @@ def _parse(path: Path) -> Iterator[tuple[object, object, object]]:
             where=str(path),
             hint="Use .ttl, .nt, .rdf or .jsonld.",
         )
-    if path.stat().st_size > MAX_BYTES:
-        raise ShapesError(f"larger than {MAX_BYTES} bytes", where=str(path))
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise ShapesError(f"the file is larger than {MAX_FILE_BYTES} bytes", where=str(path))
     form = pyoxigraph.RdfFormat.from_media_type(media_type)
     base = path.resolve().as_uri()
     try:
         for quad in pyoxigraph.parse(path.read_bytes(), format=form, base_iri=base):
             yield quad.subject, quad.predicate, quad.object
     except SyntaxError as error:
-        place = f"{path}:{error.lineno}:{error.offset}" if error.lineno else str(path)
+        where = f"{path}:{error.lineno}:{error.offset}" if error.lineno else str(path)
         raise ShapesError(
-            f"the shapes do not parse: {error.msg}", where=place, hint="Correct the file."
+            f"the shapes do not parse: {error.msg}", where=where, hint="Correct the file."
         ) from None
     except (ValueError, OSError) as error:
         raise ShapesError(f"the shapes do not parse: {error}", where=str(path)) from None
 
 
-def _node(term: object, file: int, names: dict[tuple[int, str], str]) -> Identifier:
-    """A pyoxigraph term as an rdflib one; blank nodes numbered in document order."""
+def _convert_term(term: object, file: int, names: dict[tuple[int, str], str]) -> Identifier:
+    """Converts a pyoxigraph term to rdflib; blank nodes are numbered in document order."""
     import pyoxigraph
     from rdflib import BNode
 
@@ -208,8 +215,8 @@ def _node(term: object, file: int, names: dict[tuple[int, str], str]) -> Identif
     raise ShapesError("RDF-star terms are not allowed in shapes")
 
 
-def _plain(term: Node) -> Node:
-    """``"x"^^xsd:string`` as ``"x"``: rdflib and pySHACL hold the two unequal."""
+def _drop_string_datatype(term: Node) -> Node:
+    """Returns ``"x"^^xsd:string`` as ``"x"``: rdflib and pySHACL treat the two as unequal."""
     from rdflib import XSD, Literal
 
     if isinstance(term, Literal) and term.datatype == XSD.string:

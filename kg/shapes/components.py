@@ -1,7 +1,7 @@
-"""Constraint components on values: compiled tests over the integer index.
+"""Implements the constraint components on values as tests over the triple index.
 
-Each component says which values fail (``failing``), exactly as many times as pySHACL would report
-them. Answers that depend on the term alone are remembered by its id.
+``find_failing_values`` returns each value exactly as many times as pySHACL reports it. Results
+that depend on a term alone are cached by its id.
 """
 
 # ruff: noqa: ARG002 — one signature for all components, whether they need the focus node or not
@@ -14,27 +14,35 @@ from typing import Any
 
 from kg.index import Index
 from kg.shapes.evaluation import NO_VALUE, Component, Result
-from kg.shapes.lexicon import MEMO_LIMIT, Lexicon, compare_literals, in_order, quiet_rdflib
 from kg.shapes.model import Parameter
+from kg.shapes.rdflib_terms import (
+    MAX_CACHE_SIZE,
+    RdflibTerms,
+    compare_literals,
+    is_less_than,
+    silence_rdflib,
+)
 from kg.terms import RDF, RDFS, XSD, to_rdflib
 
 
 class TermTest(Component):
-    """A test of each value by itself, whatever the graph says about it."""
+    """A component that tests each value separately and does not read the graph."""
 
     def __init__(self, parameter: Parameter, test: Callable[[int], bool]) -> None:
         super().__init__(parameter)
         self._test = test
-        self._passes: dict[int, bool] = {}
+        self._cache: dict[int, bool] = {}
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """Values that fail the test."""
-        passes = self._passes
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns the values that fail the test."""
+        passes = self._cache
         failed: list[int] = []
         for value in values:
             ok = passes.get(value)
             if ok is None:
-                if len(passes) >= MEMO_LIMIT:
+                if len(passes) >= MAX_CACHE_SIZE:
                     passes.clear()
                 ok = passes[value] = self._test(value)
             if not ok:
@@ -42,11 +50,12 @@ class TermTest(Component):
         return failed
 
 
-class TypingMemo:
-    """On which index, if any, answers about types may be remembered.
+class TypeCacheScope:
+    """Stores the index, if any, for which answers about types may be cached.
 
-    They hold as long as neither ``rdf:type`` nor ``rdfs:subClassOf`` triples change: the engine
-    sets ``index`` to the closed graph's, and to None while a claim of these predicates is in it.
+    These answers are valid as long as no ``rdf:type`` or ``rdfs:subClassOf`` triple changes: the
+    engine sets ``index`` to the index of the closed graph, and to None while that index contains a
+    claim with one of these predicates.
     """
 
     __slots__ = ("index",)
@@ -55,70 +64,76 @@ class TypingMemo:
         self.index: Index | None = None
 
 
-class ByTypes:
-    """Yes or no about nodes, as far as it follows from their types alone, remembered by types.
+class TypeCache:
+    """Caches yes-or-no answers about nodes that depend only on a node's types.
 
-    A million nodes have a few combinations of types, so that nearly every answer is known.
+    A million nodes have only a few combinations of types, so that nearly every answer is cached.
 
     Args:
-        memo: on which index answers may be remembered.
+        scope: the index for which answers may be cached.
         rdf_type: id of ``rdf:type``.
     """
 
-    __slots__ = ("_answers", "_memo", "_rdf_type")
+    __slots__ = ("_answers", "_rdf_type", "_scope")
 
-    def __init__(self, memo: TypingMemo, rdf_type: int) -> None:
-        self._memo, self._rdf_type = memo, rdf_type
+    def __init__(self, scope: TypeCacheScope, rdf_type: int) -> None:
+        self._scope, self._rdf_type = scope, rdf_type
         self._answers: dict[tuple[int, ...], bool] = {}
 
-    def ask(self, find: Callable[[Index, int], bool], index: Index, node: int) -> bool:
-        """``find(index, node)``, or what it said of a node with the same types."""
-        if index is not self._memo.index:
-            return find(index, node)
-        types = tuple(index.objects(node, self._rdf_type))
-        known = self._answers.get(types)
-        if known is None:
-            if len(self._answers) >= MEMO_LIMIT:
+    def get_or_compute(
+        self, compute: Callable[[Index, int], bool], index: Index, node: int
+    ) -> bool:
+        """Returns ``compute(index, node)``, cached by the node's types if that is allowed."""
+        if index is not self._scope.index:
+            return compute(index, node)
+        types = tuple(index.find_objects(node, self._rdf_type))
+        answer = self._answers.get(types)
+        if answer is None:
+            if len(self._answers) >= MAX_CACHE_SIZE:
                 self._answers.clear()
-            known = self._answers[types] = find(index, node)
-        return known
+            answer = self._answers[types] = compute(index, node)
+        return answer
 
 
-class ClassOf(Component):
-    """``sh:class``: each value is an instance of the class or of a class below it."""
+class ClassConstraint(Component):
+    """``sh:class``: each value is an instance of the class or of a subclass."""
 
-    def __init__(self, parameter: Parameter, lexicon: Lexicon, memo: TypingMemo) -> None:
+    def __init__(
+        self, parameter: Parameter, rdflib_terms: RdflibTerms, cache_scope: TypeCacheScope
+    ) -> None:
         super().__init__(parameter)
-        intern = lexicon.terms.intern
+        intern = rdflib_terms.terms.intern
         self.target = intern(parameter.terms[0])
         self.rdf_type, self.sub_class = intern(RDF + "type"), intern(RDFS + "subClassOf")
-        self._by_types = ByTypes(memo, self.rdf_type)
+        self._type_cache = TypeCache(cache_scope, self.rdf_type)
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """Values that are no instance."""
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns the values that are not instances."""
         return [value for value in values if not self.is_instance(index, value)]
 
     def is_instance(self, index: Index, value: int) -> bool:
-        """Whether a type of ``value`` is the class or leads to it by ``rdfs:subClassOf``."""
-        return self._by_types.ask(self._look, index, value)
+        """Returns whether a type of ``value`` is the class or one of its subclasses."""
+        return self._type_cache.get_or_compute(self._check_instance, index, value)
 
-    def _look(self, index: Index, value: int) -> bool:
-        types = index.objects(value, self.rdf_type)
+    def _check_instance(self, index: Index, value: int) -> bool:
+        types = index.find_objects(value, self.rdf_type)
         if self.target in types:
             return True
-        return bool(types) and is_below(index, types, self.target, self.sub_class)
+        return bool(types) and has_superclass(index, types, self.target, self.sub_class)
 
 
-def is_below(index: Index, classes: Collection[int], target: int, sub_class: int) -> bool:
-    """Whether one of ``classes`` leads to ``target`` by ``rdfs:subClassOf`` steps."""
-    seen = set(classes)
+def has_superclass(index: Index, classes: Collection[int], target: int, sub_class: int) -> bool:
+    """Returns whether ``target`` is reached from one of ``classes`` by ``rdfs:subClassOf``."""
+    visited = set(classes)
     queue = list(classes)
     for item in queue:
-        for above in index.objects(item, sub_class):
+        for above in index.find_objects(item, sub_class):
             if above == target:
                 return True
-            if above not in seen:
-                seen.add(above)
+            if above not in visited:
+                visited.add(above)
                 queue.append(above)
     return False
 
@@ -126,160 +141,178 @@ def is_below(index: Index, classes: Collection[int], target: int, sub_class: int
 class MinCount(Component):
     """``sh:minCount``."""
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """One result without value if there are too few."""
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns one result without value if there are too few values."""
         return () if len(values) >= self.parameter.number else (NO_VALUE,)
 
 
 class MaxCount(Component):
     """``sh:maxCount``."""
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """One result without value if there are too many."""
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns one result without value if there are too many values."""
         return () if len(values) <= self.parameter.number else (NO_VALUE,)
 
 
 class HasValue(Component):
     """``sh:hasValue``."""
 
-    def __init__(self, parameter: Parameter, lexicon: Lexicon) -> None:
+    def __init__(self, parameter: Parameter, rdflib_terms: RdflibTerms) -> None:
         super().__init__(parameter)
-        self.wanted = lexicon.terms.intern(parameter.terms[0])
+        self.required_value = rdflib_terms.terms.intern(parameter.terms[0])
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """One result without value if the term is not among the values."""
-        return () if self.wanted in values else (NO_VALUE,)
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns one result without value if the term is not among the values."""
+        return () if self.required_value in values else (NO_VALUE,)
 
 
-class Compared(Component):
+class PropertyPairConstraint(Component):
     """``sh:equals``, ``sh:disjoint``, ``sh:lessThan``, ``sh:lessThanOrEquals``.
 
     Values are compared with the objects of one predicate of the *focus node*.
     """
 
-    def __init__(self, parameter: Parameter, lexicon: Lexicon) -> None:
+    def __init__(self, parameter: Parameter, rdflib_terms: RdflibTerms) -> None:
         super().__init__(parameter)
-        self.predicate = lexicon.terms.intern(parameter.terms[0])
+        self.predicate = rdflib_terms.terms.intern(parameter.terms[0])
         if parameter.component != "Equals":
-            self.idle_without = self.predicate
-        self._lexicon = lexicon
-        self._ordered: dict[tuple[int, int], bool] = {}
+            self.skip_if_without = self.predicate
+        self._rdflib_terms = rdflib_terms
+        self._is_less_cache: dict[tuple[int, int], bool] = {}
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """The values in the wrong relation; for an order, once per offending pair."""
-        others = index.objects(focus, self.predicate)
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns the values that break the relation; for an order, once per offending pair."""
+        compared_values = index.find_objects(focus, self.predicate)
         kind = self.parameter.component
         if kind == "Disjoint":
-            return [value for value in values if value in others] if others else ()
+            return (
+                [value for value in values if value in compared_values] if compared_values else ()
+            )
         if kind == "Equals":
-            return [value for value in values if value not in others] + [
-                other for other in others if other not in values
+            return [value for value in values if value not in compared_values] + [
+                other for other in compared_values if other not in values
             ]
-        if not others:
+        if not compared_values:
             return ()
-        return [v for v in values for other in others if not self._less(v, other)]
+        return [v for v in values for other in compared_values if not self._is_less(v, other)]
 
-    def _less(self, value: int, other: int) -> bool:
+    def _is_less(self, value: int, other: int) -> bool:
         key = (value, other)
-        less = self._ordered.get(key)
+        less = self._is_less_cache.get(key)
         if less is None:
-            if len(self._ordered) >= MEMO_LIMIT:
-                self._ordered.clear()
-            rdf = self._lexicon.rdf
+            if len(self._is_less_cache) >= MAX_CACHE_SIZE:
+                self._is_less_cache.clear()
+            rdf = self._rdflib_terms.get_rdflib_term
             or_equal = self.parameter.component == "LessThanOrEquals"
-            less = self._ordered[key] = in_order(rdf(value), rdf(other), or_equal=or_equal)
+            less = self._is_less_cache[key] = is_less_than(
+                rdf(value), rdf(other), or_equal=or_equal
+            )
         return less
 
 
 class UniqueLang(Component):
     """``sh:uniqueLang``."""
 
-    def __init__(self, parameter: Parameter, lexicon: Lexicon) -> None:
+    def __init__(self, parameter: Parameter, rdflib_terms: RdflibTerms) -> None:
         super().__init__(parameter)
-        self._language = lexicon.language
+        self._get_language = rdflib_terms.get_language
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """One result without value per language that occurs twice."""
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns one result without value per language that occurs more than once."""
         if len(values) < 2:
             return ()
         counts: dict[str, int] = {}
         for value in values:
-            language = self._language(value)
+            language = self._get_language(value)
             if language:
                 counts[language] = counts.get(language, 0) + 1
         return [NO_VALUE for count in counts.values() if count > 1]
 
 
 class Closed(Component):
-    """``sh:closed``: no predicates but the allowed ones."""
+    """``sh:closed``: values have no predicates except the allowed ones."""
 
-    def __init__(self, parameter: Parameter, lexicon: Lexicon) -> None:
+    def __init__(self, parameter: Parameter, rdflib_terms: RdflibTerms) -> None:
         super().__init__(parameter)
-        intern = lexicon.terms.intern
+        intern = rdflib_terms.terms.intern
         self.allowed = frozenset(map(intern, parameter.terms))
-        self._texts = lexicon.terms.texts
-        # pySHACL lets everything be a resource.
+        self._term_texts = rdflib_terms.terms.texts
+        # As in pySHACL, ``rdf:type rdfs:Resource`` is always allowed.
         self._resource = (intern(RDF + "type"), intern(RDFS + "Resource"))
 
-    def edges(self, index: Index, values: Collection[int]) -> list[tuple[int, int]]:
-        """(predicate, object) of every triple that should not be."""
+    def find_extra_edges(self, index: Index, values: Collection[int]) -> list[tuple[int, int]]:
+        """Returns (predicate, object) of every triple that is not allowed."""
         return [
             edge
             for value in values
-            for edge in index.out_edges(value)
+            for edge in index.iter_out_edges(value)
             if edge[0] not in self.allowed and edge != self._resource
         ]
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """Objects of the triples that should not be."""
-        return [o for _, o in self.edges(index, values)]
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns the objects of the triples that are not allowed."""
+        return [o for _, o in self.find_extra_edges(index, values)]
 
-    def collect(self, index: Index, focus: int, values: Collection[int], out: list[Result]) -> None:
-        """Appends one result per triple, its predicate as the path."""
-        for p, o in self.edges(index, values):
-            out.append((self.owner, self.name, focus, self._texts[p], o))
+    def collect_results(
+        self, index: Index, focus: int, values: Collection[int], out: list[Result]
+    ) -> None:
+        """Appends one result per triple that is not allowed, with its predicate as the path."""
+        for p, o in self.find_extra_edges(index, values):
+            out.append((self.owner, self.name, focus, self._term_texts[p], o))
 
 
-def term_test(parameter: Parameter, lexicon: Lexicon) -> Callable[[int], bool] | None:
-    """The test of a component that looks at each value by itself; None for other components."""
+def make_term_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Callable[[int], bool] | None:
+    """Returns the test of a component that tests values one by one; None for other components."""
     name = parameter.component
     if name == "In":
-        listed = frozenset(map(lexicon.terms.intern, parameter.terms))
+        listed = frozenset(map(rdflib_terms.terms.intern, parameter.terms))
         return listed.__contains__
     if name == "NodeKind":
-        return _node_kind(parameter.terms[0], lexicon)
+        return _make_node_kind_test(parameter.terms[0], rdflib_terms)
     if name == "Datatype":
-        return _datatype(parameter.terms[0], lexicon)
+        return _make_datatype_test(parameter.terms[0], rdflib_terms)
     if name in ("MinLength", "MaxLength"):
-        return _length(parameter, lexicon)
+        return _make_length_test(parameter, rdflib_terms)
     if name == "Pattern":
-        return _pattern(parameter, lexicon)
+        return _make_pattern_test(parameter, rdflib_terms)
     if name == "LanguageIn":
-        return _language_in(frozenset(parameter.terms), lexicon)
+        return _make_language_test(frozenset(parameter.terms), rdflib_terms)
     if name in _BOUNDS:
-        return _bound(parameter, lexicon)
+        return _make_bound_test(parameter, rdflib_terms)
     return None
 
 
-def _node_kind(kind: str, lexicon: Lexicon) -> Callable[[int], bool]:
-    text = lexicon.terms.text
-    wanted = kind.rpartition("#")[2]
-    iri = wanted in ("IRI", "BlankNodeOrIRI", "IRIOrLiteral")
-    blank = wanted in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral")
-    literal = wanted in ("Literal", "BlankNodeOrLiteral", "IRIOrLiteral")
+def _make_node_kind_test(kind: str, rdflib_terms: RdflibTerms) -> Callable[[int], bool]:
+    text = rdflib_terms.terms.get_text
+    kind_name = kind.rpartition("#")[2]
+    iri = kind_name in ("IRI", "BlankNodeOrIRI", "IRIOrLiteral")
+    blank = kind_name in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral")
+    literal = kind_name in ("Literal", "BlankNodeOrLiteral", "IRIOrLiteral")
 
-    def test(term: int) -> bool:
+    def has_node_kind(term: int) -> bool:
         start = text(term)[:2]
         return literal if start[:1] == '"' else blank if start == "_:" else iri
 
-    return test
+    return has_node_kind
 
 
-def _datatype(datatype: str, lexicon: Lexicon) -> Callable[[int], bool]:
+def _make_datatype_test(datatype: str, rdflib_terms: RdflibTerms) -> Callable[[int], bool]:
     from datetime import date, datetime, time
     from decimal import Decimal
 
-    # Which Python value a literal of a datatype must have; pySHACL takes others on trust.
+    # Python type that a literal of a datatype must have; pySHACL does not check other datatypes.
     needed: Any = {
         XSD + "string": (str, bytes),
         RDF + "langString": (str, bytes),
@@ -292,10 +325,10 @@ def _datatype(datatype: str, lexicon: Lexicon) -> Callable[[int], bool]:
         XSD + "dateTime": datetime,
     }.get(datatype, object)
 
-    def test(term: int) -> bool:
+    def has_datatype(term: int) -> bool:
         from rdflib import Literal
 
-        literal = lexicon.rdf(term)
+        literal = rdflib_terms.get_rdflib_term(term)
         if not isinstance(literal, Literal):
             return False
         own = None if literal.datatype is None else str(literal.datatype)
@@ -307,22 +340,22 @@ def _datatype(datatype: str, lexicon: Lexicon) -> Callable[[int], bool]:
         tagged = bool(literal.language) and datatype == RDF + "langString"
         return (plain or tagged) and isinstance(literal.value, needed)
 
-    return test
+    return has_datatype
 
 
-def _length(parameter: Parameter, lexicon: Lexicon) -> Callable[[int], bool]:
-    limit, least = parameter.number, parameter.component == "MinLength"
+def _make_length_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Callable[[int], bool]:
+    limit, is_minimum = parameter.number, parameter.component == "MinLength"
 
-    def test(term: int) -> bool:
-        string = lexicon.string(term)
-        if string is None:
-            return least and limit == 0
-        return len(string) >= limit if least else len(string) <= limit
+    def has_length(term: int) -> bool:
+        string = rdflib_terms.get_string(term)
+        if string is None:  # A blank node: as in pySHACL, it passes only ``sh:minLength 0``.
+            return is_minimum and limit == 0
+        return len(string) >= limit if is_minimum else len(string) <= limit
 
-    return test
+    return has_length
 
 
-def _pattern(parameter: Parameter, lexicon: Lexicon) -> Callable[[int], bool]:
+def _make_pattern_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Callable[[int], bool]:
     flags = (re.IGNORECASE if "i" in parameter.flags else 0) | (
         re.MULTILINE if "m" in parameter.flags else 0
     )
@@ -330,21 +363,21 @@ def _pattern(parameter: Parameter, lexicon: Lexicon) -> Callable[[int], bool]:
         warnings.simplefilter("ignore")
         search = re.compile(parameter.text, flags).search
 
-    def test(term: int) -> bool:
-        string = lexicon.string(term)
+    def matches_pattern(term: int) -> bool:
+        string = rdflib_terms.get_string(term)
         return string is not None and search(string) is not None
 
-    return test
+    return matches_pattern
 
 
-def _language_in(ranges: frozenset[str], lexicon: Lexicon) -> Callable[[int], bool]:
-    def test(term: int) -> bool:
-        language = lexicon.language(term)
+def _make_language_test(ranges: frozenset[str], rdflib_terms: RdflibTerms) -> Callable[[int], bool]:
+    def has_language(term: int) -> bool:
+        language = rdflib_terms.get_language(term)
         if not language:
             return False
         return "*" in ranges or language in ranges or language.split("-")[0] in ranges
 
-    return test
+    return has_language
 
 
 _BOUNDS: dict[str, Callable[[int], bool]] = {
@@ -355,23 +388,24 @@ _BOUNDS: dict[str, Callable[[int], bool]] = {
 }
 
 
-def _bound(parameter: Parameter, lexicon: Lexicon) -> Callable[[int], bool]:
-    with quiet_rdflib():
+def _make_bound_test(parameter: Parameter, rdflib_terms: RdflibTerms) -> Callable[[int], bool]:
+    with silence_rdflib():
         bound: Any = to_rdflib(parameter.terms[0])
     within = _BOUNDS[parameter.component]
 
-    def test(term: int) -> bool:
+    def is_within_bound(term: int) -> bool:
         from rdflib import Literal
 
-        value = lexicon.rdf(term)
+        value = rdflib_terms.get_rdflib_term(term)
         if not isinstance(value, Literal):
             return False
+        # As in pySHACL, text and other values cannot be compared, so the value fails.
         if isinstance(value.value, str) != isinstance(bound.value, str):
             return False
         try:
-            with quiet_rdflib():
+            with silence_rdflib():
                 return within(compare_literals(value, bound))
         except (TypeError, NotImplementedError):
             return False
 
-    return test
+    return is_within_bound

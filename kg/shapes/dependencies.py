@@ -1,12 +1,12 @@
-"""What a shape depends on: which focus nodes a new triple can give a violation.
+"""Finds the dependencies of a shape: the focus nodes at which a new triple can cause a violation.
 
-For every place where evaluation looks at the graph there is one dependency: a predicate, the end
-of the triple nearer to the focus node, and the way back from that end. A triple ``s p o`` can
-only matter to the focus nodes that some dependency on ``p`` leads back to. The way back is walked
-with the triple in the graph, because a path may pass through it more than once.
+Each step of the evaluation that reads the graph gives one dependency: a predicate, the end of the
+triple that is nearer to the focus node, and the path back from that end to the focus node. A triple
+``s p o`` can only affect the focus nodes that a dependency on ``p`` leads back to. The path back
+is walked with the triple in the graph, because a path may pass through it more than once.
 
-A triple that gives a node a type can only *help* ``sh:class`` in positive positions, so that no
-dependency is needed there; under ``not``, ``xone`` and qualified counts it is.
+A new ``rdf:type`` triple can only satisfy ``sh:class``, never break it, so ``sh:class`` in a
+positive position needs no dependency. Under ``not``, ``xone`` and qualified counts it does.
 """
 
 from __future__ import annotations
@@ -15,60 +15,60 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kg.index import Index
-from kg.shapes.components import ClassOf, Closed, Compared
+from kg.shapes.components import ClassConstraint, Closed, PropertyPairConstraint
 from kg.shapes.evaluation import CompiledShape
-from kg.shapes.nested import AllOf, AnyOf, Nested, Qualified
-from kg.shapes.paths import Path, Walk, compile_path, joined, reverse, steps_with_prefix
+from kg.shapes.nested import AllOf, AnyOf, NestedConstraint, QualifiedCount
+from kg.shapes.paths import Path, Walk, compile_path, iter_steps, join_paths, reverse_path
 from kg.shapes.sparql import SparqlConstraint
 from kg.term_table import TermTable
 
 
 @dataclass(frozen=True)
 class Edge:
-    """Dependency on triples of one predicate."""
+    """A dependency on the triples of one predicate."""
 
     predicate: int
     inverse: bool
     """Whether the object, not the subject, is the end nearer to the focus node."""
-    back: Walk | None
-    """From the near end to the focus nodes; None where it is the focus node."""
+    walk_back: Walk | None
+    """Leads from the near end to the focus nodes; None if the near end is the focus node."""
 
 
 @dataclass(frozen=True)
-class AnyEdge:
-    """Dependency of ``sh:closed``: triples of all predicates but the allowed ones."""
+class ClosedEdge:
+    """The dependency of ``sh:closed``: on triples of all predicates except the allowed ones."""
 
     allowed: frozenset[int]
-    back: Walk | None
+    walk_back: Walk | None
 
-    def foci(self, index: Index, s: int) -> Iterator[int]:
-        """Focus nodes a triple with subject ``s`` can matter to."""
-        yield from (s,) if self.back is None else self.back(index, s)
+    def find_focus_nodes(self, index: Index, s: int) -> Iterator[int]:
+        """Yields the focus nodes that a triple with subject ``s`` can affect."""
+        yield from (s,) if self.walk_back is None else self.walk_back(index, s)
 
 
 @dataclass(frozen=True)
 class QueryEdge:
-    """Dependency of a SPARQL constraint whose patterns say what it touches."""
+    """The dependency of a SPARQL constraint, found from its triple patterns."""
 
     constraint: SparqlConstraint
-    back: Walk | None
+    walk_back: Walk | None
 
-    def foci(self, index: Index, s: int, p: int, o: int) -> Iterator[int]:
-        """Focus nodes whose solutions can use the triple."""
-        for node in dict.fromkeys(self.constraint.touched(index, s, p, o)):
-            yield from (node,) if self.back is None else self.back(index, node)
+    def find_focus_nodes(self, index: Index, s: int, p: int, o: int) -> Iterator[int]:
+        """Yields the focus nodes whose solutions can use the triple."""
+        for node in dict.fromkeys(self.constraint.find_touched_nodes(index, s, p, o)):
+            yield from (node,) if self.walk_back is None else self.walk_back(index, node)
 
 
 class Dependencies:
     """All dependencies of one targeted shape.
 
     Attributes:
-        edges: those on one predicate, each once.
-        any_edges: those on any predicate.
-        queries: those of SPARQL constraints that can be derived.
+        edges: dependencies on one predicate, each once.
+        closed_edges: dependencies of ``sh:closed``.
+        queries: dependencies of SPARQL constraints, if they can be derived.
         opaque: SPARQL constraints whose dependencies cannot be derived.
-        classes: whether the class hierarchy matters anywhere in the shape.
-        compiled: whether the shape can be evaluated without pySHACL.
+        uses_class_hierarchy: whether any part of the shape uses the class hierarchy.
+        is_compiled: whether the shape can be evaluated without pySHACL.
     """
 
     def __init__(self, shape: CompiledShape, terms: TermTable, rdf_type: int) -> None:
@@ -76,57 +76,63 @@ class Dependencies:
         self._seen: set[tuple[object, ...]] = set()
         self._walks: dict[Path, Walk] = {}
         self.edges: list[Edge] = []
-        self.any_edges: list[AnyEdge] = []
+        self.closed_edges: list[ClosedEdge] = []
         self.queries: list[QueryEdge] = []
         self.opaque: list[SparqlConstraint] = []
-        self.classes = False
-        self.compiled = True
-        self._visit(shape, (), positive=True)
+        self.uses_class_hierarchy = False
+        self.is_compiled = True
+        self._visit_shape(shape, (), positive=True)
 
-    def _visit(self, shape: CompiledShape, prefix: tuple[Path, ...], *, positive: bool) -> None:
+    def _visit_shape(
+        self, shape: CompiledShape, prefix: tuple[Path, ...], *, positive: bool
+    ) -> None:
         if shape.shape.deactivated:
             return
         values = prefix
         path = shape.shape.path
         if path is not None:
-            for before, step in steps_with_prefix(path, prefix):
-                self._add(self._terms.intern(step.predicate), step.inverse, before)
+            for before, step in iter_steps(path, prefix):
+                self._add_edge(self._terms.intern(step.predicate), step.inverse, before)
             values = (*prefix, path)
         for component in shape.components:
-            if isinstance(component, ClassOf):
-                self.classes = True
+            if isinstance(component, ClassConstraint):
+                self.uses_class_hierarchy = True
                 if not positive:
-                    self._add(self._rdf_type, False, values)
-            elif isinstance(component, Compared):
-                self._add(component.predicate, False, prefix)
+                    self._add_edge(self._rdf_type, False, values)
+            elif isinstance(component, PropertyPairConstraint):
+                # The compared predicate is read at the focus node, not at the values.
+                self._add_edge(component.predicate, False, prefix)
             elif isinstance(component, Closed):
-                self.any_edges.append(AnyEdge(component.allowed, self._back(values)))
-            elif isinstance(component, Nested):
+                self.closed_edges.append(
+                    ClosedEdge(component.allowed, self._compile_walk_back(values))
+                )
+            elif isinstance(component, NestedConstraint):
+                # A value that conforms to more shapes can break ``not`` and ``xone``.
                 monotone = positive and isinstance(component, (AllOf, AnyOf))
                 for inner in component.shapes:
-                    self._visit(inner, values, positive=monotone)
-            elif isinstance(component, Qualified):
+                    self._visit_shape(inner, values, positive=monotone)
+            elif isinstance(component, QualifiedCount):
                 for inner in (component.shape, *component.siblings):
-                    self._visit(inner, values, positive=False)
+                    self._visit_shape(inner, values, positive=False)
             elif isinstance(component, SparqlConstraint) and not component.query.deactivated:
-                self.compiled &= component.compiled
-                if component.derivable:
-                    self.queries.append(QueryEdge(component, self._back(prefix)))
+                self.is_compiled &= component.is_compiled
+                if component.has_known_dependencies:
+                    self.queries.append(QueryEdge(component, self._compile_walk_back(prefix)))
                 else:
                     self.opaque.append(component)
         for inner in shape.properties:
-            self._visit(inner, values, positive=positive)
+            self._visit_shape(inner, values, positive=positive)
 
-    def _add(self, predicate: int, inverse: bool, prefix: tuple[Path, ...]) -> None:
+    def _add_edge(self, predicate: int, inverse: bool, prefix: tuple[Path, ...]) -> None:
         key = (predicate, inverse, prefix)
         if key not in self._seen:
             self._seen.add(key)
-            self.edges.append(Edge(predicate, inverse, self._back(prefix)))
+            self.edges.append(Edge(predicate, inverse, self._compile_walk_back(prefix)))
 
-    def _back(self, prefix: tuple[Path, ...]) -> Walk | None:
-        path = joined(prefix)
+    def _compile_walk_back(self, prefix: tuple[Path, ...]) -> Walk | None:
+        path = join_paths(prefix)
         if path is None:
             return None
         if path not in self._walks:
-            self._walks[path] = compile_path(reverse(path), self._terms)
+            self._walks[path] = compile_path(reverse_path(path), self._terms)
         return self._walks[path]

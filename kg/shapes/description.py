@@ -1,13 +1,13 @@
-"""Shapes as flat lists of constraints, for rules in words and for coverage counts."""
+"""Lists the constraints of a shape in a flat form, for English rules and coverage counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kg.shapes.model import Constraint, Parameter, Shape, choose_message
-from kg.shapes.paths import sparql_group
+from kg.shapes.paths import group_path_text
 
-_NUMBERS = {
+_NUMBER_PARAMETERS = {
     "MinCount": "minCount",
     "MaxCount": "maxCount",
     "MinLength": "minLength",
@@ -15,16 +15,16 @@ _NUMBERS = {
     "QualifiedMinCount": "qualifiedMinCount",
     "QualifiedMaxCount": "qualifiedMaxCount",
 }
-_LISTS = {"In": "in", "LanguageIn": "languageIn", "Closed": "allowedProperties"}
+_LIST_PARAMETERS = {"In": "in", "LanguageIn": "languageIn", "Closed": "allowedProperties"}
 
 
-def describe(shapes: dict[str, Shape], node: str) -> Iterator[Constraint]:
-    """All constraints that hold for the focus nodes of the targeted shape ``node``."""
+def describe_constraints(shapes: dict[str, Shape], node: str) -> Iterator[Constraint]:
+    """Yields all constraints on the focus nodes of the targeted shape ``node``."""
     shape = shapes[node]
-    yield from _of(shapes, shape, shape.targets.pairs(), "", shape.name)
+    yield from _iter_constraints(shapes, shape, shape.targets.list_pairs(), "", shape.name)
 
 
-def _of(
+def _iter_constraints(
     shapes: dict[str, Shape],
     shape: Shape,
     target: tuple[tuple[str, str], ...],
@@ -39,10 +39,10 @@ def _of(
     if shape.path is not None:
         path = shape.path_text
         if prefix:
-            path = f"{sparql_group(prefix)}/{sparql_group(shape.path_text)}"
+            path = f"{group_path_text(prefix)}/{group_path_text(shape.path_text)}"
     for parameter in shape.parameters:
         if parameter.component == "Property":
-            yield from _of(shapes, shapes[parameter.shapes[0]], target, path, name)
+            yield from _iter_constraints(shapes, shapes[parameter.shapes[0]], target, path, name)
             continue
         query = parameter.query
         if query is not None and query.deactivated:
@@ -53,21 +53,22 @@ def _of(
             target=target,
             path=path,
             component=f"{parameter.component}ConstraintComponent",
-            parameters=_parameters(parameter),
+            parameters=_get_parameters(parameter),
             message=choose_message(messages),
             severity=shape.severity,
             inner=tuple(
-                tuple(_of(shapes, shapes[inner], (), "", name)) for inner in parameter.shapes
+                tuple(_iter_constraints(shapes, shapes[inner], (), "", name))
+                for inner in parameter.shapes
             ),
         )
 
 
-def _parameters(parameter: Parameter) -> dict[str, str | tuple[str, ...]]:
+def _get_parameters(parameter: Parameter) -> dict[str, str | tuple[str, ...]]:
     name = parameter.component
-    if name in _NUMBERS:
-        return {_NUMBERS[name]: str(parameter.number)}
-    if name in _LISTS:
-        return {_LISTS[name]: parameter.terms}
+    if name in _NUMBER_PARAMETERS:
+        return {_NUMBER_PARAMETERS[name]: str(parameter.number)}
+    if name in _LIST_PARAMETERS:
+        return {_LIST_PARAMETERS[name]: parameter.terms}
     if name == "Pattern":
         return {"pattern": parameter.text, "flags": parameter.flags}
     if parameter.query is not None:

@@ -1,7 +1,8 @@
-"""How shapes are evaluated: a compiled shape holds components, and components may ask shapes.
+"""Evaluates compiled shapes: a shape has components, and a component may refer to other shapes.
 
-The two know each other by nature, so they stand in one module; the components themselves are in
-``components``, ``nested`` and ``sparql``, and ``compiled`` puts everything together.
+``Component`` and ``CompiledShape`` depend on each other, so both are in this module. The
+components are implemented in ``components``, ``nested`` and ``sparql``; ``compiler`` builds
+compiled shapes from them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from kg.shapes.paths import Step, Walk
 from kg.term_table import TermTable
 
 NO_VALUE = -1
-"""Stands for the missing ``sh:value`` of results about counts."""
+"""The value in results that have no ``sh:value``, for example those of counts."""
 
 Result: TypeAlias = tuple["CompiledShape", str, int, str | None, int]
-"""(source shape, component, focus node, path unless the shape's own, value)."""
+"""(source shape, component, focus node, path or None for the shape's own path, value)."""
 
 
 class Component:
@@ -26,29 +27,33 @@ class Component:
 
     Attributes:
         name: local name of the component, ``…ConstraintComponent``.
-        owner: the shape it stands in, set when that is built.
-        idle_without: a predicate; at a focus node that has no object of it nothing can fail.
+        owner: the shape it belongs to; set when that shape is built.
+        skip_if_without: a predicate; a focus node that has no object of it cannot fail.
     """
 
     name: str
     owner: CompiledShape
-    idle_without: int | None = None
+    skip_if_without: int | None = None
 
     def __init__(self, parameter: Parameter) -> None:
         self.name = f"{parameter.component}ConstraintComponent"
         self.parameter = parameter
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """The value of each violation at ``focus``; ``NO_VALUE`` where a result has none."""
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns the value of each violation at ``focus``; ``NO_VALUE`` if it has no value."""
         raise NotImplementedError
 
-    def conforms(self, index: Index, focus: int, values: Collection[int]) -> bool:
-        """Whether there is no violation at ``focus``."""
-        return not self.failing(index, focus, values)
+    def values_conform(self, index: Index, focus: int, values: Collection[int]) -> bool:
+        """Returns whether there is no violation at ``focus``."""
+        return not self.find_failing_values(index, focus, values)
 
-    def collect(self, index: Index, focus: int, values: Collection[int], out: list[Result]) -> None:
-        """Appends the violations at ``focus``."""
-        failing = self.failing(index, focus, values)
+    def collect_results(
+        self, index: Index, focus: int, values: Collection[int], out: list[Result]
+    ) -> None:
+        """Appends the violations at ``focus`` to ``out``."""
+        failing = self.find_failing_values(index, focus, values)
         if failing:
             owner, name = self.owner, self.name
             out.extend([(owner, name, focus, None, value) for value in failing])
@@ -58,14 +63,21 @@ class CompiledShape:
     """One shape, ready to be evaluated.
 
     Attributes:
-        shape: what it was compiled from.
+        shape: the shape it was compiled from.
+        walk: leads from a focus node to the value nodes; None for node shapes.
         components: its own constraints.
-        properties: the property shapes named by ``sh:property``, whose results are its own.
-        counts: whether its results have severity ``sh:Violation``.
+        properties: the property shapes of ``sh:property``; their results are reported with its own.
+        reports_violations: whether its results have severity ``sh:Violation``.
     """
 
     __slots__ = (
-        "_forward", "_idle_without", "components", "counts", "properties", "shape", "walk"
+        "_forward_predicate",
+        "_skip_if_without",
+        "components",
+        "properties",
+        "reports_violations",
+        "shape",
+        "walk"
     )  # fmt: skip
 
     def __init__(
@@ -80,62 +92,65 @@ class CompiledShape:
         self.walk = walk
         self.components = components
         self.properties = properties
-        # The commonest path, one predicate forwards, is looked up without a call in between.
+        # The most frequent path, one predicate forwards, is read from the index without a walk.
         path = shape.path
-        self._forward: int | None = None
+        self._forward_predicate: int | None = None
         if isinstance(path, Step) and not path.inverse:
-            self._forward = terms.intern(path.predicate)
-        # The one thing to look up before a path that may lead through half a river basin.
-        self._idle_without: int | None = None
+            self._forward_predicate = terms.intern(path.predicate)
+        # Checked first, because walking a long path (upstream through a whole river basin) is
+        # much more expensive than this one look-up.
+        self._skip_if_without: int | None = None
         if len(components) == 1 and not properties:
-            self._idle_without = components[0].idle_without
-        self.counts = shape.severity == SH_VIOLATION
+            self._skip_if_without = components[0].skip_if_without
+        self.reports_violations = shape.severity == SH_VIOLATION
         for component in components:
             component.owner = self
 
-    def values(self, index: Index, focus: int) -> Collection[int]:
-        """Value nodes: where the path leads from ``focus``, or ``focus`` itself."""
+    def find_value_nodes(self, index: Index, focus: int) -> Collection[int]:
+        """Returns the value nodes: those that the path reaches from ``focus``, or ``focus``."""
         return (focus,) if self.walk is None else self.walk(index, focus)
 
-    def collect(self, index: Index, focus: int, out: list[Result]) -> None:
-        """Appends all violations at ``focus``, nested property shapes' included."""
+    def collect_results(self, index: Index, focus: int, out: list[Result]) -> None:
+        """Appends all violations at ``focus``, including those of its property shapes."""
         if self.shape.deactivated:
             return
-        if self._idle_without is not None and not index.objects(focus, self._idle_without):
+        if self._skip_if_without is not None and not index.find_objects(
+            focus, self._skip_if_without
+        ):
             return
         values: Collection[int]
-        if self._forward is not None:
-            values = index.objects(focus, self._forward)
+        if self._forward_predicate is not None:
+            values = index.find_objects(focus, self._forward_predicate)
         else:
             values = (focus,) if self.walk is None else self.walk(index, focus)
-        if self.counts:
+        if self.reports_violations:
             for component in self.components:
-                component.collect(index, focus, values, out)
+                component.collect_results(index, focus, values, out)
         if self.properties:
             for value in values:
                 for inner in self.properties:
-                    inner.collect(index, value, out)
+                    inner.collect_results(index, value, out)
 
-    def result_owners(self) -> Iterator[CompiledShape]:
-        """The shapes whose results are collected here: its own and its property shapes'."""
+    def iter_result_owners(self) -> Iterator[CompiledShape]:
+        """Yields the shapes whose results it collects: itself and its property shapes."""
         yield self
         for inner in self.properties:
-            yield from inner.result_owners()
+            yield from inner.iter_result_owners()
 
-    def conforms(self, index: Index, focus: int) -> bool:
-        """Whether ``focus`` has no result of any severity."""
+    def node_conforms(self, index: Index, focus: int) -> bool:
+        """Returns whether ``focus`` has no result of any severity."""
         if self.shape.deactivated:
             return True
         values: Collection[int]
-        if self._forward is not None:
-            values = index.objects(focus, self._forward)
+        if self._forward_predicate is not None:
+            values = index.find_objects(focus, self._forward_predicate)
         else:
             values = (focus,) if self.walk is None else self.walk(index, focus)
         for component in self.components:
-            if not component.conforms(index, focus, values):
+            if not component.values_conform(index, focus, values):
                 return False
         for inner in self.properties:
             for value in values:
-                if not inner.conforms(index, value):
+                if not inner.node_conforms(index, value):
                     return False
         return True

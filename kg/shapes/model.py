@@ -1,4 +1,4 @@
-"""What a shapes graph says, read once and checked: shapes, their targets, their constraints."""
+"""Defines the records that a shapes graph is read into: shapes, targets, constraints, results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SH_VIOLATION = "http://www.w3.org/ns/shacl#Violation"
 
 
 @dataclass(frozen=True)
-class Query:
+class SparqlQuery:
     """One ``sh:sparql`` constraint."""
 
     select: str
@@ -27,11 +27,11 @@ class Query:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One constraint of a shape: a component and what it is told.
+    """One constraint of a shape: a component and the values of its parameters.
 
-    Which fields are used depends on the component: ``terms`` holds classes, datatypes, bounds,
-    listed values or compared predicates; ``shapes`` the nodes of nested shapes (for ``and``,
-    ``or`` and ``xone`` one ``Parameter`` per list); ``number`` counts and lengths.
+    The component determines which fields are used: ``terms`` contains classes, datatypes, bounds,
+    listed values or compared predicates; ``shapes`` contains the nodes of nested shapes (for
+    ``and``, ``or`` and ``xone`` one ``Parameter`` per list); ``number`` is a count or length.
     """
 
     component: str
@@ -41,14 +41,14 @@ class Parameter:
     number: int = 0
     text: str = ""
     flags: str = ""
-    query: Query | None = None
+    query: SparqlQuery | None = None
     siblings: tuple[str, ...] = ()
-    """Qualified counts with disjoint value shapes: the sibling value shapes."""
+    """For qualified counts with ``sh:qualifiedValueShapesDisjoint``: the sibling value shapes."""
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Where a shape says its focus nodes are."""
+    """The target declarations of a shape, which select its focus nodes."""
 
     nodes: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
@@ -58,8 +58,8 @@ class Targets:
     def __bool__(self) -> bool:
         return bool(self.nodes or self.classes or self.subjects_of or self.objects_of)
 
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """All targets as (kind, term)."""
+    def list_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Returns all targets as (kind, term)."""
         return (
             *(("node", term) for term in self.nodes),
             *(("class", term) for term in self.classes),
@@ -73,13 +73,13 @@ class Shape:
     """A node or property shape."""
 
     node: str
-    """Term text of its node in the shapes graph."""
+    """Term text of the shape's node in the shapes graph."""
     name: str
-    """Its IRI; for a blank one the nearest IRI above it, then its path."""
+    """The shape's IRI; for a blank node the IRI of the nearest enclosing shape, then the path."""
     path: Path | None
     """None for node shapes."""
     path_text: str
-    """The path as ``sh:resultPath`` is written in records; empty for node shapes."""
+    """The path as written for ``sh:resultPath`` in records; empty for node shapes."""
     parameters: tuple[Parameter, ...]
     targets: Targets
     severity: str = SH_VIOLATION
@@ -87,10 +87,11 @@ class Shape:
     messages: tuple[tuple[str, str], ...] = field(default=())
 
 
-class Raw(NamedTuple):
-    """One ``sh:ValidationResult`` of severity ``sh:Violation``, before it is read.
+class RawResult(NamedTuple):
+    """One ``sh:ValidationResult`` of severity ``sh:Violation``, in term text.
 
-    Two results are the same result if all five agree; a graph's results are a multiset.
+    Two results are equal if all five fields are equal. A graph may have the same result several
+    times: results are compared as multisets.
     """
 
     shape: str
@@ -103,28 +104,28 @@ class Raw(NamedTuple):
 
 
 class Constraint(msgspec.Struct, frozen=True):
-    """One constraint as others need it: to put a rule in words, or to count what is covered."""
+    """One constraint in a flat form, for describing rules in English and for counting coverage."""
 
     shape: str
-    """IRI of the shape it stands in, or the nearest IRI above."""
+    """IRI of the shape that contains it, or of the nearest enclosing shape that has an IRI."""
     target: tuple[tuple[str, str], ...]
     """Targets of the outermost shape: (``class``|``node``|``subjects-of``|``objects-of``, term)."""
     path: str
-    """Path from the focus node, as a SPARQL property path; a lone predicate as its bare IRI;
+    """Path from the focus node, as a SPARQL property path; a single predicate as its bare IRI;
     empty for the focus node itself."""
     component: str
     """Local name of the component, e.g. ``MaxCountConstraintComponent``."""
     parameters: dict[str, str | tuple[str, ...]]
-    """Parameter names without prefix; counts and lengths in digits, lists as tuples."""
+    """Values by parameter name without prefix; counts and lengths in digits, lists as tuples."""
     message: str = ""
-    """``sh:message``, English first; empty where none is given."""
+    """``sh:message``, preferably in English; empty if there is none."""
     severity: str = SH_VIOLATION
     inner: tuple[tuple[Constraint, ...], ...] = ()
     """Constraints of the nested shapes (``not``, ``or``, ``node`` …), one tuple per shape."""
 
 
 def choose_message(messages: tuple[tuple[str, str], ...]) -> str:
-    """The message to show: English, else without language, else the first in order."""
+    """Returns the message to show: English, else without language, else the first when sorted."""
     if not messages:
         return ""
     rank = {"en": 0, "": 1}

@@ -1,4 +1,4 @@
-"""Constraint components on other shapes: not, and, or, xone, node, qualified counts."""
+"""Implements the components that refer to other shapes: not, and, or, xone, node, qualified."""
 
 # ruff: noqa: ARG002 — one signature for all components, whether they need the focus node or not
 from __future__ import annotations
@@ -6,88 +6,93 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kg.index import Index
-from kg.shapes.components import ByTypes, ClassOf
+from kg.shapes.components import ClassConstraint, TypeCache
 from kg.shapes.evaluation import NO_VALUE, CompiledShape, Component
 from kg.shapes.model import Parameter
 
 
-class Nested(Component):
-    """A component that asks whether values conform to other shapes.
+class NestedConstraint(Component):
+    """A component that checks values against other shapes.
 
     Attributes:
-        shapes: the shapes asked, in the order given (``xone`` may name one twice).
-        by_types: remembers answers where they follow from a value's types alone.
+        shapes: the other shapes, in the order given; ``sh:xone`` may contain a shape twice.
+        type_cache: caches results by the types of a value; None if the result depends on more.
     """
 
-    by_types: ByTypes | None = None
+    type_cache: TypeCache | None = None
 
     def __init__(self, parameter: Parameter, shapes: list[CompiledShape]) -> None:
         super().__init__(parameter)
         self.shapes = shapes
 
-    def holds(self, index: Index, value: int) -> bool:
-        """Whether one value satisfies the component."""
+    def is_satisfied_by(self, index: Index, value: int) -> bool:
+        """Returns whether one value satisfies the component."""
         raise NotImplementedError
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """Values that do not satisfy the component."""
-        if self.by_types is None:
-            return [value for value in values if not self.holds(index, value)]
-        ask, holds = self.by_types.ask, self.holds
-        return [value for value in values if not ask(holds, index, value)]
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns the values that do not satisfy the component."""
+        if self.type_cache is None:
+            return [value for value in values if not self.is_satisfied_by(index, value)]
+        get_or_compute, is_satisfied_by = self.type_cache.get_or_compute, self.is_satisfied_by
+        return [value for value in values if not get_or_compute(is_satisfied_by, index, value)]
 
     @property
-    def asks_types_only(self) -> bool:
-        """Whether nothing but a value's types can matter: of what class it is, or is not."""
+    def depends_on_types_only(self) -> bool:
+        """Whether the result for a value depends on its types only (``sh:class`` in all parts)."""
         return all(
             shape.walk is None
             and not shape.properties
             and all(
-                isinstance(part, ClassOf) or (isinstance(part, Nested) and part.asks_types_only)
+                isinstance(part, ClassConstraint)
+                or (isinstance(part, NestedConstraint) and part.depends_on_types_only)
                 for part in shape.components
             )
             for shape in self.shapes
         )
 
 
-class Not(Nested):
+class Not(NestedConstraint):
     """``sh:not``."""
 
-    def holds(self, index: Index, value: int) -> bool:
-        """Whether the value does not conform to the shape."""
-        return not self.shapes[0].conforms(index, value)
+    def is_satisfied_by(self, index: Index, value: int) -> bool:
+        """Returns whether the value does not conform to the shape."""
+        return not self.shapes[0].node_conforms(index, value)
 
 
-class AllOf(Nested):
+class AllOf(NestedConstraint):
     """``sh:and`` and ``sh:node``."""
 
-    def holds(self, index: Index, value: int) -> bool:
-        """Whether the value conforms to every shape."""
-        return all(shape.conforms(index, value) for shape in self.shapes)
+    def is_satisfied_by(self, index: Index, value: int) -> bool:
+        """Returns whether the value conforms to every shape."""
+        return all(shape.node_conforms(index, value) for shape in self.shapes)
 
 
-class AnyOf(Nested):
+class AnyOf(NestedConstraint):
     """``sh:or``."""
 
-    def holds(self, index: Index, value: int) -> bool:
-        """Whether the value conforms to a shape."""
-        return any(shape.conforms(index, value) for shape in self.shapes)
+    def is_satisfied_by(self, index: Index, value: int) -> bool:
+        """Returns whether the value conforms to at least one shape."""
+        return any(shape.node_conforms(index, value) for shape in self.shapes)
 
 
-class OneOf(Nested):
+class OneOf(NestedConstraint):
     """``sh:xone``."""
 
-    def holds(self, index: Index, value: int) -> bool:
-        """Whether the value conforms to exactly one of the shapes."""
-        return sum(shape.conforms(index, value) for shape in self.shapes) == 1
+    def is_satisfied_by(self, index: Index, value: int) -> bool:
+        """Returns whether the value conforms to exactly one of the shapes."""
+        return sum(shape.node_conforms(index, value) for shape in self.shapes) == 1
 
 
-class Qualified(Component):
+class QualifiedCount(Component):
     """``sh:qualifiedMinCount`` or ``sh:qualifiedMaxCount``.
 
     Attributes:
-        shape: what counted values conform to.
-        siblings: what they must not conform to (disjoint qualified value shapes).
+        shape: the shape that counted values conform to.
+        siblings: shapes that counted values must not conform to
+            (``sh:qualifiedValueShapesDisjoint``).
+        is_minimum: whether it is ``sh:qualifiedMinCount``.
     """
 
     def __init__(
@@ -96,19 +101,22 @@ class Qualified(Component):
         super().__init__(parameter)
         self.shape = shape
         self.siblings = siblings
-        self.least = parameter.component == "QualifiedMinCount"
+        self.is_minimum = parameter.component == "QualifiedMinCount"
 
-    def counts(self, index: Index, value: int) -> bool:
-        """Whether a value is counted."""
-        return self.shape.conforms(index, value) and not any(
-            sibling.conforms(index, value) for sibling in self.siblings
+    def is_counted(self, index: Index, value: int) -> bool:
+        """Returns whether a value is counted."""
+        return self.shape.node_conforms(index, value) and not any(
+            sibling.node_conforms(index, value) for sibling in self.siblings
         )
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """One result without value if too few or too many values are counted."""
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns ``NO_VALUE`` once if too few or too many values are counted, else nothing."""
         limit = self.parameter.number
-        if not self.least and len(values) <= limit:
+        # Without more values than the maximum, no value needs to be checked.
+        if not self.is_minimum and len(values) <= limit:
             return ()
-        count = sum(self.counts(index, value) for value in values)
-        good = count >= limit if self.least else count <= limit
+        count = sum(self.is_counted(index, value) for value in values)
+        good = count >= limit if self.is_minimum else count <= limit
         return () if good else (NO_VALUE,)

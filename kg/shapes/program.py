@@ -1,4 +1,4 @@
-"""Targeted shapes compiled for one term table, and which focus nodes a triple affects."""
+"""Compiles the targeted shapes for one term table and finds the focus nodes a triple affects."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kg.index import Index
-from kg.shapes.compiled import Compiler, Target
-from kg.shapes.dependencies import AnyEdge, Dependencies, Edge, QueryEdge
+from kg.shapes.compiler import CompiledTargets, Compiler
+from kg.shapes.dependencies import ClosedEdge, Dependencies, Edge, QueryEdge
 from kg.shapes.evaluation import NO_VALUE, CompiledShape, Result
-from kg.shapes.model import Raw
+from kg.shapes.model import RawResult
 from kg.term_table import TermTable
 from kg.terms import RDF, RDFS
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from kg.shapes.collection import Shapes
 
 
-class Targeted:
+class TargetedShape:
     """A shape with targets.
 
     Attributes:
-        number: its place among the targeted shapes.
-        owners: the shapes its results can come from.
+        number: its position among the targeted shapes.
+        owners: the shapes that its results can belong to.
         evaluation: ``compiled`` (over the index), ``retargeted`` (by pySHACL, on the focus nodes
-            its dependencies give) or ``whole`` (by pySHACL, dependencies unknown).
+            found from its dependencies) or ``whole`` (by pySHACL on the whole graph, because its
+            dependencies are unknown).
     """
 
     __slots__ = ("compiled", "dependencies", "evaluation", "node", "number", "owners", "target")
@@ -32,35 +33,35 @@ class Targeted:
     def __init__(self, number: int, node: str, compiler: Compiler, rdf_type: int) -> None:
         self.number = number
         self.node = node
-        self.compiled: CompiledShape = compiler.shape(node)
-        terms = compiler.lexicon.terms
-        self.target = Target(self.compiled.shape, terms, compiler.memo)
-        self.owners = frozenset(self.compiled.result_owners())
+        self.compiled: CompiledShape = compiler.compile_shape(node)
+        terms = compiler.rdflib_terms.terms
+        self.target = CompiledTargets(self.compiled.shape, terms, compiler.cache_scope)
+        self.owners = frozenset(self.compiled.iter_result_owners())
         self.dependencies = Dependencies(self.compiled, terms, rdf_type)
         if self.dependencies.opaque:
             self.evaluation = "whole"
         else:
-            self.evaluation = "compiled" if self.dependencies.compiled else "retargeted"
+            self.evaluation = "compiled" if self.dependencies.is_compiled else "retargeted"
 
 
-class _Plan(NamedTuple):
-    """How a triple of one predicate reaches one targeted shape."""
+class _PredicatePlan(NamedTuple):
+    """Describes how the triples of one predicate can affect one targeted shape."""
 
-    targeted: Targeted
+    targeted: TargetedShape
     edges: tuple[Edge, ...]
-    any_edges: tuple[AnyEdge, ...]
+    closed_edges: tuple[ClosedEdge, ...]
     queries: tuple[QueryEdge, ...]
     by_subject: bool
     by_object: bool
-    everywhere: bool
-    direct: bool
-    """Whether the subject is the only candidate, because nothing else is set."""
-    certain: bool
-    """Whether the subject is a focus node in any case: the shape targets all of the predicate."""
+    at_all_focus_nodes: bool
+    is_direct: bool
+    """Whether only the subject can be affected, so that no path needs to be followed."""
+    is_certain: bool
+    """Whether the subject is always a focus node (``sh:targetSubjectsOf`` this predicate)."""
 
 
 class Program:
-    """All targeted shapes of a ``Shapes`` over one term table."""
+    """All targeted shapes of a ``Shapes``, compiled for one term table."""
 
     def __init__(self, shapes: Shapes, terms: TermTable) -> None:
         self.shapes = shapes
@@ -68,21 +69,22 @@ class Program:
         self.compiler = Compiler(shapes.shapes, terms)
         self._rdf_type = terms.intern(RDF + "type")
         self._sub_class = terms.intern(RDFS + "subClassOf")
-        self.typing = frozenset({self._rdf_type, self._sub_class})
+        self.typing_predicates = frozenset({self._rdf_type, self._sub_class})
         self.targeted = [
-            Targeted(number, node, self.compiler, self._rdf_type)
-            for number, node in enumerate(shapes.targeted)
+            TargetedShape(number, node, self.compiler, self._rdf_type)
+            for number, node in enumerate(shapes.targeted_nodes)
             if not shapes.shapes[node].deactivated
         ]
-        self.whole = [t for t in self.targeted if t.evaluation == "whole"]
-        self._plans: dict[int, list[_Plan]] = {}
+        self.whole_shapes = [t for t in self.targeted if t.evaluation == "whole"]
+        self._plans: dict[int, list[_PredicatePlan]] = {}
 
-    def affected(
+    def find_affected(
         self, index: Index, s: int, p: int, o: int
-    ) -> Iterator[tuple[Targeted, list[int]]]:
-        """Targeted shapes whose results the triple can add to, with the focus nodes concerned.
+    ) -> Iterator[tuple[TargetedShape, list[int]]]:
+        """Yields the targeted shapes in which the triple can cause results, with the focus nodes.
 
-        Shapes to be evaluated as a whole are left out (see ``whole_affected``).
+        Shapes that are evaluated on the whole graph are left out (see
+        ``find_affected_whole_shapes``).
 
         Args:
             index: the graph with the triple in it.
@@ -92,43 +94,43 @@ class Program:
         """
         plans = self._plans.get(p)
         if plans is None:
-            plans = self._plans[p] = list(self._plan(p))
+            plans = self._plans[p] = list(self._plan_predicate(p))
         for plan in plans:
             targeted = plan.targeted
-            holds = targeted.target.holds
-            if plan.direct:
-                if plan.certain or holds(index, s):
+            holds = targeted.target.is_focus_node
+            if plan.is_direct:
+                if plan.is_certain or holds(index, s):
                     yield targeted, [s]
                 continue
-            found: dict[int, None] = {}
-            if plan.everywhere:
-                found.update(dict.fromkeys(targeted.target.focus_nodes(index)))
+            candidates: dict[int, None] = {}
+            if plan.at_all_focus_nodes:
+                candidates.update(dict.fromkeys(targeted.target.find_focus_nodes(index)))
             if plan.by_subject:
-                found[s] = None
+                candidates[s] = None
             if plan.by_object:
-                found[o] = None
+                candidates[o] = None
             for edge in plan.edges:
                 near = o if edge.inverse else s
-                if edge.back is None:
-                    found[near] = None
+                if edge.walk_back is None:
+                    candidates[near] = None
                 else:
-                    for focus in edge.back(index, near):
-                        found[focus] = None
-            for any_edge in plan.any_edges:
-                for focus in any_edge.foci(index, s):
-                    found[focus] = None
+                    for focus in edge.walk_back(index, near):
+                        candidates[focus] = None
+            for any_edge in plan.closed_edges:
+                for focus in any_edge.find_focus_nodes(index, s):
+                    candidates[focus] = None
             for query in plan.queries:
-                for focus in query.foci(index, s, p, o):
-                    found[focus] = None
-            foci = [focus for focus in found if holds(index, focus)]
+                for focus in query.find_focus_nodes(index, s, p, o):
+                    candidates[focus] = None
+            foci = [focus for focus in candidates if holds(index, focus)]
             if foci:
                 yield targeted, foci
 
-    def raw(self, result: Result) -> Raw:
-        """A result in term text."""
+    def to_raw_result(self, result: Result) -> RawResult:
+        """Converts a result to term text."""
         shape, component, focus, path, value = result
-        text, own = self.terms.text, shape.shape
-        return Raw(
+        text, own = self.terms.get_text, shape.shape
+        return RawResult(
             own.node,
             component,
             text(focus),
@@ -136,43 +138,45 @@ class Program:
             "" if value == NO_VALUE else text(value),
         )
 
-    def result(self, raw: Raw) -> Result:
-        """A result in term text (pySHACL's) as one of ours."""
+    def from_raw_result(self, raw: RawResult) -> Result:
+        """Converts a result in term text, as read from pySHACL, to one with term ids."""
         intern = self.terms.intern
         return (
-            self.compiler.shape(raw.shape),
+            self.compiler.compile_shape(raw.shape),
             raw.component,
             intern(raw.focus),
             raw.path,
             intern(raw.value) if raw.value else NO_VALUE,
         )
 
-    def whole_affected(self, p: int) -> list[Targeted]:
-        """Shapes to be evaluated as a whole that a triple of this predicate might concern."""
-        return [targeted for targeted in self.whole if self._may_concern(targeted, p)]
+    def find_affected_whole_shapes(self, p: int) -> list[TargetedShape]:
+        """Returns the shapes evaluated on the whole graph that the predicate might affect."""
+        return [targeted for targeted in self.whole_shapes if self._may_concern(targeted, p)]
 
-    def _may_concern(self, targeted: Targeted, p: int) -> bool:
-        if self._reaches(targeted, p):
+    def _may_concern(self, targeted: TargetedShape, p: int) -> bool:
+        if self._is_reached(targeted, p):
             return True
         for constraint in targeted.dependencies.opaque:
             if constraint.predicates is None or p in constraint.predicates:
                 return True
         return False
 
-    def _plan(self, p: int) -> Iterator[_Plan]:
+    def _plan_predicate(self, p: int) -> Iterator[_PredicatePlan]:
         for targeted in self.targeted:
-            if targeted.evaluation == "whole" or not self._reaches(targeted, p):
+            if targeted.evaluation == "whole" or not self._is_reached(targeted, p):
                 continue
             needs, target = targeted.dependencies, targeted.target
             edges = tuple(edge for edge in needs.edges if edge.predicate == p)
-            any_edges = tuple(edge for edge in needs.any_edges if p not in edge.allowed)
+            any_edges = tuple(edge for edge in needs.closed_edges if p not in edge.allowed)
             by_subject = p in target.subjects_of or (p == self._rdf_type and bool(target.classes))
             by_object = p in target.objects_of
-            everywhere = p == self._sub_class and (needs.classes or bool(target.classes))
-            plain = all(edge.back is None and not edge.inverse for edge in edges)
+            everywhere = p == self._sub_class and (
+                needs.uses_class_hierarchy or bool(target.classes)
+            )
+            plain = all(edge.walk_back is None and not edge.inverse for edge in edges)
             queries = tuple(q for q in needs.queries if p in (q.constraint.predicates or (p,)))
             direct = plain and not (any_edges or by_object or everywhere or queries)
-            yield _Plan(
+            yield _PredicatePlan(
                 targeted,
                 edges,
                 any_edges,
@@ -181,14 +185,14 @@ class Program:
                 by_object,
                 everywhere,
                 direct,
-                certain=p in target.subjects_of,
+                is_certain=p in target.subjects_of,
             )
 
-    def _reaches(self, targeted: Targeted, p: int) -> bool:
+    def _is_reached(self, targeted: TargetedShape, p: int) -> bool:
         needs, target = targeted.dependencies, targeted.target
         return (
             any(edge.predicate == p for edge in needs.edges)
-            or any(p not in edge.allowed for edge in needs.any_edges)
+            or any(p not in edge.allowed for edge in needs.closed_edges)
             or any(
                 query.constraint.predicates is None or p in query.constraint.predicates
                 for query in needs.queries
@@ -196,5 +200,5 @@ class Program:
             or p in target.subjects_of
             or p in target.objects_of
             or (p == self._rdf_type and bool(target.classes))
-            or (p == self._sub_class and (needs.classes or bool(target.classes)))
+            or (p == self._sub_class and (needs.uses_class_hierarchy or bool(target.classes)))
         )

@@ -1,4 +1,4 @@
-"""``sh:sparql``: prefixes, what a query may not hold, and its algebra."""
+"""Checks the queries of ``sh:sparql``: resolves prefixes, refuses forbidden parts, parses them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rdflib import Graph
     from rdflib.term import Node
 
-MAX_QUERY = 20_000
-"""Characters in a SPARQL constraint."""
+MAX_QUERY_LENGTH = 20_000
+"""Maximum length of a SPARQL constraint, in characters."""
 
-_PATH = re.compile(r"([\s{}()])[$?]PATH\b")
+_PATH_VARIABLE = re.compile(r"([\s{}()])[$?]PATH\b")
 _FORBIDDEN = {
     "ServiceGraphPattern": "SERVICE",
     "Minus": "MINUS",
@@ -25,11 +25,11 @@ _FORBIDDEN = {
 }
 
 
-def declared_prefixes(graph: Graph, node: Node, where: str) -> dict[str, str]:
-    """Prefixes in force for a constraint: those that its ``sh:prefixes`` declare.
+def collect_prefixes(graph: Graph, node: Node, where: str) -> dict[str, str]:
+    """Returns the prefixes of a constraint: those that its ``sh:prefixes`` declare.
 
-    As in pySHACL, ``rdf``, ``rdfs`` and ``owl`` are always there, and an ontology named without
-    declarations of its own stands for those of every ontology in the graph.
+    As in pySHACL, ``rdf``, ``rdfs`` and ``owl`` are always declared, and an ontology without
+    declarations gets those of every ontology in the graph.
 
     Raises:
         ShapesError: a declaration is incomplete, or two declare one prefix differently.
@@ -49,62 +49,81 @@ def declared_prefixes(graph: Graph, node: Node, where: str) -> dict[str, str]:
         if not (own and ontology in ontologies):
             for other in ontologies:
                 declarations |= set(graph.objects(other, declare))
-    found: dict[str, str] = {}
+    namespaces: dict[str, str] = {}
     for declaration in sorted(declarations, key=str):
         names = list(graph.objects(declaration, URIRef(SH + "prefix")))
         spaces = list(graph.objects(declaration, URIRef(SH + "namespace")))
         if len(names) != 1 or len(spaces) != 1:
             raise ShapesError("sh:declare needs one sh:prefix and one sh:namespace", where=where)
-        if found.setdefault(str(names[0]), str(spaces[0])) != str(spaces[0]):
-            raise ShapesError(f"prefix {names[0]}: is declared twice, differently", where=where)
-    return prefixes | found
+        if namespaces.setdefault(str(names[0]), str(spaces[0])) != str(spaces[0]):
+            raise ShapesError(
+                f"prefix {names[0]}: is declared twice with different namespaces", where=where
+            )
+    return prefixes | namespaces
 
 
 def check_query(select: str, prefixes: dict[str, str], path: str | None, where: str) -> str:
-    """Checks a constraint's query; returns it with prefixes and ``$PATH`` filled in.
+    """Checks the query of a constraint.
+
+    Args:
+        select: the query as written.
+        prefixes: namespace by prefix.
+        path: the shape's path as SPARQL text; None for node shapes.
+        where: file and shape, for error messages.
+
+    Returns:
+        The query with prefixes declared and ``$PATH`` filled in.
 
     Raises:
         ShapesError: not a SELECT query, not parseable, without ``$this``, or with parts SHACL
-            forbids (SERVICE above all: nothing is ever fetched).
+            forbids. SERVICE is forbidden so that shapes cannot cause network access.
     """
-    if len(select) > MAX_QUERY:
-        raise ShapesError(f"a SPARQL constraint longer than {MAX_QUERY} characters", where=where)
+    if len(select) > MAX_QUERY_LENGTH:
+        raise ShapesError(
+            f"a SPARQL constraint is longer than {MAX_QUERY_LENGTH} characters", where=where
+        )
     if path is not None:
-        select = _PATH.sub(lambda match: match.group(1) + path, select)
-    elif _PATH.search(select):
-        raise ShapesError("$PATH in a SPARQL constraint of a shape without sh:path", where=where)
+        select = _PATH_VARIABLE.sub(lambda match: match.group(1) + path, select)
+    elif _PATH_VARIABLE.search(select):
+        raise ShapesError(
+            "a SPARQL constraint uses $PATH, but its shape has no sh:path", where=where
+        )
     if re.search(r"[$?]shapesGraph\b", select):
-        raise ShapesError("$shapesGraph in a SPARQL constraint is not evaluated", where=where)
+        raise ShapesError(
+            "a SPARQL constraint uses $shapesGraph, which is not supported", where=where
+        )
     text = "".join(f"PREFIX {name}: <{space}>\n" for name, space in prefixes.items()) + select
     algebra = parse_query(text, where)
     if algebra.name != "SelectQuery":
         raise ShapesError("a SPARQL constraint must be a SELECT query", where=where)
-    for name in names_in(algebra):
+    for name in collect_node_names(algebra):
         if name in _FORBIDDEN:
-            raise ShapesError(f"{_FORBIDDEN[name]} in a SPARQL constraint is refused", where=where)
+            raise ShapesError(
+                f"a SPARQL constraint may not contain {_FORBIDDEN[name]}", where=where
+            )
     if not re.search(r"[\s{}()][$?]this\b", select):
-        raise ShapesError("a SPARQL constraint without $this", where=where)
+        raise ShapesError("a SPARQL constraint does not use $this", where=where)
     return text
 
 
 def parse_query(text: str, where: str = "") -> Any:
-    """The SPARQL algebra of a query, as rdflib builds it.
+    """Returns the SPARQL algebra of a query, as rdflib builds it.
 
     Raises:
-        ShapesError: it does not parse.
+        ShapesError: the query does not parse.
     """
     from rdflib.plugins.sparql import prepareQuery
 
     try:
         return prepareQuery(text).algebra
-    except Exception as error:  # rdflib raises pyparsing's, its own and bare ones
+    except Exception as error:  # rdflib raises pyparsing's errors, its own, and bare Exception
         raise ShapesError(
             f"a SPARQL constraint does not parse: {error!s:.200}", where=where
         ) from None
 
 
-def names_in(algebra: Any) -> set[str]:
-    """Names of all algebra nodes in a query, nested expressions included."""
+def collect_node_names(algebra: Any) -> set[str]:
+    """Returns the names of all algebra nodes in a query, including nested expressions."""
     from rdflib.plugins.sparql.parserutils import CompValue
 
     names: set[str] = set()

@@ -1,10 +1,10 @@
-"""``sh:sparql`` compiled: basic graph patterns joined over the index, filters left to rdflib.
+"""Compiles ``sh:sparql`` constraints: joins triple patterns over the index, filters with rdflib.
 
 Compiled are queries of the form ``SELECT … WHERE { triple patterns (property paths included)
-FILTER … }`` whose filters look at nothing but the values bound by the patterns. Filters are
-evaluated by rdflib's own functions on rdflib terms, so their meaning is the reference's. Anything
-else (OPTIONAL, UNION, BIND, EXISTS, sub-queries, aggregates, functions with side effects) is not
-compiled, and says so by ``compiled = False``.
+FILTER … }`` whose filters use only the values bound by the patterns. Filters are evaluated by
+rdflib's own functions on rdflib terms, so that they mean the same as in pySHACL, the reference.
+Anything else (OPTIONAL, UNION, BIND, EXISTS, sub-queries, aggregates, functions with side
+effects) is not compiled (``is_compiled = False``) and is left to pySHACL.
 """
 
 # ruff: noqa: ARG002 — one signature for all components, whether they need the focus node or not
@@ -16,24 +16,24 @@ from typing import Any
 
 from kg.index import Index
 from kg.shapes.evaluation import NO_VALUE, Component, Result
-from kg.shapes.joining import (
-    THIS,
-    Binding,
-    NotCompiledError,
-    Pattern,
-    check_connected,
-    join,
-    make_path,
-    make_pattern,
-    ordered,
-    starts,
-)
-from kg.shapes.lexicon import Lexicon, quiet_rdflib
 from kg.shapes.model import Parameter, Shape
 from kg.shapes.paths import Alternative, Path, Repeat, Sequence, Step
-from kg.shapes.queries import names_in, parse_query
+from kg.shapes.patterns import (
+    THIS,
+    Binding,
+    TriplePattern,
+    UnsupportedQueryError,
+    check_connected,
+    convert_path,
+    find_start_bindings,
+    join_patterns,
+    make_pattern,
+    order_patterns,
+)
+from kg.shapes.queries import collect_node_names, parse_query
+from kg.shapes.rdflib_terms import RdflibTerms, silence_rdflib
 
-_ALLOWED = frozenset(
+_COMPILED_NODES = frozenset(
     [
         "SelectQuery",
         "Project",
@@ -73,38 +73,38 @@ _ALLOWED = frozenset(
         "Builtin_DAY",
     ]
 )
-_UNDERIVABLE = frozenset(["Builtin_EXISTS", "Builtin_NOTEXISTS"])
+_UNKNOWN_DEPENDENCY_NODES = frozenset(["Builtin_EXISTS", "Builtin_NOTEXISTS"])
 
 
 class SparqlConstraint(Component):
     """One ``sh:sparql`` constraint.
 
     Attributes:
-        compiled: whether it can be evaluated over an index.
-        derivable: whether its patterns alone say which focus nodes a triple can affect.
-        patterns: its triple patterns, if derivable.
+        is_compiled: whether it can be evaluated over an index.
+        has_known_dependencies: whether the patterns show which focus nodes a triple can affect.
+        patterns: its triple patterns; empty without known dependencies.
         predicates: ids of all predicates the query names anywhere, or None if it can depend on
-            any predicate; known for queries that are not compiled, too.
+            any predicate; set for queries that are not compiled, too.
     """
 
-    def __init__(self, parameter: Parameter, shape: Shape, lexicon: Lexicon) -> None:
+    def __init__(self, parameter: Parameter, shape: Shape, rdflib_terms: RdflibTerms) -> None:
         super().__init__(parameter)
         assert parameter.query is not None
         self.query = parameter.query
-        self._lexicon = lexicon
+        self._rdflib_terms = rdflib_terms
         self._is_property = shape.path is not None
-        self.patterns: tuple[Pattern, ...] = ()
-        self._plans: dict[tuple[str, ...], list[Pattern]] = {}
+        self.patterns: tuple[TriplePattern, ...] = ()
+        self._join_orders: dict[tuple[str, ...], list[TriplePattern]] = {}
         algebra = parse_query(self.query.text)
-        self.predicates = _predicates(algebra, lexicon)
-        self.compiled = self.derivable = False
-        with contextlib.suppress(NotCompiledError):
-            self._compile(algebra)
+        self.predicates = _collect_predicates(algebra, rdflib_terms)
+        self.is_compiled = self.has_known_dependencies = False
+        with contextlib.suppress(UnsupportedQueryError):
+            self._compile_query(algebra)
 
-    def _compile(self, algebra: Any) -> None:
-        names = names_in(algebra)
-        if "currentShape" in self.query.text or names & _UNDERIVABLE:
-            raise NotCompiledError
+    def _compile_query(self, algebra: Any) -> None:
+        names = collect_node_names(algebra)
+        if "currentShape" in self.query.text or names & _UNKNOWN_DEPENDENCY_NODES:
+            raise UnsupportedQueryError
         part = algebra.p
         filters: list[Any] = []
         while part.name in ("Project", "Distinct", "Reduced", "Filter", "Extend"):
@@ -112,48 +112,53 @@ class SparqlConstraint(Component):
                 filters.append(part.expr)
             part = part.p
         if part.name != "BGP":
-            raise NotCompiledError
-        patterns = tuple(make_pattern(triple, self._lexicon) for triple in part.triples)
+            raise UnsupportedQueryError
+        patterns = tuple(make_pattern(triple, self._rdflib_terms) for triple in part.triples)
         check_connected(patterns)
         self.patterns = patterns
-        self.derivable = True
-        if not names <= _ALLOWED:
-            raise NotCompiledError
-        self._shown = [str(variable) for variable in algebra.PV]
-        self._filters = [_compile_filter(expr, self._lexicon) for expr in filters]
-        self.compiled = True
+        self.has_known_dependencies = True
+        if not names <= _COMPILED_NODES:
+            raise UnsupportedQueryError
+        self._projected_names = [str(variable) for variable in algebra.PV]
+        self._filters = [_compile_filter(expr, self._rdflib_terms) for expr in filters]
+        self.is_compiled = True
 
     # Evaluation
 
-    def solutions(self, index: Index, start: Binding) -> Iterator[Binding]:
-        """All solutions of patterns and filters that extend ``start``."""
-        for binding in join(index, self._plan(start), 0, start):
+    def iter_solutions(self, index: Index, start: Binding) -> Iterator[Binding]:
+        """Yields all solutions of patterns and filters that extend ``start``."""
+        for binding in join_patterns(index, self._get_join_order(start), 0, start):
             if all(passes(binding) for passes in self._filters):
                 yield binding
 
-    def rows(self, index: Index, focus: int) -> list[dict[str, int]]:
-        """Distinct rows of the query with ``$this`` bound to ``focus``, as pySHACL counts them."""
+    def find_rows(self, index: Index, focus: int) -> list[dict[str, int]]:
+        """Returns the distinct rows with ``$this`` bound to ``focus``, as pySHACL counts them."""
         if self.query.deactivated:
             return []
-        shown = self._shown
+        names = self._projected_names
         rows: dict[tuple[int | None, ...], dict[str, int]] = {}
-        for binding in self.solutions(index, {THIS: focus}):
-            row = {name: binding[name] for name in shown if name in binding}
+        for binding in self.iter_solutions(index, {THIS: focus}):
+            row = {name: binding[name] for name in names if name in binding}
+            # pySHACL ignores rows that bind none of these.
             if "failure" in row or "path" in row or "value" in row or THIS in row:
-                rows.setdefault(tuple(row.get(name) for name in shown), row)
+                rows.setdefault(tuple(row.get(name) for name in names), row)
         return list(rows.values())
 
-    def failing(self, index: Index, focus: int, values: Collection[int]) -> Collection[int]:
-        """One entry per row."""
-        return [row.get("value", NO_VALUE) for row in self.rows(index, focus)]
+    def find_failing_values(
+        self, index: Index, focus: int, values: Collection[int]
+    ) -> Collection[int]:
+        """Returns one entry per row: its ``?value``, if bound."""
+        return [row.get("value", NO_VALUE) for row in self.find_rows(index, focus)]
 
-    def conforms(self, index: Index, focus: int, values: Collection[int]) -> bool:
-        """Whether the query has no row for ``focus``."""
-        return not self.rows(index, focus)
+    def values_conform(self, index: Index, focus: int, values: Collection[int]) -> bool:
+        """Returns whether the query has no row for ``focus``."""
+        return not self.find_rows(index, focus)
 
-    def collect(self, index: Index, focus: int, values: Collection[int], out: list[Result]) -> None:
-        """Appends one result per row, with the focus, path and value the row says."""
-        for row in self.rows(index, focus):
+    def collect_results(
+        self, index: Index, focus: int, values: Collection[int], out: list[Result]
+    ) -> None:
+        """Appends one result per row, with the focus node, path and value that the row binds."""
+        for row in self.find_rows(index, focus):
             path = row.get("path")
             default = NO_VALUE if self._is_property else focus
             out.append(
@@ -161,106 +166,111 @@ class SparqlConstraint(Component):
                     self.owner,
                     self.name,
                     row.get(THIS, focus),
-                    None if path is None else self._lexicon.terms.text(path),
+                    None if path is None else self._rdflib_terms.terms.get_text(path),
                     row.get("value", default),
                 )
             )
 
-    # What it depends on
+    # Dependencies
 
-    def touched(self, index: Index, s: int, p: int, o: int) -> Iterator[int]:
-        """Nodes that ``$this`` may stand for in solutions that use the triple (now in ``index``).
+    def find_touched_nodes(self, index: Index, s: int, p: int, o: int) -> Iterator[int]:
+        """Yields the nodes bound to ``$this`` in solutions that use the triple.
 
-        Filters only narrow solutions, so that they are left out: more nodes, never fewer.
+        The triple must be in ``index``. Filters are not applied: they only remove solutions, so
+        the result may contain too many nodes, never too few.
         """
         for pattern in self.patterns:
-            for start in starts(pattern, index, s, p, o):
-                for binding in join(index, self._plan(start), 0, start):
+            for start in find_start_bindings(pattern, index, s, p, o):
+                for binding in join_patterns(index, self._get_join_order(start), 0, start):
                     yield binding[THIS]
 
-    def _plan(self, start: Binding) -> list[Pattern]:
+    def _get_join_order(self, start: Binding) -> list[TriplePattern]:
         key = tuple(start)
-        plan = self._plans.get(key)
+        plan = self._join_orders.get(key)
         if plan is None:
-            plan = self._plans[key] = ordered(self.patterns, set(key))
+            plan = self._join_orders[key] = order_patterns(self.patterns, set(key))
         return plan
 
 
-def _compile_filter(expression: Any, lexicon: Lexicon) -> Callable[[Binding], bool]:
+def _compile_filter(expression: Any, rdflib_terms: RdflibTerms) -> Callable[[Binding], bool]:
     from rdflib.plugins.sparql.evalutils import _ebv
     from rdflib.plugins.sparql.sparql import FrozenBindings, QueryContext
 
-    names = {str(name): name for name in _variables(expression)}
+    names = {str(name): name for name in _find_variables(expression)}
     context = QueryContext(initBindings={})
+    # Cached by the ids of the filter's variables: building rdflib terms is the expensive part.
     answers: dict[tuple[int | None, ...], bool] = {}
 
-    def passes(binding: Mapping[str, int]) -> bool:
+    def passes_filter(binding: Mapping[str, int]) -> bool:
         key = tuple(binding.get(name) for name in names)
-        known = answers.get(key)
-        if known is None:
+        answer = answers.get(key)
+        if answer is None:
             bound = {
-                variable: lexicon.rdf(term)
+                variable: rdflib_terms.get_rdflib_term(term)
                 for variable, term in zip(names.values(), key, strict=True)
                 if term is not None
             }
-            with quiet_rdflib():
-                known = bool(_ebv(expression, FrozenBindings(context, bound)))
+            with silence_rdflib():
+                answer = bool(_ebv(expression, FrozenBindings(context, bound)))
             if len(answers) > 100_000:
                 answers.clear()
-            answers[key] = known
-        return known
+            answers[key] = answer
+        return answer
 
-    return passes
+    return passes_filter
 
 
-def _variables(expression: Any) -> list[Any]:
+def _find_variables(expression: Any) -> list[Any]:
     from rdflib import Variable
     from rdflib.plugins.sparql.parserutils import CompValue
 
-    found: dict[Any, None] = {}
+    variables: dict[Any, None] = {}
     queue: list[Any] = [expression]
     while queue:
         part = queue.pop()
         if isinstance(part, Variable):
-            found[part] = None
+            variables[part] = None
         elif isinstance(part, CompValue):
             queue.extend(value for key, value in part.items() if key != "_vars")
         elif isinstance(part, (list, tuple)):
             queue.extend(part)
-    return sorted(found)
+    return sorted(variables)
 
 
-def _predicates(algebra: Any, lexicon: Lexicon) -> frozenset[int] | None:
-    """Ids of all predicates in any triple pattern of the query; None if there is no telling."""
+def _collect_predicates(algebra: Any, rdflib_terms: RdflibTerms) -> frozenset[int] | None:
+    """Returns the ids of all predicates in the query's triple patterns; None if unknown."""
     from rdflib import URIRef
     from rdflib.plugins.sparql.parserutils import CompValue
 
-    found: set[str] = set()
+    predicates: set[str] = set()
     queue: list[Any] = [algebra]
     while queue:
         part = queue.pop()
         if isinstance(part, CompValue):
             for key, value in part.items():
                 if key == "triples":
-                    for triple in _triples(value):
+                    for triple in _split_triples(value):
                         predicate = triple[1]
                         if isinstance(predicate, URIRef):
-                            found.add(str(predicate))
+                            predicates.add(str(predicate))
                             continue
                         try:
-                            path = make_path(predicate)
-                        except NotCompiledError:
+                            path = convert_path(predicate)
+                        except UnsupportedQueryError:
                             return None
-                        found.update(_predicates_of(path))
+                        predicates.update(_iter_path_predicates(path))
                 else:
                     queue.append(value)
         elif isinstance(part, (list, tuple)):
             queue.extend(part)
-    return frozenset(map(lexicon.terms.intern, sorted(found)))
+    return frozenset(map(rdflib_terms.terms.intern, sorted(predicates)))
 
 
-def _triples(value: Any) -> list[tuple[Any, Any, Any]]:
-    """Triple patterns, which EXISTS blocks keep as flat lists of three times as many terms."""
+def _split_triples(value: Any) -> list[tuple[Any, Any, Any]]:
+    """Returns the triple patterns of a block.
+
+    rdflib keeps those of EXISTS blocks as flat lists of terms, three for each pattern.
+    """
     triples: list[tuple[Any, Any, Any]] = []
     for item in value:
         items = list(item)
@@ -268,12 +278,12 @@ def _triples(value: Any) -> list[tuple[Any, Any, Any]]:
     return triples
 
 
-def _predicates_of(path: Path) -> Iterator[str]:
+def _iter_path_predicates(path: Path) -> Iterator[str]:
     match path:
         case Step(predicate):
             yield predicate
         case Sequence(parts) | Alternative(parts):
             for part in parts:
-                yield from _predicates_of(part)
+                yield from _iter_path_predicates(part)
         case Repeat(inner):
-            yield from _predicates_of(inner)
+            yield from _iter_path_predicates(inner)

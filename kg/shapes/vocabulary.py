@@ -1,8 +1,9 @@
-"""The SHACL vocabulary: which terms are evaluated, which are known but refused, which are typos.
+"""Checks the SHACL terms of a shapes graph: refuses unsupported terms and probable typos.
 
-A shapes graph that uses a term nobody evaluates would license claims it should not: pySHACL
-passes over unknown parameters without a word. So every ``sh:`` term must be one of the known
-ones, and those that only SHACL-AF or SHACL-JS give a meaning to are refused by name.
+pySHACL silently ignores parameters it does not know, so a constraint with a misspelt or
+unsupported term would never be checked, and claims that break it would be licensed. Therefore
+every term in the ``sh:`` namespace must be a known one; terms of SHACL-AF and SHACL-JS are
+refused with an error that names them.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ CONSTRAINT_PARAMETERS = frozenset(
 )
 """Parameters of the SHACL Core components and ``sh:sparql``."""
 
-TARGETS = frozenset(["targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf"])
+TARGET_PROPERTIES = frozenset(["targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf"])
 
-PATHS = frozenset(
+PATH_PROPERTIES = frozenset(
     ["path", "inversePath", "alternativePath", "zeroOrMorePath", "oneOrMorePath", "zeroOrOnePath"]
 )
 
@@ -68,7 +69,7 @@ NODE_KINDS = frozenset(
     ["IRI", "Literal", "BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRIOrLiteral"]
 )
 
-_OTHER = frozenset(
+_OTHER_TERMS = frozenset(
     [
         "NodeShape",
         "PropertyShape",
@@ -100,7 +101,7 @@ _OTHER = frozenset(
     ]
 )
 
-_REFUSED = (
+_UNSUPPORTED_TERMS = (
     dict.fromkeys(
         [
             "js",
@@ -172,27 +173,30 @@ _REFUSED = (
     )
 )
 
-KNOWN = CONSTRAINT_PARAMETERS | TARGETS | PATHS | NODE_KINDS | _OTHER
-"""Local names of all terms that are evaluated or safely carry no meaning for validation."""
+KNOWN_TERMS = (
+    CONSTRAINT_PARAMETERS | TARGET_PROPERTIES | PATH_PROPERTIES | NODE_KINDS | _OTHER_TERMS
+)
+"""Local names of all terms that are evaluated, or that have no effect on validation."""
 
 
 def check_vocabulary(graph: Graph, where: str) -> None:
-    """Refuses terms in the ``sh:`` namespace that are unknown, or known and not evaluated.
+    """Checks that every term of the graph in the ``sh:`` namespace is evaluated.
 
     Raises:
-        ShapesError: naming the term and, for a likely typo, the nearest known one.
+        ShapesError: a term is unknown or not evaluated. The error names the term and, for a
+            likely typo, the nearest known one.
     """
-    for name in sorted(set(_names_used(graph))):
-        if name in KNOWN:
+    for name in sorted(set(_iter_terms(graph))):
+        if name in KNOWN_TERMS:
             continue
-        family = _REFUSED.get(name)
+        family = _UNSUPPORTED_TERMS.get(name)
         if family is not None:
             raise ShapesError(
                 f"sh:{name} is not evaluated ({family})",
                 where=where,
-                hint="Only SHACL Core and sh:sparql are; state the rule in those terms.",
+                hint="Express the rule in SHACL Core or sh:sparql.",
             )
-        near = difflib.get_close_matches(name, sorted(KNOWN), n=1)
+        near = difflib.get_close_matches(name, sorted(KNOWN_TERMS), n=1)
         raise ShapesError(
             f"sh:{name} is not a SHACL term",
             where=where,
@@ -200,10 +204,11 @@ def check_vocabulary(graph: Graph, where: str) -> None:
         )
 
 
-def _names_used(graph: Graph) -> Iterator[str]:
+def _iter_terms(graph: Graph) -> Iterator[str]:
     for triple in graph:
         for term in triple:
             text = str(term)
-            # A literal may hold any text; only IRIs name terms.
+            # A literal can contain any text, so only IRIs count. The class is compared by name
+            # because rdflib is not imported here.
             if text.startswith(SH) and term.__class__.__name__ == "URIRef":
                 yield text[len(SH) :]

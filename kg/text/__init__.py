@@ -1,1 +1,1 @@
-"""Text on its way to a graph: documents, chunks, keywords, canonical forms, concepts, sections."""
+"""Builds graphs from text: documents, chunks, keywords, canonical forms, concepts, sections."""

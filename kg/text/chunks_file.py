@@ -1,4 +1,4 @@
-"""Chunks in a file: JSON lines of ``id``, ``text`` and ``metadata``."""
+"""Reads and writes chunks as JSON Lines of ``id``, ``text`` and ``metadata``."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import iter_records, write_jsonl_atomic
 from kg.text.chunks import Chunk
 
-MAX_CHARACTERS = 100_000
-"""Of one chunk: a longer one is a document that was never cut."""
-MAX_ID = 500
-"""Characters of an id."""
+MAX_CHUNK_CHARACTERS = 100_000
+"""Maximum length of a chunk; a longer one is a whole document that was never cut."""
+MAX_ID_LENGTH = 500
+"""Maximum length of an id in characters."""
 
 
 def read_chunks(path: Path | str) -> list[Chunk]:
-    """Reads ready chunks.
+    """Reads prepared chunks.
 
-    Keys beside ``id``, ``text`` and ``metadata`` are kept as metadata, unless that has them.
+    Keys other than ``id``, ``text`` and ``metadata`` are added to the metadata; on a conflict
+    ``metadata`` wins.
 
     Raises:
-        MissingFileError: no such file.
-        RecordError: a line is no chunk, its text has no character to read or more than
-            ``MAX_CHARACTERS``, or its id is empty, too long or not printable.
-        DuplicateIdError: two chunks have one id.
+        MissingFileError: there is no such file.
+        RecordError: a line is not a chunk, its text is blank or longer than
+            ``MAX_CHUNK_CHARACTERS``, or its id is empty, too long or not printable.
+        DuplicateIdError: two chunks have the same id.
     """
     chunks: dict[str, Chunk] = {}
-    for chunk in iter_records(path, "chunk", _chunk):
+    for chunk in iter_records(path, "chunk", _parse_chunk):
         if chunk.id in chunks:
             raise DuplicateIdError(
                 f"two chunks have the id {chunk.id!r}",
                 where=f"{path}, chunk {len(chunks) + 1}",
-                hint="Ids must be unique: every retriever finds chunks by them.",
+                hint="Make the ids unique: retrievers identify chunks by them.",
             )
         chunks[chunk.id] = chunk
     if not chunks:
         raise RecordError(
-            "the file holds no chunk", where=str(path), hint="Check that it is the file you meant."
+            "the file contains no chunk", where=str(path), hint="Check that it is the right file."
         )
     return list(chunks.values())
 
 
 def write_chunks(path: Path | str, chunks: Iterable[Chunk]) -> int:
-    """Writes one chunk a line, all or nothing; returns how many.
+    """Writes one chunk per line, atomically, and returns the number of chunks.
 
     Raises:
         WriteError: the file cannot be written.
@@ -54,20 +55,23 @@ def write_chunks(path: Path | str, chunks: Iterable[Chunk]) -> int:
     return write_jsonl_atomic(path, chunks)
 
 
-def _chunk(row: dict[str, Any]) -> Chunk:
-    """The chunk of one line.
+def _parse_chunk(row: dict[str, Any]) -> Chunk:
+    """Converts one line to a chunk.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the line is not a valid chunk.
     """
     chunk = msgspec.convert(row, Chunk)
-    if not chunk.id or len(chunk.id) > MAX_ID or not chunk.id.isprintable():
-        raise ValueError(f"an id has 1 to {MAX_ID} printable characters, not {chunk.id[:80]!r}")
+    if not chunk.id or len(chunk.id) > MAX_ID_LENGTH or not chunk.id.isprintable():
+        raise ValueError(
+            f"an id must have 1 to {MAX_ID_LENGTH} printable characters: {chunk.id[:80]!r}"
+        )
     if not chunk.text.strip():
         raise ValueError(f"chunk {chunk.id!r} is empty")
-    if len(chunk.text) > MAX_CHARACTERS:
+    if len(chunk.text) > MAX_CHUNK_CHARACTERS:
         raise ValueError(
-            f"chunk {chunk.id!r} has {len(chunk.text):,} characters; at most {MAX_CHARACTERS:,}"
+            f"chunk {chunk.id!r} has {len(chunk.text):,} characters; at most "
+            f"{MAX_CHUNK_CHARACTERS:,}"
         )
     others = {key: row[key] for key in row if key not in Chunk.__struct_fields__}
     return msgspec.structs.replace(chunk, metadata=others | chunk.metadata)

@@ -1,7 +1,7 @@
-"""Words of a text: one normaliser and tokenizer for keywords, headings, queries and passages.
+"""Normalises and tokenises text: keywords, headings, queries and passages alike.
 
-Whatever is compared anywhere is compared in these words, so that "Physical storage media" meets
-"Overview of Physical Storage Media", and "B + -Trees" meets "B+-tree".
+All comparisons use these words, so that "Physical storage media" matches "Overview of Physical
+Storage Media", and "B + -Trees" matches "B+-tree".
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from kg.words.plain_text import one_line
+from kg.words.plain_text import to_one_line
 
 FUNCTION_WORDS = frozenset(
     """a an the this that these those is are was were be been being am do does did has have had
     of in on at to into from by with for as and or nor if but than then it its their his her there
     which who whom whose what where when how can could may might must shall should will would
-    """.split()  # noqa: SIM905 - a wall of quotation marks would hide the words
+    """.split()  # noqa: SIM905 - a list of string literals would be hard to read
 )
 """Words without content of their own. Negations are deliberately not among them."""
 
 _SOFT_HYPHEN = "\u00ad"
 _SPACE = re.compile(r"\s+")
 _DASH = "[-\u2010\u2012\u2013\u2212]"
-_MENDED = (
-    # "B + -Tree", "B+ -tree", "B + tree": the plus and the hyphen of a name, set apart by OCR.
+_OCR_FIXES = (
+    # "B + -Tree", "B+ -tree", "B + tree": OCR put spaces around the plus and hyphen of a name.
     (re.compile(rf"\b([A-Z]) ?\+ ?{_DASH} ?(?=[^\W\d_])"), r"\1+-"),
     (re.compile(r"\b([A-Z]) \+ (?=[Tt]rees?\b)"), r"\1+ "),
     (re.compile(r"\bC \+ ?\+(?![\w+])|\bC\+ \+(?![\w+])"), "C++"),
@@ -33,7 +33,7 @@ _MENDED = (
 _WORD = (
     r"\d+(?:[.,]\d+)+"  # a number with its decimals
     r"|{letter}(?:{letter}|{mark})*"
-    # "C++", "B+", "B+tree", "C#", "R*-tree"; but "a+b" and "x+10" are sums, "18+" ends in a sign.
+    # "C++", "B+", "B+tree", "C#", "R*-tree"; not the "+" of sums ("a+b", "x+10") or of "18+".
     r"(?:(?<=[^\W\d_])\+\+|(?<=[^\W\d_])\+(?![^\W_])|(?<=\b[A-Za-z])\+(?=[^\W\d_]{{2}})"
     r"|(?<=\b[A-Za-z])\#(?![^\W_])|(?<=\b[A-Za-z])\*(?=-[^\W\d_]))?"
 )
@@ -46,75 +46,76 @@ _ORDINAL_DIGITS = {
     "one": "1", "first": "1", "two": "2", "second": "2", "three": "3", "third": "3",
     "four": "4", "fourth": "4", "five": "5", "fifth": "5", "six": "6", "sixth": "6",
 }  # fmt: skip
-_MOST_SHORT = 8
-"""Characters an acronym has at most."""
+_MAX_ACRONYM_LENGTH = 8
+"""Maximum number of characters in an acronym."""
 
 
-def mend(text: str) -> str:
-    """``text`` on one line as it was meant: NFKC, without soft hyphens, OCR's gaps closed.
+def repair_text(text: str) -> str:
+    """Puts ``text`` on one clean line: NFKC, without soft hyphens, OCR's spaces in names removed.
 
-    "B + -Tree" becomes "B+-Tree"; control and bidirectional characters go; runs of white space
-    become one space. Idempotent.
+    "B + -Tree" becomes "B+-Tree"; control and bidirectional characters are removed; runs of white
+    space become one space. Idempotent.
     """
-    text = one_line(text.replace(_SOFT_HYPHEN, ""))
+    text = to_one_line(text.replace(_SOFT_HYPHEN, ""))
     if not text.isascii():
-        # Compatibility forms may hold spaces of their own.
+        # NFKC replaces some characters by sequences that contain spaces.
         text = _SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip()
     if "+" in text:
-        for pattern, instead in _MENDED:
+        for pattern, instead in _OCR_FIXES:
             text = pattern.sub(instead, text)
     return text
 
 
-def written_words(text: str) -> list[str]:
-    """The words of ``words``, with the capitals they are written with."""
-    plain = _without_accents(mend(text))
+def split_cased_words(text: str) -> list[str]:
+    """Returns the same words as ``split_words``, with their original capitals."""
+    plain = _strip_accents(repair_text(text))
     pattern = _TOKEN
     if not plain.isascii():
-        # Vowel signs of Indic scripts and the like are part of their word, but no letters to
-        # `re`; the few that a text holds join the pattern.
+        # Vowel signs of Indic scripts and the like are part of their word, but `re` does not
+        # count them as letters; the few that occur in a text are added to the pattern.
         marks = sorted({char for char in plain if unicodedata.category(char)[0] == "M"})
         if marks:
             mark = f"(?:{_LETTER}|[{''.join(marks)}])"
             pattern = re.compile(_WORD.format(letter=_LETTER, mark=mark))
     if "Ss" in plain:
-        plain = _PLURAL_OF_ACRONYM.sub("", plain)  # "DBMSs": no stemmer takes an s from "ss"
-    found: list[str] = pattern.findall(plain)
-    return [_THOUSANDS.sub("", token) if token[0].isdigit() else token for token in found]
+        plain = _PLURAL_OF_ACRONYM.sub("", plain)  # "DBMSs": the stemmer keeps a final "ss"
+    tokens: list[str] = pattern.findall(plain)
+    return [_THOUSANDS.sub("", token) if token[0].isdigit() else token for token in tokens]
 
 
-def words(text: str) -> list[str]:
-    """All words and numbers in order, without accents and case; ``1,233`` becomes ``1233``.
+def split_words(text: str) -> list[str]:
+    """Returns all words and numbers in order, without accents and case.
 
-    Digits are kept whole with their decimals, since "4.5" and "45" are different answers, and
-    with their letters, since 2NF and 3NF are. "B+", "C++" and "C#" keep their signs; hyphens part
-    words: "two-phase" is two, "B+-tree" is "b+" and "tree". Words of any script are words.
+    Thousands separators are removed (``1,233`` becomes ``1233``); decimals are kept, since "4.5"
+    and "45" are different answers, and so are digits next to letters ("2NF"). "B+", "C++" and
+    "C#" keep their signs. Hyphens separate words: "two-phase" is two words, "B+-tree" is "b+" and
+    "tree". All scripts are supported.
     """
-    return [word.casefold() for word in written_words(text)]
+    return [word.casefold() for word in split_cased_words(text)]
 
 
-def _without_accents(text: str) -> str:
-    """``text`` without accents and vowel points, so that "Gǖnz" and "GUNZ" meet.
+def _strip_accents(text: str) -> str:
+    """Removes accents and vowel points, so that "Gǖnz" and "GUNZ" compare equal after casefold.
 
-    Marks that belong to their letter stay: the voicing of kana, the viramas of India, the vowels
-    and tones of Thai.
+    Marks that make a different letter are kept: the voicing marks of kana, the viramas of Indic
+    scripts, the vowels and tones of Thai.
     """
     if text.isascii():
         return text
-    # Canonical combining classes: 10–36 are Hebrew's and Arabic's points, from 200 on accents.
-    apart = "".join(
+    # Canonical combining classes: 10–36 are Hebrew and Arabic points, 200 and above are accents.
+    stripped = "".join(
         char
         for char in unicodedata.normalize("NFKD", text)
         if not (10 <= (kind := unicodedata.combining(char)) <= 36 or kind >= 200)
     )
-    return unicodedata.normalize("NFC", apart)
+    return unicodedata.normalize("NFC", stripped)
 
 
-def stem(word: str) -> str:
-    """The S stemmer: only plural and third-person endings go.
+def stem_word(word: str) -> str:
+    """Removes plural and third-person endings only (the S stemmer).
 
-    D. Harman, How effective is suffixing?, JASIS 42(1), 1991, table 1. Its restraint is the
-    point: names must not be cut down until different ones meet. Idempotent.
+    D. Harman, How effective is suffixing?, JASIS 42(1), 1991, table 1. A stronger stemmer would
+    make different names equal. Idempotent.
     """
     if len(word) > 3 and word.endswith("ies") and not word.endswith(("eies", "aies")):
         return word[:-3] + "y"
@@ -125,30 +126,33 @@ def stem(word: str) -> str:
     return word
 
 
-def content_words(text: str) -> list[str]:
-    """Stemmed words that carry content, in order, repetitions included."""
+def extract_content_words(text: str) -> list[str]:
+    """Returns the stemmed words other than function words, in order, with repetitions.
+
+    Single letters are dropped too; single ideographs (above U+2E80) are whole words.
+    """
     return [
-        stem(word)
-        for word in words(text)
+        stem_word(word)
+        for word in split_words(text)
         if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit() or ord(word) > 0x2E80)
     ]
 
 
-def normalise(phrase: str) -> str:
-    """The form in which two keywords are the same: their stemmed words, one space between.
+def normalise_phrase(phrase: str) -> str:
+    """Returns the normal form of a keyword: its stemmed words, separated by one space.
 
-    "B+-Trees", "B + -Tree" and "b+ tree" are ``b+ tree``. Idempotent. A phrase without a word is
-    the empty string.
+    "B+-Trees", "B + -Tree" and "b+ tree" all give ``b+ tree``. Idempotent. A phrase without words
+    gives the empty string.
     """
-    return " ".join(map(stem, words(phrase)))
+    return " ".join(map(stem_word, split_words(phrase)))
 
 
-def ngrams(words: Sequence[str], longest: int = 3) -> list[str]:
-    """Runs of up to ``longest`` words, each once: the longest first, then by place."""
+def list_ngrams(words: Sequence[str], max_words: int = 3) -> list[str]:
+    """Returns the n-grams of up to ``max_words`` words, each once: longest first, then by place."""
     return list(
         dict.fromkeys(
             " ".join(words[start : start + length])
-            for length in range(min(longest, len(words)), 0, -1)
+            for length in range(min(max_words, len(words)), 0, -1)
             for start in range(len(words) - length + 1)
         )
     )
@@ -157,39 +161,50 @@ def ngrams(words: Sequence[str], longest: int = 3) -> list[str]:
 def is_acronym_of(short: str, long: str) -> bool:
     """Whether ``short`` can be read as the initials of ``long``.
 
-    Each content word of ``long`` gives its initial, in order; grammar words may be left out ("read
-    and write" as RW or RAW); numbers read as digits ("two-phase locking" as 2PL, "third normal
-    form" as 3NF), and "ex…" as X. One further letter may come from inside a word, as the B of
-    "database management system". In the manner of A. Schwartz and M. Hearst, A simple algorithm
-    for identifying abbreviation definitions in biomedical text, PSB 2003, but stricter: theirs
-    takes any letters.
+    Each content word of ``long`` gives its initial, in order; function words may be left out
+    ("read and write": RW or RAW); numbers may become digits ("two-phase locking": 2PL, "third
+    normal form": 3NF), and "ex…" X. One further letter may come from inside a word, like the B of
+    "database management system". Similar to A. Schwartz and M. Hearst, A simple algorithm for
+    identifying abbreviation definitions in biomedical text, PSB 2003, but stricter: theirs accepts
+    any letters of the words.
     """
-    (initials, *others), parts = words(short) or [""], words(long)
-    if others or not 2 <= len(initials) <= _MOST_SHORT or len(parts) < 2 or initials in parts:
+    (initials, *others), parts = split_words(short) or [""], split_words(long)
+    if (
+        others
+        or not 2 <= len(initials) <= _MAX_ACRONYM_LENGTH
+        or len(parts) < 2
+        or initials in parts
+    ):
         return False
-    # DBMSs is a plural too.
-    return any(_spells(form, parts, 1) for form in {initials, stem(initials)} if len(form) > 1)
+    # Also tries the stem, for plurals such as "DBMSs".
+    return any(
+        _can_spell_acronym(form, parts, 1)
+        for form in {initials, stem_word(initials)}
+        if len(form) > 1
+    )
 
 
-def _spells(letters: str, parts: Sequence[str], inner: int) -> bool:
-    """Whether the rest of an acronym is spelled by the rest of the words.
+def _can_spell_acronym(letters: str, parts: Sequence[str], inner_letters: int) -> bool:
+    """Whether the remaining letters of an acronym match the remaining words.
 
     Args:
-        letters: of the acronym, still to be explained.
-        parts: words still to be used.
-        inner: letters that may still come from inside a word.
+        letters: remaining letters of the acronym.
+        parts: remaining words.
+        inner_letters: number of letters that may still come from inside a word.
     """
     if not parts:
         return not letters
-    first, rest = parts[0], parts[1:]
-    if first in FUNCTION_WORDS and _spells(letters, rest, inner):
+    first, remaining_parts = parts[0], parts[1:]
+    if first in FUNCTION_WORDS and _can_spell_acronym(letters, remaining_parts, inner_letters):
         return True
     starts = {first[0], _ORDINAL_DIGITS.get(first, first[0])}
     if first.startswith("ex"):
         starts.add("x")
     if not letters or letters[0] not in starts:
         return False
-    if _spells(letters[1:], rest, inner):
+    if _can_spell_acronym(letters[1:], remaining_parts, inner_letters):
         return True
     more = letters[1:2]
-    return bool(inner and more and more in first[1:]) and _spells(letters[2:], rest, inner - 1)
+    return bool(inner_letters and more and more in first[1:]) and _can_spell_acronym(
+        letters[2:], remaining_parts, inner_letters - 1
+    )

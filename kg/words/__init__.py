@@ -1,1 +1,1 @@
-"""The graph in words: labels, templates, sentences, questions, rules and proofs."""
+"""Renders a graph in English: labels, templates, facts, questions, rules and proofs."""

@@ -1,4 +1,4 @@
-"""SHACL constraints in plain English: one grammatical sentence for each component."""
+"""Renders SHACL constraints in English, one sentence for each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from kg.shapes import Constraint
 from kg.terms import RDF, XSD, is_literal
+from kg.words.label_grammar import parse_label
 from kg.words.phrasebook import Phrasebook
-from kg.words.phrasing import parse_label
-from kg.words.plain_text import article, listing, plain, sentence
+from kg.words.plain_text import add_article, capitalise_sentence, clean_text, join_list
 
 MAX_LISTED = 10
-"""Values of ``sh:in`` and the like that are spelt out before "and n more"."""
+"""Maximum values of ``sh:in`` and similar lists that are rendered before "or n more"."""
 
-_DATATYPES = {
+_DATATYPE_NOUNS = {
     XSD + "integer": "a whole number",
     XSD + "int": "a whole number",
     XSD + "long": "a whole number",
@@ -31,7 +31,7 @@ _DATATYPES = {
     XSD + "gYear": "a year",
     XSD + "anyURI": "a web address",
 }
-_NODE_KINDS = {
+_NODE_KIND_NOUNS = {
     "IRI": "a named thing",
     "Literal": "a literal value",
     "BlankNode": "an unnamed thing",
@@ -55,94 +55,106 @@ _PATH_SIGNS = {
 }
 
 
-class Subject(NamedTuple):
-    """How a sentence speaks of the focus nodes."""
+class SubjectWording(NamedTuple):
+    """The words for the focus nodes in a sentence."""
 
     every: str
     """"every river", "it"."""
     some: str
-    """"a river", "it"; empty when it need not be said."""
+    """"a river", "it"; empty if it can be left out."""
     negate: str
-    """"no river", or empty when only the verb can be negated ("it is not")."""
+    """"no river", or empty if only the verb can be negated ("it is not")."""
 
 
-IT = Subject("it", "it", "")
+IT = SubjectWording("it", "it", "")
 
 
-def constraint_sentence(words: Phrasebook, constraint: Constraint) -> str:
-    """The constraint as a sentence of its own: "Every river has at most one mouth."."""
-    clause = _clause(words, constraint, _subject(words, constraint))
-    return f"{sentence(clause)}."
+def render_constraint(phrasebook: Phrasebook, constraint: Constraint) -> str:
+    """Renders the constraint as a sentence: "Every river has at most one mouth."."""
+    clause = _render_clause(phrasebook, constraint, _describe_targets(phrasebook, constraint))
+    return f"{capitalise_sentence(clause)}."
 
 
-def _subject(words: Phrasebook, constraint: Constraint) -> Subject:
+def _describe_targets(phrasebook: Phrasebook, constraint: Constraint) -> SubjectWording:
     if not constraint.target:
         return IT
-    parts = [_target(words, kind, term, constraint.path) for kind, term in constraint.target]
+    parts = [
+        _describe_target(phrasebook, kind, term, constraint.path)
+        for kind, term in constraint.target
+    ]
     if len(parts) == 1:
         return parts[0]
-    every = listing([part.every for part in parts])
-    # "and" between subjects would need a plural verb; a list behind "each of" does not.
-    return Subject(f"each of the following ({every})", "each of these", "")
+    every = join_list([part.every for part in parts])
+    # "and" between subjects would need a plural verb; a list after "each of" does not.
+    return SubjectWording(f"each of the following ({every})", "each of these", "")
 
 
-def _target(words: Phrasebook, kind: str, term: str, path: str) -> Subject:
+def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) -> SubjectWording:
     if kind == "class":
-        noun = words.class_noun(term)
-        return Subject(f"every {noun}", article(noun), f"no {noun}")
+        noun = phrasebook.get_class_noun(term)
+        return SubjectWording(f"every {noun}", add_article(noun), f"no {noun}")
     if kind == "node":
-        name = words.name(term)
-        return Subject(name, name, "")
+        name = phrasebook.render_term(term)
+        return SubjectWording(name, name, "")
     if kind == "subjects-of":
         if path == term:
-            return Subject("everything", "", "nothing")
-        noun = _noun(words, term)
-        has = f"with {article(noun)}" if noun else f"that has a value of {_path(words, term)}"
-        return Subject(f"everything {has}", f"something {has}", f"nothing {has}")
-    noun = _noun(words, term)
+            return SubjectWording("everything", "", "nothing")
+        noun = _find_noun(phrasebook, term)
+        has = (
+            f"with {add_article(noun)}"
+            if noun
+            else f"that has a value of {_render_path(phrasebook, term)}"
+        )
+        return SubjectWording(f"everything {has}", f"something {has}", f"nothing {has}")
+    noun = _find_noun(phrasebook, term)
     being = (
-        f"that is {article(noun)} of something"
+        f"that is {add_article(noun)} of something"
         if noun
-        else f"that is a value of {_path(words, term)}"
+        else f"that is a value of {_render_path(phrasebook, term)}"
     )
-    return Subject(f"everything {being}", f"something {being}", f"nothing {being}")
+    return SubjectWording(f"everything {being}", f"something {being}", f"nothing {being}")
 
 
-def _clause(words: Phrasebook, c: Constraint, subject: Subject) -> str:
+def _render_clause(phrasebook: Phrasebook, c: Constraint, subject: SubjectWording) -> str:
     component = c.component.removesuffix("ConstraintComponent")
-    special = _about_all_values(words, c, component, subject)
+    special = _render_value_set_clause(phrasebook, c, component, subject)
     if special:
         return special
     every, no = subject.every, subject.negate
     if c.path:
-        noun = _noun(words, c.path)
-        value = noun or f"value of {_path(words, c.path)}"
+        noun = _find_noun(phrasebook, c.path)
+        value = noun or f"value of {_render_path(phrasebook, c.path)}"
         link = f" {'of' if noun else 'for'} {subject.some}" if subject.some else ""
         every, no = f"every {value}{link}", f"no {value}{link}"
     if component == "Not" and no:
-        # "Every river is not a lake" could be read as "not every river is one".
-        return f"{no} {_denied_condition(words, c)}"
-    return f"{every} {_predicate(words, c, component)}"
+        # "Every river is not a lake" could be read as "not every river is a lake".
+        return f"{no} {_render_denied_condition(phrasebook, c)}"
+    return f"{every} {_render_value_condition(phrasebook, c, component)}"
 
 
-def _about_all_values(words: Phrasebook, c: Constraint, component: str, subject: Subject) -> str:
-    """Clauses that speak of the values together, or of the focus node's relation to them."""
-    noun = _noun(words, c.path) if c.path else ""
-    quoted = _path(words, c.path) if c.path else ""
+def _render_value_set_clause(
+    phrasebook: Phrasebook, c: Constraint, component: str, subject: SubjectWording
+) -> str:
+    """Renders constraints on all values together, or on their relation to the focus node.
+
+    Returns an empty string for constraints on single values.
+    """
+    noun = _find_noun(phrasebook, c.path) if c.path else ""
+    quoted = _render_path(phrasebook, c.path) if c.path else ""
     if component in ("MinCount", "MaxCount", "QualifiedMinCount", "QualifiedMaxCount"):
-        return _count(words, c, component, subject, noun, quoted)
+        return _render_count(phrasebook, c, component, subject, noun, quoted)
     if component == "HasValue":
-        value = words.name(_one(c, "hasValue"), _predicate_of(c.path))
+        value = phrasebook.render_term(_get_value(c, "hasValue"), _get_single_predicate(c.path))
         if not c.path:
             return f"{subject.every} is {value}"
         if noun:
-            return f"{subject.every} has {value} as {article(noun)}"
+            return f"{subject.every} has {value} as {add_article(noun)}"
         return f"{subject.every} has {value} among the values of {quoted}"
     if component == "Disjoint":
-        other = _one(c, "disjoint")
-        return _disjoint(words, other, subject, noun, quoted)
+        other = _get_value(c, "disjoint")
+        return _render_disjoint(phrasebook, other, subject, noun, quoted)
     if component == "Equals":
-        other_path = _path(words, _one(c, "equals"))
+        other_path = _render_path(phrasebook, _get_value(c, "equals"))
         if not c.path:
             return f"{subject.every} is its own only value of {other_path}"
         return f"{subject.every} has the same values of {quoted} as of {other_path}"
@@ -150,92 +162,117 @@ def _about_all_values(words: Phrasebook, c: Constraint, component: str, subject:
         about = f" for {subject.some}" if subject.some else ""
         return f"no two values of {quoted}{about} are in the same language"
     if component == "Closed":
-        allowed = [_path(words, p) for p in _many(c, "allowedProperties")]
-        but = f" other than {listing(allowed)}" if allowed else " at all"
+        allowed = [_render_path(phrasebook, p) for p in _get_values(c, "allowedProperties")]
+        but = f" other than {join_list(allowed)}" if allowed else " at all"
         return f"{subject.every} has no properties{but}"
     return ""
 
 
-def _count(
-    words: Phrasebook, c: Constraint, component: str, subject: Subject, noun: str, quoted: str
+def _render_count(
+    phrasebook: Phrasebook,
+    c: Constraint,
+    component: str,
+    subject: SubjectWording,
+    noun: str,
+    quoted: str,
 ) -> str:
     key = component[0].lower() + component[1:]
-    number = _one(c, key) or "0"
+    number = _get_value(c, key) or "0"
     condition = ""
     if component.startswith("Qualified"):
-        inner = " and ".join(_clauses(words, c, IT)) or "it is anything at all"
+        inner = " and ".join(_render_inner_clauses(phrasebook, c, IT)) or "it is anything at all"
         condition = f" for which this holds: {inner}"
     if number == "0":
         if component.endswith("MinCount"):
             return f"{subject.every} may have any number of values of {quoted}{condition}"
-        one = article(noun) if noun else f"a value of {quoted}"
+        value = add_article(noun) if noun else f"a value of {quoted}"
         if subject.negate:
-            return f"{subject.negate} has {one}{condition}"
-        return f"{subject.every} does not have {one}{condition}"
+            return f"{subject.negate} has {value}{condition}"
+        return f"{subject.every} does not have {value}{condition}"
     bound = "at least" if component.endswith("MinCount") else "at most"
     if number == "1":
         return f"{subject.every} has {bound} one {noun or f'value of {quoted}'}{condition}"
     return f"{subject.every} has {bound} {number} values of {quoted}{condition}"
 
 
-def _disjoint(words: Phrasebook, other: str, subject: Subject, noun: str, quoted: str) -> str:
-    other_noun = _noun(words, other)
+def _render_disjoint(
+    phrasebook: Phrasebook, other: str, subject: SubjectWording, noun: str, quoted: str
+) -> str:
+    other_noun = _find_noun(phrasebook, other)
     if quoted:
         value = noun or f"value of {quoted}"
         link = f" {'of' if noun else 'for'} {subject.some}" if subject.some else ""
-        return f"no {value}{link} is also a value of {_path(words, other)} for the same thing"
-    own = f"its own {other_noun}" if other_noun else f"a value of {_path(words, other)} for itself"
+        return (
+            f"no {value}{link} is also a value of {_render_path(phrasebook, other)} for the same "
+            "thing"
+        )
+    own = (
+        f"its own {other_noun}"
+        if other_noun
+        else f"a value of {_render_path(phrasebook, other)} for itself"
+    )
     if subject.negate:
         return f"{subject.negate} is {own}"
     return f"{subject.every} is not {own}"
 
 
-def _predicate(words: Phrasebook, c: Constraint, component: str) -> str:
-    """What is said of each value: a verb phrase in the third person singular."""
-    pred = _predicate_of(c.path)
+def _render_value_condition(phrasebook: Phrasebook, c: Constraint, component: str) -> str:
+    """Renders the condition on each value: a verb phrase in the third person singular."""
+    pred = _get_single_predicate(c.path)
     if component == "Class":
-        return f"is {listing([article(words.class_noun(cls)) for cls in _many(c, 'class')], 'or')}"
+        classes = _get_values(c, "class")
+        nouns = [add_article(phrasebook.get_class_noun(cls)) for cls in classes]
+        return f"is {join_list(nouns, 'or')}"
     if component == "Datatype":
-        datatype = _one(c, "datatype")
-        return f"is {_DATATYPES.get(datatype) or f'a literal of type “{words.label(datatype)}”'}"
+        datatype = _get_value(c, "datatype")
+        noun = _DATATYPE_NOUNS.get(datatype)
+        return f"is {noun or f'a literal of type “{phrasebook.get_label(datatype)}”'}"
     if component == "NodeKind":
-        kind = re.split(r"[#/]", _one(c, "nodeKind"))[-1]
-        return f"is {_NODE_KINDS.get(kind, kind)}"
+        kind = re.split(r"[#/]", _get_value(c, "nodeKind"))[-1]
+        return f"is {_NODE_KIND_NOUNS.get(kind, kind)}"
     if component in _BOUNDS:
         key = component[0].lower() + component[1:]
-        return f"is {_BOUNDS[component]} {_value(words, _one(c, key), pred)}"
+        return f"is {_BOUNDS[component]} {_render_value(phrasebook, _get_value(c, key), pred)}"
     if component in ("MinLength", "MaxLength"):
-        number = _one(c, component[0].lower() + component[1:])
+        number = _get_value(c, component[0].lower() + component[1:])
         bound = "at least" if component == "MinLength" else "at most"
         return f"has {bound} {number} character{'' if number == '1' else 's'}"
     if component == "Pattern":
-        return f"matches the pattern “{plain(_value(words, _one(c, 'pattern'), ''))}”"
+        return (
+            "matches the pattern "
+            f"“{clean_text(_render_value(phrasebook, _get_value(c, 'pattern'), ''))}”"
+        )
     if component == "LanguageIn":
-        tags = [plain(tag.strip('"')) for tag in _many(c, "languageIn")]
-        return f"is in {'the language' if len(tags) == 1 else 'one of the languages'} {_some(tags)}"
+        tags = [clean_text(tag.strip('"')) for tag in _get_values(c, "languageIn")]
+        return (
+            f"is in {'the language' if len(tags) == 1 else 'one of the languages'} "
+            f"{_join_limited(tags)}"
+        )
     if component == "In":
-        values = [_value(words, value, pred) for value in _many(c, "in")]
-        return f"is {'' if len(values) == 1 else 'one of '}{_some(values)}"
+        values = [_render_value(phrasebook, value, pred) for value in _get_values(c, "in")]
+        return f"is {'' if len(values) == 1 else 'one of '}{_join_limited(values)}"
     if component in ("LessThan", "LessThanOrEquals"):
-        other = _one(c, component[0].lower() + component[1:])
-        other_noun = _noun(words, other)
-        named = f"the {other_noun}" if other_noun else f"the value of {_path(words, other)}"
+        other = _get_value(c, component[0].lower() + component[1:])
+        other_noun = _find_noun(phrasebook, other)
+        named = (
+            f"the {other_noun}" if other_noun else f"the value of {_render_path(phrasebook, other)}"
+        )
         return (
             f"is {'less than' if component == 'LessThan' else 'at most'} {named} of the same thing"
         )
     if component in ("Not", "And", "Or", "Xone", "Node"):
-        return _logic(words, c, component)
+        return _render_logic(phrasebook, c, component)
     if component == "SPARQL":
         return "meets a condition that the shapes state as a SPARQL query"
-    return f"meets the constraint “{component}” of the shape “{words.label(c.shape)}”"
+    return f"meets the constraint “{component}” of the shape “{phrasebook.get_label(c.shape)}”"
 
 
-def _logic(words: Phrasebook, c: Constraint, component: str) -> str:
-    groups = [_clauses_of(words, group, IT) for group in c.inner]
+def _render_logic(phrasebook: Phrasebook, c: Constraint, component: str) -> str:
+    groups = [_render_group(phrasebook, group, IT) for group in c.inner]
     if component in ("Node", "And"):
-        return _meets([clause for group in groups for clause in group])
+        return _join_conditions([clause for group in groups for clause in group])
     if component == "Not":
-        nouns = _class_alternatives(words, c.inner[0]) if len(c.inner) == 1 else []
+        nouns = _find_class_alternatives(phrasebook, c.inner[0]) if len(c.inner) == 1 else []
         if len(nouns) == 1:
             return f"is not {nouns[0]}"
         if nouns:
@@ -244,101 +281,107 @@ def _logic(words: Phrasebook, c: Constraint, component: str) -> str:
         return f"does not meet this condition: {inner or 'none'}"
     alternatives = ["; ".join(group) if len(group) < 2 else " and ".join(group) for group in groups]
     if component == "Or":
-        kinds = [_class_alternatives(words, group) for group in c.inner]
+        kinds = [_find_class_alternatives(phrasebook, group) for group in c.inner]
         if all(len(kind) == 1 for kind in kinds):
-            return f"is {listing([kind[0] for kind in kinds], 'or')}"
+            return f"is {join_list([kind[0] for kind in kinds], 'or')}"
         return f"meets at least one of these conditions: {'; '.join(alternatives)}"
     return f"meets exactly one of these conditions: {'; '.join(alternatives)}"
 
 
-def _denied_condition(words: Phrasebook, c: Constraint) -> str:
-    """What a ``sh:not`` forbids, as a verb phrase behind "no river"."""
-    nouns = _class_alternatives(words, c.inner[0]) if len(c.inner) == 1 else []
+def _render_denied_condition(phrasebook: Phrasebook, c: Constraint) -> str:
+    """Renders the condition that a ``sh:not`` forbids, as a verb phrase to follow "no river"."""
+    nouns = _find_class_alternatives(phrasebook, c.inner[0]) if len(c.inner) == 1 else []
     if nouns:
-        return f"is {listing(nouns, 'or')}"
-    return _meets(_clauses(words, c, IT))
+        return f"is {join_list(nouns, 'or')}"
+    return _join_conditions(_render_inner_clauses(phrasebook, c, IT))
 
 
-def _meets(clauses: list[str]) -> str:
+def _join_conditions(clauses: list[str]) -> str:
     if clauses and all(clause.startswith("it ") for clause in clauses):
-        return listing([clause.removeprefix("it ") for clause in clauses])
+        return join_list([clause.removeprefix("it ") for clause in clauses])
     return f"meets this condition: {' and '.join(clauses)}" if clauses else "exists"
 
 
-def _class_alternatives(words: Phrasebook, group: tuple[Constraint, ...]) -> list[str]:
-    """``class`` or ``or (class …)`` as nouns with article; empty for anything else."""
+def _find_class_alternatives(phrasebook: Phrasebook, group: tuple[Constraint, ...]) -> list[str]:
+    """Returns the nouns, with article, of ``class`` or ``or (class …)``; empty for others."""
     if len(group) != 1 or group[0].path:
         return []
     only = group[0]
     component = only.component.removesuffix("ConstraintComponent")
-    if component == "Class" and len(_many(only, "class")) == 1:
-        return [article(words.class_noun(_one(only, "class")))]
+    if component == "Class" and len(_get_values(only, "class")) == 1:
+        return [add_article(phrasebook.get_class_noun(_get_value(only, "class")))]
     if component == "Or":
-        found = [_class_alternatives(words, inner) for inner in only.inner]
-        return [noun[0] for noun in found] if all(len(noun) == 1 for noun in found) else []
+        inner_nouns = [_find_class_alternatives(phrasebook, inner) for inner in only.inner]
+        return (
+            [noun[0] for noun in inner_nouns] if all(len(noun) == 1 for noun in inner_nouns) else []
+        )
     return []
 
 
-def _clauses(words: Phrasebook, c: Constraint, subject: Subject) -> list[str]:
-    return [clause for group in c.inner for clause in _clauses_of(words, group, subject)]
+def _render_inner_clauses(
+    phrasebook: Phrasebook, c: Constraint, subject: SubjectWording
+) -> list[str]:
+    return [clause for group in c.inner for clause in _render_group(phrasebook, group, subject)]
 
 
-def _clauses_of(words: Phrasebook, group: tuple[Constraint, ...], subject: Subject) -> list[str]:
-    return [_clause(words, inner, subject) for inner in group]
+def _render_group(
+    phrasebook: Phrasebook, group: tuple[Constraint, ...], subject: SubjectWording
+) -> list[str]:
+    return [_render_clause(phrasebook, inner, subject) for inner in group]
 
 
-def _noun(words: Phrasebook, path: str) -> str:
-    """The noun a path is called by: "mouth" of ``wm:flowsInto``; empty when it has none."""
-    pred = _predicate_of(path)
+def _find_noun(phrasebook: Phrasebook, path: str) -> str:
+    """Returns the noun of a path ("mouth" for ``wm:flowsInto``); empty if it has none."""
+    pred = _get_single_predicate(path)
     if not pred:
         return ""
-    phrase = parse_label(words.label(pred))
+    phrase = parse_label(phrasebook.get_label(pred))
     return phrase.words if phrase.kind == "noun" else ""
 
 
-def _predicate_of(path: str) -> str:
-    """The predicate of a path that is one predicate forwards, else empty."""
+def _get_single_predicate(path: str) -> str:
+    """Returns the predicate of a path that is one forward predicate; else an empty string."""
     bare = path.strip("<>")
     return "" if re.search(r"[<>^|*?]|\)|\+$", bare) else bare
 
 
-def _path(words: Phrasebook, path: str) -> str:
-    """Any path in words, its predicates' labels quoted."""
-    pred = _predicate_of(path)
+def _render_path(phrasebook: Phrasebook, path: str) -> str:
+    """Renders any path, with its predicates' labels quoted."""
+    pred = _get_single_predicate(path)
     if pred:
-        return f"“{words.label(pred)}”"
+        return f"“{phrasebook.get_label(pred)}”"
     parts = re.split(r"(<[^<>]*>)", path)
     out = ""
     for part in parts:
         if part.startswith("<"):
-            out += f"“{words.label(part[1:-1])}”"
+            out += f"“{phrasebook.get_label(part[1:-1])}”"
         else:
             out += "".join(_PATH_SIGNS.get(char, char) for char in part)
     return re.sub(r"\((“[^“”]*”)\)", r"\1", out)
 
 
-def _value(words: Phrasebook, term: str, pred: str) -> str:
-    return words.name(term, pred) if term else ""
+def _render_value(phrasebook: Phrasebook, term: str, pred: str) -> str:
+    return phrasebook.render_term(term, pred) if term else ""
 
 
-def _some(values: list[str]) -> str:
+def _join_limited(values: list[str]) -> str:
     if len(values) <= MAX_LISTED:
-        return listing(values, "or")
+        return join_list(values, "or")
     return f"{', '.join(values[:MAX_LISTED])} or {len(values) - MAX_LISTED} more"
 
 
-def _many(c: Constraint, *keys: str) -> list[str]:
-    found: list[str] = []
+def _get_values(c: Constraint, *keys: str) -> list[str]:
+    values: list[str] = []
     for key in keys:
         value = c.parameters.get(key, ())
-        found += [value] if isinstance(value, str) else list(value)
-    return found
+        values += [value] if isinstance(value, str) else list(value)
+    return values
 
 
-def _one(c: Constraint, key: str) -> str:
-    values = _many(c, key)
+def _get_value(c: Constraint, key: str) -> str:
+    values = _get_values(c, key)
     value = values[0] if values else ""
-    # Counts come in digits or as literals; both read as digits.
+    # Counts are given in digits or as literals; both are rendered as digits.
     if is_literal(value) and key.endswith(("Count", "Length")):
         return value.split('"')[1]
     return value

@@ -1,8 +1,8 @@
-"""Sentence templates as Python functions, which render in a seventh of the time Jinja2 takes.
+"""Compiles sentence templates to Python functions, which render seven times as fast as Jinja2.
 
-Names, constants, ``x if y else z``, ``and``, ``or``, ``not``, single comparisons, ``~``, methods
-with plain arguments and items by constant numbers, each as Jinja2 has it. A template that holds
-anything else is left to Jinja2.
+The compiler supports names, constants, ``x if y else z``, ``and``, ``or``, ``not``, single
+comparisons, ``~``, methods with positional arguments, and items by constant index, with the
+semantics of Jinja2. A template with any other construct is rendered by Jinja2.
 """
 
 from __future__ import annotations
@@ -15,59 +15,66 @@ from jinja2 import nodes
 
 Values: TypeAlias = Mapping[str, str]
 Expression: TypeAlias = Callable[[Values], Any]
-"""From a template's variables to a value; raises what the same Python expression would."""
+"""Computes a value from a template's variables; a missing variable is a ``KeyError``."""
 
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
     "lt": operator.lt,
     "lteq": operator.le,
     "gt": operator.gt,
     "gteq": operator.ge,
-    "in": lambda one, other: one in other,
-    "notin": lambda one, other: one not in other,
+    "in": lambda left, right: left in right,
+    "notin": lambda left, right: left not in right,
 }
 
 
 def compile_output(tree: nodes.Template) -> Callable[[Values], str] | None:
-    """What a checked template renders to, before it is made plain; None where Jinja2 must do it."""
+    """Compiles a checked template to a function that renders it.
+
+    Returns:
+        The function, whose text the caller must still clean; None if the template needs Jinja2.
+    """
     parts: list[Expression] = []
     for output in tree.body:
         if not isinstance(output, nodes.Output):
             return None
         for node in output.nodes:
-            part = _compiled(node)
+            part = _compile_node(node)
             if part is None:
                 return None
             parts.append(part)
     return lambda values: "".join([str(part(values)) for part in parts])
 
 
-def _compiled(node: nodes.Node) -> Expression | None:
-    """One expression; None for what only Jinja2 knows."""
+def _compile_node(node: nodes.Node) -> Expression | None:
+    """Compiles one expression; None if it needs Jinja2."""
     match node:
         case nodes.TemplateData(data=constant) | nodes.Const(value=constant):
-            return _fixed(constant)
+            return _make_constant(constant)
         case nodes.Name(name=name):
             return operator.itemgetter(name)
         case nodes.Tuple(items=items) | nodes.List(items=items):
-            fixed = [item.value for item in items if isinstance(item, nodes.Const)]
-            listed = fixed if isinstance(node, nodes.List) else tuple(fixed)
-            return None if len(fixed) < len(items) else _fixed(listed)
+            constants = [item.value for item in items if isinstance(item, nodes.Const)]
+            if len(constants) < len(items):  # some items are not constant
+                return None
+            return _make_constant(constants if isinstance(node, nodes.List) else tuple(constants))
         case nodes.CondExpr(test=test, expr1=yes, expr2=no) if no is not None:
-            return _joined((test, yes, no), _choice)
+            return _combine_parts((test, yes, no), _make_conditional)
         case nodes.And(left=left, right=right):
-            return _joined((left, right), lambda one, two: lambda v: one(v) and two(v))
+            return _combine_parts(
+                (left, right), lambda a, b: lambda values: a(values) and b(values)
+            )
         case nodes.Or(left=left, right=right):
-            return _joined((left, right), lambda one, two: lambda v: one(v) or two(v))
+            return _combine_parts((left, right), lambda a, b: lambda values: a(values) or b(values))
         case nodes.Not(node=inner):
-            return _joined((inner,), lambda one: lambda v: not one(v))
+            return _combine_parts((inner,), lambda a: lambda values: not a(values))
         case nodes.Compare(expr=left, ops=[nodes.Operand(op=name, expr=right)]):
-            return _joined((left, right), _comparison(_COMPARED[name]))
+            return _combine_parts((left, right), _make_comparison(_COMPARISONS[name]))
         case nodes.Concat(nodes=inner):
-            return _joined(inner, _concatenation)
-        case nodes.Getitem(node=inner, arg=nodes.Const(value=int(place))):
-            return _joined((inner,), lambda one: lambda v: one(v)[place])
+            return _combine_parts(inner, _make_concatenation)
+        case nodes.Getitem(node=inner, arg=nodes.Const(value=int(index))):
+            return _combine_parts((inner,), lambda a: lambda values: a(values)[index])
         case nodes.Call(
             node=nodes.Getattr(node=inner, attr=method),
             args=arguments,
@@ -75,41 +82,43 @@ def _compiled(node: nodes.Node) -> Expression | None:
             dyn_args=None,
             dyn_kwargs=None,
         ):
-            return _joined((inner, *arguments), _method(method))
+            return _combine_parts((inner, *arguments), _make_method_call(method))
     return None
 
 
-def _joined(parts: Iterable[nodes.Node], join: Callable[..., Expression]) -> Expression | None:
+def _combine_parts(
+    parts: Iterable[nodes.Node], combine: Callable[..., Expression]
+) -> Expression | None:
     compiled: list[Expression] = []
     for node in parts:
-        part = _compiled(node)
+        part = _compile_node(node)
         if part is None:
             return None
         compiled.append(part)
-    return join(*compiled)
+    return combine(*compiled)
 
 
-def _fixed(value: object) -> Expression:
+def _make_constant(value: object) -> Expression:
     return lambda _: value
 
 
-def _choice(test: Expression, yes: Expression, no: Expression) -> Expression:
+def _make_conditional(test: Expression, yes: Expression, no: Expression) -> Expression:
     return lambda values: yes(values) if test(values) else no(values)
 
 
-def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[..., Expression]:
-    return lambda one, two: lambda values: compare(one(values), two(values))
+def _make_comparison(compare: Callable[[Any, Any], bool]) -> Callable[..., Expression]:
+    return lambda left, right: lambda values: compare(left(values), right(values))
 
 
-def _concatenation(*parts: Expression) -> Expression:
+def _make_concatenation(*parts: Expression) -> Expression:
     return lambda values: "".join([str(part(values)) for part in parts])
 
 
-def _method(name: str) -> Callable[..., Expression]:
-    def joined(receiver: Expression, *arguments: Expression) -> Expression:
-        # Of the methods a template may use all are those of strings (``templates``).
+def _make_method_call(name: str) -> Callable[..., Expression]:
+    def make_call(receiver: Expression, *arguments: Expression) -> Expression:
+        # ``templates`` has checked that the method is one of a few harmless string methods.
         return lambda values: getattr(receiver(values), name)(
             *[argument(values) for argument in arguments]
         )
 
-    return joined
+    return make_call

@@ -1,7 +1,7 @@
-"""Names of things: labels with language preference, aliases, homonyms, look-up by name.
+"""Finds the labels and aliases of entities, and entities by name.
 
-A label is looked up when asked for; the index by name is made on the first ``find``, because
-writing cards for a graph of a million triples never needs it.
+Labels are read from the graph on demand. The index by name is built on the first call of
+``find_entities``, because writing cards for a graph of a million triples never needs it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kg.graph import Graph
 
 LABEL_PREDICATES = (RDFS + "label", SKOS + "prefLabel", SKOS + "altLabel")
-"""In order of preference among labels of one language; the last only ever gives aliases while
-another label exists."""
+"""Predicates that give names, in order of preference among labels of one language. The values of
+``skos:altLabel`` are aliases; one is used as a label only if there is no other label."""
 
 _VOCABULARIES = (RDF, RDFS, OWL, SKOS, "http://www.w3.org/2001/XMLSchema#")
 
@@ -42,35 +42,34 @@ ARTICLES = {
     "nl": ("de", "het", "een"),
     "pt": ("o", "a", "os", "as"),
 }
-"""Leading words that do not distinguish names, per language."""
+"""Articles by language: leading words that are ignored when names are compared."""
 
 # Letters that Unicode does not decompose into a base letter and a mark.
-_LETTERS = str.maketrans({
+_LETTER_TABLE = str.maketrans({
     "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h",
 })  # fmt: skip
 _LATIN_MARKS = re.compile("[\u0300-\u036f]")
-_PLAIN = re.compile(r"[a-z0-9 ]*")
+_NORMAL_FORM = re.compile(r"[a-z0-9 ]*")
 
 
-def folded(text: str) -> str:
-    """A text without case and Latin diacritics: ``Rhône`` → ``rhone``."""
+def fold_text(text: str) -> str:
+    """Removes case and Latin diacritics: ``Rhône`` → ``rhone``."""
     text = text.casefold()
     if text.isascii():
         return text
-    # Folded again: compatibility letters ("𝚨") only now turn into capitals.
+    # Folded again, because NFKD turns compatibility letters ("𝚨") into capitals.
     text = unicodedata.normalize("NFKD", text).casefold()
-    # Only Latin accents go: in Indic scripts a mark is a vowel, and without it another word.
-    return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", text)).translate(_LETTERS)
+    # Only Latin accents are removed: in Indic scripts a mark is a vowel and changes the word.
+    return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", text)).translate(_LETTER_TABLE)
 
 
-def normalised(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
-    """A name without case, diacritics, punctuation and leading article, for comparison.
+def normalise_name(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
+    """Removes case, diacritics, punctuation and a leading article from a name, for comparison.
 
-    A name of nothing but punctuation stays itself in lower case, so that no two such names fall
-    together.
+    A name of only punctuation is returned in lower case, so that different names stay different.
     """
-    text = folded(name)
-    if not _PLAIN.fullmatch(text):
+    text = fold_text(name)
+    if not _NORMAL_FORM.fullmatch(text):
         text = "".join(
             c if c.isalnum() or unicodedata.category(c).startswith("M") else " " for c in text
         )
@@ -81,12 +80,12 @@ def normalised(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
 
 
 class Labels:
-    """The names in one graph.
+    """The labels and aliases in one graph.
 
     Args:
-        graph: where the labels stand.
-        languages: preferred languages, best first; then come labels without a language, then the
-            rest in the order stated.
+        graph: the graph with the labels.
+        languages: preferred languages, best first; these precede labels without a language, which
+            precede the others in the order of the graph.
     """
 
     def __init__(self, graph: Graph, languages: Sequence[str] = ("en",)) -> None:
@@ -103,133 +102,144 @@ class Labels:
             for rank, text in enumerate(LABEL_PREDICATES)
             if (term := self._terms.get(text)) is not None
         ]
-        self._by_name: dict[str, int | list[int]] | None = None
-        self._plain = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
-        # A literal whose normal form is its letters in lower case, which is most of them; any other
-        # line gives an empty name. What is plain but opens with an article is left to
-        # ``normalised``.
+        self._name_index: dict[str, int | list[int]] | None = None
+        self._plain_literal = re.compile(r'"([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"')
+        # Matches literals whose normal form is just their text in lower case, which are most; for
+        # any other line the group is empty. Names with a leading article are excluded here and
+        # handled by ``normalise_name``.
         articles = "|".join(sorted(map(re.escape, self._articles))) or "(?!)"
-        self._simple = re.compile(
+        self._simple_literal = re.compile(
             rf'^(?:"(?!(?i:{articles}) )([A-Za-z0-9]+(?: [A-Za-z0-9]+)*+)"(?:@[a-z-]+)?$|.*$)',
             re.MULTILINE,
         )
 
-    def label(self, term: str) -> str:
-        """The best name of a term; always something readable, on one line.
+    def get_label(self, term: str) -> str:
+        """Returns the preferred label of a term, or the last part of its IRI if it has none.
 
-        A literal's label is its lexical form, a nameless blank node's its text.
+        A literal's label is its lexical form; that of an unlabelled blank node is its term text.
         """
         if is_literal(term):
             return parse_literal(term).lexical
-        only = self._only_label(term)
+        only = self._find_only_label(term)
         if only:
             return only
         best = None
-        for key, text in self._stated(term):
+        for key, text in self._iter_given_names(term):
             if best is None or key < best[0]:
                 best = key, text
         if best is not None:
             return best[1]
         return term if is_blank(term) else iri_tail(term)
 
-    def _only_label(self, term: str) -> str:
-        """The label of a term that states one in plain letters and no more: the usual case."""
+    def _find_only_label(self, term: str) -> str:
+        """Returns the label of a term that has only one, in ASCII letters; else an empty string.
+
+        This is the usual case, and faster than comparing all labels.
+        """
         s = self._terms.get(term)
         if s is None:
             return ""
         cells = [
             cell
             for _, predicate in self._predicates
-            if (cell := self._index.row(predicate).get(s)) is not None
+            if (cell := self._index.get_row(predicate).get(s)) is not None
         ]
         if len(cells) != 1 or not isinstance(cells[0], int):
             return ""
-        match = self._plain.match(self._terms.text(cells[0]))
+        match = self._plain_literal.match(self._terms.get_text(cells[0]))
         return "" if match is None else match[1]
 
-    def names(self, term: str) -> list[str]:
-        """All names of a term, best first: labels and aliases of every language."""
-        found = [text for _, text in sorted(self._stated(term), key=lambda pair: pair[0])]
-        return list(dict.fromkeys(found)) or [self.label(term)]
+    def list_names(self, term: str) -> list[str]:
+        """Returns all names of a term, best first: labels and aliases of every language."""
+        texts = [text for _, text in sorted(self._iter_given_names(term), key=lambda pair: pair[0])]
+        return list(dict.fromkeys(texts)) or [self.get_label(term)]
 
     def has_label(self, term: str) -> bool:
-        """Whether the graph states any name for the term."""
-        return next(self._stated(term), None) is not None
+        """Returns whether the graph gives any name for the term."""
+        return next(self._iter_given_names(term), None) is not None
 
-    def normalise(self, name: str) -> str:
-        """``normalised`` with the articles of this object's languages."""
-        return normalised(name, self._articles)
+    def to_normal_form(self, name: str) -> str:
+        """Normalises a name (see ``normalise_name``) with the articles of these languages."""
+        return normalise_name(name, self._articles)
 
-    def find(self, name: str) -> list[str]:
-        """IRIs that bear a name, compared without case, accents, punctuation and article.
+    def find_entities(self, name: str) -> list[str]:
+        """Returns the IRIs with that name, ignoring case, accents, punctuation and article.
 
-        Things whose *label* it is come before those that bear it as an alias; within each group
-        in the graph's order. Costs a walk over the graph the first time.
+        Entities with the name as *label* precede those with the name as alias; each group is in
+        the order of the graph. The first call builds the index by name.
         """
-        found = self._names_index().get(self.normalise(name), [])
-        return [self._terms.text(term) for term in (found if isinstance(found, list) else [found])]
+        entry = self._get_name_index().get(self.to_normal_form(name), [])
+        return [
+            self._terms.get_text(term) for term in (entry if isinstance(entry, list) else [entry])
+        ]
 
-    def all_names(self) -> Iterator[str]:
-        """Every normalised name that ``find`` knows (for scanning a text for mentions)."""
-        return iter(self._names_index())
+    def iter_names(self) -> Iterator[str]:
+        """Yields every normalised name in the index (for finding mentions in a text)."""
+        return iter(self._get_name_index())
 
-    def homonyms(self) -> dict[str, list[str]]:
-        """Names, labels and aliases alike, that several things bear, in the graph's order.
+    def find_homonyms(self) -> dict[str, list[str]]:
+        """Returns the names (labels and aliases) that several entities share, with their IRIs.
 
-        Predicates do not count: a property and a class may well share a word.
+        The names are in the graph's order. Predicates do not count as entities here: a property
+        and a class may share a word.
         """
         groups: dict[str, dict[str, None]] = {}
-        shown: dict[str, str] = {}
-        for term in self._labelled():
+        spelling_by_key: dict[str, str] = {}
+        for term in self._iter_labelled_iris():
             s = self._terms.get(term)
-            if s is not None and self._index.subjects_of(s):
+            if s is not None and self._index.get_subjects(s):
                 continue
-            for name in self.names(term):
-                key = self.normalise(name)
-                shown.setdefault(key, name)
+            for name in self.list_names(term):
+                key = self.to_normal_form(name)
+                spelling_by_key.setdefault(key, name)
                 groups.setdefault(key, {})[term] = None
-        return {shown[key]: list(terms) for key, terms in groups.items() if len(terms) > 1}
+        return {
+            spelling_by_key[key]: list(terms) for key, terms in groups.items() if len(terms) > 1
+        }
 
-    def _stated(self, term: str) -> Iterator[tuple[tuple[int, int, int], str]]:
-        """(sort key, text) of each name stated for a term; smaller keys are better."""
+    def _iter_given_names(self, term: str) -> Iterator[tuple[tuple[int, int, int], str]]:
+        """Yields (sort key, text) of each name of a term in the graph; smaller keys are better."""
         s = self._terms.get(term)
         if s is None:
             return
-        place = 0
+        position = 0
         for rank, predicate in self._predicates:
-            for o in self._index.objects(s, predicate):
-                text = self._terms.text(o)
+            for o in self._index.find_objects(s, predicate):
+                text = self._terms.get_text(o)
                 if not is_literal(text):
                     continue
                 lexical, _, language = parse_literal(text)
-                shown = " ".join(lexical.split())
-                if shown:
+                name = " ".join(lexical.split())
+                if name:
                     alias = int(LABEL_PREDICATES[rank].endswith("altLabel"))
-                    yield (alias, self._language_rank(language), place), shown
-                    place += 1
+                    yield (alias, self._language_rank(language), position), name
+                    position += 1
 
     def _language_rank(self, language: str) -> int:
-        for rank, wanted in enumerate(self.languages):
-            if language == wanted:
+        for rank, preferred in enumerate(self.languages):
+            if language == preferred:
                 return 2 * rank
-            if language.startswith(wanted + "-"):
+            if language.startswith(preferred + "-"):
                 return 2 * rank + 1
         return 2 * len(self.languages) + bool(language)
 
-    def _labelled(self) -> Iterator[str]:
-        seen: dict[int, None] = {}
+    def _iter_labelled_iris(self) -> Iterator[str]:
+        subjects: dict[int, None] = {}
         for _, predicate in self._predicates:
-            seen.update(dict.fromkeys(self._index.subjects_of(predicate)))
-        for s in seen:
-            text = self._terms.text(s)
+            subjects.update(dict.fromkeys(self._index.get_subjects(predicate)))
+        for s in subjects:
+            text = self._terms.get_text(s)
             if is_iri(text):
                 yield text
 
-    def _labelled_once(self) -> tuple[list[int], list[int]]:
-        """The IRIs that state a name, each once, and the only name of each or -1."""
+    def _collect_labelled(self) -> tuple[list[int], list[int]]:
+        """Returns the IRIs with a name, each once, and the id of its only name or -1 for several.
+
+        Works on whole rows of the index, because it runs over every entity of the graph.
+        """
         index, blanks = self._index, self._terms.blanks
-        rows = [index.row(predicate) for _, predicate in self._predicates]
-        several = {s for one, two in itertools.combinations(rows, 2) for s in one if s in two}
+        rows = [index.get_row(predicate) for _, predicate in self._predicates]
+        several = {s for row, other in itertools.combinations(rows, 2) for s in row if s in other}
         subjects: list[int] = []
         names: list[int] = []
         before: set[int] = set()
@@ -245,21 +255,32 @@ class Labels:
                 before.update(row)
         return subjects, names
 
-    def _simple_names(self, literals: Sequence[str]) -> list[str]:
-        """The normal form of each literal that is simple, else an empty text; all at one go."""
-        found = "\n".join(self._simple.findall("\n".join(literals))).lower().split("\n")
-        if len(found) == len(literals):
-            return found
-        # Some literal has several lines, or there is none.
-        return ["" if "\n" in text else self._simple.findall(text)[0].lower() for text in literals]
+    def _normalise_simple_literals(self, literals: Sequence[str]) -> list[str]:
+        """Returns the normal form of each simple literal, for others an empty string.
 
-    def _nameless(self) -> Iterator[int]:
-        """IRIs of nodes that state no name, to be found by their tails; in the graph's order."""
+        All literals are joined with newlines and matched at once, which is much faster.
+        """
+        normal_forms = (
+            "\n".join(self._simple_literal.findall("\n".join(literals))).lower().split("\n")
+        )
+        if len(normal_forms) == len(literals):
+            return normal_forms
+        # The lengths differ if a literal contains a newline or if there are no literals.
+        return [
+            "" if "\n" in text else self._simple_literal.findall(text)[0].lower()
+            for text in literals
+        ]
+
+    def _iter_unnamed_iris(self) -> Iterator[int]:
+        """Yields the nodes without a name, in the graph's order.
+
+        They can be found by the last part of their IRI.
+        """
         texts = self._terms.texts
         missing: Iterable[int] = range(len(texts))
         for _, predicate in self._predicates:
-            missing = itertools.filterfalse(self._index.row(predicate).__contains__, missing)
-        # Few are left, so what they are is asked of them before the walk over the whole graph.
+            missing = itertools.filterfalse(self._index.get_row(predicate).__contains__, missing)
+        # Only few nodes remain, so their text is tested before the walk over the whole graph.
         yield from self._index.nodes_among(
             {
                 node
@@ -270,41 +291,43 @@ class Labels:
             }
         )
 
-    def _names_index(self) -> dict[str, int | list[int]]:
-        """Normalised name → the term that bears it, or all of them, labels before aliases.
+    def _get_name_index(self) -> dict[str, int | list[int]]:
+        """Returns the index: normalised name → the term with that name, or a list of several.
 
-        A million triples name some two hundred thousand things: whatever is done for each of
-        them is done in few steps, and a name borne by one thing costs no list.
+        Labels precede aliases. A graph of a million triples has some 200,000 names, so the work
+        per name is small, and a list is made only for names of several terms.
         """
-        if self._by_name is None:
+        if self._name_index is None:
             aliases: list[tuple[str, int]] = []
             texts = self._terms.texts
-            subjects, literals = self._labelled_once()
-            names = self._simple_names([texts[o] if o >= 0 else "" for o in literals])
-            found: dict[str, int | list[int]] = dict(zip(names, subjects, strict=True))
-            if len(found) < len(subjects) or "" in found:
-                # Some names are shared, or are more than letters: one by one then.
-                found = {}
+            subjects, literals = self._collect_labelled()
+            names = self._normalise_simple_literals([texts[o] if o >= 0 else "" for o in literals])
+            name_index: dict[str, int | list[int]] = dict(zip(names, subjects, strict=True))
+            if len(name_index) < len(subjects) or "" in name_index:
+                # Some names are shared or not simple, so they are added one by one.
+                name_index = {}
                 for s, name in zip(subjects, names, strict=True):
                     if name:
-                        _bear(found, name, s)
+                        _add_name(name_index, name, s)
                         continue
-                    name, *others = dict.fromkeys(map(self.normalise, self.names(texts[s])))
-                    _bear(found, name, s)
-                    aliases += [(other, s) for other in others]
-            for s in self._nameless():
-                _bear(found, self.normalise(iri_tail(texts[s])), s)
+                    name, *alias_names = dict.fromkeys(
+                        map(self.to_normal_form, self.list_names(texts[s]))
+                    )
+                    _add_name(name_index, name, s)
+                    aliases += [(other, s) for other in alias_names]
+            for s in self._iter_unnamed_iris():
+                _add_name(name_index, self.to_normal_form(iri_tail(texts[s])), s)
             for name, s in aliases:
-                _bear(found, name, s)
-            self._by_name = found
-        return self._by_name
+                _add_name(name_index, name, s)
+            self._name_index = name_index
+        return self._name_index
 
 
-def _bear(names: dict[str, int | list[int]], name: str, term: int) -> None:
-    known = names.get(name)
-    if known is None:
+def _add_name(names: dict[str, int | list[int]], name: str, term: int) -> None:
+    entry = names.get(name)
+    if entry is None:
         names[name] = term
-    elif isinstance(known, list):
-        known.append(term)
+    elif isinstance(entry, list):
+        entry.append(term)
     else:
-        names[name] = [known, term]
+        names[name] = [entry, term]

@@ -1,4 +1,4 @@
-"""English words for small whole numbers."""
+"""Lists the English words for small whole numbers."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ NUMBER_WORDS: Final = (
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
     *("eighteen", "nineteen", "twenty"),
 )
-"""By the number they say, from 0 to 20."""
+"""The words of the numbers 0 to 20, by index."""

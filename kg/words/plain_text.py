@@ -1,4 +1,8 @@
-"""Text from graphs is hostile: made plain here, once, before it enters any sentence."""
+"""Cleans text from graphs and documents, and has small helpers for English sentences.
+
+Labels are read from untrusted graphs. Text is cleaned here before it becomes part of a sentence,
+so that control characters, bidirectional overrides or very long names cannot do harm.
+"""
 
 from __future__ import annotations
 
@@ -6,71 +10,71 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-NAME_LIMIT = 200
-"""Characters a name may have in a sentence; longer ones end in an ellipsis."""
+MAX_NAME_LENGTH = 200
+"""Maximum length of a name in a sentence, in characters; longer ones end in an ellipsis."""
 
-_SPACE = re.compile(r"\s+")
+_WHITESPACE = re.compile(r"\s+")
 # Bidirectional embeddings, overrides and isolates would reorder the *rest* of the sentence on
 # screen. Joiners (U+200C, U+200D) stay: Persian, Hindi and emoji need them.
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_ORDINARY = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u05ff]*")
+_SAFE_TEXT = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u05ff]*")
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a word list written as one string."""
+def list_words(text: str) -> list[str]:
+    """Returns the words of a word list written as one string."""
     return text.split()
 
 
-def plain(text: str, limit: int = NAME_LIMIT) -> str:
-    """``text`` on one line, without control characters, at most ``limit`` characters long.
+def clean_text(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
+    """Returns ``text`` on one line, without control characters, cut to ``max_length`` characters.
 
     Whitespace runs become one space; lone surrogates become U+FFFD so that the text can always be
-    written as UTF-8. Nothing is interpreted: braces, tags and entities stay what they are.
+    written as UTF-8. Nothing is interpreted: braces, tags and entities stay as they are.
     """
-    # Cut before cleaning too, so that a megabyte of label costs no more than a short one.
-    cut = len(text) > 4 * limit
+    # Cut before cleaning too, so that a label of a megabyte costs no more than a short one.
+    cut = len(text) > 4 * max_length
     if cut:
-        text = text[: 4 * limit]
-    text = one_line(text)
-    if cut or len(text) > limit:
-        text = text[: limit - 1].rstrip() + "…"
+        text = text[: 4 * max_length]
+    text = to_one_line(text)
+    if cut or len(text) > max_length:
+        text = text[: max_length - 1].rstrip() + "…"
     return text
 
 
-def one_line(text: str) -> str:
-    """``text`` of any length on one line, without control and bidirectional characters.
+def to_one_line(text: str) -> str:
+    """Returns ``text``, of any length, on one line without control and bidirectional characters.
 
     Nothing in it can move the cursor, colour a terminal or reorder the words around it.
     """
-    # Nearly every name and sentence is fit as it stands, which costs no pattern to tell.
+    # Nearly every name and sentence is clean already, and this test needs no regular expression.
     if text.isprintable() and "  " not in text:
         return text.strip()
-    if not _ORDINARY.fullmatch(text):
-        text = "".join(map(_printable, text))
-    return _SPACE.sub(" ", text).strip()
+    if not _SAFE_TEXT.fullmatch(text):
+        text = "".join(map(_make_printable, text))
+    return _WHITESPACE.sub(" ", text).strip()
 
 
-def for_terminal(text: str) -> str:
-    """``text`` fit to print: as ``one_line`` makes it, but its line breaks and spacing stay."""
-    if _ORDINARY.fullmatch(text):
+def clean_for_terminal(text: str) -> str:
+    """Returns ``text`` cleaned as by ``to_one_line``, but with its line breaks and spacing."""
+    if _SAFE_TEXT.fullmatch(text):
         return text
-    return "".join(char if char in "\n\t" else _printable(char) for char in text)
+    return "".join(char if char in "\n\t" else _make_printable(char) for char in text)
 
 
-def json_for_terminal(text: str) -> str:
-    r"""The same JSON document with unprintable characters written as ``\uXXXX``.
+def escape_json_for_terminal(text: str) -> str:
+    r"""Returns the same JSON document with unprintable characters written as ``\uXXXX``.
 
-    They can only stand inside its strings, where that form means the same character.
+    In valid JSON these characters occur only in strings, where the escape has the same meaning.
     """
-    if _ORDINARY.fullmatch(text):
+    if _SAFE_TEXT.fullmatch(text):
         return text
     return "".join(
-        char if char in "\n " or _printable(char) == char else f"\\u{ord(char):04x}"
+        char if char in "\n " or _make_printable(char) == char else f"\\u{ord(char):04x}"
         for char in text
     )
 
 
-def _printable(char: str) -> str:
+def _make_printable(char: str) -> str:
     if char.isspace():
         return " "
     category = unicodedata.category(char)
@@ -79,23 +83,23 @@ def _printable(char: str) -> str:
     return "" if category == "Cc" or char in _BIDI else char
 
 
-def sentence(text: str) -> str:
-    """``text`` with a capital at its start, unless its first word is written in mixed case."""
+def capitalise_sentence(text: str) -> str:
+    """Capitalises the first letter of ``text``, unless its first word is in mixed case."""
     word = text.split(" ", 1)[0]
     if word and word[0].islower() and word == word.lower():
         return text[0].upper() + text[1:]
     return text
 
 
-def listing(items: Sequence[str], word: str = "and") -> str:
-    """Items joined as English does: ``a``, ``a and b``, ``a, b and c``."""
+def join_list(items: Sequence[str], conjunction: str = "and") -> str:
+    """Joins items as in an English sentence: ``a``, ``a and b``, ``a, b and c``."""
     if len(items) < 2:
         return "".join(items)
-    return f"{', '.join(items[:-1])} {word} {items[-1]}"
+    return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
 
 
-def article(noun: str) -> str:
-    """``noun`` with "a" or "an" before it, by its sound as far as spelling shows it."""
+def add_article(noun: str) -> str:
+    """Returns ``noun`` with "a" or "an" before it; its sound is guessed from its spelling."""
     word = noun.lower()
     sounds_like_consonant = re.match(
         r"(eu|ew|on(?:e|ce)\b|uni([^nm]|$)|us[aei]|ur[aeiu]|ut[eio])", word

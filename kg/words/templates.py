@@ -1,9 +1,9 @@
-"""Sentence templates from ``domain.toml``: Jinja2, sandboxed, and restricted to what ends quickly.
+"""Compiles the sentence templates of ``domain.toml``: sandboxed Jinja2 that always ends quickly.
 
-The sandbox keeps a template away from Python's internals; it does not keep it from looping or from
-multiplying strings. So the syntax tree is checked too: a template may choose (``if``), compare,
-test, filter and join, but neither loop, nor call anything but harmless string methods, nor do
-arithmetic other than ``+``.
+Jinja2's sandbox keeps a template away from Python's internals, but does not keep it from looping
+or multiplying strings. So the syntax tree is checked too: a template may use ``if``, comparisons,
+tests, filters, ``~`` and ``+``, and call harmless string methods. Loops, other calls and other
+arithmetic are refused.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kg.base.errors import DomainError
 from kg.words.expressions import compile_output
-from kg.words.plain_text import article, plain, words_of
+from kg.words.plain_text import add_article, clean_text, list_words
 
-TEMPLATE_LIMIT = 2_000
-"""Characters a template may have."""
-SENTENCE_LIMIT = 2_000
-"""Characters a rendered sentence may have; two names of full length leave room for the words."""
+MAX_TEMPLATE_LENGTH = 2_000
+"""Maximum length of a template, in characters."""
+MAX_SENTENCE_LENGTH = 2_000
+"""Maximum length of a rendered sentence, in characters: several times that of two long names."""
 
-Render = Callable[..., str]
-"""Called with the template's variables as keywords; returns one line of plain text."""
+Renderer = Callable[..., str]
+"""Renders a template: takes its variables as keywords, returns one line of plain text."""
 
 _METHODS = frozenset(
-    words_of(
+    list_words(
         "startswith endswith lower upper split strip lstrip rstrip title capitalize "
         "removeprefix removesuffix isupper islower"
     )
 )
-_FILTERS = frozenset(words_of("lower upper title capitalize trim length first last an"))
+_FILTERS = frozenset(list_words("lower upper title capitalize trim length first last an"))
 _ALLOWED = (
     nodes.Template,
     nodes.Output,
@@ -60,39 +60,41 @@ _ALLOWED = (
 )
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
-    # No autoescape: these are sentences in plain text. Whatever shows them in HTML escapes there.
+def _make_environment() -> ImmutableSandboxedEnvironment:
+    # No autoescape: these are sentences in plain text, and HTML pages escape them on output.
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     environment.globals.clear()
     environment.filters = {
         name: filter_ for name, filter_ in environment.filters.items() if name in _FILTERS
     }
-    environment.filters["an"] = article
+    environment.filters["an"] = add_article
     return environment
 
 
-_ENVIRONMENT = _environment()
+_ENVIRONMENT = _make_environment()
 
 
-def compile_template(source: str, variables: Mapping[str, str], where: str) -> Render:
-    """Compiles a template and tries it once.
+def compile_template(source: str, variables: Mapping[str, str], where: str) -> Renderer:
+    """Compiles a template and renders it once with sample values.
 
     Args:
         source: the Jinja2 text.
-        variables: every variable it may use, with a sample value it must render with.
-        where: file and key, for the error message.
+        variables: every variable it may use, with a sample value.
+        where: file and key, for error messages.
 
     Raises:
-        DomainError: too long, a syntax error, a construct or name it may not use, or a failure
-            on the sample values.
+        DomainError: the template is too long, does not parse, uses a construct or variable it
+            may not use, or does not render with the sample values.
     """
-    if len(source) > TEMPLATE_LIMIT:
+    if len(source) > MAX_TEMPLATE_LENGTH:
         raise DomainError(
-            f"template is {len(source)} characters long", where=where, hint="2,000 are allowed."
+            f"template is {len(source)} characters long",
+            where=where,
+            hint="At most 2,000 are allowed.",
         )
     try:
         tree = _ENVIRONMENT.parse(source)
-        _check(tree, where)
+        _check_nodes(tree, where)
         unknown = sorted(meta.find_undeclared_variables(tree) - variables.keys())
         if unknown:
             raise DomainError(
@@ -100,32 +102,36 @@ def compile_template(source: str, variables: Mapping[str, str], where: str) -> R
                 where=where,
                 hint=f"It may use {', '.join(variables)}.",
             )
-        parts = _straight(tree)
+        parts = _split_simple_template(tree)
         if parts is not None:
-            straight = _joining(parts)
+            straight = _make_simple_renderer(parts)
             if not straight(**variables):
-                raise DomainError("template renders to nothing", where=where)
+                raise DomainError("template renders to empty text", where=where)
             return straight
-        # Jinja2 writes and compiles a module for each template: only where nothing else will do.
+        # Jinja2 is tried last, because it generates and compiles a Python module per template.
         output = compile_output(tree) or _ENVIRONMENT.from_string(tree).render
-        if not plain(output(variables), SENTENCE_LIMIT):
-            raise DomainError("template renders to nothing", where=where)
+        if not clean_text(output(variables), MAX_SENTENCE_LENGTH):
+            raise DomainError("template renders to empty text", where=where)
     except TemplateError as error:
         raise DomainError(f"template does not parse: {error}", where=where) from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise DomainError(f"template does not render: {error}", where=where) from error
 
-    def render(**values: str) -> str:
+    def render_template(**values: str) -> str:
         try:
-            return plain(output(values), SENTENCE_LIMIT)
+            return clean_text(output(values), MAX_SENTENCE_LENGTH)
         except (TemplateError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise DomainError(f"template does not render: {error}", where=where) from error
 
-    return render
+    return render_template
 
 
-def _straight(tree: nodes.Template) -> list[tuple[str, bool]] | None:
-    """(text or variable, whether it is a variable) of a template that holds nothing else."""
+def _split_simple_template(tree: nodes.Template) -> list[tuple[str, bool]] | None:
+    """Splits a template of only texts and variables; None for any other template.
+
+    Returns:
+        (text or variable name, whether it is a variable) of each part.
+    """
     parts: list[tuple[str, bool]] = []
     for output in tree.body:
         if not isinstance(output, nodes.Output):
@@ -140,38 +146,38 @@ def _straight(tree: nodes.Template) -> list[tuple[str, bool]] | None:
     return parts
 
 
-def _joining(parts: list[tuple[str, bool]]) -> Render:
-    """Renders a template of texts and variables in a tenth of the time Jinja2 needs."""
+def _make_simple_renderer(parts: list[tuple[str, bool]]) -> Renderer:
+    """Returns a renderer for a template of texts and variables, ten times as fast as Jinja2."""
     pattern = "".join("%s" if named else text.replace("%", "%%") for text, named in parts)
     names = [text for text, named in parts if named]
 
-    def render(**values: str) -> str:
-        return plain(pattern % tuple([values[name] for name in names]), SENTENCE_LIMIT)
+    def render_template(**values: str) -> str:
+        return clean_text(pattern % tuple([values[name] for name in names]), MAX_SENTENCE_LENGTH)
 
-    return render
+    return render_template
 
 
-def verbatim(text: str) -> str:
-    """``text`` as a piece of template source that renders to exactly ``text``."""
+def escape_template(text: str) -> str:
+    """Returns template source that renders to exactly ``text``."""
     return "{{ " + ascii(text) + " }}" if "{" in text else text
 
 
-def _check(tree: nodes.Template, where: str) -> None:
+def _check_nodes(tree: nodes.Template, where: str) -> None:
     for node in tree.find_all(nodes.Node):
         if isinstance(node, nodes.Call):
             method = node.node
             if not isinstance(method, nodes.Getattr) or method.attr not in _METHODS:
-                raise _refused("a call", node, where)
+                raise _make_error("a call", node, where)
         elif isinstance(node, nodes.Getattr):
             if node.attr not in _METHODS:
-                raise _refused(f"attribute {node.attr!r}", node, where)
+                raise _make_error(f"attribute {node.attr!r}", node, where)
         elif isinstance(node, nodes.Name) and node.name == "self":
-            raise _refused("self", node, where)  # Jinja2 declares it in every template.
+            raise _make_error("self", node, where)  # Jinja2 declares it in every template.
         elif not isinstance(node, _ALLOWED):
-            raise _refused(type(node).__name__, node, where)
+            raise _make_error(type(node).__name__, node, where)
 
 
-def _refused(what: str, node: nodes.Node, where: str) -> DomainError:
+def _make_error(what: str, node: nodes.Node, where: str) -> DomainError:
     return DomainError(
         f"template may not use {what} (template line {node.lineno})",
         where=where,

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from markupsafe import Markup
 
 from reporting.benchmark_sections.samples import Samples
-from reporting.charts import Estimate
+from reporting.charts import ChartEstimate
 
 Tone = Literal["", "up", "down", "muted", "best"]
 """How a cell is meant: good, bad, beside the point, shown to be best. Words or a sign always say
@@ -171,7 +171,7 @@ class Part:
         return bool(drawn) and not said and not any(f.finding for d in drawn for f in d.figures)
 
 
-def estimate_cell(value: Estimate, *more: str, tone: Tone = "") -> Cell:
+def estimate_cell(value: ChartEstimate, *more: str, tone: Tone = "") -> Cell:
     """A number with its interval and, where they say more, its worst-case bounds."""
     below = [value.interval_text] if value.interval_text else []
     if value.worst_text:

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from reporting.charts import DotPanel, Stack
-from reporting.confidence_charts import Frame, Reliability
-from reporting.forest import Forest
-from reporting.templating import environment
+from reporting.confidence_charts import ChartFrame, ReliabilityDiagram
+from reporting.forest_plot import ForestPlot
+from reporting.page_templates import get_environment
 
 
 def _draw(template: str, macro: str, *arguments: object) -> Markup:
-    drawn: Markup = getattr(environment().get_template(template).module, macro)(*arguments)
+    drawn: Markup = getattr(get_environment().get_template(template).module, macro)(*arguments)
     return drawn
 
 
@@ -27,17 +27,17 @@ def stack_drawing(plot: Stack, id_: str, title: str, described: str) -> Markup:
     return _draw("_charts.svg.j2", "stack", plot, id_, title, described)
 
 
-def forest_drawing(plot: Forest, id_: str, title: str, described: str) -> Markup:
+def forest_drawing(plot: ForestPlot, id_: str, title: str, described: str) -> Markup:
     """Paired differences about a line at zero."""
     return _draw("_forest.svg.j2", "forest", plot, id_, title, described)
 
 
 class _Reliable(NamedTuple):
     name: str
-    diagram: Reliability
+    diagram: ReliabilityDiagram
 
 
-def reliability_drawing(diagram: Reliability, id_: str, name: str) -> Markup:
+def reliability_drawing(diagram: ReliabilityDiagram, id_: str, name: str) -> Markup:
     """Share of right answers by stated confidence."""
     line = _Reliable(name, diagram)
-    return _draw("_confidence.svg.j2", "reliability", Frame(), line, id_)
+    return _draw("_confidence.svg.j2", "reliability", ChartFrame(), line, id_)

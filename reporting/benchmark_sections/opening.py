@@ -9,7 +9,7 @@ import msgspec
 
 from kg.base.errors import MissingFileError, RecordError, SettingError
 from kg.base.files import require_file
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.section import Section
 
 MANIFEST = "manifest.json"
@@ -77,10 +77,10 @@ def kind_of(folder: Path | str) -> str:
         raise MissingFileError(
             "no such folder",
             where=str(folder),
-            hint=f"Give the folder of a finished run of {listing(sorted(KINDS))}.",
+            hint=f"Give the folder of a finished run of {join_list(sorted(KINDS))}.",
         )
     path = require_file(folder / MANIFEST, "run manifest")
-    hint = f"Give the folder of a finished run of {listing(sorted(KINDS))}."
+    hint = f"Give the folder of a finished run of {join_list(sorted(KINDS))}."
     try:
         kind = msgspec.json.decode(path.read_bytes(), type=_Kind).kind
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -10,11 +10,16 @@ from markupsafe import Markup
 
 from kg.base.errors import SettingError
 from kg.base.files import check_output, to_json_bytes, write_files_atomic
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.section import PAGE_LEVEL, Section
-from reporting.templating import content_hash, environment, script, style
-from reporting.visible import visible
+from reporting.page_templates import (
+    compute_script_hash,
+    get_environment,
+    read_scripts,
+    render_style,
+)
+from reporting.visible_text import make_visible
 
 PageFormat = Literal["html", "md", "json", "csv", "parquet"]
 PAGE_FORMATS: tuple[PageFormat, ...] = ("html", "md", "json", "csv", "parquet")
@@ -33,21 +38,23 @@ def render_page(section: Section, *, beside: list[str]) -> str:
         section: what it shows.
         beside: names of the files written beside the page.
     """
-    code = script(*SCRIPTS) if section.has_samples else ""
+    code = read_scripts(*SCRIPTS) if section.has_samples else ""
     context = {
         "section": section,
         "version": section.version,
-        "script_hash": content_hash(code) if code else "",
+        "script_hash": compute_script_hash(code) if code else "",
         "script": Markup(code),  # noqa: S704  our own files
-        "title": visible(section.title),
-        "subtitle": visible(section.about),
-        "notices": [visible(text) for text in section.notices],
-        "stats": [(visible(value), visible(name)) for value, name in section.stats],
-        "sections": [(f"{section.id}-{part.id}", visible(part.name)) for part in section.parts],
-        "beside": listing([visible(name) for name in beside]) or "nothing",
-        "css": style(),
+        "title": make_visible(section.title),
+        "subtitle": make_visible(section.about),
+        "notices": [make_visible(text) for text in section.notices],
+        "stats": [(make_visible(value), make_visible(name)) for value, name in section.stats],
+        "sections": [
+            (f"{section.id}-{part.id}", make_visible(part.name)) for part in section.parts
+        ],
+        "beside": join_list([make_visible(name) for name in beside]) or "nothing",
+        "css": render_style(),
     }
-    return environment().get_template("section.html.j2").render(context) + "\n"
+    return get_environment().get_template("section.html.j2").render(context) + "\n"
 
 
 def page_files(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from reporting.visible import StringTable, cut, shown_name, visible
+from reporting.visible_text import StringTable, format_name, make_visible, truncate_text
 
 FIRST_ROWS = 10
 """Samples that stand in the page as HTML, for readers without scripts: the first page."""
@@ -155,7 +155,7 @@ class Samples:
     @property
     def shown_systems(self) -> tuple[str, ...]:
         """The systems' names fit for table heads."""
-        return tuple(map(shown_name, self.systems))
+        return tuple(map(format_name, self.systems))
 
     @property
     def count(self) -> str:
@@ -183,7 +183,7 @@ def _length(details: Iterable[AnyDetail]) -> int:
 
 
 def _shown(text: str) -> str:
-    return cut(visible(text), TEXT_LIMIT)
+    return truncate_text(make_visible(text), TEXT_LIMIT)
 
 
 def _shown_detail(detail: AnyDetail) -> AnyDetail:
@@ -228,23 +228,29 @@ def sample_data(samples: Samples) -> dict[str, Any]:
     def detail(one: AnyDetail) -> list[Any]:
         if isinstance(one, Compared):
             lines = [
-                [line.look, *map(strings.number, (line.verdict, *line.cells))] for line in one.lines
+                [line.look, *map(strings.get_index, (line.verdict, *line.cells))]
+                for line in one.lines
             ]
-            heads = [*map(strings.number, one.heads)]
-            return [strings.number(one.title), "compared", heads, lines]
-        return [strings.number(one.title), one.form, [*map(strings.number, one.items)], one.tones]
+            heads = [*map(strings.get_index, one.heads)]
+            return [strings.get_index(one.title), "compared", heads, lines]
+        return [
+            strings.get_index(one.title),
+            one.form,
+            [*map(strings.get_index, one.items)],
+            one.tones,
+        ]
 
     def answer(one: Answer | None) -> list[Any] | int:
         if one is None:
             return 0
-        return [marks[one.mark], strings.number(one.line), [*map(detail, one.details)]]
+        return [marks[one.mark], strings.get_index(one.line), [*map(detail, one.details)]]
 
     rows = [
         [
             row.id,
-            [*map(strings.number, row.facets)],
-            strings.number(row.question),
-            strings.number(row.truth),
+            [*map(strings.get_index, row.facets)],
+            strings.get_index(row.question),
+            strings.get_index(row.truth),
             [*map(detail, row.details)],
             [*map(answer, row.answers)],
         ]
@@ -255,6 +261,6 @@ def sample_data(samples: Samples) -> dict[str, Any]:
         "systems": samples.shown_systems,
         "facets": [[name, samples.values(at)] for at, name in enumerate(samples.facets)],
         "marks": [[m.symbol, m.name, m.words, m.look] for m in samples.marks],
-        "strings": list(strings.numbers),
+        "strings": list(strings.indices),
         "rows": rows,
     }

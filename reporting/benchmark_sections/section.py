@@ -12,9 +12,9 @@ from markupsafe import Markup
 from reporting.benchmark_sections.blocks import Block, Figure, Fold, Part
 from reporting.benchmark_sections.samples import Samples, sample_data
 from reporting.benchmark_sections.section_words import block_markdown
-from reporting.guarded_text import md
-from reporting.templating import environment
-from reporting.visible import embed, visible
+from reporting.escaped_text import escape_markdown
+from reporting.page_templates import get_environment
+from reporting.visible_text import embed_json, make_visible
 
 PAGE_LEVEL, REPORT_LEVEL = 2, 3
 """Level of the parts' headings on the section's own page, and within another report."""
@@ -81,13 +81,17 @@ class Section:
             level: of the parts' headings; the section's own is one above.
         """
         signs = "#" * level
-        said = [f"{signs[1:]} {md(self.title)}", f"*{md(self.about)}*", md(" ".join(self.verdict))]
-        said += [md(text) for text in self.caveats]
-        said += [f"> {md(text)}" for text in self.notices]
+        said = [
+            f"{signs[1:]} {escape_markdown(self.title)}",
+            f"*{escape_markdown(self.about)}*",
+            escape_markdown(" ".join(self.verdict)),
+        ]
+        said += [escape_markdown(text) for text in self.caveats]
+        said += [f"> {escape_markdown(text)}" for text in self.notices]
         for part in self.parts:
             if not part.drawn_only:
                 blocks = [text for block in part.blocks for text in block_markdown(block)]
-                said += [f"{signs} {md(part.title)}", *blocks]
+                said += [f"{signs} {escape_markdown(part.title)}", *blocks]
         return "\n\n".join(text for text in said if text) + "\n"
 
     @property
@@ -99,11 +103,11 @@ class Section:
         """The section for programs: what it says, and its data."""
         return {
             "id": self.id,
-            "title": visible(self.title),
-            "about": visible(self.about),
-            "verdict": [visible(text) for text in self.verdict],
-            "caveats": [visible(text) for text in self.caveats],
-            "notices": [visible(text) for text in self.notices],
+            "title": make_visible(self.title),
+            "about": make_visible(self.about),
+            "verdict": [make_visible(text) for text in self.verdict],
+            "caveats": [make_visible(text) for text in self.caveats],
+            "notices": [make_visible(text) for text in self.notices],
             **self.data,
         }
 
@@ -112,7 +116,7 @@ class Section:
         scripts = (
             Markup('<script type="application/json" id="{}-data">{}</script>').format(
                 f"{self.id}-{id_}",
-                Markup(embed(sample_data(samples))),  # noqa: S704  escaped by `embed`
+                Markup(embed_json(sample_data(samples))),  # noqa: S704  escaped by `embed`
             )
             for id_, samples in self._samples()
         )
@@ -135,6 +139,6 @@ def _leaves(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 def _macro(name: str, section: Section, level: int) -> Markup:
     """One of the macros of ``templates/_section.html.j2``, which escapes what it is given."""
-    macro = getattr(environment().get_template("_section.html.j2").module, name)
+    macro = getattr(get_environment().get_template("_section.html.j2").module, name)
     html: Markup = macro(section, level)
     return html

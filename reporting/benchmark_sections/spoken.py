@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kg.base.console import say
-from kg.words.plain_text import one_line
+from kg.base.console import print_text
+from kg.words.plain_text import to_one_line
 
 _SPOKEN = 8
 
@@ -19,6 +19,6 @@ def say_notes(notes: Sequence[str], summary: Path) -> None:
         summary: the file that holds them all.
     """
     for note in notes[:_SPOKEN]:
-        say(f"note: {one_line(note)}")
+        print_text(f"note: {to_one_line(note)}")
     if (more := len(notes) - _SPOKEN) > 0:
-        say(f"note: {more} more in {summary}")
+        print_text(f"note: {more} more in {summary}")

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eval.extraction.record import Check, Level, SystemReport
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.blocks import Block, Cell, Fold, Grid, Head, Line, Prose
 from reporting.extraction_section.metric_words import value_text, words
 from reporting.extraction_section.shown import Shown
 from reporting.extraction_section.work_grids import verdict_cell
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 LEVELS: tuple[Level, ...] = ("minimum", "target", "excellence")
 _MANY_RETRIES, _SLOW_TAIL, _MANY_INVALID = 0.05, 3.0, 0.02
@@ -41,7 +41,7 @@ def recommendations(shown: Shown) -> tuple[Block, ...]:
     blocks: list[Block] = []
     for name, one in shown.systems:
         found = one.recommendation
-        said = f"{shown_name(name)}: {found.verdict}."
+        said = f"{format_name(name)}: {found.verdict}."
         blocks.append(Prose((said,), "notice"))
         reasons = tuple(f"{reason[0].upper()}{reason[1:]}." for reason in found.reasons if reason)
         if reasons:
@@ -54,7 +54,7 @@ def recommendations(shown: Shown) -> tuple[Block, ...]:
     for name, one in shown.systems:
         advice = tuple(improvements(one))
         if advice:
-            said = f"What to improve first in {shown_name(name)}"
+            said = f"What to improve first in {format_name(name)}"
             blocks.append(Fold(said, (Prose(advice, "list"),)))
     return tuple(blocks)
 
@@ -73,7 +73,7 @@ def tree(shown: Shown) -> Grid:
                 cells.append(_check_cell(mine.checks[place], *taken))
             lines.append(
                 Line(
-                    words(check.metric).name,
+                    words(check.metric).full_name,
                     (Cell(asked(check, strict=True)), *cells),
                     group=branch.verdict,
                 )
@@ -101,7 +101,9 @@ def levels(shown: Shown) -> Grid:
         lines.append(Line(f"all of {level}", (Cell(""), *verdicts), group=level))
         for place, check in enumerate(first.checks):
             cells = tuple(_check_cell(one.checks[place]) for one in mine)
-            lines.append(Line(words(check.metric).name, (Cell(asked(check)), *cells), group=level))
+            lines.append(
+                Line(words(check.metric).full_name, (Cell(asked(check)), *cells), group=level)
+            )
     return Grid("Service levels", "", heads, tuple(lines), "plain")
 
 
@@ -170,4 +172,4 @@ def _settings(one: SystemReport, *, asked: bool) -> Iterator[str]:
         if verdict.startswith("Not recommended") and one.recommendation.verdict != verdict
     ]
     if weak:
-        yield f"Use it only for other schemas than {listing(weak)}, where it is not good enough."
+        yield f"Use it only for other schemas than {join_list(weak)}, where it is not good enough."

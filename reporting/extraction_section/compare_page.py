@@ -13,15 +13,15 @@ from pathlib import Path
 
 import msgspec
 
-from eval.extraction.aggregate import aggregate
-from eval.extraction.comparing import compare
+from eval.extraction.aggregate import aggregate_rows
+from eval.extraction.comparison import compare_systems
 from eval.extraction.row import ExtractionRow, read_rows
 from eval.extraction.running.manifest import ExtractionManifest, read_manifest
 from eval.extraction.running.output_files import MANIFEST, written_by
 from eval.extraction.samples.sample import Sample
 from kg.base.errors import CardSetMismatchError, SettingError
 from kg.base.files import iter_json_lines, to_json_bytes
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.page import PAGE_FORMATS, PageFormat, write_section
 from reporting.extraction_section.points import points_of
 from reporting.extraction_section.reading import facts_of_run, read_samples
@@ -106,11 +106,11 @@ def comparison_of(folders: Sequence[Path]) -> Shown:
         return (row for run in runs for row in run.rows(found) if row.repeat < repeats)
 
     plan = replace(first.plan(), repeats=repeats)
-    report = aggregate(rows_of(ids), plan)
+    report = aggregate_rows(rows_of(ids), plan)
     if len(report.systems) < 2:
         raise SettingError(
             "there is only one system, so nothing to compare",
-            where=listing([str(run.folder) for run in runs]),
+            where=join_list([str(run.folder) for run in runs]),
             hint="Give the folders of two runs, or of one run with two systems.",
         )
 
@@ -120,10 +120,10 @@ def comparison_of(folders: Sequence[Path]) -> Shown:
     return Shown(
         report=report,
         points=points_of(rows_of(ids), report.invalid, report.weights),
-        comparison=compare(rows_of(ids), report, plan),
+        comparison=compare_systems(rows_of(ids), report, plan),
         matching=first.matching,
         facts=tuple(_facts(runs, report.n_samples)),
-        dataset=listing(list(dict.fromkeys(run.manifest.dataset for run in runs))),
+        dataset=join_list(list(dict.fromkeys(run.manifest.dataset for run in runs))),
         date=max((run.manifest.ended or run.manifest.started)[:10] for run in runs),
         offline=all(run.manifest.offline for run in runs),
         notices=tuple(_notices(runs, len(ids), repeats)),
@@ -141,7 +141,7 @@ def _runs(folders: Sequence[Path]) -> list[_Run]:
     if len({place.resolve() for place in places}) < len(places):
         raise SettingError(
             "a run is given twice",
-            where=listing([str(place) for place in places]),
+            where=join_list([str(place) for place in places]),
             hint="Give each folder once.",
         )
     manifests = [read_manifest(place / MANIFEST) for place in places]
@@ -183,7 +183,7 @@ def _shared(runs: Sequence[_Run]) -> list[str]:
     if not shared:
         raise CardSetMismatchError(
             "the runs have no sample in common",
-            where=listing([str(run.folder) for run in runs]),
+            where=join_list([str(run.folder) for run in runs]),
             hint="Run the systems on the same data set, with the same sample size and seed.",
         )
     return shared
@@ -211,4 +211,4 @@ def _notices(runs: Sequence[_Run], shared: int, repeats: int) -> Iterator[str]:
         yield f"All are measured as the first run, {runs[0].name}, asks for."
     rules = [run.name for run in runs if run.manifest.offline]
     if rules:
-        yield f"Rules extracted in {listing(rules)}, no model."
+        yield f"Rules extracted in {join_list(rules)}, no model."

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.extraction.comparison_record import Compared, ExtractionComparison
-from eval.extraction.record import Value
-from kg.words.plain_text import listing
+from eval.extraction.comparison_record import ExtractionComparison, PairComparison
+from eval.extraction.record import Estimate
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.blocks import Figure
 from reporting.benchmark_sections.drawings import forest_drawing
-from reporting.charts import estimate, number, percent
+from reporting.charts import format_number, format_percent, to_chart_estimate
+from reporting.comparison_text import summarise_findings, to_plotted_difference
 from reporting.extraction_section.comparison_words import LOWER, best_of, metric_title, wins_of
 from reporting.extraction_section.metric_words import unit, value_text, words
 from reporting.extraction_section.shown import Shown
-from reporting.forest import forest
-from reporting.pair_words import forest_line, told_apart
+from reporting.forest_plot import build_forest_plot
 from reporting.plots.axes import amount_axis, share_axis
 from reporting.plots.bars import BarRow, bar_groups
 from reporting.plots.heat import HeatCell, heat_map
 from reporting.plots.named_points import NamedPoint, named_points
 from reporting.plots.picture import drawing
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 BARS = (
     *("extraction_quality_score", "schema_validity", "field_f1_partial", "field_f1_strict"),
@@ -40,7 +40,7 @@ def bars_figure(shown: Shown, compared: ExtractionComparison, id_: str) -> Figur
         best = best_of(compared, key, len(shown.systems))
         down = " ↓" if key in ("hallucination_rate", "omission_rate") else ""
         rows = [_bar(name, one.metrics[key], key, best) for name, one in shown.systems]
-        groups.append((f"{words(key).name}{down}", rows))
+        groups.append((f"{words(key).full_name}{down}", rows))
     return Figure(
         "Key metrics",
         "★ better than every other system by paired tests; ↓ lower is better. Lines are intervals.",
@@ -54,11 +54,11 @@ def bars_figure(shown: Shown, compared: ExtractionComparison, id_: str) -> Figur
     )
 
 
-def _bar(name: str, value: Value, key: str, best: str | None) -> BarRow:
-    said = f"{shown_name(name)}: {value_text(key, value.value)}"
+def _bar(name: str, value: Estimate, key: str, best: str | None) -> BarRow:
+    said = f"{format_name(name)}: {value_text(key, value.value)}"
     star = "★" if name == best else ""
     told = f"{said}, better than every other system" if star else said
-    return BarRow(shown_name(name), estimate(value), star, told)
+    return BarRow(format_name(name), to_chart_estimate(value), star, told)
 
 
 def frontier_figure(
@@ -73,10 +73,10 @@ def frontier_figure(
         cost, score = one.metrics[metric], one.metrics["extraction_quality_score"]
         if cost.value is None or score.value is None:
             continue
-        told = f"EQS {number(score.value)}, {value_text(metric, cost.value)}"
+        told = f"EQS {format_number(score.value)}, {value_text(metric, cost.value)}"
         points.append(
             NamedPoint(
-                shown_name(name),
+                format_name(name),
                 cost.value * factor,
                 score.value,
                 _scaled(cost, factor),
@@ -88,7 +88,7 @@ def frontier_figure(
     if len(points) < 2:
         return None
     most = max(max(p.x, p.x_span[1] if p.x_span else 0.0) for p in points)
-    on_it = listing([shown_name(name) for name in shown.names if name in on]) or "none"
+    on_it = join_list([format_name(name) for name in shown.names if name in on]) or "none"
     return Figure(
         title,
         f"On the frontier: {on_it}. Hollow diamonds are not: another system is no worse in either "
@@ -103,7 +103,7 @@ def frontier_figure(
     )
 
 
-def _scaled(value: Value, factor: float) -> tuple[float, float] | None:
+def _scaled(value: Estimate, factor: float) -> tuple[float, float] | None:
     if value.low is None or value.high is None:
         return None
     return value.low * factor, value.high * factor
@@ -123,12 +123,12 @@ def wins_figure(shown: Shown, compared: ExtractionComparison, id_: str) -> Figur
                 cells.append(HeatCell("–", told="no sample that both were scored on"))
                 continue
             told = (
-                f"{shown_name(first)} beats {shown_name(second)} on {one.wins:,} samples, loses "
+                f"{format_name(first)} beats {format_name(second)} on {one.wins:,} samples, loses "
                 f"{one.losses:,}, ties {one.ties:,}"
             )
             look = "up" if one.wins > one.losses else "down" if one.wins < one.losses else "plain"
-            cells.append(HeatCell(percent(one.share), one.share, look, told))
-        rows.append((shown_name(first), cells))
+            cells.append(HeatCell(format_percent(one.share), one.share, look, told))
+        rows.append((format_name(first), cells))
     return Figure(
         "Who wins how often",
         "Share of samples on which the row's system has the higher score; ties make up the rest. "
@@ -142,17 +142,17 @@ def wins_figure(shown: Shown, compared: ExtractionComparison, id_: str) -> Figur
     )
 
 
-def forest_figure(metric: str, pairs: Sequence[Compared], id_: str) -> Figure:
+def forest_figure(metric: str, pairs: Sequence[PairComparison], id_: str) -> Figure:
     """Paired differences of one metric about a line at zero."""
     higher = metric not in LOWER
     title = metric_title(metric)
-    plot = forest(
-        [forest_line(one) for one in pairs],
+    plot = build_forest_plot(
+        [to_plotted_difference(one) for one in pairs],
         higher_is_better=higher,
     )
     return Figure(
         title,
-        told_apart(pairs, higher),
+        summarise_findings(pairs, higher),
         forest_drawing(
             plot,
             id_,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.extraction.comparison_record import Compared, ExtractionComparison
+from eval.extraction.comparison_record import ExtractionComparison, PairComparison
 from reporting.benchmark_sections.blocks import (
     Block,
     Cell,
@@ -17,7 +17,8 @@ from reporting.benchmark_sections.blocks import (
     Prose,
     Tone,
 )
-from reporting.charts import UNDEFINED, number, percent
+from reporting.charts import UNDEFINED_TEXT, format_number, format_percent
+from reporting.comparison_text import describe_finding, format_p_value
 from reporting.extraction_section.comparison_figures import (
     FRONTIERS,
     bars_figure,
@@ -38,8 +39,7 @@ from reporting.extraction_section.comparison_words import (
 )
 from reporting.extraction_section.metric_words import span_text, value_text
 from reporting.extraction_section.shown import Shown
-from reporting.pair_words import finding, shown_p
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 
 def comparison_parts(shown: Shown, id_: str) -> Iterator[Part]:
@@ -102,10 +102,16 @@ def ranking(shown: Shown, compared: ExtractionComparison) -> Grid:
                 tuple(text for text in (span_text(SCORE, one.low, one.high),) if text),
                 "best" if star else "",
             ),
-            Cell(UNDEFINED)
+            Cell(UNDEFINED_TEXT)
             if pair is None
             else Cell(signed_value(SCORE, None if pair.difference is None else -pair.difference)),
-            Cell("ranks first" if one is first else UNDEFINED if pair is None else finding(pair)),
+            Cell(
+                "ranks first"
+                if one is first
+                else UNDEFINED_TEXT
+                if pair is None
+                else describe_finding(pair)
+            ),
         )
         lines.append(Line(one.system, cells))
     heads = (
@@ -124,7 +130,7 @@ def ranking(shown: Shown, compared: ExtractionComparison) -> Grid:
     )
 
 
-def pair_grid(metric: str, pairs: Sequence[Compared]) -> Grid:
+def pair_grid(metric: str, pairs: Sequence[PairComparison]) -> Grid:
     """Every pair by one metric: difference, tests, effect."""
     heads = (
         Head("Pair", numeric=False),
@@ -155,16 +161,20 @@ def pair_grid(metric: str, pairs: Sequence[Compared]) -> Grid:
                         value_text(metric, one.value_first), (value_text(metric, one.value_second),)
                     ),
                     Cell(signed_value(metric, one.difference), (span,) if span else ()),
-                    Cell(shown_p(one.p if one.p_holm is None else one.p_holm), (_test(one),)),
                     Cell(
-                        number(one.cohens_d_pooled, 2),
+                        format_p_value(one.p if one.p_holm is None else one.p_holm), (_test(one),)
+                    ),
+                    Cell(
+                        format_number(one.cohens_d_pooled, 2),
                         tuple(
-                            text for text in (one.effect, f"d_z {number(one.cohens_d, 2)}") if text
+                            text
+                            for text in (one.effect, f"d_z {format_number(one.cohens_d, 2)}")
+                            if text
                         ),
                     ),
-                    Cell(shown_p(one.t_p), (shown_p(one.wilcoxon_p),)),
-                    Cell(value_text(metric, one.smallest_found)),
-                    Cell(f"{sign}{finding(one)}", (), tone),
+                    Cell(format_p_value(one.t_p), (format_p_value(one.wilcoxon_p),)),
+                    Cell(value_text(metric, one.minimum_detectable_effect)),
+                    Cell(f"{sign}{describe_finding(one)}", (), tone),
                 ),
             )
         )
@@ -178,7 +188,7 @@ def pair_grid(metric: str, pairs: Sequence[Compared]) -> Grid:
     )
 
 
-def _test(one: Compared) -> str:
+def _test(one: PairComparison) -> str:
     names = {"mcnemar": "McNemar", "sign-flip": "sign flips", "none": "not tested"}
     exact = "exact " if one.exact else ""
     counts = ""
@@ -196,10 +206,11 @@ def win_grid(shown: Shown, compared: ExtractionComparison) -> Grid:
         for second in shown.names:
             one = wins_of(compared, first, second)
             cells.append(
-                Cell(UNDEFINED)
+                Cell(UNDEFINED_TEXT)
                 if one is None
                 else Cell(
-                    percent(one.share), (f"{one.wins:,} : {one.losses:,}, {one.ties:,} ties",)
+                    format_percent(one.share),
+                    (f"{one.wins:,} : {one.losses:,}, {one.ties:,} ties",),
                 )
             )
         lines.append(Line(first, tuple(cells)))
@@ -223,10 +234,10 @@ def bests(shown: Shown, compared: ExtractionComparison) -> Grid:
     lines = []
     for key, name in compared.best_by_metric.items():
         metric = value_of.get(key)
-        value = UNDEFINED
+        value = UNDEFINED_TEXT
         if name is not None and metric is not None:
             value = value_text(metric, shown.report.systems[name].metrics[metric].value)
-        said = "nobody alone" if name is None else shown_name(name)
+        said = "nobody alone" if name is None else format_name(name)
         lines.append(Line(BEST.get(key, key.replace("_", " ")), (Cell(said), Cell(value))))
     heads = (Head("What", numeric=False), Head("System", numeric=False), Head("Value"))
     return Grid(

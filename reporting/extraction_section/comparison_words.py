@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.extraction.comparison_record import Compared, ExtractionComparison, WinRate
-from kg.words.plain_text import listing
+from eval.extraction.comparison_record import ExtractionComparison, PairComparison, WinRate
+from kg.words.plain_text import join_list
 from reporting.extraction_section.metric_words import unit, value_text, words
 from reporting.extraction_section.shown import Shown
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 SCORE = "extraction_quality_score"
 LOWER = ("hallucination_rate", "omission_rate", "latency_s", "cost_usd")
@@ -35,7 +35,7 @@ def metrics_of(compared: ExtractionComparison) -> list[str]:
     return list(dict.fromkeys(known))
 
 
-def pairs_of(compared: ExtractionComparison, metric: str) -> list[Compared]:
+def pairs_of(compared: ExtractionComparison, metric: str) -> list[PairComparison]:
     """All pairs by one metric."""
     return [one for one in compared.pairs if one.metric == metric]
 
@@ -76,26 +76,31 @@ def differences(shown: Shown) -> Iterator[str]:
         parts = [_better(one) for one in found[:NAMED_AT_MOST]]
         rest = len(found) - len(parts)
         more = f", and {rest} more such differences" if rest else ""
-        yield f"Paired tests on the same samples find {listing(parts)}{more}."
+        yield f"Paired tests on the same samples find {join_list(parts)}{more}."
     if open_:
         yield _cannot_tell(open_, some=bool(found))
 
 
-def _better(one: Compared) -> str:
+def _better(one: PairComparison) -> str:
     worse = one.second if one.better == one.first else one.first
     size = signed_value(one.metric, abs(one.difference or 0.0)).lstrip("+")
-    return f"{shown_name(one.better or '')} better than {shown_name(worse)} by {size}"
+    return f"{format_name(one.better or '')} better than {format_name(worse)} by {size}"
 
 
-def _cannot_tell(pairs: Sequence[Compared], *, some: bool) -> str:
+def _cannot_tell(pairs: Sequence[PairComparison], *, some: bool) -> str:
     """What the tests leave open, and how much they could have missed."""
     subject = "They" if some else "Paired tests on the same samples"
     if len(pairs) <= NAMED_AT_MOST:
-        which = listing([f"{shown_name(one.first)} from {shown_name(one.second)}" for one in pairs])
+        which = join_list(
+            [f"{format_name(one.first)} from {format_name(one.second)}" for one in pairs]
+        )
         text = f"{subject} cannot tell {which} by score"
     else:
         text = f"{subject} tell none of {len(pairs)}{' other' if some else ''} pairs apart by score"
-    smallest = max((one.smallest_found for one in pairs if one.smallest_found), default=None)
+    smallest = max(
+        (one.minimum_detectable_effect for one in pairs if one.minimum_detectable_effect),
+        default=None,
+    )
     if smallest is None:
         return f"{text}."
     return (
@@ -114,7 +119,7 @@ def guidance(shown: Shown) -> tuple[str, ...]:
     first = compared.ranking[0]
     level = [name for name, score in scores.items() if score == first.score]
     if first.score is not None and len(level) > 1:
-        names = listing([shown_name(name) for name in level])
+        names = join_list([format_name(name) for name in level])
         said.append(f"For quality alone: {names} share the highest score.")
     elif first.score is not None:
         best = best_of(compared, SCORE, len(shown.systems))
@@ -123,10 +128,12 @@ def guidance(shown: Shown) -> tuple[str, ...]:
             if best == first.system
             else "but the tests do not show it to be better than every other"
         )
-        said.append(f"For quality alone: {shown_name(first.system)} has the highest score, {sure}.")
+        said.append(
+            f"For quality alone: {format_name(first.system)} has the highest score, {sure}."
+        )
     for key, cost in (("accuracy_vs_latency", "latency"), ("accuracy_vs_cost", "cost")):
         front = compared.frontiers.get(key, ())
-        names = listing([shown_name(name) for name in front])
+        names = join_list([format_name(name) for name in front])
         # Two on a frontier with the same score have the same cost, or one would not be on it.
         distinct = len({scores.get(name) for name in front})
         if len(front) == 1:
@@ -146,10 +153,10 @@ def guidance(shown: Shown) -> tuple[str, ...]:
     if least is not None:
         shows = best_of(compared, "hallucination_rate", len(shown.systems)) == least
         sure = "tests bear it out" if shows else "tests do not bear it out"
-        said.append(f"For trust: {shown_name(least)} hallucinates least; {sure}.")
+        said.append(f"For trust: {format_name(least)} hallucinates least; {sure}.")
     return tuple(said)
 
 
 def metric_title(metric: str) -> str:
     """A compared metric's name."""
-    return words({"cost_usd": "cost_usd_per_sample"}.get(metric, metric)).name
+    return words({"cost_usd": "cost_usd_per_sample"}.get(metric, metric)).full_name

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from eval.extraction.record import Correlation, SystemReport
 from eval.extraction.schemas.complexity import FEATURES
 from reporting.benchmark_sections.blocks import Figure
-from reporting.charts import number
+from reporting.charts import format_number
 from reporting.extraction_section.metric_words import METRICS, words
 from reporting.extraction_section.points import Point
 from reporting.extraction_section.quality_figures import crowd
@@ -16,7 +16,7 @@ from reporting.plots.boxes import Spread, boxes
 from reporting.plots.clouds import cloud
 from reporting.plots.heat import HeatCell, heat_map
 from reporting.plots.picture import drawing
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 BINS = ("simple", "medium", "complex")
 
@@ -32,12 +32,12 @@ def complexity_cloud(name: str, points: Sequence[Point], id_: str) -> Figure | N
     if not places:
         return None
     return Figure(
-        shown_name(name),
+        format_name(name),
         f"Every sample by its schema's complexity and its F1. {crowd(len(places))}",
         drawing(
             cloud(places, share_axis("complexity of the schema"), share_axis("partial F1")),
             id_,
-            f"{shown_name(name)}: F1 against complexity",
+            f"{format_name(name)}: F1 against complexity",
             f"{len(places):,} samples, complexity across and partial F1 up.",
         ),
     )
@@ -57,12 +57,12 @@ def bin_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
     if all(isinstance(spread, str) for spread in spreads):
         return None
     return Figure(
-        shown_name(name),
+        format_name(name),
         "Half of the samples lie in the box; line: median, diamond: mean, ends: all samples.",
         drawing(
             boxes(spreads, "partial F1"),
             id_,
-            f"{shown_name(name)}: F1 by complexity",
+            f"{format_name(name)}: F1 by complexity",
             "Box plots of simple, medium and complex schemas. The numbers stand in a table below.",
         ),
     )
@@ -100,25 +100,25 @@ def _correlated(
         for feature in features
     ]
     return Figure(
-        shown_name(name),
+        format_name(name),
         "Pearson’s r over samples: + they rise together, − one falls as the other rises.",
         drawing(
             heat_map(
-                [words(metric).short for metric in metrics],
+                [words(metric).short_name for metric in metrics],
                 rows,
                 name_width=180,
                 cell_width=70,
                 head_lines=2,
             ),
             id_,
-            f"{shown_name(name)}: {about}",
+            f"{format_name(name)}: {about}",
             "Pearson's r, written in every cell. All are in the file of correlations.",
         ),
     )
 
 
 def _row_name(feature: str) -> str:
-    return words(feature).name if feature in METRICS else feature.replace("_", " ")
+    return words(feature).full_name if feature in METRICS else feature.replace("_", " ")
 
 
 def _cell(one: Correlation | None) -> HeatCell:
@@ -126,11 +126,10 @@ def _cell(one: Correlation | None) -> HeatCell:
         return HeatCell("–", told=one.why if one is not None else "")
     span = ""
     if one.pearson_low is not None and one.pearson_high is not None:
-        span = f" ({number(one.pearson_low, 2)} to {number(one.pearson_high, 2)})"
+        span = f" ({format_number(one.pearson_low, 2)} to {format_number(one.pearson_high, 2)})"
     feature = _row_name(one.feature)
-    told = (
-        f"{words(one.metric).name} and {feature}: r = {number(one.pearson, 2)}{span}, n = {one.n:,}"
-    )
+    pair = f"{words(one.metric).full_name} and {feature}"
+    told = f"{pair}: r = {format_number(one.pearson, 2)}{span}, n = {one.n:,}"
     sign = "+" if one.pearson > 0.005 else ""
     look = "up" if one.pearson > 0 else "down"
-    return HeatCell(f"{sign}{number(one.pearson, 2)}", abs(one.pearson), look, told)
+    return HeatCell(f"{sign}{format_number(one.pearson, 2)}", abs(one.pearson), look, told)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from eval.extraction.record import SystemReport, Value
+from eval.extraction.record import Estimate, SystemReport
 from reporting.benchmark_sections.blocks import Figure
 from reporting.benchmark_sections.drawings import stack_drawing
-from reporting.charts import percent, stack
+from reporting.charts import build_stack, format_percent
 from reporting.extraction_section.shown import Shown
 from reporting.plots.heat import HeatCell, heat_map
 from reporting.plots.picture import drawing
 from reporting.plots.tree_map import Family, tree_map
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 OMISSIONS_SHOWN = 20
 """Fields in the heat map of omissions; all are in its table's file."""
@@ -44,12 +44,12 @@ def tree_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
     ]
     told = ", ".join(f"{f.name} {f.count:,}" for f in families)
     return Figure(
-        shown_name(name),
+        format_name(name),
         f"{one.errors.total:,} fields with an error; areas are in proportion.",
         drawing(
             tree_map(families),
             id_,
-            f"{shown_name(name)}: errors by kind",
+            f"{format_name(name)}: errors by kind",
             f"A tree map: {told}. The counts stand in a table below.",
         ),
     )
@@ -72,11 +72,11 @@ def omission_figure(shown: Shown, id_: str) -> Figure | None:
         for name in names:
             value = found[name].get(key)
             if value is None or value.value is None:
-                cells.append(HeatCell("–", told=f"{key}, {shown_name(name)}: never expected"))
+                cells.append(HeatCell("–", told=f"{key}, {format_name(name)}: never expected"))
                 continue
             n = int(value.denominator or value.n)
-            told = f"{key}, {shown_name(name)}: {percent(value.value)} of {n:,} missed"
-            cells.append(HeatCell(percent(value.value), value.value, "down", told))
+            told = f"{key}, {format_name(name)}: {format_percent(value.value)} of {n:,} missed"
+            cells.append(HeatCell(format_percent(value.value), value.value, "down", told))
         rows.append((key, cells))
     more = f" The {OMISSIONS_SHOWN} most missed are drawn." if len(ranked) > OMISSIONS_SHOWN else ""
     return Figure(
@@ -84,7 +84,7 @@ def omission_figure(shown: Shown, id_: str) -> Figure | None:
         f"Share of a field's expected occurrences that were missed.{more}",
         drawing(
             heat_map(
-                [shown_name(name) for name in names],
+                [format_name(name) for name in names],
                 rows,
                 name_width=200,
                 cell_width=96,
@@ -98,7 +98,7 @@ def omission_figure(shown: Shown, id_: str) -> Figure | None:
     )
 
 
-def _share(value: Value | None) -> float:
+def _share(value: Estimate | None) -> float:
     return 0.0 if value is None or value.value is None else value.value
 
 
@@ -111,7 +111,7 @@ def severity_figure(shown: Shown, id_: str) -> Figure | None:
             for key, share in one.hallucinations.severity.items()
             if share.count
         ]
-        entries.append((shown_name(name), False, parts))
+        entries.append((format_name(name), False, parts))
     if not any(parts for _, _, parts in entries):
         return None
     return Figure(
@@ -119,7 +119,7 @@ def severity_figure(shown: Shown, id_: str) -> Figure | None:
         "✗ critical: made up; ○ moderate: stands in the text, under a wrong name; + minor: array "
         "elements too many. Shares of a system's hallucinations; how many there are stands below.",
         stack_drawing(
-            stack(entries),
+            build_stack(entries),
             id_,
             "Hallucinations by severity",
             "One bar a system. The counts stand in a table below.",

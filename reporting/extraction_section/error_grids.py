@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eval.extraction.record import Dimension
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line
-from reporting.charts import UNDEFINED, percent
+from reporting.charts import UNDEFINED_TEXT, format_percent
 from reporting.extraction_section.error_figures import OMISSIONS_SHOWN
 from reporting.extraction_section.metric_words import value_cell
 from reporting.extraction_section.shown import Shown
@@ -41,7 +41,7 @@ def patterns(shown: Shown) -> Grid:
             cells = []
             for _, one in shown.systems:
                 count = one.errors.groups.get(family, {}).get(kind, 0)
-                share = (percent(count / one.errors.total),) if count else ()
+                share = (format_percent(count / one.errors.total),) if count else ()
                 cells.append(Cell(f"{count:,}", share))
             lines.append(
                 Line(
@@ -68,7 +68,7 @@ def top_errors(shown: Shown) -> Grid | None:
             (
                 Cell(found.pattern.replace("_", " ")),
                 Cell(f"{found.count:,}"),
-                Cell(percent(found.share)),
+                Cell(format_percent(found.share)),
             ),
             group=name,
         )
@@ -102,9 +102,9 @@ def hallucinations(shown: Shown) -> Grid:
         for _, one in shown.systems:
             found = one.hallucinations.severity.get(severity)
             if found is None:
-                cells.append(Cell(UNDEFINED))
+                cells.append(Cell(UNDEFINED_TEXT))
                 continue
-            share = UNDEFINED if found.share is None else f"{100 * found.share:.1f} %"
+            share = UNDEFINED_TEXT if found.share is None else f"{100 * found.share:.1f} %"
             cells.append(Cell(f"{found.count:,}", (f"{share} of extracted",)))
         lines.append(Line(severity, tuple(cells), group="By severity"))
     totals = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.extraction.record import Average, Dimension, Group, Mode, SystemReport, Value
+from eval.extraction.record import Average, Dimension, Estimate, Group, Mode, SystemReport
 from eval.extraction.verdicts.sample_score import CATEGORIES
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line
-from reporting.charts import UNDEFINED, estimate, number, percent
+from reporting.charts import UNDEFINED_TEXT, format_number, format_percent, to_chart_estimate
 from reporting.extraction_section.metric_words import TIERS, grade_span, value_cell, words
 from reporting.extraction_section.shown import Shown
 
@@ -48,9 +48,9 @@ def metric_head(shown: Shown, key: str) -> Head:
     found = [one.metrics[key] for _, one in shown.systems if key in one.metrics]
     named = words(key)
     return Head(
-        named.short,
+        named.short_name,
         DIRECTIONS[found[0].higher_is_better if found else None],
-        f"{named.name}. {named.plain}",
+        f"{named.full_name}. {named.explanation}",
     )
 
 
@@ -64,7 +64,9 @@ def headline(shown: Shown) -> Grid:
         ended = one.outcomes
         bad = (ended.unparsable, ended.invalid, ended.error)
         cells = [value_cell(key, one.metrics.get(key)) for key in HEADLINE]
-        detail = (" + ".join(map(str, bad)), percent(sum(bad) / ended.rows)) if sum(bad) else ()
+        detail = (
+            (" + ".join(map(str, bad)), format_percent(sum(bad) / ended.rows)) if sum(bad) else ()
+        )
         lines.append(Line(name, (*cells, Cell(f"{sum(bad):,}", detail))))
     return Grid(
         "Headline",
@@ -84,13 +86,13 @@ def glance(shown: Shown) -> Grid:
     graded = {name: {g.metric: g for g in one.grades} for name, one in shown.systems}
     for key in GLANCE:
         cells = []
-        limit = UNDEFINED
+        limit = UNDEFINED_TEXT
         for name, one in shown.systems:
             grade = graded[name].get(key)
             if grade is None:
                 cells.append(value_cell(key, one.metrics.get(key)))
                 continue
-            limit = value_cell(key, Value(value=grade.limits.get("A"))).text
+            limit = value_cell(key, Estimate(value=grade.limits.get("A"))).text
             good, bad = grade.grade in ("A+", "A"), grade.grade in ("D", "F")
             value = value_cell(key, one.metrics.get(key), bounds=False)
             cells.append(
@@ -100,7 +102,7 @@ def glance(shown: Shown) -> Grid:
                     "up" if good else "down" if bad else "",
                 )
             )
-        lines.append(Line(words(key).name, (*cells, Cell(limit))))
+        lines.append(Line(words(key).full_name, (*cells, Cell(limit))))
     return Grid(
         "At a glance",
         "Grades from A+ to F by fixed limits. Below: the interval, and the grades at its ends if "
@@ -123,18 +125,20 @@ def components(shown: Shown) -> Grid:
             adds = None if found.macro is None else found.weight * found.macro
             cells.append(
                 Cell(
-                    number(found.macro),
-                    (f"adds {number(adds)}", f"all fields: {number(found.value)}"),
+                    format_number(found.macro),
+                    (f"adds {format_number(adds)}", f"all fields: {format_number(found.value)}"),
                 )
             )
         weight = shown.report.weights[part]
         lines.append(
-            Line(part.replace("_", " ").replace("f1", "F1"), (Cell(number(weight, 2)), *cells))
+            Line(
+                part.replace("_", " ").replace("f1", "F1"), (Cell(format_number(weight, 2)), *cells)
+            )
         )
     totals = [
         Cell(
-            estimate(one.quality.score).text,
-            (f"micro: {number(one.quality.micro.value)}",),
+            to_chart_estimate(one.quality.score).text,
+            (f"micro: {format_number(one.quality.micro.value)}",),
             "best",
         )
         for _, one in shown.systems
@@ -160,9 +164,9 @@ def every_metric(shown: Shown) -> Grid:
             direction = DIRECTIONS[known.higher_is_better if known else None]
             lines.append(
                 Line(
-                    words(key).name,
+                    words(key).full_name,
                     tuple(value_cell(key, value) for value in values),
-                    f"{words(key).plain} {direction[0].upper()}{direction[1:]}.",
+                    f"{words(key).explanation} {direction[0].upper()}{direction[1:]}.",
                     f"Tier {tier}" if tier[0].isdigit() else tier,
                 )
             )
@@ -180,7 +184,7 @@ def categories(shown: Shown, mode: Mode = "partial") -> Grid:
             span = ""
             if share.low is not None and share.high is not None:
                 span = f"{100 * share.low:.1f}–{100 * share.high:.1f} %"
-            value = UNDEFINED if share.share is None else f"{100 * share.share:.1f} %"
+            value = UNDEFINED_TEXT if share.share is None else f"{100 * share.share:.1f} %"
             cells.append(Cell(f"{share.count:,}", (value, *((span,) if span else ()))))
         lines.append(Line(name, tuple(cells)))
     worth = (
@@ -209,7 +213,7 @@ def modes(shown: Shown) -> Grid:
         for m in ("precision", "recall", "f1")
     ]
     heads = [Head("Average", numeric=False)]
-    heads += [Head(words(key).short, key.rsplit("_", 1)[-1]) for key in measures]
+    heads += [Head(words(key).short_name, key.rsplit("_", 1)[-1]) for key in measures]
     lines = [
         Line(
             average,
@@ -313,7 +317,7 @@ def confusion(shown: Shown, name: str, one: SystemReport) -> Grid | None:
         cells = tuple(
             Cell(
                 f"{row[key]:,}" if key in row else "0",
-                (percent(row[key] / total),) if key in row else (),
+                (format_percent(row[key] / total),) if key in row else (),
                 shade=row.get(key, 0) / total if total else 0.0,
             )
             for key in came
@@ -339,7 +343,10 @@ def distribution(shown: Shown) -> Grid:
         Head("median"),
     ]
     heads += [
-        Head(one.name.replace("_", " "), f"{number(one.low, 2)} to {number(one.high, 2)}")
+        Head(
+            one.name.replace("_", " "),
+            f"{format_number(one.low, 2)} to {format_number(one.high, 2)}",
+        )
         for one in bins
     ]
     lines = []
@@ -350,9 +357,9 @@ def distribution(shown: Shown) -> Grid:
                 name,
                 (
                     Cell(f"{found.n:,}"),
-                    Cell(number(found.mean)),
-                    Cell(number(found.median, 2)),
-                    *(Cell(f"{b.count:,}", (percent(b.share),)) for b in found.bins),
+                    Cell(format_number(found.mean)),
+                    Cell(format_number(found.median, 2)),
+                    *(Cell(f"{b.count:,}", (format_percent(b.share),)) for b in found.bins),
                 ),
             )
         )
@@ -377,10 +384,10 @@ def similarities(shown: Shown) -> Grid | None:
                         key.replace("_", " "),
                         (
                             Cell(f"{found.n:,}"),
-                            Cell(number(found.mean)),
-                            Cell(number(found.median, 2)),
-                            Cell(percent(low)),
-                            Cell(percent(high)),
+                            Cell(format_number(found.mean)),
+                            Cell(format_number(found.median, 2)),
+                            Cell(format_percent(low)),
+                            Cell(format_percent(high)),
                         ),
                         group=name,
                     )
@@ -403,4 +410,4 @@ def names_of(shown: Shown, most: int = 3) -> str:
     """The systems in words."""
     names = list(shown.shown_names)
     rest = len(names) - most
-    return listing([*names[:most], f"{rest} more"] if rest > 0 else names)
+    return join_list([*names[:most], f"{rest} more"] if rest > 0 else names)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from eval.extraction.record import Grade, Value
+from eval.extraction.record import Estimate, Grade
 from reporting.benchmark_sections.blocks import Cell, Tone
-from reporting.charts import UNDEFINED, number
-from reporting.glossary import MetricWords
+from reporting.charts import UNDEFINED_TEXT, format_number
+from reporting.glossary import MetricDescription
 
 Unit = Literal["score", "percent", "seconds", "rate", "dollars"]
 
@@ -58,117 +58,131 @@ TIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """The specification's tiers, and what stands beside them: every scalar metric once."""
 
-METRICS: dict[str, MetricWords] = {
-    "extraction_quality_score": MetricWords(
+METRICS: dict[str, MetricDescription] = {
+    "extraction_quality_score": MetricDescription(
         "EQS",
         "Extraction quality score",
         "Schema validity, partial F1, type accuracy and freedom from hallucination, weighted; the "
         "mean over samples.",
     ),
-    "extraction_quality_score_micro": MetricWords(
+    "extraction_quality_score_micro": MetricDescription(
         "EQS, micro", "EQS of the micro parts", "The same formula of rates over all fields."
     ),
-    "schema_validity": MetricWords(
+    "schema_validity": MetricDescription(
         "validity", "Schema validity", "Replies that are JSON and a valid instance of the schema."
     ),
-    "exact_match": MetricWords(
+    "exact_match": MetricDescription(
         "exact", "Exact match", "Samples of which every field equals what was expected."
     ),
-    "exact_match_of_valid": MetricWords(
+    "exact_match_of_valid": MetricDescription(
         "exact of valid", "Exact match of valid replies", "The same share, of valid replies only."
     ),
-    "field_f1_partial": MetricWords(
+    "field_f1_partial": MetricDescription(
         "F1 partial",
         "Field F1 (partial)",
         "Precision and recall over fields; a near match counts half.",
     ),
-    "field_f1_strict": MetricWords("F1 strict", "Field F1 (strict)", "Only equal fields count."),
-    "field_f1_lenient": MetricWords(
+    "field_f1_strict": MetricDescription(
+        "F1 strict", "Field F1 (strict)", "Only equal fields count."
+    ),
+    "field_f1_lenient": MetricDescription(
         "F1 lenient", "Field F1 (lenient)", "A match that is not far off counts whole."
     ),
-    "type_accuracy": MetricWords(
+    "type_accuracy": MetricDescription(
         "types", "Type accuracy", "Extracted fields whose JSON type is the schema's."
     ),
-    "hallucination_rate": MetricWords(
+    "hallucination_rate": MetricDescription(
         "hallucination", "Hallucination rate", "Extracted fields that nobody expected."
     ),
-    "fabricated_value_rate": MetricWords(
+    "fabricated_value_rate": MetricDescription(
         "made up",
         "Made-up values",
         "Extracted fields of a known name whose value stands nowhere in the text.",
     ),
-    "omission_rate": MetricWords(
+    "omission_rate": MetricDescription(
         "omission", "Omission rate", "Expected fields that were not extracted."
     ),
-    "latency_mean_s": MetricWords("mean", "Mean latency", "Seconds a call took."),
-    "latency_p50_s": MetricWords("p50", "Median latency", "Half of the calls took no longer."),
-    "latency_p95_s": MetricWords("p95", "p95 latency", "19 of 20 calls took no longer."),
-    "latency_p99_s": MetricWords("p99", "p99 latency", "99 of 100 calls took no longer."),
-    "latency_min_s": MetricWords("least", "Shortest latency", "The fastest call."),
-    "latency_max_s": MetricWords("most", "Longest latency", "The slowest call."),
-    "throughput_rps": MetricWords(
+    "latency_mean_s": MetricDescription("mean", "Mean latency", "Seconds a call took."),
+    "latency_p50_s": MetricDescription(
+        "p50", "Median latency", "Half of the calls took no longer."
+    ),
+    "latency_p95_s": MetricDescription("p95", "p95 latency", "19 of 20 calls took no longer."),
+    "latency_p99_s": MetricDescription("p99", "p99 latency", "99 of 100 calls took no longer."),
+    "latency_min_s": MetricDescription("least", "Shortest latency", "The fastest call."),
+    "latency_max_s": MetricDescription("most", "Longest latency", "The slowest call."),
+    "throughput_rps": MetricDescription(
         "throughput",
         "Throughput",
         "Replies a second, over the time in which a call was under way.",
     ),
-    "token_efficiency": MetricWords(
+    "token_efficiency": MetricDescription(
         "fields a token", "Token efficiency", "Extracted fields per output token."
     ),
-    "cost_usd_per_sample": MetricWords("cost", "Cost a sample", "Dollars, by the tokens counted."),
-    "success_rate": MetricWords("success", "Success rate", "Calls that came back with a reply."),
-    "parse_failure_rate": MetricWords("no JSON", "Parse failures", "Replies that are no JSON."),
-    "schema_failure_rate": MetricWords(
+    "cost_usd_per_sample": MetricDescription(
+        "cost", "Cost a sample", "Dollars, by the tokens counted."
+    ),
+    "success_rate": MetricDescription(
+        "success", "Success rate", "Calls that came back with a reply."
+    ),
+    "parse_failure_rate": MetricDescription(
+        "no JSON", "Parse failures", "Replies that are no JSON."
+    ),
+    "schema_failure_rate": MetricDescription(
         "invalid", "Schema failures", "JSON that is no valid instance of its schema."
     ),
-    "timeout_rate": MetricWords("timeouts", "Timeouts", "Calls with an attempt that timed out."),
-    "retry_rate": MetricWords("retries", "Retries", "Calls that needed more than one attempt."),
-    "reliability_score": MetricWords(
+    "timeout_rate": MetricDescription(
+        "timeouts", "Timeouts", "Calls with an attempt that timed out."
+    ),
+    "retry_rate": MetricDescription(
+        "retries", "Retries", "Calls that needed more than one attempt."
+    ),
+    "reliability_score": MetricDescription(
         "reliability", "Reliability", "Success rate in which a retried call counts half."
     ),
-    "expected_calibration_error": MetricWords(
+    "expected_calibration_error": MetricDescription(
         "ECE",
         "Calibration error",
         "How far stated confidence lies from the share of exact matches.",
     ),
-    "exact_match_consistency": MetricWords(
+    "exact_match_consistency": MetricDescription(
         "same output", "Same output every time", "Runs that gave a sample's most frequent output."
     ),
-    "field_level_consistency": MetricWords(
+    "field_level_consistency": MetricDescription(
         "same fields", "Agreement of fields", "Pairs of runs that agree on a field."
     ),
-    "value_variance": MetricWords(
+    "value_variance": MetricDescription(
         "spread", "Spread of numbers", "Standard deviation of a numeric field over its runs."
     ),
-    "field_precision_partial": MetricWords(
+    "field_precision_partial": MetricDescription(
         "precision", "Field precision (partial)", "Credit per extracted field."
     ),
-    "field_recall_partial": MetricWords(
+    "field_recall_partial": MetricDescription(
         "recall", "Field recall (partial)", "Credit per expected field."
     ),
-    "field_precision_strict": MetricWords(
+    "field_precision_strict": MetricDescription(
         "precision", "Field precision (strict)", "Equal fields per extracted field."
     ),
-    "field_recall_strict": MetricWords(
+    "field_recall_strict": MetricDescription(
         "recall", "Field recall (strict)", "Equal fields per expected field."
     ),
-    "field_precision_lenient": MetricWords(
+    "field_precision_lenient": MetricDescription(
         "precision", "Field precision (lenient)", "Lenient matches per extracted field."
     ),
-    "field_recall_lenient": MetricWords(
+    "field_recall_lenient": MetricDescription(
         "recall", "Field recall (lenient)", "Lenient matches per expected field."
     ),
-    "eqs": MetricWords("EQS", "Extraction quality score", "Of each sample."),
-    "f1_partial": MetricWords("F1 partial", "Field F1 (partial)", "Of each sample."),
-    "f1_strict": MetricWords("F1 strict", "Field F1 (strict)", "Of each sample."),
-    "f1_lenient": MetricWords("F1 lenient", "Field F1 (lenient)", "Of each sample."),
-    "valid": MetricWords("validity", "Schema validity", "Of each sample."),
-    "latency_s": MetricWords("latency", "Latency", "Seconds a call took."),
+    "eqs": MetricDescription("EQS", "Extraction quality score", "Of each sample."),
+    "f1_partial": MetricDescription("F1 partial", "Field F1 (partial)", "Of each sample."),
+    "f1_strict": MetricDescription("F1 strict", "Field F1 (strict)", "Of each sample."),
+    "f1_lenient": MetricDescription("F1 lenient", "Field F1 (lenient)", "Of each sample."),
+    "valid": MetricDescription("validity", "Schema validity", "Of each sample."),
+    "latency_s": MetricDescription("latency", "Latency", "Seconds a call took."),
 }
 
 
-def words(key: str) -> MetricWords:
+def words(key: str) -> MetricDescription:
     """The words for a metric; one we do not know is called by its own name."""
-    return METRICS.get(key) or MetricWords(key.replace("_", " "), key.replace("_", " "), "")
+    return METRICS.get(key) or MetricDescription(key.replace("_", " "), key.replace("_", " "), "")
 
 
 def unit(key: str) -> Unit:
@@ -185,28 +199,28 @@ def unit(key: str) -> Unit:
 def value_text(key: str, value: float | None) -> str:
     """A value of a metric in its unit."""
     if value is None:
-        return UNDEFINED
+        return UNDEFINED_TEXT
     kind = unit(key)
     if kind == "percent":
-        return f"{number(100 * value, 1)} %"
+        return f"{format_number(100 * value, 1)} %"
     if kind == "seconds":
         return seconds(value)
     if kind == "dollars":
         return dollars(value)
-    return f"{number(value, 2)} /s" if kind == "rate" else number(value)
+    return f"{format_number(value, 2)} /s" if kind == "rate" else format_number(value)
 
 
 def seconds(value: float | None) -> str:
     """A duration, in milliseconds where it is short."""
     if value is None:
-        return UNDEFINED
-    return f"{value * 1000:.0f} ms" if abs(value) < 0.1 else f"{number(value, 2)} s"
+        return UNDEFINED_TEXT
+    return f"{value * 1000:.0f} ms" if abs(value) < 0.1 else f"{format_number(value, 2)} s"
 
 
 def dollars(value: float | None) -> str:
     """An amount with three digits that count, never 0 for what is only little."""
     if value is None:
-        return UNDEFINED
+        return UNDEFINED_TEXT
     return (
         f"${value:,.2f}"
         if value >= 1 or not value
@@ -226,12 +240,12 @@ def span_text(key: str, low: float | None, high: float | None) -> str:
 
 
 def value_cell(
-    key: str, value: Value | None, *more: str, tone: Tone = "", bounds: bool = True
+    key: str, value: Estimate | None, *more: str, tone: Tone = "", bounds: bool = True
 ) -> Cell:
     """A value with its interval and, unless they are told elsewhere, bounds; if none, why."""
     if value is None or value.value is None:
         why = value.why if value is not None else ""
-        return Cell(UNDEFINED, (why,) if why else ())
+        return Cell(UNDEFINED_TEXT, (why,) if why else ())
     below = [span_text(key, value.low, value.high)]
     ends = [end for end in (value.worst, value.best) if end is not None] if bounds else []
     if len(ends) == 2 and ends[0] != ends[1]:

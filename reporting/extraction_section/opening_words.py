@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eval.extraction.record import SystemReport
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.extraction_section.comparison_words import differences
 from reporting.extraction_section.grids import names_of
 from reporting.extraction_section.metric_words import span_text, value_text
 from reporting.extraction_section.shown import Shown
-from reporting.verdict import counted_word
-from reporting.visible import shown_name
+from reporting.summary_text import spell_count
+from reporting.visible_text import format_name
 
 NAMED_AT_MOST = 3
 
@@ -30,7 +30,7 @@ def _asked(shown: Shown) -> str:
     count = f"{report.n_samples:,} {'text' if report.n_samples == 1 else 'texts'}"
     systems = shown.systems
     many = len(systems) > 1
-    who = f"{counted_word(len(systems))} systems" if many else f"One system, {names_of(shown)},"
+    who = f"{spell_count(len(systems))} systems" if many else f"One system, {names_of(shown)},"
     verb = "were" if many else "was"
     again = f", each {report.repeats} times" if report.repeats > 1 else ""
     return (
@@ -47,14 +47,14 @@ def _scores(shown: Shown) -> Iterator[str]:
     parts = [_score(name, one) for name, one in known[:NAMED_AT_MOST]]
     rest = len(known) - len(parts)
     more = f"; {rest} more {'scores' if rest == 1 else 'score'} lower" if rest > 0 else ""
-    yield f"Extraction quality score: {listing(parts)}{more}."
+    yield f"Extraction quality score: {join_list(parts)}{more}."
 
 
 def _score(name: str, one: SystemReport) -> str:
     score = one.quality.score
     span = span_text("extraction_quality_score", score.low, score.high)
     inside = ", ".join(part for part in (one.quality.interpretation.lower(), span) if part)
-    said = f"{shown_name(name)} {value_text('extraction_quality_score', score.value)}"
+    said = f"{format_name(name)} {value_text('extraction_quality_score', score.value)}"
     return f"{said} ({inside})" if inside else said
 
 
@@ -64,7 +64,7 @@ def _verdicts(shown: Shown) -> Iterator[str]:
         return
     by_verdict: dict[str, list[str]] = {}
     for name, one in shown.systems:
-        by_verdict.setdefault(one.recommendation.verdict, []).append(shown_name(name))
+        by_verdict.setdefault(one.recommendation.verdict, []).append(format_name(name))
     for said, names in list(by_verdict.items())[:NAMED_AT_MOST]:
         yield f"{said}: {_named(names)}."
 
@@ -74,7 +74,7 @@ def caveats(shown: Shown) -> tuple[str, ...]:
     said = []
     failed = {n: one.outcomes.error for n, one in shown.systems if one.outcomes.error}
     if failed:
-        parts = [f"{count:,} of {shown_name(name)}" for name, count in failed.items()]
+        parts = [f"{count:,} of {format_name(name)}" for name, count in failed.items()]
         said.append(
             f"Calls that failed: {_named(parts)}. They are no empty extractions; the bounds say "
             "what they could change."
@@ -95,4 +95,4 @@ def caveats(shown: Shown) -> tuple[str, ...]:
 def _named(parts: list[str]) -> str:
     """The first of many."""
     rest = len(parts) - NAMED_AT_MOST
-    return listing([*parts[:NAMED_AT_MOST], f"{rest} others"] if rest > 0 else parts)
+    return join_list([*parts[:NAMED_AT_MOST], f"{rest} others"] if rest > 0 else parts)

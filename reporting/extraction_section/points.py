@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.extraction.measuring.quality_score import SampleValues, Weights, per_sample
+from eval.extraction.metrics.quality_score import (
+    SampleMetrics,
+    ScoreWeights,
+    compute_sample_metrics,
+)
 from eval.extraction.record import Invalid
 from eval.extraction.row import ExtractionRow, Outcome
 
@@ -45,7 +49,7 @@ class Point:
     fields: int
     depth: int
     complexity: float
-    values: SampleValues | None
+    values: SampleMetrics | None
     expected: int
     predicted: int
     missed: int
@@ -70,14 +74,14 @@ def points_of(
         invalid: what a reply that is no valid instance is worth.
         weights: of the quality score.
     """
-    shares = Weights(**{name: weights[name] for name in _SHARES})
+    shares = ScoreWeights(**{name: weights[name] for name in _SHARES})
     found: dict[str, list[Point]] = {}
     for row in rows:
         found.setdefault(row.system, []).append(_point(row, invalid, shares))
     return found
 
 
-def _point(row: ExtractionRow, invalid: Invalid, weights: Weights) -> Point:
+def _point(row: ExtractionRow, invalid: Invalid, weights: ScoreWeights) -> Point:
     score, usage = row.score, row.usage
     failed = row.outcome == "ERROR"
     return Point(
@@ -91,7 +95,7 @@ def _point(row: ExtractionRow, invalid: Invalid, weights: Weights) -> Point:
         fields=score.complexity.total_fields,
         depth=score.complexity.max_nesting_depth,
         complexity=score.complexity.score,
-        values=None if failed else per_sample(score, invalid=invalid, weights=weights),
+        values=None if failed else compute_sample_metrics(score, invalid=invalid, weights=weights),
         expected=score.tally.expected,
         predicted=score.tally.predicted,
         missed=score.tally.missed,

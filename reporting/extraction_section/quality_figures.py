@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.extraction.measuring.quality_score import interpretation
+from eval.extraction.metrics.quality_score import interpret_score
 from eval.extraction.record import SystemReport
 from eval.extraction.verdicts.sample_score import CATEGORIES
 from reporting.benchmark_sections.blocks import Figure
 from reporting.benchmark_sections.drawings import stack_drawing
-from reporting.charts import estimate, number, stack
+from reporting.charts import build_stack, format_number, to_chart_estimate
 from reporting.extraction_section.points import Point
 from reporting.extraction_section.shown import Shown
 from reporting.plots.axes import share_axis
@@ -19,10 +19,10 @@ from reporting.plots.gauge import Zone, gauge
 from reporting.plots.named_points import NamedPoint, named_points
 from reporting.plots.picture import drawing
 from reporting.plots.radar import radar
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 ZONES = tuple(
-    Zone(low, high, interpretation(low)[0], look)
+    Zone(low, high, interpret_score(low)[0], look)
     for low, high, look in (
         (0.0, 0.6, "wrong"),
         (0.6, 0.75, "held"),
@@ -53,18 +53,19 @@ def gauge_figure(name: str, one: SystemReport, id_: str) -> Figure:
     """The score on its scale."""
     score = one.quality.score
     meaning = one.quality.meaning
-    picture = gauge(estimate(score), ZONES)
-    zones = "; ".join(f"{z.name} from {number(z.low, 2)}" for z in ZONES)
+    picture = gauge(to_chart_estimate(score), ZONES)
+    zones = "; ".join(f"{z.name} from {format_number(z.low, 2)}" for z in ZONES)
     said = one.quality.interpretation or "no score"
     return Figure(
-        shown_name(name),
+        format_name(name),
         f"{said}. {meaning}." if meaning else f"{said}: {score.why or 'nothing to score'}.",
         drawing(
             picture,
             id_,
-            f"{shown_name(name)}: extraction quality score",
+            f"{format_name(name)}: extraction quality score",
             f"A half circle from 0 to 1 with the zones {zones}. The score is "
-            f"{estimate(score).text}, its interval {estimate(score).interval_text or 'unknown'}.",
+            f"{to_chart_estimate(score).text}, its interval "
+            f"{to_chart_estimate(score).interval_text or 'unknown'}.",
         ),
     )
 
@@ -73,12 +74,12 @@ def radar_figure(name: str, one: SystemReport, id_: str) -> Figure:
     """The four parts of the score."""
     parts = one.quality.components
     axes = [(said, parts[key].value) for key, said in RADAR_AXES]
-    told = ", ".join(f"{said} {number(value)}" for said, value in axes)
+    told = ", ".join(f"{said} {format_number(value)}" for said, value in axes)
     return Figure(
-        shown_name(name),
+        format_name(name),
         "Over all fields together; the further out, the better. The score is of their means over "
         "samples, in the table below.",
-        drawing(radar(axes), id_, f"{shown_name(name)}: parts of the score", f"{told}."),
+        drawing(radar(axes), id_, f"{format_name(name)}: parts of the score", f"{told}."),
     )
 
 
@@ -92,13 +93,13 @@ def category_figure(shown: Shown, id_: str) -> Figure:
             for key in CATEGORIES
             if counts[key].count
         ]
-        entries.append((shown_name(name), False, parts))
+        entries.append((format_name(name), False, parts))
     key = ", ".join(f"{sign} {said}" for sign, said in CATEGORY_MARKS.values())
     return Figure(
         "What became of the fields",
         f"{key}. One bar a system: shares of all fields, expected or extracted.",
         stack_drawing(
-            stack(entries),
+            build_stack(entries),
             id_,
             "Match categories",
             "One bar a system: shares of exact, partial, incorrect, missed and spurious fields. "
@@ -112,10 +113,10 @@ def mode_figure(shown: Shown, id_: str) -> Figure:
     groups = []
     for name, one in shown.systems:
         rows = [
-            BarRow(mode, estimate(one.metrics[f"field_f1_{mode}"]))
+            BarRow(mode, to_chart_estimate(one.metrics[f"field_f1_{mode}"]))
             for mode in ("strict", "partial", "lenient")
         ]
-        groups.append((shown_name(name), rows))
+        groups.append((format_name(name), rows))
     return Figure(
         "F1 by mode",
         "Strict: only equal fields; partial: a near match counts half; lenient: whole.",
@@ -138,12 +139,12 @@ def precision_recall_figure(shown: Shown, id_: str) -> Figure | None:
             continue
         points.append(
             NamedPoint(
-                shown_name(name),
+                format_name(name),
                 recall.value,
                 precision.value,
                 _ends(recall.low, recall.high),
                 _ends(precision.low, precision.high),
-                f"recall {number(recall.value)}, precision {number(precision.value)}",
+                f"recall {format_number(recall.value)}, precision {format_number(precision.value)}",
             )
         )
     if not points:
@@ -173,12 +174,12 @@ def precision_recall_cloud(name: str, points: Sequence[Point], id_: str) -> Figu
     if not places:
         return None
     return Figure(
-        shown_name(name),
+        format_name(name),
         f"Every sample by its own recall and precision. {crowd(len(places))}",
         drawing(
             cloud(places, share_axis("recall"), share_axis("precision"), iso_f1=True),
             id_,
-            f"{shown_name(name)}: precision and recall of its samples",
+            f"{format_name(name)}: precision and recall of its samples",
             f"{len(places):,} samples, recall across and precision up, with curves of equal F1. "
             "The numbers stand in the table of samples.",
         ),

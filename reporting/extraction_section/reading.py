@@ -16,10 +16,10 @@ from eval.extraction.running.output_files import COMPARISON, MANIFEST, METRICS
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from kg.base.errors import CardSetMismatchError, RecordError
 from kg.base.files import iter_json_lines, require_file, to_json_bytes
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.extraction_section.points import Point, points_of
 from reporting.extraction_section.shown import Shown
-from reporting.visible import shorten
+from reporting.visible_text import shorten_text
 
 HINT = "`epoche extract run` writes it at the end; run it again, it goes on where it stopped."
 OFFLINE = (
@@ -146,15 +146,15 @@ def facts_of_run(manifest: ExtractionManifest, count: int) -> Iterator[tuple[str
         yield "Left out", f"{manifest.rejected:,} rows that are no samples{first}"
     for note in manifest.data_notes:
         yield "Data", note
-    yield "Systems", listing(list(manifest.systems))
+    yield "Systems", join_list(list(manifest.systems))
     for name, params in manifest.extractors.items():
         yield f"Settings of {name}", _params(params)
     for name, prompt in manifest.prompts.items():
-        yield f"{name.capitalize()} prompt", shorten(prompt, _PROMPT)
+        yield f"{name.capitalize()} prompt", shorten_text(prompt, _PROMPT)
     usual = msgspec.structs.asdict(type(manifest.matching)())
     own = msgspec.structs.asdict(manifest.matching)
     changed = [f"{key} {value}" for key, value in own.items() if value != usual[key]]
-    yield "Matching", listing(changed) if changed else "the defaults"
+    yield "Matching", join_list(changed) if changed else "the defaults"
     if manifest.repeats > 1:
         yield "Repeats", f"each sample {manifest.repeats} times"
     yield "Seed", str(manifest.seed)
@@ -162,7 +162,10 @@ def facts_of_run(manifest: ExtractionManifest, count: int) -> Iterator[tuple[str
     if manifest.ended:
         yield "Ended", manifest.ended
     if manifest.versions:
-        yield "Versions", listing([f"{name} {value}" for name, value in manifest.versions.items()])
+        yield (
+            "Versions",
+            join_list([f"{name} {value}" for name, value in manifest.versions.items()]),
+        )
 
 
 def _params(params: Any) -> str:

@@ -10,10 +10,10 @@ import msgspec
 
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import score
+from eval.extraction.scorer import score_sample
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.sample_score import FieldMatch
-from kg.words.plain_text import one_line
+from kg.words.plain_text import to_one_line
 from reporting.benchmark_sections.samples import (
     Answer,
     AnyDetail,
@@ -25,11 +25,11 @@ from reporting.benchmark_sections.samples import (
     SampleRow,
     Samples,
 )
-from reporting.charts import number
+from reporting.charts import format_number
 from reporting.extraction_section.choosing import AT_MOST, chosen, facts_of
 from reporting.extraction_section.metric_words import seconds
 from reporting.extraction_section.shown import Shown
-from reporting.visible import cut, shorten
+from reporting.visible_text import shorten_text, truncate_text
 
 CHARACTERS = 1_600_000
 """Characters of samples in a page, about; the first rows stand there twice."""
@@ -125,8 +125,8 @@ def _row(
     return SampleRow(
         id=sample.id,
         facets=(reason, sample.domain or "no domain", sample.language, size),
-        question=shorten(one_line(sample.text), 180),
-        truth=f"{fields}; mean score {number(mean)}.",
+        question=shorten_text(to_one_line(sample.text), 180),
+        truth=f"{fields}; mean score {format_number(mean)}.",
         details=(
             Detail("The text", (sample.text,)),
             Detail("What was expected", (json_text(sample.expected),), "code"),
@@ -152,12 +152,12 @@ def _answer(sample: Sample, rows: Sequence[ExtractionRow], matching: Matching) -
         details.append(Detail("Why there is no valid output", (row.problem,)))
     if row.outcome != "ERROR":
         parsed = row.outcome != "UNPARSABLE"
-        scored = score(sample, row.predicted, matching, parsed=parsed)
+        scored = score_sample(sample, row.predicted, matching, parsed=parsed)
         details += list(_compared(scored.fields))
         if parsed:
             details.append(Detail("The output", (json_text(row.predicted),), "code"))
         elif row.raw:
-            details.append(Detail("The reply", (cut(row.raw, _JSON),), "code"))
+            details.append(Detail("The reply", (truncate_text(row.raw, _JSON),), "code"))
     return Answer(mark_of(row), _line(row), tuple(details))
 
 
@@ -167,7 +167,7 @@ def _line(row: ExtractionRow) -> str:
     tally = row.score.tally
     said = (
         f"{tally.strict} of {tally.expected} fields equal, {tally.missed} missed, "
-        f"{tally.spurious} not expected; partial F1 {number(tally.f1('partial'))}"
+        f"{tally.spurious} not expected; partial F1 {format_number(tally.f1('partial'))}"
     )
     return f"{said}; {seconds(row.latency_s)}." if row.latency_s is not None else f"{said}."
 
@@ -206,7 +206,7 @@ def verdict_of(one: FieldMatch) -> tuple[str, Look]:
     if one.category == "exact":
         return ("✓ equal", "right") if one.strict else ("✓ near enough", "right")
     if one.category == "partial":
-        return f"~ {kind or 'partial'} ({number(one.score, 2)})", "held"
+        return f"~ {kind or 'partial'} ({format_number(one.score, 2)})", "held"
     if one.category == "missed":
         return f"○ {kind or 'missed'}", "none"
     if one.category == "spurious":
@@ -217,8 +217,8 @@ def verdict_of(one: FieldMatch) -> tuple[str, Look]:
 def _value(value: Any, other: Any) -> str:
     """A text as it stands, but in quotation marks beside a value of another kind: "12" is no 12."""
     if isinstance(value, str) and (isinstance(other, str) or other is None):
-        return cut(value, _VALUE) if value else "(empty)"
-    return cut(json_text(value, indent=0), _VALUE)
+        return truncate_text(value, _VALUE) if value else "(empty)"
+    return truncate_text(json_text(value, indent=0), _VALUE)
 
 
 def json_text(value: Any, indent: int = 2) -> str:
@@ -228,4 +228,4 @@ def json_text(value: Any, indent: int = 2) -> str:
         text = (msgspec.json.format(plain, indent=indent) if indent else plain).decode()
     except (RecursionError, ValueError, TypeError) as error:
         return f"cannot be shown: {error}"
-    return cut(text, _JSON)
+    return truncate_text(text, _JSON)

@@ -20,8 +20,8 @@ from reporting.benchmark_sections.blocks import (
 )
 from reporting.benchmark_sections.drawings import reliability_drawing
 from reporting.benchmark_sections.section import Section
-from reporting.confidence_charts import reliability
-from reporting.confidence_view import bins_of
+from reporting.confidence_charts import build_reliability_diagram
+from reporting.confidence_view import build_bins
 from reporting.extraction_section import (
     advice,
     complexity_figures,
@@ -38,7 +38,7 @@ from reporting.extraction_section.reading_help import METHOD, TERMS
 from reporting.extraction_section.samples_of_run import about_choice, samples_of_run
 from reporting.extraction_section.shown import Shown
 from reporting.extraction_section.tables import NO_PARQUET, SAMPLES, has_parquet, tables_of
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 TITLE = "How well do texts become data?"
 OPEN_AT_MOST = 3
@@ -118,7 +118,7 @@ def _parts(shown: Shown, id_: str) -> Iterator[Part]:
         dict.fromkeys(
             (
                 *shown.report.notes,
-                *(f"{shown_name(n)}: {note}" for n, one in shown.systems for note in one.notes),
+                *(f"{format_name(n)}: {note}" for n, one in shown.systems for note in one.notes),
             )
         )
     )
@@ -136,10 +136,10 @@ def _summary(shown: Shown, id_: str) -> Iterator[Block]:
     for name, one in shown.systems:
         points = _key_points(one)
         if many and points:
-            said = f"{shown_name(name)}: strengths and weaknesses"
+            said = f"{format_name(name)}: strengths and weaknesses"
             yield Fold(said, (Prose(points, "list"),))
         elif points:
-            yield Prose((f"{shown_name(name)}: {one.recommendation.verdict}.",))
+            yield Prose((f"{format_name(name)}: {one.recommendation.verdict}.",))
             yield Prose(points, "list")
     if len(shown.systems) > 1:  # of a single one the opening shows it
         gauge = quality_figures.gauge_figure
@@ -287,10 +287,12 @@ def _sure(shown: Shown, id_: str) -> Iterator[Block]:
         yield grid
         figures = tuple(
             Figure(
-                shown_name(name),
+                format_name(name),
                 "Share of exact matches by stated confidence.",
                 reliability_drawing(
-                    reliability(bins_of(one.calibration)), f"{id_}-sure-{at}", shown_name(name)
+                    build_reliability_diagram(build_bins(one.calibration)),
+                    f"{id_}-sure-{at}",
+                    format_name(name),
                 ),
             )
             for at, (name, one) in enumerate(shown.systems, start=1)
@@ -329,7 +331,8 @@ def _provenance(shown: Shown) -> tuple[Block, ...]:
         f"{report.confidence * 100:g} %."
     )
     folded = tuple(
-        Fold(f"Manifest of {shown_name(name)}", (Verbatim(text),)) for name, text in shown.manifests
+        Fold(f"Manifest of {format_name(name)}", (Verbatim(text),))
+        for name, text in shown.manifests
     )
     more = () if has_parquet() else (Prose((NO_PARQUET,), "note"),)
     return (Prose((said,), "note"), Verbatim(report.signature), *more, *folded)

@@ -12,7 +12,7 @@ from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import Matching
 from reporting.extraction_section.points import Point
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Shown:
     @property
     def shown_names(self) -> tuple[str, ...]:
         """The same, fit to be shown."""
-        return tuple(map(shown_name, self.names))
+        return tuple(map(format_name, self.names))
 
 
 def _score(one: SystemReport) -> float:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from eval.extraction.record import Value
+from eval.extraction.record import Estimate
+from reporting.escaped_text import to_csv
 from reporting.extraction_section.points import Point
 from reporting.extraction_section.shown import Shown
-from reporting.guarded_text import to_csv
 
 SAMPLES = "samples"
 NO_PARQUET = (
@@ -139,7 +139,7 @@ def tables_of(shown: Shown) -> dict[str, Table]:
     }
 
 
-def _of(value: Value) -> tuple[Any, ...]:
+def _of(value: Estimate) -> tuple[Any, ...]:
     return (
         *(value.value, value.low, value.high, value.method, value.n, value.numerator),
         *(value.denominator, value.worst, value.best, value.higher_is_better, value.why),

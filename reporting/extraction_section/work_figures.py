@@ -13,7 +13,7 @@ from reporting.plots.axes import amount_axis, share_axis
 from reporting.plots.clouds import cloud
 from reporting.plots.histogram import histogram, over_time
 from reporting.plots.picture import drawing
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 _PERCENTILES = ("p50", "p95", "p99")
 
@@ -29,7 +29,7 @@ def latency_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
     ]
     told = ", ".join(f"{key} {seconds(value)}" for key, value in marks)
     return Figure(
-        shown_name(name),
+        format_name(name),
         "Calls by how long they took; the dashed lines are percentiles.",
         drawing(
             histogram(
@@ -41,7 +41,7 @@ def latency_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
                 noun="calls",
             ),
             id_,
-            f"{shown_name(name)}: latency",
+            f"{format_name(name)}: latency",
             f"A histogram of {sum(found.histogram):,} calls: {told}.",
         ),
     )
@@ -61,12 +61,12 @@ def latency_accuracy_figure(name: str, points: Sequence[Point], id_: str) -> Fig
         return None
     most = max(a for a, _ in known)
     return Figure(
-        shown_name(name),
+        format_name(name),
         f"Every sample by its latency and its F1. {crowd(len(known))}",
         drawing(
             cloud(known, amount_axis(most, "latency, s"), share_axis("partial F1")),
             id_,
-            f"{shown_name(name)}: latency against accuracy",
+            f"{format_name(name)}: latency against accuracy",
             f"{len(known):,} samples, latency across and partial F1 up. How the two go together "
             "stands among the correlations.",
         ),
@@ -80,12 +80,12 @@ def throughput_figure(name: str, one: SystemReport, id_: str) -> Figure | None:
         return None
     low, high = (min(rate for _, rate in found), max(rate for _, rate in found))
     return Figure(
-        shown_name(name),
+        format_name(name),
         "Replies a second in equal stretches of the run.",
         drawing(
             over_time(found, x_words="seconds since the start", y_words="replies a second"),
             id_,
-            f"{shown_name(name)}: throughput over time",
+            f"{format_name(name)}: throughput over time",
             f"{len(found)} stretches, between {low:.3g} and {high:.3g} replies a second.",
         ),
     )

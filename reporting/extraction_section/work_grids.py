@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eval.extraction.record import Performance, Value
+from eval.extraction.record import Estimate, Performance
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line
-from reporting.charts import UNDEFINED, number
+from reporting.charts import UNDEFINED_TEXT, format_number
+from reporting.comparison_text import describe_calibration, format_p_value
 from reporting.extraction_section.metric_words import dollars, seconds, span_text, value_cell, words
 from reporting.extraction_section.shown import Shown
-from reporting.pair_words import calibration_finding, shown_p
 
 _SPREAD = ("mean", "p50", "p95", "p99", "min", "max")
 _RELIABILITY = (
@@ -43,18 +43,18 @@ def latency(shown: Shown) -> Grid | None:
     )
 
 
-def _seconds(value: Value | None) -> Cell:
+def _seconds(value: Estimate | None) -> Cell:
     if value is None or value.value is None:
-        return Cell(UNDEFINED)
+        return Cell(UNDEFINED_TEXT)
     span = span_text("latency_s", value.low, value.high)
     return Cell(seconds(value.value), (span,) if span else ())
 
 
 _WORK: tuple[tuple[str, Callable[[Performance], float | None], Callable[[float], str]], ...] = (
-    ("Replies a second", lambda p: p.throughput_rps, lambda v: number(v, 2)),
-    ("Samples a minute", lambda p: p.samples_per_minute, lambda v: number(v, 1)),
+    ("Replies a second", lambda p: p.throughput_rps, lambda v: format_number(v, 2)),
+    ("Samples a minute", lambda p: p.samples_per_minute, lambda v: format_number(v, 1)),
     ("Tokens a second, in and out", lambda p: p.tokens_per_second, lambda v: f"{v:,.0f}"),
-    ("Fields a second", lambda p: p.fields_per_second, lambda v: number(v, 1)),
+    ("Fields a second", lambda p: p.fields_per_second, lambda v: format_number(v, 1)),
     ("Seconds with a call under way", lambda p: p.busy_s, lambda v: f"{v:,.1f}"),
     ("Input tokens, mean", lambda p: p.tokens.get("input_mean"), lambda v: f"{v:,.1f}"),
     ("Input tokens, median", lambda p: p.tokens.get("input_median"), lambda v: f"{v:,.0f}"),
@@ -72,12 +72,12 @@ def work(shown: Shown) -> Grid | None:
     for said, get, text in _WORK:
         values = [get(one.performance) for _, one in shown.systems]
         if any(value is not None for value in values):
-            cells = [Cell(UNDEFINED if value is None else text(value)) for value in values]
+            cells = [Cell(UNDEFINED_TEXT if value is None else text(value)) for value in values]
             lines.append(Line(said, tuple(cells)))
     for key in ("token_efficiency", "cost_usd_per_sample"):
         values_ = [one.metrics.get(key) for _, one in shown.systems]
         if any(value is not None and value.value is not None for value in values_):
-            lines.append(Line(words(key).name, tuple(value_cell(key, one) for one in values_)))
+            lines.append(Line(words(key).full_name, tuple(value_cell(key, one) for one in values_)))
     if not lines:
         return None
     heads = (Head("Work", numeric=False), *(Head(name) for name in shown.names))
@@ -113,7 +113,7 @@ def verdict_cell(passed: bool | None, *more: str) -> Cell:
 def reliability(shown: Shown) -> Grid:
     """How often calls and replies fail."""
     heads = [Head("System", numeric=False), Head("calls", meaning="All calls")]
-    heads += [Head(words(key).short, meaning=words(key).plain) for key in _RELIABILITY]
+    heads += [Head(words(key).short_name, meaning=words(key).explanation) for key in _RELIABILITY]
     lines = [
         Line(
             name,
@@ -167,24 +167,24 @@ def calibration(shown: Shown) -> Grid | None:
         found = one.calibration
         if found is None:
             continue
-        said = calibration_finding(found.confidence, found.accuracy, found.ece_expected.p)
+        said = describe_calibration(found.confidence, found.accuracy, found.ece_expected.p)
         off = said.startswith(("over", "under", "off"))
         lines.append(
             Line(
                 name,
                 (
                     Cell(f"{found.n:,}"),
-                    Cell(number(found.confidence)),
-                    Cell(number(found.accuracy)),
+                    Cell(format_number(found.confidence)),
+                    Cell(format_number(found.accuracy)),
                     value_cell(
                         "expected_calibration_error",
                         one.metrics.get("expected_calibration_error"),
                     ),
                     Cell(
-                        number(found.ece_expected.mean),
-                        (f"up to {number(found.ece_expected.high)}",),
+                        format_number(found.ece_expected.mean),
+                        (f"up to {format_number(found.ece_expected.high)}",),
                     ),
-                    Cell(shown_p(found.ece_expected.p)),
+                    Cell(format_p_value(found.ece_expected.p)),
                     Cell(said, (), "down" if off else "muted"),
                 ),
             )

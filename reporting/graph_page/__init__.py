@@ -1,1 +1,1 @@
-"""The page of a graph: what to show of it, where everything stands, and the HTML around it."""
+"""The graph page: selection of nodes and links, layout, and rendering as HTML."""

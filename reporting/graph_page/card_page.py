@@ -1,4 +1,4 @@
-"""The page of a card: its claim, what the card states, and what the graph holds around it."""
+"""Builds the graph page of a card: its claim, its facts, and the neighbourhood in the graph."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from cards.card import Card, read_cards
 from kg.base.errors import EpocheError, SettingError
 from kg.claims import Claim, Verdict
 from kg.difficulty.fact_graph import FactGraph, FactSubgraph
-from kg.difficulty.score import score_of
-from kg.sayable import sayable_predicates
+from kg.difficulty.score import score_features
+from kg.fact_predicates import find_fact_predicates
 from kg.words.axioms import is_axiom
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 from reporting.graph_page.page import (
-    CardWords,
+    CardText,
+    DifficultyDetails,
     GraphPage,
     Group,
-    Hardness,
     Link,
     LinkKind,
     Mark,
     Node,
     Text,
 )
-from reporting.graph_page.term_words import GraphWords, PlainWords, TermWords
+from reporting.graph_page.term_verbaliser import GraphVerbaliser, PlainVerbaliser, TermVerbaliser
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase
 
-NEAREST = 3
-TEXTS_PER_NODE = 12
-_VERDICTS = {
-    "E": ("✓", "Entailed: the graph states it, or it follows."),
-    "C": ("✗", "Contradictory: the graph rules it out."),
-    "U": ("?", "Unknown: the graph neither entails it nor rules it out."),
+MAX_SUGGESTIONS = 3
+MAX_TEXTS_PER_NODE = 12
+_VERDICT_TEXTS = {
+    "E": ("✓", "Entailed: the graph asserts or entails the claim."),
+    "C": ("✗", "Contradictory: the graph contradicts the claim."),
+    "U": ("?", "Unknown: the graph neither entails nor contradicts the claim."),
 }
-_AT_THE_LINE = {"E": "✓ entailed", "C": "✗ contradictory", "U": "? unknown"}
-_GROUPS = (
-    Group("asked about", "?"),
+_CLAIM_CAPTIONS = {"E": "✓ entailed", "C": "✗ contradictory", "U": "? unknown"}
+_NODE_GROUPS = (
+    Group("in the claim", "?"),
     Group("in the card's facts", "F"),
     Group("in the proof", "P"),
     Group("on the shortest path", "W"),
-    Group("around in the graph", "G"),
+    Group("nearby in the graph", "G"),
 )
-_ASKED, _FACTS, _PROOF, _WAY, _AROUND = range(len(_GROUPS))
+_ASKED_GROUP, _FACTS_GROUP, _PROOF_GROUP, _PATH_GROUP, _NEIGHBOUR_GROUP = range(len(_NODE_GROUPS))
 
 
 def find_card(path: Path, card_id: str) -> Card:
-    """The card of that id.
+    """Returns the card with that id.
 
     Raises:
-        SettingError: there is none; the hint names the ids that are nearest.
+        SettingError: there is none; the hint lists the most similar ids.
         EpocheError: the file cannot be read as cards.
     """
     cards = read_cards(path)
@@ -63,37 +63,40 @@ def find_card(path: Path, card_id: str) -> Card:
     from rapidfuzz import fuzz, process
 
     ids = [card.id for card in cards]
-    near = [hit[0] for hit in process.extract(card_id[:200], ids, scorer=fuzz.ratio, limit=NEAREST)]
+    near = [
+        hit[0]
+        for hit in process.extract(card_id[:200], ids, scorer=fuzz.ratio, limit=MAX_SUGGESTIONS)
+    ]
     raise SettingError(
-        f"no card {plain(card_id)!r} among {len(cards):,}",
+        f"no card {clean_text(card_id)!r} among {len(cards):,}",
         where=str(path),
-        hint=f"Nearest: {', '.join(map(plain, near))}.",
+        hint=f"Similar ids: {', '.join(map(clean_text, near))}.",
     )
 
 
 def open_graph(
     path: Path, domain: str | None, graph: Sequence[Path], shapes: Sequence[Path]
 ) -> tuple[KnowledgeBase | None, tuple[str, ...]]:
-    """The graph a card file was made from, or the one that is named.
+    """Opens the graph that the user named, or the one from which the cards were generated.
 
     Returns:
-        The graph, or None where nobody named one that can be opened; and what the reader must be
-        told about it.
+        The graph, or ``None`` if no graph is known or the card file's graph cannot be opened; and
+        notices about it for the reader.
 
     Raises:
         EpocheError: the user named a graph, and it cannot be opened.
     """
-    from eval.card_origin import card_origin, own_source
+    from eval.card_origin import find_card_sources, read_card_origin
     from kg.knowledge import KnowledgeBase
 
-    origin = card_origin(path)
+    origin = read_card_origin(path)
     named = bool(domain or graph or shapes)
     if not named:
-        domain, graph, shapes = own_source(origin, path)
+        domain, graph, shapes = find_card_sources(origin, path)
         if domain is None and not graph:
             return None, (
-                "Nothing says which graph the card was made from, so only what the card itself "
-                "states is shown. Give --domain, or --kg with --shapes, for what is around it.",
+                "It is not known which graph the card was made from, so only the card's own facts "
+                "are shown. Pass --domain, or --kg with --shapes, to show the graph around them.",
             )
     try:
         base = KnowledgeBase.open(domain, graph, shapes)
@@ -101,55 +104,61 @@ def open_graph(
         if named:
             raise
         return None, (
-            "The graph that the card was made from could not be opened, so only what the card "
-            f"itself states is shown: {error.one_line()}",
+            "The graph that the card was made from could not be opened, so only the card's own "
+            f"facts are shown: {error.format_line()}",
         )
     if origin.graph_sha256 and origin.graph_sha256 != base.graph.sha256:
         return base, (
             f"The card was made from another graph ({origin.graph_sha256[:12]}) than the one shown "
-            f"({base.graph.sha256[:12]}): its verdict may not hold here.",
+            f"({base.graph.sha256[:12]}): its label may be wrong for this graph.",
         )
     return base, ()
 
 
-def card_page(
-    card: Card, base: KnowledgeBase | None, *, most: int = 40, notices: Sequence[str] = ()
+def build_card_page(
+    card: Card, base: KnowledgeBase | None, *, max_nodes: int = 40, notices: Sequence[str] = ()
 ) -> GraphPage:
-    """What the page of a card shows.
+    """Builds the page of a card.
 
     Args:
         card: the card.
-        base: the graph around it; None for what the card itself states.
-        most: nodes on the page at most; those of claim, facts, proof and paths come first.
-        notices: what the reader must be told.
+        base: the graph around it; ``None`` to show only the card's own facts.
+        max_nodes: maximum number of nodes. Those of claim, facts, proof and paths are always shown;
+            the limit applies to their neighbours.
+        notices: sentences shown in a box at the top.
     """
-    words: TermWords = GraphWords(base) if base is not None else PlainWords()
-    found = _subgraph(card.claim, base)
-    told = _Facts(words)
-    told.claim(card)
-    told.of_card(card)
+    verbaliser: TermVerbaliser = GraphVerbaliser(base) if base is not None else PlainVerbaliser()
+    found = _find_subgraph(card.claim, base)
+    builder = _PageBuilder(verbaliser)
+    builder.add_claim(card)
+    builder.add_card_facts(card)
     if card.proof is not None:
-        # Axioms are about predicates, not things; the proof says them in words.
-        told.facts((fact for fact in card.proof.premises if not is_axiom(fact)), _PROOF)
+        # Axioms are about predicates, not about things, so only the proof's text contains them.
+        builder.add_facts(
+            (fact for fact in card.proof.premises if not is_axiom(fact)), _PROOF_GROUP
+        )
     notes: list[str] = []
     if base is not None and found is not None:
         facts, subgraph = found
-        text = base.graph.index.terms.text
-        told.way([[text(node) for node in way] for way in subgraph.ways])
-        triples = [Claim(text(s), text(p), text(o)) for s, p, o in facts.facts_of(subgraph)]
-        left = told.around(triples, most)
-        if left:
-            notes.append(f"{left:,} things that the graph links with one of the two are not shown.")
-    symbol, verdict = _VERDICTS[card.label]
-    proof = "" if card.proof is None else words.proof(Verdict(card.claim, card.label, card.proof))
-    nodes, links, texts = told.page(words)
+        text = base.graph.index.terms.get_text
+        builder.add_paths([[text(node) for node in path] for path in subgraph.paths])
+        triples = [Claim(text(s), text(p), text(o)) for s, p, o in facts.iter_facts(subgraph)]
+        omitted = builder.add_neighbours(triples, max_nodes)
+        if omitted:
+            notes.append(f"{omitted:,} neighbours in the graph are not shown.")
+    symbol, verdict = _VERDICT_TEXTS[card.label]
+    proof = ""
+    if card.proof is not None:
+        proof = verbaliser.describe_proof(Verdict(card.claim, card.label, card.proof))
+    nodes, links, texts = builder.build_parts(verbaliser)
     features = None if found is None else found[1].features
     return GraphPage(
         title=card.question,
-        subtitle=f"card {plain(card.id)}" + (f" · {plain(card.kind)}" if card.kind else ""),
+        subtitle=f"card {clean_text(card.id)}"
+        + (f" · {clean_text(card.kind)}" if card.kind else ""),
         lede=(
-            "The dashed line is what is asked; strong lines are what the card states; the others "
-            "stand in the graph.",
+            "The dashed line is the claim, thick lines are the card's own facts, and the other "
+            "lines are facts of the graph.",
             *notes,
         ),
         stats=(
@@ -160,15 +169,17 @@ def card_page(
         notices=tuple(notices),
         nodes=nodes,
         links=links,
-        groups=_GROUPS,
+        groups=_NODE_GROUPS,
         texts=texts,
-        hardness=None if features is None else Hardness(features, score_of(features)),
-        hardness_words=(
-            "Read off the claim's subgraph: what the graph links with its two ends, and the "
-            "shortest path between them other than the claim itself. Neither the label nor "
-            "anybody's answers were used."
+        difficulty=None
+        if features is None
+        else DifficultyDetails(features, score_features(features)),
+        difficulty_note=(
+            "Computed from the claim's subgraph: the neighbours of its subject and object, and the "
+            "shortest path between them other than the claim itself. Neither the label nor any "
+            "system's answers were used."
         ),
-        card=CardWords(
+        card=CardText(
             id=card.id,
             label=card.label,
             symbol=symbol,
@@ -182,15 +193,15 @@ def card_page(
         ),
         node_noun="thing",
         node_nouns="things",
-        count_words="facts",
-        group_words="Where it comes from",
-        text_words="In words",
+        count_noun="facts",
+        group_noun="Source",
+        text_noun="Facts as sentences",
         weighted=False,
         explanation=(
-            "Arrows go from a fact's subject to its object and say what the fact says. A dotted "
-            "line is a fact that is denied.",
-            "Things stand near each other when few facts lie between them (Kamada and Kawai's "
-            "layout), the two asked about left and right.",
+            "An arrow goes from a fact's subject to its object and is labelled with its predicate. "
+            "A dotted line is a denied fact.",
+            "Distances in the picture follow the number of links between two things (Kamada and "
+            "Kawai's layout); the claim's subject and object are on the left and right.",
         ),
         signature=(
             *((("graph", base.graph.sha256),) if base is not None else ()),
@@ -199,125 +210,137 @@ def card_page(
     )
 
 
-def _subgraph(claim: Claim, base: KnowledgeBase | None) -> tuple[FactGraph, FactSubgraph] | None:
+def _find_subgraph(
+    claim: Claim, base: KnowledgeBase | None
+) -> tuple[FactGraph, FactSubgraph] | None:
     if base is None:
         return None
     index = base.graph.index
-    facts = FactGraph(index, sayable_predicates(base.domain, index))
+    facts = FactGraph(index, find_fact_predicates(base.domain, index))
     intern = index.terms.intern
     asked = list(dict.fromkeys((intern(claim.subj), intern(claim.obj))))
-    return facts, facts.subgraph(asked, intern(claim.pred))
+    return facts, facts.find_subgraph(asked, intern(claim.pred))
 
 
-class _Facts:
-    """Collects the nodes and links of a card's page, each once."""
+class _PageBuilder:
+    """Collects the nodes, links and texts of a card's page, without duplicates.
 
-    def __init__(self, words: TermWords) -> None:
-        self._words = words
+    The order of calls decides: a node belongs to the first group that adds it.
+    """
+
+    def __init__(self, verbaliser: TermVerbaliser) -> None:
+        self._verbaliser = verbaliser
         self._groups: dict[str, int] = {}
         self._marks: dict[str, Mark] = {}
-        self._preds: dict[str, str] = {}
-        """Term → a predicate it is the object of, for the unit of a literal."""
+        self._literal_preds: dict[str, str] = {}
+        """Object → its predicate, from which the unit of a literal is known."""
         self._links: dict[tuple[LinkKind, Claim], bool] = {}
-        """Kind and fact → whether the card states it."""
-        self._ways: set[frozenset[str]] = set()
+        """(kind, fact) → whether the card itself contains it."""
+        self._path_pairs: set[frozenset[str]] = set()
 
-    def claim(self, card: Card) -> None:
-        """The claim, its ends before all other nodes."""
-        self._label = _AT_THE_LINE[card.label]
+    def add_claim(self, card: Card) -> None:
+        """Adds the claim; its subject and object become the first nodes."""
+        self._claim_caption = _CLAIM_CAPTIONS[card.label]
         self._question = card.question
-        self._add(card.claim, _ASKED)
+        self._add_terms(card.claim, _ASKED_GROUP)
         self._marks |= dict.fromkeys((card.claim.subj, card.claim.obj), "asked")
         self._links["claim", card.claim] = False
 
-    def of_card(self, card: Card) -> None:
-        """What the card states, as far as it says in triples what its sentences say in words."""
+    def add_card_facts(self, card: Card) -> None:
+        """Adds the card's own facts, if ``meta.triples`` contains them as triples."""
         rows = card.meta.get("triples")
         for row in rows if isinstance(rows, list) else ():
             denied = row.get("denied") if isinstance(row, dict) else None
             triple = denied if isinstance(denied, dict) else row
-            claim = _claim(triple)
+            claim = _parse_triple(triple)
             if claim is not None:
-                self._add(claim, _FACTS)
+                self._add_terms(claim, _FACTS_GROUP)
                 self._links["denied" if denied else "fact", claim] = True
 
-    def facts(self, facts: Iterable[Claim], group: int) -> None:
-        """Facts that the graph states."""
+    def add_facts(self, facts: Iterable[Claim], group: int) -> None:
+        """Adds facts of the graph."""
         for claim in facts:
-            self._add(claim, group)
+            self._add_terms(claim, group)
             self._links.setdefault(("fact", claim), False)
 
-    def way(self, ways: Iterable[Sequence[str]]) -> None:
-        """Shortest paths between the ends of the claim."""
-        for way in ways:
-            for term in way:
-                self._groups.setdefault(term, _WAY)
+    def add_paths(self, paths: Iterable[Sequence[str]]) -> None:
+        """Adds the shortest paths between the claim's subject and object."""
+        for path in paths:
+            for term in path:
+                self._groups.setdefault(term, _PATH_GROUP)
                 self._marks.setdefault(term, "path")
-            self._ways |= {frozenset(pair) for pair in itertools.pairwise(way)}
+            self._path_pairs |= {frozenset(pair) for pair in itertools.pairwise(path)}
 
-    def around(self, facts: Sequence[Claim], most: int) -> int:
-        """What else the graph holds around; the number of things there was no room for."""
-        left: dict[str, None] = {}
+    def add_neighbours(self, facts: Sequence[Claim], max_nodes: int) -> int:
+        """Adds neighbouring facts up to ``max_nodes`` nodes; returns how many nodes are omitted."""
+        omitted: dict[str, None] = {}
         for claim in facts:
             new = [term for term in (claim.subj, claim.obj) if term not in self._groups]
-            if len(self._groups) + len(new) <= most:
-                self.facts([claim], _AROUND)
+            if len(self._groups) + len(new) <= max_nodes:
+                self.add_facts([claim], _NEIGHBOUR_GROUP)
             else:
-                left.update(dict.fromkeys(new))
-        return len(left)
+                omitted.update(dict.fromkeys(new))
+        return len(omitted)
 
-    def _add(self, claim: Claim, group: int) -> None:
+    def _add_terms(self, claim: Claim, group: int) -> None:
         for term in (claim.subj, claim.obj):
             self._groups.setdefault(term, group)
-        self._preds.setdefault(claim.obj, claim.pred)
+        self._literal_preds.setdefault(claim.obj, claim.pred)
 
-    def page(self, words: TermWords) -> tuple[tuple[Node, ...], tuple[Link, ...], tuple[Text, ...]]:
-        """Nodes, links and texts, numbered."""
-        at = {term: number for number, term in enumerate(self._groups)}
+    def build_parts(
+        self, verbaliser: TermVerbaliser
+    ) -> tuple[tuple[Node, ...], tuple[Link, ...], tuple[Text, ...]]:
+        """Builds the nodes, links and texts of the page; links and nodes refer by index."""
+        number_of = {term: number for number, term in enumerate(self._groups)}
         texts: dict[str, int] = {}
-        said: dict[str, list[int]] = {term: [] for term in at}
+        texts_of: dict[str, list[int]] = {term: [] for term in number_of}
         links = []
         for (kind, claim), of_card in self._links.items():
             if kind == "claim":
-                sentence, line = self._question, self._label
+                sentence, caption = self._question, self._claim_caption
             else:
-                sentence = words.denied(claim) if kind == "denied" else words.fact(claim)
-                line = words.line(claim.pred)
-                line = f"not: {line}" if kind == "denied" else line
+                sentence = (
+                    verbaliser.describe_denial(claim)
+                    if kind == "denied"
+                    else verbaliser.describe_fact(claim)
+                )
+                caption = verbaliser.get_link_caption(claim.pred)
+                caption = f"not: {caption}" if kind == "denied" else caption
                 number = texts.setdefault(sentence, len(texts))
-                for term in {claim.subj: None, claim.obj: None}:
-                    said[term].append(number)
+                for term in {claim.subj: None, claim.obj: None}:  # once if both are equal
+                    texts_of[term].append(number)
             links.append(
                 Link(
-                    source=at[claim.subj],
-                    target=at[claim.obj],
+                    source=number_of[claim.subj],
+                    target=number_of[claim.obj],
                     kind=kind,
-                    words=line,
+                    caption=caption,
                     sentence=sentence,
-                    on_path=kind == "fact" and frozenset((claim.subj, claim.obj)) in self._ways,
+                    on_path=kind == "fact"
+                    and frozenset((claim.subj, claim.obj)) in self._path_pairs,
                     of_card=of_card,
                 )
             )
         nodes = [
             Node(
                 key=term,
-                label=words.name(term, self._preds.get(term, "")),
-                count=max(words.facts_about(term), len(said[term])),
+                label=verbaliser.get_name(term, self._literal_preds.get(term, "")),
+                count=max(verbaliser.count_facts(term), len(texts_of[term])),
                 group=group,
                 mark=self._marks.get(term, ""),
-                aliases=words.aliases(term),
-                places=words.classes(term),
-                texts=tuple(said[term][:TEXTS_PER_NODE]),
-                texts_left_out=max(len(said[term]) - TEXTS_PER_NODE, 0),
-                links=len(said[term]),
+                aliases=verbaliser.list_aliases(term),
+                locations=verbaliser.list_classes(term),
+                texts=tuple(texts_of[term][:MAX_TEXTS_PER_NODE]),
+                texts_left_out=max(len(texts_of[term]) - MAX_TEXTS_PER_NODE, 0),
+                links=len(texts_of[term]),
             )
             for term, group in self._groups.items()
         ]
         return tuple(nodes), tuple(links), tuple(Text("", sentence) for sentence in texts)
 
 
-def _claim(row: object) -> Claim | None:
-    """A triple of ``meta.triples``; None for what files from elsewhere may hold instead."""
+def _parse_triple(row: object) -> Claim | None:
+    """Parses a triple of ``meta.triples``; ``None`` if a third-party file has something else."""
     if not isinstance(row, dict):
         return None
     parts = [row.get(key) for key in ("subj", "pred", "obj")]

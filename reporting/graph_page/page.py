@@ -1,7 +1,7 @@
-"""What a graph page shows: nodes, links, groups and texts, whatever they were taken from.
+"""Records of a graph page: nodes, links, groups and texts, for runs and for cards.
 
-Everything here is text from documents and graphs, so it is kept as it came; ``rendering`` makes it
-safe to look at and cuts it to length.
+Texts are from documents and graphs and are stored unchanged; ``renderer`` makes them safe to read
+and cuts them to length.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from kg.difficulty.features import QueryFeatures
 from kg.difficulty.score import DifficultyScore
 
 Mark = Literal["", "asked", "path"]
-"""``asked``: what a question or a claim names. ``path``: on a shortest path between two of these.
-"""
+"""``asked``: named by the question or claim. ``path``: on a shortest path between two of these."""
 LinkKind = Literal["together", "fact", "denied", "claim"]
 
 
@@ -24,47 +23,47 @@ class Group(msgspec.Struct, frozen=True):
 
     name: str
     code: str
-    """One to three characters that stand in every node of it, so that colour is never alone."""
+    """One to three characters shown in each node, for readers who cannot see the colour."""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """One circle of the picture."""
 
     key: str
-    """What the graph calls it."""
+    """Identifier of the node in the graph."""
     label: str
     count: int
-    """What its size shows."""
+    """The number that the node's size represents."""
     group: int | None = None
-    """Place in ``GraphPage.groups``; None belongs to no single one."""
+    """Index into ``GraphPage.groups``; ``None`` if it belongs to no single group."""
     mark: Mark = ""
     aliases: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    """Sections or classes it belongs to."""
+    locations: tuple[str, ...] = ()
+    """Sections or classes that it belongs to."""
     texts: tuple[int, ...] = ()
-    """Places in ``GraphPage.texts``."""
+    """Indices into ``GraphPage.texts``."""
     texts_left_out: int = 0
     links: int = 0
-    """Links it has in the whole graph, those that are not on the page among them."""
+    """Number of the node's links in the whole graph, including those that are not on the page."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the picture, between two places in ``GraphPage.nodes``."""
+    """One line of the picture, between two nodes (indices into ``GraphPage.nodes``)."""
 
     source: int
     target: int
     kind: LinkKind = "together"
-    words: str = ""
-    """What stands at the line: a predicate, or a claim's verdict."""
+    caption: str = ""
+    """The caption at the line: a predicate, or a claim's label."""
     sentence: str = ""
-    """The fact or claim in full."""
+    """The fact or claim as a sentence."""
     weight: int = 1
     npmi: float | None = None
     main: bool = True
-    """Whether it is drawn at first; the others when all links are asked for."""
+    """Whether the link is always drawn, or only if the reader selects all links."""
     on_path: bool = False
     of_card: bool = False
-    """Whether the card itself states it."""
+    """Whether the card contains this fact or claim."""
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -74,54 +73,55 @@ class Text(msgspec.Struct, frozen=True):
     text: str
 
 
-class Hardness(msgspec.Struct, frozen=True):
-    """How hard a question or claim is, and what that was read from."""
+class DifficultyDetails(msgspec.Struct, frozen=True):
+    """The difficulty of a question or claim, and the features from which it was computed."""
 
     features: QueryFeatures | None
-    """None where the question names nothing in the graph."""
+    """``None`` if the question names no node of the graph."""
     score: DifficultyScore
-    further: tuple[str, ...] = ()
-    """What else is known of it, in sentences."""
+    remarks: tuple[str, ...] = ()
+    """Further sentences about the difficulty."""
 
 
 class GraphPage(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one page holds. Its words are finished sentences."""
+    """The content of one page; its texts are complete sentences."""
 
     title: str
     subtitle: str
     lede: tuple[str, ...]
+    """Sentences of the opening paragraph."""
     stats: tuple[tuple[str, str], ...]
     """(value, what it counts)."""
     notices: tuple[str, ...] = ()
     nodes: tuple[Node, ...]
-    """The most important first: their labels stand where not all have room."""
+    """The most important first: their labels are placed first."""
     links: tuple[Link, ...]
     groups: tuple[Group, ...]
     ungrouped: str = ""
-    """What nodes of no single group are, for the legend."""
+    """Legend entry of the nodes that belong to no single group."""
     texts: tuple[Text, ...] = ()
-    hardness: Hardness | None = None
-    hardness_words: str = ""
-    card: CardWords | None = None
+    difficulty: DifficultyDetails | None = None
+    difficulty_note: str = ""
+    card: CardText | None = None
     node_noun: str
     """One node: ``concept``, ``thing``."""
     node_nouns: str
-    count_words: str
-    """What a node's count counts: ``chunks``, ``facts``."""
-    group_words: str
-    """What a group is: ``Chapter``."""
-    text_words: str
-    """What its texts are: ``Passages``."""
+    count_noun: str
+    """What ``Node.count`` counts: ``chunks``, ``facts``."""
+    group_noun: str
+    """Heading for groups: ``Chapter``."""
+    text_noun: str
+    """Heading for texts: ``Passages``."""
     weighted: bool
     """Whether links have weights to filter by."""
     explanation: tuple[str, ...]
-    """How the picture was made, for the foot of the page."""
+    """Paragraphs on how to read the picture."""
     signature: tuple[tuple[str, str], ...]
-    """(what, hash) of what it was made from."""
+    """(input, its hash)."""
 
 
-class CardWords(msgspec.Struct, frozen=True, kw_only=True):
-    """A card in words, to stand above the picture of its claim."""
+class CardText(msgspec.Struct, frozen=True, kw_only=True):
+    """The texts of a card, shown above and below the picture of its claim."""
 
     id: str
     label: str

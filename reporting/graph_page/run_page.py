@@ -1,4 +1,4 @@
-"""The page of a run: its concepts, what is spoken of together, and the passages that say so."""
+"""Builds the graph page of a run: concepts, their co-occurrences, and the passages with them."""
 
 from __future__ import annotations
 
@@ -8,53 +8,59 @@ from typing import TYPE_CHECKING
 
 from kg.base.errors import SettingError
 from kg.difficulty.analysis import Analysis, analyze_in_run
-from kg.words.plain_text import listing, plain
-from reporting.graph_page.choosing import Chosen, around, choose_links, most_central
-from reporting.graph_page.page import GraphPage, Group, Hardness, Link, Mark, Node, Text
+from kg.words.plain_text import clean_text, join_list
+from reporting.graph_page.page import DifficultyDetails, GraphPage, Group, Link, Mark, Node, Text
+from reporting.graph_page.selection import (
+    LinkSelection,
+    choose_links,
+    find_neighbourhood,
+    select_central_nodes,
+)
 
 if TYPE_CHECKING:
     from kg.text.chunks import Chunk
     from kg.text.run.folder import Run
 
-OF_ONE_GROUP = 0.4
-"""Share of a concept's chunks that one chapter must have for the concept to be that chapter's."""
-TEXTS_PER_NODE = 8
-MOST_TEXT = 2_000_000
-"""Characters of passages on a page."""
-NEAREST = 5
+MIN_GROUP_SHARE = 0.4
+"""Share of a concept's chunks that must be in one chapter for the concept to belong to it."""
+MAX_TEXTS_PER_NODE = 8
+MAX_TEXT_LENGTH = 2_000_000
+"""Characters of all passages on a page."""
+MAX_SUGGESTIONS = 5
 
 
-def run_page(
+def build_run_page(
     run: Run,
     *,
-    around_texts: Sequence[str] = (),
+    centre_texts: Sequence[str] = (),
     hops: int = 1,
-    most: int = 200,
+    max_nodes: int = 200,
     query: str = "",
 ) -> GraphPage:
-    """What the page of a run shows.
+    """Builds the page of a run.
 
     Args:
         run: the run.
-        around_texts: what the page is about; by default the query, else the whole run.
-        hops: how far from there concepts are shown.
-        most: concepts on the page at most.
+        centre_texts: names of concepts around which the graph is shown. Default: those of the
+            query, or else the whole run.
+        hops: maximum distance from these concepts.
+        max_nodes: maximum number of concepts on the page.
         query: a question whose concepts, paths and difficulty are shown.
 
     Raises:
-        SettingError: a text names no concept of the run; the hint names the nearest.
+        SettingError: a text names no concept of the run; the hint lists similar ones.
         EpocheError: the run is damaged, or its embedding model cannot be loaded.
     """
     graph = run.concepts.graph
-    lookup = run.lookup() if query or around_texts else None
+    lookup = run.open_lookup() if query or centre_texts else None
     seeds: list[str] = []
-    for text in around_texts:
-        matched = run.concepts.match(text, lookup)
+    for text in centre_texts:
+        matched = run.concepts.match_concepts(text, lookup)
         if not matched:
             raise SettingError(
-                f"{plain(text)!r} names no concept of the run",
+                f"{clean_text(text)!r} names no concept of the run",
                 where="--around",
-                hint=_nearest_concepts(run, text),
+                hint=_suggest_concepts(run, text),
             )
         seeds += matched
     analysis = analyze_in_run(run, query, lookup) if query else None
@@ -62,22 +68,22 @@ def run_page(
     inside = [node.id for node in analysis.nodes] if analysis else []
     first = [*asked, *seeds, *inside]
     if seeds or asked:
-        nodes, near = around(graph, list(dict.fromkeys(first)), hops, most)
+        nodes, near = find_neighbourhood(graph, list(dict.fromkeys(first)), hops, max_nodes)
     else:
-        nodes, near = most_central(graph, most), len(graph)
+        nodes, near = select_central_nodes(graph, max_nodes), len(graph)
     links = analysis.links if analysis else ()
     paths = {(min(x.source, x.target), max(x.source, x.target)) for x in links}
     shown = set(nodes)
     chosen = choose_links(graph, nodes, [pair for pair in paths if shown.issuperset(pair)])
-    chapters = _Chapters(run.chunks)
-    texts = _Texts(run.chunks)
+    chapters = _ChapterGroups(run.chunks)
+    texts = _PassageTable(run.chunks)
     marks: dict[str, Mark] = dict.fromkeys(inside, "path")
     marks |= dict.fromkeys([*seeds, *asked], "asked")
-    drawn = [_node(run, node, chapters, texts, marks.get(node, "")) for node in nodes]
+    drawn = [_build_node(run, node, chapters, texts, marks.get(node, "")) for node in nodes]
     return GraphPage(
-        title=_title(query, [run.concepts.label(node) for node in dict.fromkeys(seeds)]),
-        subtitle=f"concept graph of {listing(_document_names(run))}",
-        lede=_lede(run, query, asked, seeds, hops, len(nodes), near),
+        title=_build_title(query, [run.concepts.get_label(node) for node in dict.fromkeys(seeds)]),
+        subtitle=f"concept graph of {join_list(_list_document_names(run))}",
+        lede=_build_opening(run, query, asked, seeds, hops, len(nodes), near),
         stats=(
             (f"{len(nodes):,}", "concepts shown"),
             (f"{len(graph):,}", "concepts in the run"),
@@ -85,33 +91,33 @@ def run_page(
             (f"{len(run.chunks):,}", "chunks of text"),
         ),
         nodes=tuple(drawn),
-        links=_links(run, chosen, paths),
+        links=_build_links(run, chosen, paths),
         groups=chapters.groups,
         ungrouped=chapters.ungrouped,
-        texts=texts.found,
-        hardness=None if analysis is None else _hardness(analysis),
-        hardness_words=_hardness_words(analysis),
+        texts=texts.passages,
+        difficulty=None if analysis is None else _build_difficulty(analysis),
+        difficulty_note=_explain_difficulty(analysis),
         node_noun="concept",
         node_nouns="concepts",
-        count_words="chunks",
-        group_words=chapters.words,
-        text_words="Passages",
+        count_noun="chunks",
+        group_noun=chapters.noun,
+        text_noun="Passages",
         weighted=True,
-        explanation=_explanation(chosen),
+        explanation=_explain_picture(chosen),
         signature=(("run", run.sha256),),
     )
 
 
-def _title(query: str, about: Sequence[str]) -> str:
+def _build_title(query: str, about: Sequence[str]) -> str:
     if query:
-        return f"“{plain(query)}”"
+        return f"“{clean_text(query)}”"
     if about:
         more = [f"{len(about) - 3} more"] if len(about) > 3 else []
-        return f"What is spoken of with {listing([*map(plain, about[:3]), *more])}"
-    return "What is spoken of together"
+        return f"Concepts that co-occur with {join_list([*map(clean_text, about[:3]), *more])}"
+    return "Concepts and their co-occurrences"
 
 
-def _lede(
+def _build_opening(
     run: Run,
     query: str,
     asked: Sequence[str],
@@ -120,113 +126,118 @@ def _lede(
     shown: int,
     near: int,
 ) -> tuple[str, ...]:
-    name = run.concepts.label
+    name = run.concepts.get_label
     lines = []
     if query:
         if asked:
             lines.append(
-                f"The question names {listing([f'“{plain(name(node))}”' for node in asked])}."
+                "The question names "
+                f"{join_list([f'“{clean_text(name(node))}”' for node in asked])}."
             )
         else:
             lines.append(
-                "The question names no concept of the run: nothing in the text could answer it. "
-                "The picture shows the run at large."
+                "The question names no concept of the run, so the text cannot answer it. The "
+                "picture shows the whole run."
             )
     if seeds or asked:
         what = (
             "these"
             if query and asked and not seeds
-            else listing([f"“{plain(name(node))}”" for node in dict.fromkeys([*seeds, *asked])])
+            else join_list(
+                [f"“{clean_text(name(node))}”" for node in dict.fromkeys([*seeds, *asked])]
+            )
         )
         steps = "one link" if hops == 1 else f"{hops} links"
-        lines.append(f"Shown is what lies within {steps} of {what}.")
-        left = near - shown
-        if left:
+        lines.append(f"The picture shows the concepts within {steps} of {what}.")
+        omitted = near - shown
+        if omitted:
             lines.append(
-                f"{left:,} of the {near:,} concepts there are not shown: their links are weaker."
+                f"{omitted:,} of these {near:,} concepts are not shown: their links are weaker."
             )
     elif near > shown:
         lines.append(
-            f"Shown are the {shown:,} concepts whose links are strongest; {near - shown:,} others "
-            "of the run are not."
+            f"The picture shows the {shown:,} concepts with the strongest links; the other "
+            f"{near - shown:,} of the run are not shown."
         )
     else:
         lines.append("All concepts of the run are shown.")
     return tuple(lines)
 
 
-def _explanation(chosen: Chosen) -> tuple[str, ...]:
-    left = chosen.links_among - len(chosen.main) - len(chosen.more)
-    rest = f" The {left:,} weakest of them are not on the page." if left else ""
+def _explain_picture(chosen: LinkSelection) -> tuple[str, ...]:
+    omitted = chosen.n_links - len(chosen.main) - len(chosen.extra)
+    omission = f" The {omitted:,} weakest of them are not on the page." if omitted else ""
     return (
-        "A link joins two concepts that at least one chunk of the text speaks of. Its weight says "
-        "how many chunks do; NPMI (normalised pointwise mutual information, -1 to 1) says how much "
-        "more often that is than chance would have it.",
-        "The strength of a link is (weight - 1) · NPMI: meeting once may be chance. Drawn at first "
-        "are the three strongest links of each concept and what it takes to join what hangs "
-        f"together: {len(chosen.main):,} of the {chosen.links_among:,} links among the concepts "
-        f"shown.{rest}",
-        "Concepts stand near each other when few links lie between them (Kamada and Kawai's "
-        "layout); left, right, up and down mean nothing.",
+        "A link connects two concepts that occur together in at least one chunk of the text. Its "
+        "weight is the number of such chunks; NPMI (normalised pointwise mutual information, -1 to "
+        "1) measures how much more often that is than expected by chance.",
+        "The strength of a link is (weight - 1) · NPMI, since a single co-occurrence may be "
+        "chance. Drawn at first are the three strongest links of each concept and a maximum "
+        f"spanning forest: {len(chosen.main):,} of the {chosen.n_links:,} links among the "
+        f"concepts shown.{omission}",
+        "Distances in the picture follow the number of links between two concepts (Kamada and "
+        "Kawai's layout); directions have no meaning.",
     )
 
 
-def _hardness(analysis: Analysis) -> Hardness:
+def _build_difficulty(analysis: Analysis) -> DifficultyDetails:
     further = analysis.calibrated
     if further is None:
-        return Hardness(analysis.features, analysis.score)
-    told = (
+        return DifficultyDetails(analysis.features, analysis.score)
+    sentence = (
         f"Calibrated: with a probability of {further.probability:.0%}, {further.predicts}. On "
         f"questions it was not fitted on, this figure {further.worth}."
     )
-    return Hardness(analysis.features, analysis.score, (told,))
+    return DifficultyDetails(analysis.features, analysis.score, (sentence,))
 
 
-def _hardness_words(analysis: Analysis | None) -> str:
+def _explain_difficulty(analysis: Analysis | None) -> str:
     if analysis is None or analysis.features is None:
-        return "The question names no concept of the run, which is no hardness at all."
-    left = analysis.left_out
+        return "The question names no concept of the run, so it has no difficulty score."
+    omitted = analysis.left_out
     return (
-        "Read off the concepts that the question names, one shortest path for each pair of them, "
-        "and every link among all these."
-        + (f" {left:,} further concepts that it names were left out." if left else "")
+        "Computed from the concepts that the question names, one shortest path for each pair of "
+        "them, and every link among all these."
+        + (f" {omitted:,} further concepts that it names were left out." if omitted else "")
     )
 
 
-def _node(run: Run, node: str, chapters: _Chapters, texts: _Texts, mark: Mark) -> Node:
+def _build_node(
+    run: Run, node: str, chapters: _ChapterGroups, texts: _PassageTable, mark: Mark
+) -> Node:
     row = run.concepts.graph.nodes[node]
     chunk_ids = list(row["chunk_ids"])
-    places = dict.fromkeys(name for key in chunk_ids if (name := texts.title(key)))
-    kept = texts.add(chunk_ids)
+    sections = dict.fromkeys(name for key in chunk_ids if (name := texts.get_title(key)))
+    passages = texts.add_passages(chunk_ids)
     return Node(
         key=node,
         label=row["label"],
         count=row["count"],
-        group=chapters.group_of(chunk_ids),
+        group=chapters.find_group(chunk_ids),
         mark=mark,
-        aliases=_other_names(row["label"], row["aliases"]),
-        places=tuple(places),
-        texts=kept,
-        texts_left_out=len(chunk_ids) - len(kept),
+        aliases=_select_aliases(row["label"], row["aliases"]),
+        locations=tuple(sections),
+        texts=passages,
+        texts_left_out=len(chunk_ids) - len(passages),
         links=run.concepts.graph.degree(node),
     )
 
 
-def _other_names(label: str, aliases: Sequence[str]) -> tuple[str, ...]:
-    """The aliases that differ by more than capitals from the label and from each other."""
-    found = {alias.casefold(): alias for alias in reversed(aliases)}
-    found.pop(label.casefold(), None)
-    return tuple(reversed(found.values()))
+def _select_aliases(label: str, aliases: Sequence[str]) -> tuple[str, ...]:
+    """Selects the aliases that differ from the label and from each other by more than case."""
+    by_case = {alias.casefold(): alias for alias in reversed(aliases)}
+    by_case.pop(label.casefold(), None)
+    return tuple(reversed(by_case.values()))
 
 
-def _links(run: Run, chosen: Chosen, paths: set[tuple[str, str]]) -> tuple[Link, ...]:
-    at = {node: number for number, node in enumerate(chosen.nodes)}
+def _build_links(run: Run, chosen: LinkSelection, paths: set[tuple[str, str]]) -> tuple[Link, ...]:
+    index = {node: number for number, node in enumerate(chosen.nodes)}
     graph = run.concepts.graph
-    pairs = sorted(chosen.main | chosen.more, key=lambda pair: (at[pair[0]], at[pair[1]]))
+    pairs = sorted(chosen.main | chosen.extra, key=lambda pair: (index[pair[0]], index[pair[1]]))
     return tuple(
         Link(
-            source=at[a],
-            target=at[b],
+            source=index[a],
+            target=index[b],
             weight=graph.edges[a, b]["weight"],
             npmi=round(graph.edges[a, b]["npmi"], 3),
             main=(a, b) in chosen.main,
@@ -236,106 +247,112 @@ def _links(run: Run, chosen: Chosen, paths: set[tuple[str, str]]) -> tuple[Link,
     )
 
 
-def _document_names(run: Run) -> list[str]:
+def _list_document_names(run: Run) -> list[str]:
     names = list(dict.fromkeys(str(c.metadata.get("document", "")) for c in run.chunks))
-    shown = [plain(name, 40) for name in names if name]
+    shown = [clean_text(name, 40) for name in names if name]
     return [f"{len(shown)} documents"] if len(shown) > 3 else shown or ["a text"]
 
 
-def _nearest_concepts(run: Run, text: str) -> str:
+def _suggest_concepts(run: Run, text: str) -> str:
     from rapidfuzz import fuzz, process
 
-    folded = {node: run.concepts.label(node).casefold() for node in run.concepts.nodes}
-    hits = process.extract(text[:200].casefold(), folded, scorer=fuzz.ratio, limit=NEAREST)
-    near = [plain(run.concepts.label(node)) for _, score, node in hits if score >= 50]
+    folded = {node: run.concepts.get_label(node).casefold() for node in run.concepts.nodes}
+    hits = process.extract(text[:200].casefold(), folded, scorer=fuzz.ratio, limit=MAX_SUGGESTIONS)
+    near = [clean_text(run.concepts.get_label(node)) for _, score, node in hits if score >= 50]
     if near:
-        return f"Nearest: {', '.join(near)}."
-    return "See what it holds with `epoche kg inspect --run`."
+        return f"Similar concepts: {', '.join(near)}."
+    return "List the run's concepts with `epoche kg inspect --run`."
 
 
-class _Chapters:
-    """The groups of a run: its documents, or the chapters of its only one."""
+class _ChapterGroups:
+    """The groups of a run's concepts: its documents, or the sections of its only document."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         documents = {chunk.id: str(chunk.metadata.get("document", "")) for chunk in chunks}
-        tops = {chunk.id: _heading(chunk, 0) for chunk in chunks}
+        tops = {chunk.id: _get_heading(chunk, 0) for chunk in chunks}
         if len(set(documents.values())) > 1:
-            self.words = "Chapter"
+            self.noun = "Chapter"
             home = documents
-            # A document that is one chapter, by and large, is called as its heading is.
+            # A document whose chunks are mostly under one heading is named after that heading.
             headings: dict[str, Counter[str]] = {}
             for key, document in documents.items():
                 headings.setdefault(document, Counter())[tops[key]] += 1
             names = {
-                document: top if top and 2 * often > found.total() else document
-                for document, found in headings.items()
-                for top, often in found.most_common(1)
+                document: top if top and 2 * count > counts.total() else document
+                for document, counts in headings.items()
+                for top, count in counts.most_common(1)
             }
         else:
-            self.words = "Section"
+            self.noun = "Section"
+            # The first heading level that distinguishes at least two sections.
             level = next(
-                (n for n in range(6) if len({_heading(c, n) for c in chunks} - {""}) > 1), 0
+                (n for n in range(6) if len({_get_heading(c, n) for c in chunks} - {""}) > 1), 0
             )
-            home = {chunk.id: _heading(chunk, level) for chunk in chunks}
+            home = {chunk.id: _get_heading(chunk, level) for chunk in chunks}
             names = {name: name for name in home.values() if name}
-        self._at = {name: number for number, name in enumerate(names)}
-        self._home = home
+        self._group_numbers = {name: number for number, name in enumerate(names)}
+        self._group_keys = home
         self.groups = tuple(
-            Group(name or "text without a name", _code(name, number))
+            Group(name or "unnamed text", _choose_code(name, number))
             for number, name in enumerate(names.values())
         )
-        self.ungrouped = f"across {self.words.lower()}s" if len(self.groups) > 1 else ""
+        self.ungrouped = f"across {self.noun.lower()}s" if len(self.groups) > 1 else ""
 
-    def group_of(self, chunk_ids: Sequence[str]) -> int | None:
-        """The group that most of the chunks are of, if there is one."""
-        counts = Counter(self._at.get(self._home.get(key, "")) for key in chunk_ids)
-        (best, most), *others = counts.most_common()
-        tied = any(count == most for _, count in others)
-        return None if tied or most / len(chunk_ids) < OF_ONE_GROUP else best
+    def find_group(self, chunk_ids: Sequence[str]) -> int | None:
+        """Returns the group with most of the chunks; ``None`` for ties and small shares."""
+        counts = Counter(
+            self._group_numbers.get(self._group_keys.get(key, "")) for key in chunk_ids
+        )
+        (best, highest), *others = counts.most_common()
+        tied = any(count == highest for _, count in others)
+        return None if tied or highest / len(chunk_ids) < MIN_GROUP_SHARE else best
 
 
-def _heading(chunk: Chunk, level: int) -> str:
+def _get_heading(chunk: Chunk, level: int) -> str:
     path = chunk.metadata.get("section_path")
     return str(path[level]) if isinstance(path, list) and len(path) > level else ""
 
 
-def _code(name: str, number: int) -> str:
+def _choose_code(name: str, number: int) -> str:
+    # "3. Results" gets the code 3; a heading without a number gets its position.
     first = name.split(maxsplit=1)[0] if name.split() else ""
     head = first.rstrip(".:")
     return head if 0 < len(head) <= 3 and head[0].isdigit() else str(number + 1)
 
 
-class _Texts:
-    """The chunks that the page's nodes refer to, each once."""
+class _PassageTable:
+    """The chunks that the page's nodes refer to, without duplicates, up to a total length."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = {chunk.id: chunk for chunk in chunks}
-        self._at: dict[str, int] = {}
-        self._room = MOST_TEXT
+        self._numbers: dict[str, int] = {}
+        self._remaining_length = MAX_TEXT_LENGTH
 
     @property
-    def found(self) -> tuple[Text, ...]:
-        """The texts, in the order of their places."""
-        return tuple(Text(self.title(key) or key, self._chunks[key].text) for key in self._at)
+    def passages(self) -> tuple[Text, ...]:
+        """The passages, in the order of their numbers."""
+        return tuple(
+            Text(self.get_title(key) or key, self._chunks[key].text) for key in self._numbers
+        )
 
-    def title(self, key: str) -> str:
-        """The heading a chunk stands under."""
+    def get_title(self, key: str) -> str:
+        """Returns the heading of a chunk."""
         chunk = self._chunks.get(key)
         return "" if chunk is None else str(chunk.metadata.get("section") or "")
 
-    def add(self, keys: Sequence[str]) -> tuple[int, ...]:
-        """Places of the first of some chunks, as many as the page has room for."""
-        kept: list[int] = []
+    def add_passages(self, keys: Sequence[str]) -> tuple[int, ...]:
+        """Adds the first of a node's chunks that the page has room for; returns their numbers."""
+        numbers: list[int] = []
         for key in keys:
-            if len(kept) == TEXTS_PER_NODE:
+            if len(numbers) == MAX_TEXTS_PER_NODE:
                 break
             chunk = self._chunks.get(key)
             if chunk is None:
                 continue
-            if key not in self._at:
-                if len(chunk.text) > self._room:
+            if key not in self._numbers:
+                if len(chunk.text) > self._remaining_length:
                     continue
-                self._room -= len(chunk.text)
-                self._at[key] = len(self._at)
-            kept.append(self._at[key])
-        return tuple(kept)
+                self._remaining_length -= len(chunk.text)
+                self._numbers[key] = len(self._numbers)
+            numbers.append(self._numbers[key])
+        return tuple(numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from reporting.charts import number
+from reporting.charts import format_number
 from reporting.plots.picture import Group, group, line, text
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -67,7 +67,7 @@ def round_step(least: float) -> float:
 def _tick(value: float, digits: int) -> str:
     if value >= 10_000:
         return f"{value:,.0f}"
-    said = number(value, digits)
+    said = format_number(value, digits)
     return said.rstrip("0").rstrip(".") if "." in said else said
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporting.charts import Estimate
+from reporting.charts import ChartEstimate
 from reporting.plots.picture import Group, Picture, Shape, group, line, rect, text
-from reporting.visible import short_names
+from reporting.visible_text import shorten_names
 
 WIDTH = 420.0
 _LEFT, _RIGHT = 138.0, 362.0
@@ -27,14 +27,14 @@ class BarRow:
     """
 
     name: str
-    value: Estimate
+    value: ChartEstimate
     sign: str = ""
     told: str = ""
 
 
 def bar_groups(groups: Sequence[tuple[str, Sequence[BarRow]]]) -> Picture:
     """Groups of bars, each under its heading; a group without a heading has no room for one."""
-    short = short_names((row.name for _, rows in groups for row in rows), _LETTERS)
+    short = shorten_names((row.name for _, rows in groups for row in rows), _LETTERS)
     drawn: list[Group] = []
     y = 2.0
     for title, rows in groups:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporting.charts import number
+from reporting.charts import format_number
 from reporting.plots.axes import Axis, Plane, share_axis
 from reporting.plots.picture import Group, Picture, diamond, group, line, rect, text
 
@@ -51,9 +51,9 @@ def boxes(spreads: Sequence[Spread | str], words: str) -> Picture:
         if isinstance(one, str):
             continue
         said = (
-            f"{one.name}: median {number(one.median)}, middle half {number(one.q1)} to "
-            f"{number(one.q3)}, all {number(one.low)} to {number(one.high)}, mean "
-            f"{number(one.mean)}, {one.n:,} samples"
+            f"{one.name}: median {format_number(one.median)}, middle half {format_number(one.q1)} "
+            f"to {format_number(one.q3)}, all {format_number(one.low)} to "
+            f"{format_number(one.high)}, mean {format_number(one.mean)}, {one.n:,} samples"
         )
         top, bottom = plane.up(one.q3), plane.up(one.q1)
         middle = plane.up(one.median)

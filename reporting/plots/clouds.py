@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from reporting.charts import number
+from reporting.charts import format_number
 from reporting.plots.axes import Axis, Plane
 from reporting.plots.picture import Group, Picture, circle, group, path, rect, text, track
 
@@ -74,7 +74,7 @@ def _marks(points: Sequence[tuple[float, float]], plane: Plane, noun: str) -> li
 
 def _told(x: float, y: float, count: int, plane: Plane, noun: str) -> str:
     many = f"{count:,} {noun}, " if count > 1 else ""
-    return f"{many}{plane.x.words} {number(x)}, {plane.y.words} {number(y)}"
+    return f"{many}{plane.x.words} {format_number(x)}, {plane.y.words} {format_number(y)}"
 
 
 def iso_curves(plane: Plane) -> list[Group]:

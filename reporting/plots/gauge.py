@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporting.charts import Estimate, number
+from reporting.charts import ChartEstimate, format_number
 from reporting.plots.picture import (
     Anchor,
     Group,
@@ -43,7 +43,7 @@ class Zone:
     look: str
 
 
-def gauge(score: Estimate, zones: Sequence[Zone]) -> Picture:
+def gauge(score: ChartEstimate, zones: Sequence[Zone]) -> Picture:
     """A score on its scale.
 
     Beside the colour the zone is told by a thicker rim and by its name under the number.
@@ -52,7 +52,7 @@ def gauge(score: Estimate, zones: Sequence[Zone]) -> Picture:
     here = next((one for one in reversed(zones) if (score.value or 0.0) >= one.low), None)
     for zone in zones:
         mine = score.value is not None and zone is here
-        words = f"{zone.name}: {number(zone.low, 2)} to {number(zone.high, 2)}"
+        words = f"{zone.name}: {format_number(zone.low, 2)} to {format_number(zone.high, 2)}"
         sector = path(_ring(zone.low, zone.high, _INNER - (5 if mine else 0), _OUTER))
         groups.append(group(sector, look=f"zone {zone.look}{' here' if mine else ''}", title=words))
     marks = [zone.low for zone in zones] + [1.0]

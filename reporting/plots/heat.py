@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporting.plots.picture import Group, Picture, group, rect, text
-from reporting.visible import short_names, shorten
+from reporting.visible_text import shorten_names, shorten_text
 
 _ROW = 24.0
 _HEAD_LETTERS = 13
@@ -49,7 +49,7 @@ def heat_map(
         cell_width: likewise for a cell.
         head_lines: lines that a head may take.
     """
-    short = short_names((name for name, _ in rows), int((name_width - 8) / _LETTER))
+    short = shorten_names((name for name, _ in rows), int((name_width - 8) / _LETTER))
     top = 8.0 + 13.0 * head_lines
     groups: list[Group] = []
     for column, head in enumerate(heads):
@@ -86,4 +86,4 @@ def _broken(words: str, lines: int) -> list[str]:
             found[-1] += part
         else:
             found.append(part)
-    return [shorten(one.strip(), _HEAD_LETTERS) for one in found]
+    return [shorten_text(one.strip(), _HEAD_LETTERS) for one in found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporting.charts import spread
+from reporting.charts import spread_positions
 from reporting.plots.axes import Axis, Plane
 from reporting.plots.clouds import iso_curves
 from reporting.plots.picture import (
@@ -20,7 +20,7 @@ from reporting.plots.picture import (
     text,
     track,
 )
-from reporting.visible import short_names
+from reporting.visible_text import shorten_names
 
 WIDTH = 560.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 380.0, 30.0, 270.0
@@ -70,8 +70,8 @@ def named_points(
         groups.append(group(path(track(corners), "frontier"), title="the frontier"))
     places = [(plane.across(p.x), plane.up(p.y)) for p in points]
     order = sorted(range(len(points)), key=lambda i: (places[i][1], -places[i][0], i))
-    heights = spread([places[i][1] for i in order], _TOP + 4, _BOTTOM - 4, _STEP)
-    short = short_names((p.name for p in points), _LETTERS)
+    heights = spread_positions([places[i][1] for i in order], _TOP + 4, _BOTTOM - 4, _STEP)
+    short = shorten_names((p.name for p in points), _LETTERS)
     for i, height in zip(order, heights, strict=True):
         one, (px, py) = points[i], places[i]
         leader = [(px, py), (_RIGHT + 10, height), (_LABEL_X - 6, height)]

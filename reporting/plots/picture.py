@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
-from reporting.templating import environment
+from reporting.page_templates import get_environment
 
 Anchor = Literal["start", "middle", "end"]
 
@@ -64,7 +64,7 @@ def drawing(picture: Picture, id_: str, title: str, described: str) -> Markup:
         title: its name.
         described: what can be seen, and where the numbers stand.
     """
-    module: Any = environment().get_template("_plots.svg.j2").module
+    module: Any = get_environment().get_template("_plots.svg.j2").module
     drawn: Markup = module.picture(picture, id_, title, described)
     return drawn
 

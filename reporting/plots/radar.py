@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from reporting.charts import number
+from reporting.charts import format_number
 from reporting.plots.picture import Anchor, Picture, Shape, circle, group, line, path, text, track
 
 # Wide enough for a name of 17 letters at either side, in the widest of common fonts.
@@ -37,7 +37,7 @@ def radar(axes: Sequence[tuple[str, float | None]]) -> Picture:
     if len(shape) == 2:
         outline = [path(track(shape), "area")]
     dots = [
-        group(circle(*at(n, share), 3.5, "dot"), title=f"{axes[n][0]}: {number(share)}")
+        group(circle(*at(n, share), 3.5, "dot"), title=f"{axes[n][0]}: {format_number(share)}")
         for n, share in known
     ]
     labels: list[Shape] = []
@@ -49,7 +49,7 @@ def radar(axes: Sequence[tuple[str, float | None]]) -> Picture:
         dx = 8 if anchor == "start" else -8 if anchor == "end" else 0
         first = y - 20 if above else y + 16 if anchor == "middle" else y - 2
         labels.append(text(x + dx, first, name, "hint", anchor))
-        labels.append(text(x + dx, first + 13, number(share), "value", anchor))
+        labels.append(text(x + dx, first + 13, format_number(share), "value", anchor))
     return Picture(
         WIDTH,
         HEIGHT,

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reporting.charts import percent
+from reporting.charts import format_percent
 from reporting.plots.picture import Group, Picture, group, rect, text
-from reporting.visible import shorten
+from reporting.visible_text import shorten_text
 
 WIDTH, HEIGHT = 640.0, 300.0
 _LETTER, _TITLE_LETTER = 6.6, 9.4
@@ -60,8 +60,8 @@ def tree_map(families: Sequence[Family]) -> Picture:
         room = _HEADING if titled else 0.0
         inner = Box(block.x, block.y + room, block.width, block.height - room)
         if titled:
-            words = f"{family.name} {percent(family.count / total)}"
-            said = shorten(words, int((block.width - 6) / _TITLE_LETTER))
+            words = f"{family.name} {format_percent(family.count / total)}"
+            said = shorten_text(words, int((block.width - 6) / _TITLE_LETTER))
             groups.append(group(text(block.x + 4, block.y + 13, said, "title"), title=words))
         parts = sorted((one for one in family.parts if one[1]), key=lambda one: -one[1])
         for (name, count), box in zip(
@@ -75,10 +75,10 @@ def _part(name: str, count: int, total: int, box: Box, family: Family) -> Group:
     shapes = [rect(box.x + 1, box.y + 1, box.width - 2, box.height - 2, rx=2)]
     letters = int((box.width - 10) / _LETTER)
     if box.height >= 20 and letters >= 4:
-        shapes.append(text(box.x + 6, box.y + 15, shorten(name, letters), "said"))
+        shapes.append(text(box.x + 6, box.y + 15, shorten_text(name, letters), "said"))
         if box.height >= 36:
-            shapes.append(text(box.x + 6, box.y + 30, shorten(f"{count:,}", letters), "said"))
-    told = f"{family.name}, {name}: {count:,}, {percent(count / total)} of all errors"
+            shapes.append(text(box.x + 6, box.y + 30, shorten_text(f"{count:,}", letters), "said"))
+    told = f"{family.name}, {name}: {count:,}, {format_percent(count / total)} of all errors"
     return group(*shapes, look=f"cell {family.look}", title=told, share=1.0)
 
 

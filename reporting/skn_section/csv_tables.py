@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.stats.shown import Value
-from reporting.guarded_text import to_csv
+from eval.stats.estimates import Estimate
+from reporting.escaped_text import to_csv
 from reporting.skn_section.reading import SknRun
 from reporting.skn_section.samples_of_run import mark_of
 
@@ -18,7 +18,7 @@ _METRICS = (
 _PAIRS = (
     *("metric", "first", "second", "question", "value_first", "value_second", "difference"),
     *("low", "high", "interval_method", "test", "exact", "p", "p_holm", "only_first"),
-    *("only_second", "both", "neither", "samples", "smallest_found", "better"),
+    *("only_second", "both", "neither", "samples", "minimum_detectable_effect", "better"),
 )
 _SAMPLES = (
     *("id", "category", "answerable", "question", "ground_truth", "pipeline", "repeat"),
@@ -39,7 +39,7 @@ def csv_tables(run: SknRun) -> dict[str, str]:
 
 def _metric_rows(run: SknRun) -> Iterator[list[object]]:
     for name, one in run.report.pipelines.items():
-        groups: list[tuple[str, str, dict[str, Value]]] = [
+        groups: list[tuple[str, str, dict[str, Estimate]]] = [
             ("", "metrics", one.metrics),
             ("", "validity", one.validity),
             ("", "retention", one.retention),
@@ -63,7 +63,7 @@ def _pair_rows(run: SknRun) -> Iterator[list[object]]:
             *(one.value_first, one.value_second, one.difference, one.low, one.high, one.method),
             *(one.test, one.exact, one.p, one.p_holm),
             *((only and (only.only_a, only.only_b, only.both, only.neither)) or (None,) * 4),
-            *(one.n, one.smallest_found, one.better),
+            *(one.n, one.minimum_detectable_effect, one.better),
         ]
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from eval.skn.scoring.measures import VALIDITIES
+from eval.skn.scoring.metric_definitions import VALIDITIES
 from eval.skn.scoring.record import Difference, PipelineReport
-from eval.stats.shown import Value
+from eval.stats.estimates import Estimate
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone, estimate_cell
-from reporting.charts import UNDEFINED, Estimate, estimate, number, percent
-from reporting.forest import signed
-from reporting.pair_words import calibration_finding, finding, shown_p
+from reporting.charts import (
+    UNDEFINED_TEXT,
+    ChartEstimate,
+    format_number,
+    format_percent,
+    to_chart_estimate,
+)
+from reporting.comparison_text import describe_calibration, describe_finding, format_p_value
+from reporting.forest_plot import format_signed
 from reporting.skn_section.metric_names import (
     ABSTENTION,
     EFFORT,
@@ -37,7 +43,7 @@ def head_of(run: SknRun, key: str) -> Head:
     named = words(key)
     found = [one.metrics[key] for one in run.report.pipelines.values() if key in one.metrics]
     better = found[0].higher_is_better if found else None
-    return Head(named.short, DIRECTIONS[better], f"{named.name}. {named.plain}")
+    return Head(named.short_name, DIRECTIONS[better], f"{named.full_name}. {named.explanation}")
 
 
 def line_of(name: str, cells: Iterable[Cell]) -> Line:
@@ -45,19 +51,19 @@ def line_of(name: str, cells: Iterable[Cell]) -> Line:
     return Line(name, tuple(cells), PIPELINES.get(name, ""))
 
 
-def value_cell(value: Value | None) -> Cell:
+def value_cell(value: Estimate | None) -> Cell:
     """A share with interval and bounds; a dash says why it is one."""
     if value is None:
-        return Cell(UNDEFINED)
+        return Cell(UNDEFINED_TEXT)
     if value.value is None:
-        return Cell(UNDEFINED, (value.why,) if value.why else ())
-    return estimate_cell(estimate(value))
+        return Cell(UNDEFINED_TEXT, (value.why,) if value.why else ())
+    return estimate_cell(to_chart_estimate(value))
 
 
-def amount_cell(key: str, value: Value | None) -> Cell:
+def amount_cell(key: str, value: Estimate | None) -> Cell:
     """A count or a time; its interval in the same unit."""
     if value is None or value.value is None:
-        return Cell(UNDEFINED, (value.why,) if value is not None and value.why else ())
+        return Cell(UNDEFINED_TEXT, (value.why,) if value is not None and value.why else ())
     below: tuple[str, ...] = ()
     if value.low is not None and value.high is not None:
         below = (f"{value_text(key, value.low)}–{value_text(key, value.high)}",)
@@ -76,7 +82,7 @@ def headline(run: SknRun) -> Grid:
     for name, one in run.report.pipelines.items():
         ended = one.outcomes
         failed = ended.invalid + ended.error
-        share = (percent(failed / ended.rows),) if failed and ended.rows else ()
+        share = (format_percent(failed / ended.rows),) if failed and ended.rows else ()
         detail = (f"{ended.invalid} + {ended.error}",) if failed else ()
         cells = [value_cell(one.metrics.get(key)) for key in HEADLINE]
         cells += [Cell(f"{failed:,}", (*detail, *share)), Cell(f"{ended.unjudged:,}")]
@@ -140,22 +146,22 @@ def pairs(run: SknRun, metric: str, found: Sequence[Difference]) -> Grid:
                         (value_text(metric, one.value_second),),
                     ),
                     Cell(_signed(metric, one.difference), interval),
-                    Cell(shown_p(p), (test, f"{one.n:,} samples")),
-                    Cell(f"{only.only_a} : {only.only_b}" if only else UNDEFINED),
-                    Cell(value_text(metric, one.smallest_found)),
-                    Cell(finding(one), (), tone),
+                    Cell(format_p_value(p), (test, f"{one.n:,} samples")),
+                    Cell(f"{only.only_a} : {only.only_b}" if only else UNDEFINED_TEXT),
+                    Cell(value_text(metric, one.minimum_detectable_effect)),
+                    Cell(describe_finding(one), (), tone),
                 ),
                 asked.get((one.first, one.second), ""),
             )
         )
     named = words(metric)
-    return Grid(f"{named.name}: every pair", named.plain, heads, tuple(lines), "pairs")
+    return Grid(f"{named.full_name}: every pair", named.explanation, heads, tuple(lines), "pairs")
 
 
 def _signed(metric: str, value: float | None) -> str:
     """A difference in the metric's own unit."""
     if metric not in EFFORT or value is None:
-        return signed(value)
+        return format_signed(value)
     text = value_text(metric, value).replace("-", "−")
     return f"+{text}" if value > 0 else text
 
@@ -205,13 +211,13 @@ def retention(run: SknRun) -> Grid:
     )
 
 
-def _shaded(value: Value | None) -> Cell:
+def _shaded(value: Estimate | None) -> Cell:
     if value is None or value.value is None:
-        return Cell(UNDEFINED, (value.why,) if value is not None and value.why else ())
+        return Cell(UNDEFINED_TEXT, (value.why,) if value is not None and value.why else ())
     below = []
     if value.numerator is not None and value.denominator is not None:
         below.append(f"{value.numerator:,.0f} of {value.denominator:,.0f}")
-    return Cell(number(value.value, 2), tuple(below), shade=min(max(value.value, 0.0), 1.0))
+    return Cell(format_number(value.value, 2), tuple(below), shade=min(max(value.value, 0.0), 1.0))
 
 
 def categories(run: SknRun, metric: str) -> Grid | None:
@@ -228,9 +234,9 @@ def categories(run: SknRun, metric: str) -> Grid | None:
     heads = [Head("Category", numeric=False), *(Head(name) for name in run.pipelines)]
     better = DIRECTIONS[head_direction(run, metric)]
     return Grid(
-        f"{named.name} by category",
-        f"{named.plain} {better[0].upper()}{better[1:]}; the fuller the colour, the higher. Few "
-        "samples stand behind each cell, and none is tested.",
+        f"{named.full_name} by category",
+        f"{named.explanation} {better[0].upper()}{better[1:]}; the fuller the colour, the higher. "
+        "Few samples stand behind each cell, and none is tested.",
         tuple(heads),
         tuple(lines),
         "shares",
@@ -251,12 +257,12 @@ def _samples(count: int) -> str:
     return "sample" if count == 1 else "samples"
 
 
-def _heat(value: Value | None) -> Cell:
+def _heat(value: Estimate | None) -> Cell:
     if value is None or value.value is None:
-        return Cell(UNDEFINED)
-    shown = Estimate(value.value, value.low, value.high)
+        return Cell(UNDEFINED_TEXT)
+    shown = ChartEstimate(value.value, value.low, value.high)
     below = (shown.interval_text,) if shown.interval_text else ()
-    return Cell(number(value.value, 2), below, shade=min(max(value.value, 0.0), 1.0))
+    return Cell(format_number(value.value, 2), below, shade=min(max(value.value, 0.0), 1.0))
 
 
 def calibration(run: SknRun) -> Grid:
@@ -265,31 +271,31 @@ def calibration(run: SknRun) -> Grid:
         Head("Pipeline", numeric=False),
         Head("Sure", "mean confidence"),
         Head("Right", "of these answers"),
-        Head("ECE", "equal-width bins", words("ece").plain),
+        Head("ECE", "equal-width bins", words("ece").explanation),
         Head("ECE by chance", "if it were calibrated"),
         Head("p", "of a calibrated system"),
-        Head("ECE", "equal-mass bins", words("ece_equal_mass").plain),
-        Head("Brier", "lower is better", words("brier").plain),
+        Head("ECE", "equal-mass bins", words("ece_equal_mass").explanation),
+        Head("Brier", "lower is better", words("brier").explanation),
         Head("The data say", numeric=False),
     )
     lines = []
     for name, one in run.report.pipelines.items():
         found = one.calibration
         if found is None:
-            lines.append(Line(name, (*[Cell(UNDEFINED)] * 7, Cell("no confidence to judge"))))
+            lines.append(Line(name, (*[Cell(UNDEFINED_TEXT)] * 7, Cell("no confidence to judge"))))
             continue
         chance = found.ece_expected
-        said = calibration_finding(found.confidence, found.accuracy, chance.p)
+        said = describe_calibration(found.confidence, found.accuracy, chance.p)
         off = said.startswith(("over", "under", "off"))
         lines.append(
             Line(
                 name,
                 (
-                    Cell(number(found.confidence)),
-                    Cell(number(found.accuracy)),
+                    Cell(format_number(found.confidence)),
+                    Cell(format_number(found.accuracy)),
                     value_cell(one.metrics.get("ece")),
-                    Cell(number(chance.mean), (f"up to {number(chance.high)}",)),
-                    Cell(shown_p(chance.p)),
+                    Cell(format_number(chance.mean), (f"up to {format_number(chance.high)}",)),
+                    Cell(format_p_value(chance.p)),
                     value_cell(one.metrics.get("ece_equal_mass")),
                     value_cell(one.metrics.get("brier")),
                     Cell(said, (), "down" if off else "muted"),
@@ -348,7 +354,9 @@ def effort(run: SknRun) -> Grid:
         if any(one.metrics.get(key) and one.metrics[key].value is not None for one in _reports(run))
     ]
     heads = [Head("Pipeline", numeric=False)]
-    heads += [Head(words(key).short, words(key).name, words(key).plain) for key in keys]
+    heads += [
+        Head(words(key).short_name, words(key).full_name, words(key).explanation) for key in keys
+    ]
     lines = [
         line_of(name, [amount_cell(key, one.metrics.get(key)) for key in keys])
         for name, one in run.report.pipelines.items()

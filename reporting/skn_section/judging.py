@@ -7,9 +7,9 @@ import msgspec
 from eval.judges.rates import Rate
 from eval.skn.judges.agreement import Agreement, Kappa
 from kg.base.errors import RecordError
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.blocks import Block, Cell, Grid, Head, Line, Prose, estimate_cell
-from reporting.charts import Estimate, number, percent
+from reporting.charts import ChartEstimate, format_number, format_percent
 from reporting.skn_section.reading import SknRun
 
 
@@ -38,14 +38,14 @@ def judging(run: SknRun) -> tuple[Block, ...]:
         _kappa("Anything made up", found.hallucination),
         Line(
             "Groundedness",
-            (Cell(number(found.groundedness_gap)), Cell("–"), Cell("–")),
+            (Cell(format_number(found.groundedness_gap)), Cell("–"), Cell("–")),
             "largest gap between two votes, on average",
         ),
         _rate("Right anchors called right", found.sensitivity, "sensitivity"),
         _rate("Wrong anchors called wrong", found.specificity, "specificity"),
         Line(
             "Errors of two votes go together",
-            (Cell(number(found.error_correlation)), Cell("–"), Cell("–")),
+            (Cell(format_number(found.error_correlation)), Cell("–"), Cell("–")),
             "correlation φ over the anchors; at 1 a second vote adds nothing",
         ),
     ]
@@ -66,7 +66,7 @@ def judging(run: SknRun) -> tuple[Block, ...]:
     )
     blocks.append(grid)
     if found.failures:
-        lost = listing([f"{count:,} on {judge}" for judge, count in found.failures.items()])
+        lost = join_list([f"{count:,} on {judge}" for judge, count in found.failures.items()])
         blocks.append(Prose((f"Votes that could not be had: {lost}.",), "note"))
     return tuple(blocks)
 
@@ -89,8 +89,8 @@ def _kappa(name: str, found: Kappa) -> Line:
     return Line(
         name,
         (
-            Cell(number(found.kappa), (why,) if why else ("κ",)),
-            Cell(percent(found.agreed)),
+            Cell(format_number(found.kappa), (why,) if why else ("κ",)),
+            Cell(format_percent(found.agreed)),
             Cell(f"{found.n:,}", (below,) if below else ()),
         ),
     )
@@ -101,7 +101,7 @@ def _rate(name: str, found: Rate, below: str) -> Line:
     return Line(
         name,
         (
-            estimate_cell(Estimate(found.value, found.low, found.high)),
+            estimate_cell(ChartEstimate(found.value, found.low, found.high)),
             Cell("–"),
             Cell(f"{found.n:,}", lost),
         ),

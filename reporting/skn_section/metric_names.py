@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reporting.charts import number
-from reporting.glossary import MetricWords
+from reporting.charts import format_number
+from reporting.glossary import MetricDescription
 
 HEADLINE = (
     *("accuracy", "hallucination_rate", "normalized_hallucination", "groundedness"),
@@ -25,106 +25,108 @@ BY_CATEGORY = (
     "groundedness",
 )
 
-METRICS: dict[str, MetricWords] = {
-    "accuracy": MetricWords(
+METRICS: dict[str, MetricDescription] = {
+    "accuracy": MetricDescription(
         "accuracy",
         "Accuracy",
         "Of the samples that have an answer, the share answered rightly; abstaining and failing "
         "are not right.",
     ),
-    "ece": MetricWords(
+    "ece": MetricDescription(
         "ECE",
         "Calibration error",
         "How far stated confidence and share of right answers lie apart, over ten equal bins. "
         "Chance alone makes it positive.",
     ),
-    "ece_equal_mass": MetricWords(
+    "ece_equal_mass": MetricDescription(
         "ECE, equal mass", "Calibration error, equal mass", "The same over bins of equally many."
     ),
-    "brier": MetricWords("Brier", "Brier score", "Mean squared gap of confidence and truth."),
-    "mean_confidence": MetricWords(
+    "brier": MetricDescription("Brier", "Brier score", "Mean squared gap of confidence and truth."),
+    "mean_confidence": MetricDescription(
         "confidence", "Mean confidence", "What the answers state, on average."
     ),
-    "confidence_when_correct": MetricWords(
+    "confidence_when_correct": MetricDescription(
         "when right", "Confidence when right", "Mean confidence of the right answers."
     ),
-    "confidence_when_wrong": MetricWords(
+    "confidence_when_wrong": MetricDescription(
         "when wrong", "Confidence when wrong", "Mean confidence of the wrong answers."
     ),
-    "hallucination_rate": MetricWords(
+    "hallucination_rate": MetricDescription(
         "hallucinating",
         "Answers with something made up",
         "Of the judged answers, the share with at least one claim that the sources do not bear. "
         "Longer answers have more to be wrong about.",
     ),
-    "hallucination_severity": MetricWords(
+    "hallucination_severity": MetricDescription(
         "severity", "Severity", "How grave the judges find what is made up, from 0 to 1."
     ),
-    "normalized_hallucination": MetricWords(
+    "normalized_hallucination": MetricDescription(
         "made up",
         "Claims made up",
         "Of an answer's claims, the share made up, averaged over answers; answers that claim "
         "nothing are left out.",
     ),
-    "normalized_hallucination_micro": MetricWords(
+    "normalized_hallucination_micro": MetricDescription(
         "made up, all", "Claims made up, of all claims", "All claims made up over all claims."
     ),
-    "claims_per_answer": MetricWords(
+    "claims_per_answer": MetricDescription(
         "claims", "Claims an answer", "How many claims the judges count in an answer."
     ),
-    "groundedness": MetricWords(
+    "groundedness": MetricDescription(
         "grounded",
         "Groundedness",
         "How well the judges find the answers borne by the search results, from 0 to 1.",
     ),
-    "unsupported_fraction": MetricWords(
+    "unsupported_fraction": MetricDescription(
         "unsupported", "Unsupported share", "Share of the claims that lack support."
     ),
-    "answered": MetricWords("answered", "Answered", "Share of all samples that got an answer."),
-    "abstention_accuracy": MetricWords(
+    "answered": MetricDescription(
+        "answered", "Answered", "Share of all samples that got an answer."
+    ),
+    "abstention_accuracy": MetricDescription(
         "decided rightly",
         "Decided rightly whether to answer",
         "Share of all samples answered where there is an answer, and abstained from where not.",
     ),
-    "abstention_precision": MetricWords(
+    "abstention_precision": MetricDescription(
         "precision",
         "Abstention precision",
         "Of the abstentions, the share on samples that have no answer.",
     ),
-    "abstention_recall": MetricWords(
+    "abstention_recall": MetricDescription(
         "recall",
         "Abstention recall",
         "Of the samples that have no answer, the share abstained from.",
     ),
-    "abstention_f1": MetricWords(
+    "abstention_f1": MetricDescription(
         "abstention F1", "Abstention F1", "Precision and recall of abstaining, in one number."
     ),
-    "context_chars": MetricWords(
+    "context_chars": MetricDescription(
         "characters", "Characters handed on", "Length of what the agent was given."
     ),
-    "extraction_tokens": MetricWords(
+    "extraction_tokens": MetricDescription(
         "extraction", "Tokens the extractor wrote", "As the server counts them."
     ),
-    "agent_prompt_tokens": MetricWords(
+    "agent_prompt_tokens": MetricDescription(
         "agent read", "Tokens the agent read", "As the server counts them: context and question."
     ),
-    "agent_completion_tokens": MetricWords(
+    "agent_completion_tokens": MetricDescription(
         "agent wrote", "Tokens the agent wrote", "As the server counts them."
     ),
-    "tokens": MetricWords(
+    "tokens": MetricDescription(
         "together", "Tokens in all", "Of extraction and answer, asking and replying; no judging."
     ),
-    "latency_mean_s": MetricWords(
+    "latency_mean_s": MetricDescription(
         "mean",
         "Seconds, mean",
         "Waiting for extraction and answer, without pauses, where the agent replied.",
     ),
-    "latency_p50_s": MetricWords("median", "Seconds, median", "Half took no longer."),
-    "latency_p95_s": MetricWords("95 %", "Seconds, 95 %", "19 of 20 took no longer."),
-    "extraction_latency_s": MetricWords(
+    "latency_p50_s": MetricDescription("median", "Seconds, median", "Half took no longer."),
+    "latency_p95_s": MetricDescription("95 %", "Seconds, 95 %", "19 of 20 took no longer."),
+    "extraction_latency_s": MetricDescription(
         "extracting", "Seconds of extraction", "Waiting for the extractor."
     ),
-    "reasoning_latency_s": MetricWords(
+    "reasoning_latency_s": MetricDescription(
         "answering", "Seconds of answering", "Waiting for the agent."
     ),
 }
@@ -220,15 +222,15 @@ TERMS: tuple[tuple[str, str], ...] = (
 )
 
 
-def words(key: str) -> MetricWords:
+def words(key: str) -> MetricDescription:
     """The words for a metric; one we do not know is called by its own name."""
-    return METRICS.get(key) or MetricWords(key, key.replace("_", " "), "")
+    return METRICS.get(key) or MetricDescription(key, key.replace("_", " "), "")
 
 
 def value_text(key: str, value: float | None) -> str:
     """A value of a metric: three digits for a share, fewer for seconds, none for counts."""
     if key not in EFFORT or value is None:
-        return number(value)
+        return format_number(value)
     if key.endswith("_s"):
-        return f"{number(value, 2)} s"
+        return f"{format_number(value, 2)} s"
     return f"{value:,.0f}"

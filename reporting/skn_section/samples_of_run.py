@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from eval.skn.judges.record import Verdicts
 from eval.skn.running.row import SknRow
 from reporting.benchmark_sections.samples import Answer, Detail, ItemTone, Mark, SampleRow, Samples
-from reporting.charts import number, percent
+from reporting.charts import format_number, format_percent
 from reporting.skn_section.reading import Asked, SknRun
 
 MARKS = (
@@ -111,7 +111,7 @@ def _response(row: SknRow) -> list[Detail]:
         return []
     said = []
     if response.confidence is not None:
-        said.append(f"Confidence {number(response.confidence, 2)}.")
+        said.append(f"Confidence {format_number(response.confidence, 2)}.")
     if row.outcome == "ABSTAINED":
         by = {"field": "in so many words of its form", "text": "by the words of its answer"}
         said.append(f"It abstains, {by.get(row.abstained_by, 'by no sign that was kept')}.")
@@ -135,11 +135,11 @@ def _verdicts(verdicts: Verdicts, *, answerable: bool) -> list[Detail]:
     if made_up.total_claims is not None and made_up.fabricated is not None:
         lines.append(
             f"{_count(made_up.fabricated)} of {_count(made_up.total_claims)} claims made up"
-            + (f", severity {number(made_up.severity, 2)}." if made_up.severity else ".")
+            + (f", severity {format_number(made_up.severity, 2)}." if made_up.severity else ".")
         )
     if verdicts.groundedness is not None:
-        share = percent(verdicts.unsupported_fraction)
-        lines.append(f"Grounded {number(verdicts.groundedness, 2)}; {share} lacks support.")
+        share = format_percent(verdicts.unsupported_fraction)
+        lines.append(f"Grounded {format_number(verdicts.groundedness, 2)}; {share} lacks support.")
     lines += [f"No vote on {one.judge}: {one.kind}: {one.problem}" for one in verdicts.problems]
     details = [Detail("What the judges say", tuple(lines), "list")] if lines else []
     if made_up.fabricated_claims:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.skn.scoring.measures import VALIDITIES
+from eval.skn.scoring.metric_definitions import VALIDITIES
 from kg.base.files import to_json_bytes
 from reporting.benchmark_sections.blocks import (
     Block,
@@ -24,11 +24,15 @@ from reporting.benchmark_sections.drawings import (
     stack_drawing,
 )
 from reporting.benchmark_sections.section import Section
-from reporting.charts import dot_panel, estimate, stack
-from reporting.confidence_charts import reliability
-from reporting.confidence_view import bins_of
-from reporting.forest import forest
-from reporting.pair_words import calibration_finding, forest_line, told_apart
+from reporting.charts import build_dot_panel, build_stack, to_chart_estimate
+from reporting.comparison_text import (
+    describe_calibration,
+    summarise_findings,
+    to_plotted_difference,
+)
+from reporting.confidence_charts import build_reliability_diagram
+from reporting.confidence_view import build_bins
+from reporting.forest_plot import build_forest_plot
 from reporting.skn_section import grids
 from reporting.skn_section.csv_tables import SAMPLES, csv_tables
 from reporting.skn_section.judging import judging
@@ -43,7 +47,7 @@ from reporting.skn_section.metric_names import (
 from reporting.skn_section.reading import SknRun
 from reporting.skn_section.samples_of_run import MARKS, mark_counts, samples_of_run
 from reporting.skn_section.verdict_words import caveats, verdict
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 TITLE = "Does it matter how knowledge is written down?"
 _NOTES_SHOWN = 6
@@ -154,13 +158,13 @@ def _outcomes(run: SknRun, id_: str) -> Figure:
     for name in run.pipelines:
         found = mark_counts(run, name)
         parts = [(m.look, m.symbol, m.words, float(found[m.key])) for m in MARKS if found[m.key]]
-        entries.append((shown_name(name), False, parts))
+        entries.append((format_name(name), False, parts))
     return Figure(
         "What all rows amount to",
         "✓ right, or rightly abstained; ○ held back; ✗ wrong, or answered though there is no "
         "answer; ! no usable reply or no verdict.",
         stack_drawing(
-            stack(entries),
+            build_stack(entries),
             f"{id_}-outcomes",
             "What all rows amount to",
             "One bar a pipeline: shares of its rows. The counts stand in the tables below.",
@@ -172,19 +176,19 @@ def _panels(run: SknRun, id_: str) -> tuple[Block, ...]:
     figures = []
     for number, key in enumerate(HEADLINE, start=1):
         entries = [
-            (shown_name(name), False, estimate(one.metrics.get(key)))
+            (format_name(name), False, to_chart_estimate(one.metrics.get(key)))
             for name, one in run.report.pipelines.items()
         ]
         named = words(key)
         way = grids.DIRECTIONS[grids.head_direction(run, key)]
         figures.append(
             Figure(
-                f"{named.name}, {way}",
-                named.plain,
+                f"{named.full_name}, {way}",
+                named.explanation,
                 dots_drawing(
-                    dot_panel(entries),
+                    build_dot_panel(entries),
                     f"{id_}-dots-{number}",
-                    named.name,
+                    named.full_name,
                     f"Value and interval of each pipeline; {way}.",
                 ),
             )
@@ -229,17 +233,17 @@ def _forest(run: SknRun, id_: str, key: str) -> Figure:
     found = [one for one in run.report.comparisons if one.metric == key]
     named = words(key)
     higher = grids.head_direction(run, key)
-    plot = forest(
-        [forest_line(one) for one in found],
+    plot = build_forest_plot(
+        [to_plotted_difference(one) for one in found],
         higher_is_better=higher,
     )
     return Figure(
-        named.name,
-        f"{told_apart(found, higher)} {named.plain}",
+        named.full_name,
+        f"{summarise_findings(found, higher)} {named.explanation}",
         forest_drawing(
             plot,
             f"{id_}-forest-{key}",
-            f"{named.name}: paired differences",
+            f"{named.full_name}: paired differences",
             "One line a pair: the first pipeline's value less the second's, with its interval, "
             "about a line at zero. The numbers stand in a table below.",
         ),
@@ -258,7 +262,7 @@ def _validity(run: SknRun, id_: str) -> Iterator[Block]:
             for key in VALIDITIES
             if key in one.validity
         ]
-        entries.append((shown_name(name), False, [part for part in parts if part[3]]))
+        entries.append((format_name(name), False, [part for part in parts if part[3]]))
     yield Figures(
         (
             Figure(
@@ -266,7 +270,7 @@ def _validity(run: SknRun, id_: str) -> Iterator[Block]:
                 "✓ as they stand; ~ once what stood around was taken off; ○ after one further "
                 "turn; ✗ not at all.",
                 stack_drawing(
-                    stack(entries),
+                    build_stack(entries),
                     f"{id_}-validity-bars",
                     "How extractions were read",
                     "One bar a pipeline: shares of its extractions. The numbers stand below.",
@@ -283,14 +287,16 @@ def _sure(run: SknRun, id_: str) -> tuple[Block, ...]:
         found = one.calibration
         if found is None or not found.bins:
             continue
-        said = calibration_finding(found.confidence, found.accuracy, found.ece_expected.p)
+        said = describe_calibration(found.confidence, found.accuracy, found.ece_expected.p)
         off = said.startswith(("over", "under", "off"))
         figures.append(
             Figure(
-                shown_name(name),
+                format_name(name),
                 said[0].upper() + said[1:] if off else f"Calibration error {said}.",
                 reliability_drawing(
-                    reliability(bins_of(found)), f"{id_}-sure-{number}", shown_name(name)
+                    build_reliability_diagram(build_bins(found)),
+                    f"{id_}-sure-{number}",
+                    format_name(name),
                 ),
                 finding=off,
             )
@@ -333,7 +339,7 @@ def _limits(notes: tuple[str, ...]) -> tuple[Block, ...]:
 
 def _terms() -> tuple[tuple[str, str], ...]:
     named = [words(key) for key in HEADLINE]
-    return (*TERMS, *((one.name, one.plain) for one in named))
+    return (*TERMS, *((one.full_name, one.explanation) for one in named))
 
 
 def _provenance(run: SknRun) -> tuple[Block, ...]:

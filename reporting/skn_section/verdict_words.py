@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eval.skn.scoring.record import Difference
-from eval.stats.shown import Value
-from kg.words.plain_text import listing
-from reporting.charts import percent
+from eval.stats.estimates import Estimate
+from kg.words.plain_text import join_list
+from reporting.charts import format_percent
 from reporting.skn_section.reading import SknRun
-from reporting.verdict import counted_word, points
-from reporting.visible import shown_name
+from reporting.summary_text import format_points, spell_count
+from reporting.visible_text import format_name
 
 NAMED_AT_MOST = 3
 _MAIN = ("skn", "json")
@@ -47,7 +47,7 @@ def caveats(run: SknRun) -> tuple[str, ...]:
     said = []
     report = run.report
     failed = {
-        shown_name(name): one.outcomes.invalid + one.outcomes.error
+        format_name(name): one.outcomes.invalid + one.outcomes.error
         for name, one in report.pipelines.items()
         if one.outcomes.invalid + one.outcomes.error
     }
@@ -56,7 +56,7 @@ def caveats(run: SknRun) -> tuple[str, ...]:
         rest = len(failed) - len(parts)
         more = f", and more of {rest} others" if rest > 0 else ""
         said.append(
-            f"Without a usable reply ended {listing(parts)}{more}; they are not abstentions, and "
+            f"Without a usable reply ended {join_list(parts)}{more}; they are not abstentions, and "
             "the bounds say what they could change."
         )
     unjudged = sum(one.outcomes.unjudged for one in report.pipelines.values())
@@ -80,7 +80,7 @@ def _opening(run: SknRun) -> str:
     if unanswerable:
         asked += f", {unanswerable:,} of which {'has' if unanswerable == 1 else 'have'} no answer"
     count = len(run.pipelines)
-    forms = f"{counted_word(count)} {'way' if count == 1 else 'ways'} to write down"
+    forms = f"{spell_count(count)} {'way' if count == 1 else 'ways'} to write down"
     again = f", each {report.repeats} times" if report.repeats > 1 else ""
     agent = "one set of rules, no model," if run.manifest.offline else "one agent"
     return f"{forms} what a search found were put to {agent} on {asked}{again}."
@@ -106,9 +106,9 @@ def _kept(run: SknRun) -> list[str]:
     return [f"Statements of the texts that are kept: {_named(known)}."] if known else []
 
 
-def _named(values: Mapping[str, Value], *, intervals: bool = False) -> str:
+def _named(values: Mapping[str, Estimate], *, intervals: bool = False) -> str:
     """The shares of the pair the benchmark is about by name; of many others only the span."""
-    shares = {percent(one.value) for one in values.values()}
+    shares = {format_percent(one.value) for one in values.values()}
     if len(values) > NAMED_AT_MOST and len(shares) == 1 and not intervals:
         return f"{shares.pop()} by each"
     few = len(values) <= NAMED_AT_MOST
@@ -116,18 +116,18 @@ def _named(values: Mapping[str, Value], *, intervals: bool = False) -> str:
     rest = [one.value or 0.0 for name, one in values.items() if name not in named]
     parts = []
     for name, one in named.items():
-        text = f"{shown_name(name)} {percent(one.value)}"
+        text = f"{format_name(name)} {format_percent(one.value)}"
         if intervals and one.low is not None and one.high is not None:
-            text += f" ({percent(one.low).removesuffix(' %')} to {percent(one.high)})"
+            text += f" ({format_percent(one.low).removesuffix(' %')} to {format_percent(one.high)})"
         parts.append(text)
     if not rest:
-        return listing(parts)
-    low, high = percent(min(rest)), percent(max(rest))
+        return join_list(parts)
+    low, high = format_percent(min(rest)), format_percent(max(rest))
     span = low if low == high else f"{low.removesuffix(' %')} to {high}"
     if not parts:
         return f"all at {span}"
-    others = "" if len(rest) == 1 else f" {counted_word(len(rest)).lower()}"
-    return f"{listing(parts)}; the other{others} at {span}"
+    others = "" if len(rest) == 1 else f" {spell_count(len(rest)).lower()}"
+    return f"{join_list(parts)}; the other{others} at {span}"
 
 
 def _differences(pairs: Sequence[Difference]) -> list[str]:
@@ -138,7 +138,7 @@ def _differences(pairs: Sequence[Difference]) -> list[str]:
         parts = [_better(one, "more accurate than") for one in found[:NAMED_AT_MOST]]
         rest = len(found) - len(parts)
         more = f", and {rest} more such differences" if rest else ""
-        sentences.append(f"Paired tests on the same questions find {listing(parts)}{more}.")
+        sentences.append(f"Paired tests on the same questions find {join_list(parts)}{more}.")
     if open_:
         sentences.append(_cannot_tell(open_, some=bool(found)))
     return sentences
@@ -147,14 +147,19 @@ def _differences(pairs: Sequence[Difference]) -> list[str]:
 def _cannot_tell(pairs: Sequence[Difference], *, some: bool) -> str:
     """What the tests leave open, and how much they could have missed."""
     if len(pairs) <= NAMED_AT_MOST:
-        which = listing([f"{shown_name(one.first)} from {shown_name(one.second)}" for one in pairs])
+        which = join_list(
+            [f"{format_name(one.first)} from {format_name(one.second)}" for one in pairs]
+        )
         text = f"{'They' if some else 'Paired tests on the same questions'} cannot tell {which}"
     elif some:
         text = f"They tell none of the other {len(pairs)} pairs apart"
     else:
         text = f"Paired tests on the same questions tell none of {len(pairs)} pairs apart"
     text += " by accuracy"
-    smallest = max((one.smallest_found for one in pairs if one.smallest_found), default=None)
+    smallest = max(
+        (one.minimum_detectable_effect for one in pairs if one.minimum_detectable_effect),
+        default=None,
+    )
     if smallest is None:
         return f"{text}."
     return (
@@ -165,8 +170,8 @@ def _cannot_tell(pairs: Sequence[Difference], *, some: bool) -> str:
 
 def _better(one: Difference, words: str) -> str:
     worse = one.second if one.better == one.first else one.first
-    size = points(one.difference, one.low, one.high)
-    return f"{shown_name(one.better or '')} {words} {shown_name(worse)}{size}"
+    size = format_points(one.difference, one.low, one.high)
+    return f"{format_name(one.better or '')} {words} {format_name(worse)}{size}"
 
 
 def _beyond(pairs: Sequence[Difference]) -> list[str]:
@@ -174,4 +179,4 @@ def _beyond(pairs: Sequence[Difference]) -> list[str]:
     parts = [
         f"{_better(one, 'better than')} in {_OTHERS[one.metric]}" for one in found[:NAMED_AT_MOST]
     ]
-    return [f"Beside accuracy they find {listing(parts)}."] if parts else []
+    return [f"Beside accuracy they find {join_list(parts)}."] if parts else []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.synthlink.measures import MEASURES
-from reporting.guarded_text import to_csv
+from eval.synthlink.metrics import METRICS
+from reporting.escaped_text import to_csv
 from reporting.synthlink_section.reading import ScoredFolder
 from reporting.synthlink_section.samples_of_folder import mark_of
 
@@ -18,7 +18,7 @@ _MEASURES = (
 _PAIRS = (
     *("mode", "category", "measure", "first", "second", "value_first", "value_second"),
     *("difference", "low", "high", "interval_method", "test", "exact", "p", "p_holm", "n"),
-    *("n_differ", "smallest_found", "better"),
+    *("n_differ", "minimum_detectable_effect", "better"),
 )
 _SAMPLES = (
     *("id", "category", "question", "expected", "status", "amounts_to", "answer", "docs"),
@@ -28,7 +28,7 @@ _SAMPLES = (
 
 def csv_tables(folder: ScoredFolder) -> dict[str, str]:
     """Measures, paired differences and questions."""
-    scored = [f"{measure}_{mode}" for mode in folder.modes for measure in MEASURES]
+    scored = [f"{measure}_{mode}" for mode in folder.modes for measure in METRICS]
     return {
         "measures": to_csv(_MEASURES, _measure_rows(folder)),
         "pairs": to_csv(_PAIRS, _pair_rows(folder)),
@@ -54,7 +54,7 @@ def _pair_rows(folder: ScoredFolder) -> Iterator[list[object]]:
             yield [
                 *(one.mode, one.group, one.measure, one.first, one.second, one.value_first),
                 *(one.value_second, one.difference, one.low, one.high, one.method, one.test),
-                *(one.exact, one.p, one.p_holm, one.n, one.n_differ, one.smallest_found),
+                *(one.exact, one.p, one.p_holm, one.n, one.n_differ, one.minimum_detectable_effect),
                 one.better,
             ]
 
@@ -70,5 +70,5 @@ def _sample_rows(folder: ScoredFolder) -> Iterator[list[object]]:
             *(mark_of(folder, at), view.answer, " ".join(view.docs)),
             *(sum(map(bool, view.facts)), " ".join(map(str, parts.steps))),
             *(verdicts.count(verdict) for verdict in ("licensed", "contradicted", "unknown")),
-            *(getattr(by_mode[mode].parts, key) for mode in folder.modes for key in MEASURES),
+            *(getattr(by_mode[mode].parts, key) for mode in folder.modes for key in METRICS),
         ]

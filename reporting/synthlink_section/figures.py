@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eval.synthlink.measures import Mode
+from eval.synthlink.metrics import Mode
 from eval.synthlink.record import Difference, ModeScores
 from reporting.benchmark_sections.blocks import Figure
 from reporting.benchmark_sections.drawings import dots_drawing, forest_drawing, stack_drawing
-from reporting.charts import Estimate, dot_panel, number, stack
-from reporting.forest import forest
-from reporting.pair_words import forest_line, tells_apart
+from reporting.charts import ChartEstimate, build_dot_panel, build_stack, format_number
+from reporting.comparison_text import is_significant, to_plotted_difference
+from reporting.forest_plot import build_forest_plot
 from reporting.plots.axes import Plane, share_axis
 from reporting.plots.bars import BarRow, bar_groups
 from reporting.plots.picture import (
@@ -36,7 +36,7 @@ from reporting.synthlink_section.losing import (
 from reporting.synthlink_section.measure_words import MEASURES, MODES, PARTS, VERDICTS
 from reporting.synthlink_section.reading import ScoredFolder
 from reporting.synthlink_section.samples_of_folder import MARKS, mark_counts
-from reporting.visible import shorten, shown_name
+from reporting.visible_text import format_name, shorten_text
 
 _WIDTH = 420.0
 _STRIP = 18.0
@@ -51,7 +51,7 @@ def strips_figure(folder: ScoredFolder, id_: str) -> Figure:
     for at, mode in enumerate(folder.modes):
         scores = folder.report.modes[mode]
         total = scores.overall.measures.get("aggregate")
-        value = number(total.value if total else None)
+        value = format_number(total.value if total else None)
         groups += _strip(folder, mode, at * _ROW, value)
         told.append(f"{mode} {value}")
     title = "What the score is made of"
@@ -84,9 +84,9 @@ def _strip(folder: ScoredFolder, mode: Mode, top: float, value: str) -> list[Gro
             group(
                 rect(x + 1, top + 20, wide - 2, _STRIP, "worst", 2),
                 rect(x + 1, top + 20, (wide - 2) * share, _STRIP, "bar-fill", 2),
-                text(x + wide / 2, top + 20 + _STRIP + 13, named.short, "hint", "middle"),
-                title=f"{named.name}: {number(share)}, adds {number(part.gained)} of "
-                f"{number(part.weight)}",
+                text(x + wide / 2, top + 20 + _STRIP + 13, named.short_name, "hint", "middle"),
+                title=f"{named.full_name}: {format_number(share)}, adds "
+                f"{format_number(part.gained)} of {format_number(part.weight)}",
             )
         )
         x += wide
@@ -106,12 +106,12 @@ def measure_figures(folder: ScoredFolder, id_: str) -> tuple[Figure, ...]:
             continue
         figures.append(
             Figure(
-                named.name,
-                named.plain,
+                named.full_name,
+                named.explanation,
                 dots_drawing(
-                    dot_panel(entries),
+                    build_dot_panel(entries),
                     f"{id_}-dots-{at}",
-                    named.name,
+                    named.full_name,
                     "Value and interval in each mode; higher is better.",
                 ),
             )
@@ -159,7 +159,7 @@ def marks_figure(folder: ScoredFolder, id_: str) -> Figure:
         "✓ correct by its F1; ~ not correct, but takes a step, or the catalogue states none; "
         "✗ takes none; ○ abstained; ! no usable row.",
         stack_drawing(
-            stack(entries),
+            build_stack(entries),
             f"{id_}-marks",
             title,
             "One bar a category: shares of its questions. Every question stands in a table below.",
@@ -185,7 +185,7 @@ def claims_figure(scores: ModeScores, id_: str) -> Figure:
         title,
         "✓ borne out; ✗ contradicted; ? cannot be told.",
         stack_drawing(
-            stack(entries),
+            build_stack(entries),
             f"{id_}-claims",
             title,
             "One bar a category: shares of its claims. The counts stand in the table below.",
@@ -198,7 +198,7 @@ def first_correct_figure(folder: ScoredFolder, mode: Mode, id_: str) -> Figure:
     found = first_correct(folder, mode)
     n = len(folder.answers)
     rows = [
-        BarRow(name, Estimate(count / n), told=f"{name}: {count:,} of {n:,} questions")
+        BarRow(name, ChartEstimate(count / n), told=f"{name}: {count:,} of {n:,} questions")
         for name, count in found.items()
     ]
     title = "First correct"
@@ -227,10 +227,12 @@ def sweep_figure(folder: ScoredFolder, scores: ModeScores, id_: str) -> Figure |
     if len(places) > 1:
         groups.append(group(path(track(places), "curve")))
     groups += [
-        group(circle(x, y, 3.5, "dot"), title=f"from F1 {one.correct:g}: IE {number(one.ie)}")
+        group(
+            circle(x, y, 3.5, "dot"), title=f"from F1 {one.correct:g}: IE {format_number(one.ie)}"
+        )
         for one, (x, y) in zip(scores.sweep, places, strict=True)
     ]
-    ends = [number(one.ie) for one in (scores.sweep[0], scores.sweep[-1])]
+    ends = [format_number(one.ie) for one in (scores.sweep[0], scores.sweep[-1])]
     title = "Speed by what counts as correct"
     return Figure(
         title,
@@ -256,16 +258,18 @@ def forest_figure(folder: ScoredFolder, at: int, mode: Mode, id_: str) -> Figure
     if not keys:
         return None
     lines = [
-        replace(forest_line(by_measure[key]), first=MEASURES[key].name, second="") for key in keys
+        replace(to_plotted_difference(by_measure[key]), first=MEASURES[key].full_name, second="")
+        for key in keys
     ]
     mine, other = (
-        shorten(shown_name(name), _NAME_LETTERS) for name in (folder.scored.name, compared.name)
+        shorten_text(format_name(name), _NAME_LETTERS)
+        for name in (folder.scored.name, compared.name)
     )
     plot = replace(
         # What stands against whom is the same in every row, so that only measures are named.
-        forest(lines, against=other, higher_is_better=True),
-        negative=f"← {other} is better",
-        positive=f"{mine} is better →",
+        build_forest_plot(lines, reference=other, higher_is_better=True),
+        negative_side=f"← {other} is better",
+        positive_side=f"{mine} is better →",
     )
     title = f"{mine} against {other}, {mode}"
     return Figure(
@@ -283,7 +287,7 @@ def forest_figure(folder: ScoredFolder, at: int, mode: Mode, id_: str) -> Figure
 
 def _told(found: Sequence[Difference]) -> str:
     """On how many measures the data tell two files apart."""
-    told = sum(map(tells_apart, found))
+    told = sum(map(is_significant, found))
     if not told:
         return "The data tell the two files apart on no measure."
     return f"The data tell the two files apart on {told} of {len(found)} measures."

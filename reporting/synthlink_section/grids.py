@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from eval.synthlink.measures import Measure, Mode
-from eval.synthlink.record import Group, ModeScores, Value
+from eval.synthlink.metrics import MetricName, Mode
+from eval.synthlink.record import GroupScores, MeanScore, ModeScores
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, estimate_cell
-from reporting.charts import UNDEFINED, Estimate, number, percent
-from reporting.forest import signed
+from reporting.charts import UNDEFINED_TEXT, ChartEstimate, format_number, format_percent
+from reporting.forest_plot import format_signed
 from reporting.synthlink_section.losing import first_correct
 from reporting.synthlink_section.measure_words import (
     MEASURES,
@@ -16,29 +16,31 @@ from reporting.synthlink_section.measure_words import (
 from reporting.synthlink_section.reading import ScoredFolder
 
 
-def shown_value(value: Value | None) -> Estimate:
+def shown_value(value: MeanScore | None) -> ChartEstimate:
     """A value with its interval, for drawing."""
-    return Estimate(None) if value is None else Estimate(value.value, value.low, value.high)
+    return (
+        ChartEstimate(None) if value is None else ChartEstimate(value.value, value.low, value.high)
+    )
 
 
-def value_cell(value: Value | None) -> Cell:
+def value_cell(value: MeanScore | None) -> Cell:
     """A mean with its interval; a dash says why it is one."""
     if value is None:
-        return Cell(UNDEFINED)
+        return Cell(UNDEFINED_TEXT)
     if value.value is None:
-        return Cell(UNDEFINED, (value.why,) if value.why else ())
+        return Cell(UNDEFINED_TEXT, (value.why,) if value.why else ())
     fewer = (f"{value.n:,} questions",) if value.nulls else ()
     return estimate_cell(shown_value(value), *fewer)
 
 
 def _measure_heads() -> list[Head]:
     return [
-        Head(named.short, _weight(key), f"{named.name}. {named.plain}")
+        Head(named.short_name, _weight(key), f"{named.full_name}. {named.explanation}")
         for key, named in MEASURES.items()
     ]
 
 
-def _weight(key: Measure) -> str:
+def _weight(key: MetricName) -> str:
     return "of 1" if key == "aggregate" else ""
 
 
@@ -63,10 +65,10 @@ def headline(folder: ScoredFolder) -> Grid:
     )
 
 
-def _gap(literal: Value | None, corrected: Value | None) -> Cell:
+def _gap(literal: MeanScore | None, corrected: MeanScore | None) -> Cell:
     if literal is None or corrected is None or None in (literal.value, corrected.value):
-        return Cell(UNDEFINED)
-    return Cell(signed((literal.value or 0.0) - (corrected.value or 0.0)), (), "muted")
+        return Cell(UNDEFINED_TEXT)
+    return Cell(format_signed((literal.value or 0.0) - (corrected.value or 0.0)), (), "muted")
 
 
 def answered_only(folder: ScoredFolder) -> Grid:
@@ -80,7 +82,7 @@ def answered_only(folder: ScoredFolder) -> Grid:
             Line(
                 mode,
                 tuple(
-                    Cell(number(folder.report.modes[mode].overall.answered_only.get(key)))
+                    Cell(format_number(folder.report.modes[mode].overall.answered_only.get(key)))
                     for key in MEASURES
                 ),
             )
@@ -93,14 +95,14 @@ def coverage(folder: ScoredFolder) -> Grid:
     """What became of the questions, by category."""
     questions = folder.headline.questions
     lines = []
-    groups: list[tuple[str, str, Group]] = [("all", "", folder.headline.overall)]
+    groups: list[tuple[str, str, GroupScores]] = [("all", "", folder.headline.overall)]
     groups += [(key, key, group) for key, group in folder.headline.categories.items()]
     for name, only, group in groups:
         count = {
             status: sum(row.status == status and only in ("", row.category) for row in questions)
             for status in ("answered", "abstained", "missing", "refused")
         }
-        cells = [Cell(f"{group.n:,}"), Cell(percent(group.coverage))]
+        cells = [Cell(f"{group.n:,}"), Cell(format_percent(group.coverage))]
         cells += [Cell(f"{held:,}") for held in count.values()]
         lines.append(Line(name, tuple(cells), category_name(only) if only else ""))
     return Grid(
@@ -140,12 +142,12 @@ def categories(folder: ScoredFolder, mode: Mode) -> Grid:
     )
 
 
-def _heat(value: Value | None) -> Cell:
+def _heat(value: MeanScore | None) -> Cell:
     if value is None or value.value is None:
-        return Cell(UNDEFINED)
+        return Cell(UNDEFINED_TEXT)
     shown = shown_value(value)
     below = (shown.interval_text,) if shown.interval_text else ()
-    return Cell(number(value.value, 2), below, shade=min(max(value.value, 0.0), 1.0))
+    return Cell(format_number(value.value, 2), below, shade=min(max(value.value, 0.0), 1.0))
 
 
 def sweep(folder: ScoredFolder, scores: ModeScores) -> Grid:
@@ -156,8 +158,8 @@ def sweep(folder: ScoredFolder, scores: ModeScores) -> Grid:
             f"F1 ≥ {one.correct:g}",
             (
                 Cell(f"{one.n_correct:,}"),
-                Cell(number(one.ie)),
-                Cell(number(one.aggregate)),
+                Cell(format_number(one.ie)),
+                Cell(format_number(one.aggregate)),
             ),
             "taken for the score" if one.correct == chosen else "",
         )

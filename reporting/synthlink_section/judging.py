@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from eval.judges.rates import Rate
-from eval.synthlink.verdicts.judge_report import errs_often
+from eval.synthlink.verdicts.judge_report import is_unreliable
 from eval.synthlink.verdicts.record import JudgeReport
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.blocks import Block, Cell, Grid, Head, Line, Prose, estimate_cell
-from reporting.charts import UNDEFINED, Estimate, number, percent
+from reporting.charts import UNDEFINED_TEXT, ChartEstimate, format_number, format_percent
 from reporting.synthlink_section.measure_words import VERDICTS
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 
 def judging(report: JudgeReport | None) -> tuple[Block, ...]:
@@ -20,12 +20,12 @@ def judging(report: JudgeReport | None) -> tuple[Block, ...]:
 
 
 def _who(report: JudgeReport) -> list[str]:
-    who = listing([shown_name(name) for name in report.models]) or "A model"
+    who = join_list([format_name(name) for name in report.models]) or "A model"
     said = [
         f"{who} judged what the graph left open: {report.decided:,} of {report.open:,} claims. The "
         "judge sees question, claim and what the evaluator holds, never the system's name."
     ]
-    if errs_often(report):
+    if is_unreliable(report):
         said.append("It errs so often on what is known that its verdicts are worth little.")
     if report.same:
         said.append("The model that answered also judged, which favours its own answers.")
@@ -35,7 +35,7 @@ def _who(report: JudgeReport) -> list[str]:
     ]
     left = [f"{count:,} {words}" for count, words in others if count]
     if left:
-        said.append(f"Words decide about the others: {listing(left)}.")
+        said.append(f"Words decide about the others: {join_list(left)}.")
     if report.split:
         said.append(f"Votes on {report.split:,} had no majority; these cannot be told.")
     return said
@@ -61,7 +61,7 @@ def _against_words(report: JudgeReport) -> Grid:
 
 def _trust(report: JudgeReport) -> Grid:
     votes = f"{report.planned} planned {'vote' if report.planned == 1 else 'votes'} on each claim."
-    kappa = () if report.kappa is None else (f"κ {number(report.kappa, 2)}",)
+    kappa = () if report.kappa is None else (f"κ {format_number(report.kappa, 2)}",)
     lost = ", ".join(f"{count:,} {kind}" for kind, count in report.lost_votes.items())
     return Grid(
         "How far the judge can be trusted",
@@ -71,12 +71,12 @@ def _trust(report: JudgeReport) -> Grid:
         (
             Line(
                 "Says what words say",
-                (Cell(percent(report.agreed), kappa), Cell(f"{report.decided:,}")),
+                (Cell(format_percent(report.agreed), kappa), Cell(f"{report.decided:,}")),
                 "κ is agreement beyond chance",
             ),
             Line(
                 "Every vote is the same",
-                (Cell(percent(report.unanimous)), Cell(UNDEFINED)),
+                (Cell(format_percent(report.unanimous)), Cell(UNDEFINED_TEXT)),
                 f"votes that could not be had: {lost}" if lost else "",
             ),
             _anchor("Calls a question's own facts supported", report.own_facts),
@@ -88,5 +88,5 @@ def _trust(report: JudgeReport) -> Grid:
 
 def _anchor(name: str, rate: Rate) -> Line:
     lost = (f"{rate.unjudged:,} without a verdict",) if rate.unjudged else ()
-    shown = Estimate(rate.value, rate.low, rate.high)
+    shown = ChartEstimate(rate.value, rate.low, rate.high)
     return Line(name, (estimate_cell(shown), Cell(f"{rate.n:,}", lost)))

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from eval.synthlink.measures import Measure, Mode, QuestionScore
+from eval.synthlink.metrics import MetricName, Mode, QuestionScore
 from eval.synthlink.outputs import AnswerView
 from eval.synthlink.record import ModeScores
-from kg.base.proportions import wilson
-from reporting.charts import Estimate
+from kg.base.proportions import wilson_interval
+from reporting.charts import ChartEstimate
 from reporting.synthlink_section.measure_words import PARTS, VERDICTS
 from reporting.synthlink_section.reading import ScoredFolder
 
@@ -21,7 +21,7 @@ _MOST_STEPS: Final = 12
 class PartOfScore(NamedTuple):
     """One weighted part of the score; ``gained`` and ``lost`` add up to ``weight``."""
 
-    measure: Measure
+    measure: MetricName
     weight: float
     """Mean over questions: a part that the catalogue lacks leaves its weight to the others."""
     gained: float
@@ -33,7 +33,9 @@ class PartOfScore(NamedTuple):
         return self.gained / self.weight
 
 
-def parts_of_score(scores: ModeScores, weights: Mapping[Measure, float]) -> tuple[PartOfScore, ...]:
+def parts_of_score(
+    scores: ModeScores, weights: Mapping[MetricName, float]
+) -> tuple[PartOfScore, ...]:
     """What each part adds to the score and what is lost on it, heaviest part first.
 
     All that is gained is the score, and all that is lost is what it lacks to 1.
@@ -68,10 +70,10 @@ class StepTaken(NamedTuple):
     asked: int
     """Questions that have such a step, answered or not."""
 
-    def share(self, confidence: float) -> Estimate:
+    def share(self, confidence: float) -> ChartEstimate:
         """The share taken, with Wilson's interval."""
-        low, high = wilson(self.taken, self.asked, confidence)
-        return Estimate(self.taken / self.asked, low, high)
+        low, high = wilson_interval(self.taken, self.asked, confidence)
+        return ChartEstimate(self.taken / self.asked, low, high)
 
 
 def steps_by_place(scores: ModeScores, answers: Sequence[AnswerView]) -> tuple[StepTaken, ...]:

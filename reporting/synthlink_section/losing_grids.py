@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from eval.synthlink.measures import Mode
+from eval.synthlink.metrics import Mode
 from eval.synthlink.record import ModeScores
-from kg.words.plain_text import one_line
+from kg.words.plain_text import to_one_line
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone, estimate_cell
-from reporting.charts import UNDEFINED, number, percent
+from reporting.charts import UNDEFINED_TEXT, format_number, format_percent
 from reporting.synthlink_section.losing import (
     chains,
     claims_by,
@@ -21,7 +21,7 @@ from reporting.synthlink_section.measure_words import (
     category_name,
 )
 from reporting.synthlink_section.reading import ScoredFolder
-from reporting.visible import shorten
+from reporting.visible_text import shorten_text
 
 _VERDICT_MEANS = {
     "licensed": "What the evaluator holds bears it out.",
@@ -41,22 +41,22 @@ def made_of(folder: ScoredFolder, mode: Mode) -> Grid:
     for part in parts:
         named = MEASURES[part.measure]
         tone: Tone = "down" if part.lost == most > 0 else ""
-        share = (f"{percent(part.lost / lost)} of all",) if lost else ()
+        share = (f"{format_percent(part.lost / lost)} of all",) if lost else ()
         lines.append(
             Line(
-                named.name,
+                named.full_name,
                 (
-                    Cell(number(part.weight)),
-                    Cell(number(part.gained)),
-                    Cell(number(part.lost), share, tone),
+                    Cell(format_number(part.weight)),
+                    Cell(format_number(part.gained)),
+                    Cell(format_number(part.lost), share, tone),
                 ),
-                named.short,
+                named.short_name,
             )
         )
     total = (
-        Cell(number(sum(part.weight for part in parts))),
-        Cell(number(sum(part.gained for part in parts))),
-        Cell(number(lost)),
+        Cell(format_number(sum(part.weight for part in parts))),
+        Cell(format_number(sum(part.gained for part in parts))),
+        Cell(format_number(lost)),
     )
     lines.append(Line("together", total, "the score, and what it lacks to 1"))
     return Grid(
@@ -109,9 +109,9 @@ def chain_lengths(folder: ScoredFolder, scores: ModeScores) -> Grid | None:
                 f"{one.length} {'step' if one.length == 1 else 'steps'}",
                 (
                     Cell(f"{count:,}"),
-                    Cell(f"{one.whole:,}", (percent(one.whole / count),)),
-                    Cell(f"{one.broken:,}", (percent(one.broken / count),)),
-                    Cell(f"{one.none:,}", (percent(one.none / count), *silent)),
+                    Cell(f"{one.whole:,}", (format_percent(one.whole / count),)),
+                    Cell(f"{one.broken:,}", (format_percent(one.broken / count),)),
+                    Cell(f"{one.none:,}", (format_percent(one.none / count), *silent)),
                 ),
             )
         )
@@ -140,7 +140,7 @@ def claims(scores: ModeScores) -> Grid:
         total = sum(found.values())
         cells = [Cell(f"{total:,}")]
         cells += [
-            Cell(f"{count:,}", (percent(count / total),) if total else ())
+            Cell(f"{count:,}", (format_percent(count / total),) if total else ())
             for count in found.values()
         ]
         lines.append(Line(name, tuple(cells), category_name(only) if only else ""))
@@ -190,11 +190,15 @@ def weakest(folder: ScoredFolder, scores: ModeScores, at_most: int) -> Grid:
             Line(
                 row.question_id,
                 (
-                    Cell(number(row.parts.aggregate, 2)),
-                    Cell(f"{len(row.parts.steps)} of {n_facts}" if n_facts else UNDEFINED),
-                    Cell(f"{wrong} of {len(row.parts.claims)}" if row.parts.claims else UNDEFINED),
+                    Cell(format_number(row.parts.aggregate, 2)),
+                    Cell(f"{len(row.parts.steps)} of {n_facts}" if n_facts else UNDEFINED_TEXT),
+                    Cell(
+                        f"{wrong} of {len(row.parts.claims)}"
+                        if row.parts.claims
+                        else UNDEFINED_TEXT
+                    ),
                 ),
-                shorten(one_line(view.question), _QUESTION),
+                shorten_text(to_one_line(view.question), _QUESTION),
             )
         )
     return Grid(
@@ -202,8 +206,8 @@ def weakest(folder: ScoredFolder, scores: ModeScores, at_most: int) -> Grid:
         "The way to each stands under Questions.",
         (
             Head("Question", numeric=False),
-            Head("Score", "", MEASURES["aggregate"].plain),
-            Head("Steps", "taken", MEASURES["rqs"].plain),
+            Head("Score", "", MEASURES["aggregate"].explanation),
+            Head("Steps", "taken", MEASURES["rqs"].explanation),
             # In Markdown the first word stands alone: "Claims 0 of 2" would say that none holds.
             Head(
                 "Contradicted", "claims", "Sentences that what the evaluator holds speaks against."

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from typing import Final
 
-from eval.synthlink.measures import WEIGHTS, Measure, Mode
+from eval.synthlink.metrics import AGGREGATE_WEIGHTS, MetricName, Mode
 from eval.synthlink.question import CATEGORIES
-from reporting.glossary import MetricWords
+from reporting.glossary import MetricDescription
 
-MEASURES: Final[dict[Measure, MetricWords]] = {
-    "aggregate": MetricWords(
+MEASURES: Final[dict[MetricName, MetricDescription]] = {
+    "aggregate": MetricDescription(
         "score",
         "Score",
         "The five weighted parts together; a question without an answer is worth 0.",
     ),
-    "f1": MetricWords(
+    "f1": MetricDescription(
         "F1", "Words of the answer", "Precision and recall of words against the expected answer."
     ),
-    "p_at_5": MetricWords(
+    "p_at_5": MetricDescription(
         "P@5", "Pages named", "Of the first five pages it names, the share that are sources."
     ),
-    "recall_at_5": MetricWords(
+    "recall_at_5": MetricDescription(
         "R@5", "Sources named", "Of the sources, the share among those five. Has no weight."
     ),
-    "rqs": MetricWords(
+    "rqs": MetricDescription(
         "RQS", "Steps taken", "Of the steps that lead to the answer, the share it takes."
     ),
-    "fcs": MetricWords("FCS", "Claims borne out", "Of what it claims, the share that is verified."),
-    "ie": MetricWords(
+    "fcs": MetricDescription(
+        "FCS", "Claims borne out", "Of what it claims, the share that is verified."
+    ),
+    "ie": MetricDescription(
         "IE", "Speed", "1 for a correct answer in the first round, 1/2 in the second, and so on."
     ),
 }
 """The score first, then its parts in the order of the specification."""
 
-PARTS: Final[tuple[Measure, ...]] = tuple(key for key in MEASURES if key in WEIGHTS)
+PARTS: Final[tuple[MetricName, ...]] = tuple(key for key in MEASURES if key in AGGREGATE_WEIGHTS)
 """Those that have a weight."""
 
 MODES: Final[dict[Mode, str]] = {

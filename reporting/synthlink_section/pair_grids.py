@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.synthlink.measures import Mode
-from eval.synthlink.outputs import Compared
+from eval.synthlink.metrics import Mode
+from eval.synthlink.outputs import ComparedScores
 from eval.synthlink.record import Difference
 from reporting.benchmark_sections.blocks import Cell, Grid, Head, Line, Tone
-from reporting.charts import number
-from reporting.forest import signed
-from reporting.pair_words import finding, shown_p
+from reporting.charts import format_number
+from reporting.comparison_text import describe_finding, format_p_value
+from reporting.forest_plot import format_signed
 from reporting.synthlink_section.grids import value_cell
 from reporting.synthlink_section.measure_words import MEASURES, category_name
 from reporting.synthlink_section.reading import ScoredFolder
@@ -37,7 +37,7 @@ def side_by_side(folder: ScoredFolder) -> Grid:
     )
 
 
-def differences(folder: ScoredFolder, compared: Compared, mode: Mode) -> Grid:
+def differences(folder: ScoredFolder, compared: ComparedScores, mode: Mode) -> Grid:
     """Every measure over the whole catalogue."""
     found = {
         one.measure: one for one in compared.differences if (one.mode, one.group) == (mode, "all")
@@ -46,14 +46,18 @@ def differences(folder: ScoredFolder, compared: Compared, mode: Mode) -> Grid:
     return _grid(
         f"{folder.scored.name} less {compared.name}, {mode}",
         [
-            (MEASURES[key].name, "" if key == "aggregate" else MEASURES[key].short, found[key])
+            (
+                MEASURES[key].full_name,
+                "" if key == "aggregate" else MEASURES[key].short_name,
+                found[key],
+            )
             for key in keys
         ],
         "Measure",
     )
 
 
-def by_category(folder: ScoredFolder, compared: Compared, mode: Mode) -> Grid | None:
+def by_category(folder: ScoredFolder, compared: ComparedScores, mode: Mode) -> Grid | None:
     """The score's difference in each category."""
     found = [
         one
@@ -74,7 +78,7 @@ def _grid(title: str, rows: Sequence[tuple[str, str, Difference]], first: str) -
     for name, below, one in rows:
         interval: tuple[str, ...] = ()
         if one.low is not None and one.high is not None:
-            interval = (f"{signed(one.low)} to {signed(one.high)}",)
+            interval = (f"{format_signed(one.low)} to {format_signed(one.high)}",)
         test = _TESTS[one.test]
         if one.exact:
             test = f"exact {test}"
@@ -83,12 +87,12 @@ def _grid(title: str, rows: Sequence[tuple[str, str, Difference]], first: str) -
             Line(
                 name,
                 (
-                    Cell(number(one.value_first), (number(one.value_second),)),
-                    Cell(signed(one.difference), interval),
-                    Cell(shown_p(one.p if one.p_holm is None else one.p_holm), (test,)),
+                    Cell(format_number(one.value_first), (format_number(one.value_second),)),
+                    Cell(format_signed(one.difference), interval),
+                    Cell(format_p_value(one.p if one.p_holm is None else one.p_holm), (test,)),
                     Cell(f"{one.n_differ:,} of {one.n:,}"),
-                    Cell(number(one.smallest_found)),
-                    Cell(finding(one), (), tone),
+                    Cell(format_number(one.minimum_detectable_effect)),
+                    Cell(describe_finding(one), (), tone),
                 ),
                 below,
             )

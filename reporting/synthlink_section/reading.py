@@ -6,11 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eval.synthlink.manifest import SynthLinkManifest, read_manifest
-from eval.synthlink.measures import WEIGHTS, Mode, QuestionScore
-from eval.synthlink.outputs import ANSWERS, MANIFEST, AnswerView, Scored, read_answers, read_scored
+from eval.synthlink.metrics import AGGREGATE_WEIGHTS, Mode, QuestionScore
+from eval.synthlink.outputs import (
+    ANSWERS_FILE,
+    MANIFEST_FILE,
+    AnswerView,
+    ScoredPredictions,
+    read_answers,
+    read_scores,
+)
 from eval.synthlink.record import SCHEMA, ModeScores, SynthLinkReport
 from eval.synthlink.running.row import SynthLinkRow
-from eval.synthlink.tables import RECORD
+from eval.synthlink.tables import SCORES_JSON
 from kg.base.errors import CardSetMismatchError, RecordError
 from reporting.synthlink_section.trails import Run, read_run
 
@@ -30,7 +37,7 @@ class ScoredFolder:
     """
 
     manifest: SynthLinkManifest
-    scored: Scored
+    scored: ScoredPredictions
     answers: tuple[AnswerView, ...]
     run: Run | None
     files: tuple[Path, ...]
@@ -84,18 +91,18 @@ def read_folder(folder: Path) -> ScoredFolder:
         CardSetMismatchError: the files are of other questions or modes than each other.
     """
     manifest = read_manifest(folder)
-    scored = read_scored(folder)
+    scored = read_scores(folder)
     report = scored.report
     if report.schema != SCHEMA:
         raise RecordError(
             f"schema {report.schema!r}, expected {SCHEMA!r}",
-            where=str(folder / RECORD),
+            where=str(folder / SCORES_JSON),
             hint=_HINT,
         )
-    if report.weights != WEIGHTS:
+    if report.weights != AGGREGATE_WEIGHTS:
         raise RecordError(
             "the parts of the score have other weights than specified",
-            where=str(folder / RECORD),
+            where=str(folder / SCORES_JSON),
             hint=_HINT,
         )
     if not manifest.modes or sorted(manifest.modes) != sorted(report.modes):
@@ -104,7 +111,7 @@ def read_folder(folder: Path) -> ScoredFolder:
         )
     answers = read_answers(folder)
     if not answers:
-        raise RecordError("no question", where=str(folder / ANSWERS), hint=_HINT)
+        raise RecordError("no question", where=str(folder / ANSWERS_FILE), hint=_HINT)
     asked = [view.question_id for view in answers]
     for mode, scores in report.modes.items():
         if [row.question_id for row in scores.questions] != asked:
@@ -113,6 +120,6 @@ def read_folder(folder: Path) -> ScoredFolder:
                 where=str(folder),
                 hint=_HINT,
             )
-    files = tuple(folder / name for name in (MANIFEST, RECORD, ANSWERS))
+    files = tuple(folder / name for name in (MANIFEST_FILE, SCORES_JSON, ANSWERS_FILE))
     run = read_run(folder, manifest, answers)
     return ScoredFolder(manifest, scored, answers, run, (*files, *(run.files if run else ())))

@@ -16,7 +16,13 @@ from reporting.benchmark_sections.blocks import (
     Line,
 )
 from reporting.benchmark_sections.drawings import stack_drawing
-from reporting.charts import UNDEFINED, Estimate, number, percent, stack
+from reporting.charts import (
+    UNDEFINED_TEXT,
+    ChartEstimate,
+    build_stack,
+    format_number,
+    format_percent,
+)
 from reporting.plots.bars import BarRow, bar_groups
 from reporting.plots.picture import drawing
 from reporting.synthlink_section.measure_words import VERDICTS
@@ -60,7 +66,7 @@ def _reach_figure(reach: Reached, id_: str) -> Figure:
     rows = [
         BarRow(
             name,
-            Estimate(count / reach.sources),
+            ChartEstimate(count / reach.sources),
             told=f"{name}: {count:,} of {reach.sources:,} sources",
         )
         for name, count in stages.items()
@@ -86,7 +92,7 @@ def _links_figure(links: Counter[str], id_: str) -> Figure:
         "What it took from pages before it answered: ✓ borne out, ✗ contradicted, ? cannot be "
         "told, as it found out itself; – nobody asked.",
         stack_drawing(
-            stack([("all", False, [part for part in parts if part[3]])]),
+            build_stack([("all", False, [part for part in parts if part[3]])]),
             f"{id_}-links",
             title,
             "Shares of the sentences. The counts stand in a table below.",
@@ -100,7 +106,7 @@ def _sources(reach: Reached) -> Grid:
         f"Of {reach.sources:,} in the questions that were asked.",
         (Head("Stage", numeric=False), Head("Sources"), Head("Share")),
         tuple(
-            Line(name, (Cell(f"{count:,}"), Cell(percent(count / reach.sources))))
+            Line(name, (Cell(f"{count:,}"), Cell(format_percent(count / reach.sources))))
             for name, count in _stages(reach).items()
         ),
     )
@@ -150,7 +156,7 @@ def _work(run: Run) -> Grid:
 def _line(name: str, values: Sequence[float], below: str = "") -> Line:
     total = sum(values)
     said = f"{total:,.0f}" if all(isinstance(value, int) for value in values) else f"{total:,.1f}"
-    mean = number(total / len(values), 1) if values else UNDEFINED
+    mean = format_number(total / len(values), 1) if values else UNDEFINED_TEXT
     return Line(name, (Cell(said), Cell(mean)), below)
 
 
@@ -172,7 +178,7 @@ def _links_grid(links: Counter[str]) -> Grid:
         "What the system took from pages before it answered, and what it found out about it then.",
         (Head("Verdict", numeric=False), Head("Sentences"), Head("Share")),
         tuple(
-            Line(words, (Cell(f"{links[key]:,}"), Cell(percent(links[key] / total))))
+            Line(words, (Cell(f"{links[key]:,}"), Cell(format_percent(links[key] / total))))
             for key, words in _LINKS.items()
             if links[key]
         ),

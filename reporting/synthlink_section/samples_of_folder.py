@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from eval.synthlink.agents.trail import Trail
-from eval.synthlink.corrected.pages import retrieval
-from eval.synthlink.measures import Judged, Mode, QuestionScore, Status
+from eval.synthlink.corrected.pages import score_retrieval
+from eval.synthlink.metrics import AnswerStatus, JudgedClaim, Mode, QuestionScore
 from eval.synthlink.outputs import AnswerView
 from eval.synthlink.running.row import SynthLinkRow
-from kg.words.plain_text import one_line
+from kg.words.plain_text import to_one_line
 from reporting.benchmark_sections.samples import (
     Answer,
     AnyDetail,
@@ -23,7 +23,7 @@ from reporting.benchmark_sections.samples import (
     SampleRow,
     Samples,
 )
-from reporting.charts import number
+from reporting.charts import format_number
 from reporting.synthlink_section.measure_words import (
     DECIDED_BY,
     MEASURES,
@@ -31,7 +31,7 @@ from reporting.synthlink_section.measure_words import (
     category_name,
 )
 from reporting.synthlink_section.reading import ScoredFolder
-from reporting.visible import cut, shorten
+from reporting.visible_text import shorten_text, truncate_text
 
 CHARACTERS = 1_600_000
 """Characters of questions and answers in a page, about; the first rows stand there twice."""
@@ -147,7 +147,7 @@ def _steps_facet(row: QuestionScore, view: AnswerView) -> str:
     return "every step" if taken >= length else "some steps" if taken else "no step"
 
 
-def _claims_facet(claims: Sequence[Judged]) -> str:
+def _claims_facet(claims: Sequence[JudgedClaim]) -> str:
     verdicts = {claim.verdict for claim in claims}
     if "contradicted" in verdicts:
         return "a claim contradicted"
@@ -187,7 +187,7 @@ def _line(view: AnswerView, row: SynthLinkRow | None) -> str:
     return f"{said}: {why or 'no reason is given'}"
 
 
-_SILENT: dict[Status, str] = {
+_SILENT: dict[AnswerStatus, str] = {
     "answered": "It says nothing.",
     "abstained": "It abstains: the answer is blank.",
     "missing": "There is no row for this question.",
@@ -207,7 +207,7 @@ def _steps(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
     yield from _listed(title, said, tones)
 
 
-def _claims(claims: Sequence[Judged]) -> Iterator[AnyDetail]:
+def _claims(claims: Sequence[JudgedClaim]) -> Iterator[AnyDetail]:
     """Each claim with its verdict and what decided."""
     if not claims:
         return
@@ -216,7 +216,7 @@ def _claims(claims: Sequence[Judged]) -> Iterator[AnyDetail]:
         ComparedLine(
             " ".join(VERDICTS[claim.verdict]),
             looks[claim.verdict],
-            (cut(claim.text, _TEXT), _decider(claim)),
+            (truncate_text(claim.text, _TEXT), _decider(claim)),
         )
         for claim in claims[:_ITEMS]
     )
@@ -225,7 +225,7 @@ def _claims(claims: Sequence[Judged]) -> Iterator[AnyDetail]:
     yield Compared(title, ("Verdict", "Claim", "Decided by"), lines)
 
 
-def _decider(claim: Judged) -> str:
+def _decider(claim: JudgedClaim) -> str:
     """What decided about a claim, and what words alone would have said where that is another."""
     said = DECIDED_BY.get(claim.by, claim.by)
     if claim.words is None or claim.words == claim.verdict:
@@ -236,13 +236,13 @@ def _decider(claim: Judged) -> str:
 def _pages(view: AnswerView) -> Iterator[Detail]:
     """Pages that it names, and sources that it does not."""
     named = view.docs[:_ITEMS]
-    found = [retrieval((doc,), view.sources) for doc in named]
+    found = [score_retrieval((doc,), view.sources) for doc in named]
     tones: list[ItemTone] = ["right" if one is not None and one.recall else "" for one in found]
     yield from _listed("Pages it names; ✓ are sources", named, tones, len(view.docs))
     missed = [
         source.title
         for source in view.sources[:_ITEMS]
-        if not ((one := retrieval(view.docs, (source,))) and one.recall)
+        if not ((one := score_retrieval(view.docs, (source,))) and one.recall)
     ]
     yield from _listed("Sources not among its first five pages", missed)
 
@@ -253,7 +253,7 @@ def _rounds(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
     for place, one in enumerate(view.iterations):
         answers = " / ".join(text for text in one.answers if text.strip())
         f1 = row.parts.iteration_f1
-        near = f" F1 {number(f1[place], 2)}." if place < len(f1) else ""
+        near = f" F1 {format_number(f1[place], 2)}." if place < len(f1) else ""
         pages = f" {_pages_in_words(len(one.docs))}." if one.docs else ""
         said.append(f"Round {place + 1}.{near}{pages} {answers or 'No answer yet.'}")
     yield from _listed("Rounds", said)
@@ -270,13 +270,13 @@ def _trail(trail: Trail, row: QuestionScore) -> Iterator[Detail]:
         items += [(link.text, tones.get(link.verdict, "")) for link in turn.links[:_ITEMS]]
         if turn.answer:
             f1 = row.parts.iteration_f1
-            near = f", F1 {number(f1[place], 2)}" if place < len(f1) else ""
+            near = f", F1 {format_number(f1[place], 2)}" if place < len(f1) else ""
             items.append((f"Answer then{near}: {turn.answer}", ""))
         if not items:
             items.append(("Nothing came of it.", ""))
         title = f"Round {place + 1}"
         if turn.query:
-            title += f", searching: {shorten(one_line(turn.query), _QUERY)}"
+            title += f", searching: {shorten_text(to_one_line(turn.query), _QUERY)}"
         yield from _listed(title, [text for text, _ in items], [tone for _, tone in items])
 
 
@@ -292,7 +292,7 @@ def _scores(by_mode: Mapping[Mode, QuestionScore]) -> Iterator[AnyDetail]:
     ]
     if len(modes) == 1:
         parts = by_mode[modes[0]].parts
-        said = [f"{MEASURES[key].name}: {number(getattr(parts, key))}" for key in keys]
+        said = [f"{MEASURES[key].full_name}: {format_number(getattr(parts, key))}" for key in keys]
         yield Detail(f"What it is worth, {modes[0]}", tuple(said), "list")
         return
     lines = []
@@ -301,7 +301,7 @@ def _scores(by_mode: Mapping[Mode, QuestionScore]) -> Iterator[AnyDetail]:
         lines.append(
             ComparedLine(
                 *_apart(values["literal"], values["corrected"]),
-                (MEASURES[key].name, *(number(values[mode]) for mode in modes)),
+                (MEASURES[key].full_name, *(format_number(values[mode]) for mode in modes)),
             )
         )
     yield Compared(
@@ -317,8 +317,8 @@ def _apart(literal: float | None, corrected: float | None) -> tuple[str, Look]:
     if abs(gap) < 0.005:
         return "= the same", "right"
     if gap > 0:
-        return f"↑ {number(gap, 2)} more", "held"
-    return f"↓ {number(-gap, 2)} less", "none"
+        return f"↑ {format_number(gap, 2)} more", "held"
+    return f"↓ {format_number(-gap, 2)} less", "none"
 
 
 def _listed(
@@ -330,7 +330,7 @@ def _listed(
     """A list, cut where it is long; nothing where there is nothing."""
     if not items:
         return
-    shown = tuple(cut(item, _TEXT) for item in items[:_ITEMS])
+    shown = tuple(truncate_text(item, _TEXT) for item in items[:_ITEMS])
     more = (len(items) if whole is None else whole) - len(shown)
     if more > 0:
         title += f"; {more:,} more that are not shown"

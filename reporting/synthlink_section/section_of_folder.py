@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import listing
+from kg.words.plain_text import join_list
 from reporting.benchmark_sections.blocks import (
     Block,
     Figures,
@@ -162,7 +162,7 @@ def _evidence(folder: ScoredFolder) -> str:
     held.append("the expected answers")
     if report.pages:
         held.append(f"the texts of the sources in {report.pages}")
-    return listing(held)
+    return join_list(held)
 
 
 def _rounds(folder: ScoredFolder, id_: str) -> Iterator[Block]:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from eval.synthlink.agents.trail import Cited, Trail
-from eval.synthlink.corrected.pages import page
+from eval.synthlink.agents.trail import CitedPage, Trail
+from eval.synthlink.corrected.pages import parse_citation
 from eval.synthlink.manifest import SynthLinkManifest
 from eval.synthlink.outputs import AnswerView
 from eval.synthlink.running.manifest import RunManifest, read_manifest
 from eval.synthlink.running.output_files import PREDICTIONS, ROWS, RUN_MANIFEST
 from eval.synthlink.running.row import SynthLinkRow, read_rows
 from kg.base.errors import CardSetMismatchError
-from kg.text.normaliser import normalise
+from kg.text.normaliser import normalise_phrase
 
 _HINT = "Give the command that ran it again: it goes on where it stopped, and scores anew."
 
@@ -91,16 +91,20 @@ def reached(run: Run, answers: Iterable[AnswerView]) -> Reached:
         )
         for source in view.sources:
             counts[0] += 1
-            wanted = _keys([Cited(source.url, source.title)])
+            wanted = _keys([CitedPage(source.url, source.title)])
             for at, keys in enumerate(stages, start=1):
                 counts[at] += not wanted.isdisjoint(keys)
     return Reached(*counts)
 
 
-def _keys(cited: Iterable[Cited]) -> set[str]:
+def _keys(cited: Iterable[CitedPage]) -> set[str]:
     """What tells pages apart: their addresses in normal form, their titles where they have none."""
-    return {page(one.url).address or normalise(one.url) if one.url else normalise(one.title)
-            for one in cited}  # fmt: skip
+    return {
+        parse_citation(one.url).address or normalise_phrase(one.url)
+        if one.url
+        else normalise_phrase(one.title)
+        for one in cited
+    }
 
 
 class Done(NamedTuple):

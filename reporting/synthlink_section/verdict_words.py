@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 
-from eval.synthlink.measures import Measure, Mode, Status
-from eval.synthlink.outputs import Compared
-from eval.synthlink.record import Difference, Value
-from kg.words.plain_text import listing
-from reporting.charts import number, percent
-from reporting.synthlink_comparison import headlines
+from eval.synthlink.metrics import AnswerStatus, MetricName, Mode
+from eval.synthlink.outputs import ComparedScores
+from eval.synthlink.record import Difference, MeanScore
+from kg.words.plain_text import join_list
+from reporting.charts import format_number, format_percent
+from reporting.summary_text import format_points
+from reporting.synthlink_comparison import select_headlines
 from reporting.synthlink_section.losing import PartOfScore, parts_of_score, verdict_counts
 from reporting.synthlink_section.measure_words import category_name
 from reporting.synthlink_section.reading import ScoredFolder
-from reporting.verdict import points
-from reporting.visible import shown_name
+from reporting.visible_text import format_name
 
 _NAMED_AT_MOST = 3
 _NEAR = 0.02
 """Two scores that differ by less are nearly the same."""
 _FAR = 0.1
 """Two values of one part that differ by as much are not."""
-_PLAIN: dict[Measure, str] = {
+_PLAIN: dict[MetricName, str] = {
     "f1": "the words of the answer",
     "p_at_5": "the pages named",
     "rqs": "the steps taken",
@@ -29,7 +29,7 @@ _PLAIN: dict[Measure, str] = {
     "ie": "the speed",
 }
 
-_NOT_ANSWERED: dict[Status, tuple[str, str]] = {
+_NOT_ANSWERED: dict[AnswerStatus, tuple[str, str]] = {
     "abstained": ("is abstained from", "are abstained from"),
     "missing": ("has no answer", "have no answer"),
     "refused": ("has a row that cannot be used", "have rows that cannot be used"),
@@ -63,7 +63,7 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
     if overall.answered < overall.n and only is not None:
         said.append(
             f"Each question without an answer is worth 0. Over the answered ones alone the score "
-            f"would be {number(only)}, which is what leaving questions out would claim."
+            f"would be {format_number(only)}, which is what leaving questions out would claim."
         )
     said += _of_run(folder)
     corrected = folder.corrected
@@ -103,7 +103,7 @@ def _of_run(folder: ScoredFolder) -> list[str]:
         if outcomes[name]
     ]
     if failed:
-        said.append(f"Without an answer ended {listing(failed)}; they are not abstentions.")
+        said.append(f"Without an answer ended {join_list(failed)}; they are not abstentions.")
     held = folder.manifest
     library = manifest.library or {}
     same = [
@@ -116,8 +116,8 @@ def _of_run(folder: ScoredFolder) -> list[str]:
     ]
     if same:
         said.append(
-            f"This system answers from the very {listing(same)} that its claims are held against, "
-            "so the share that is borne out says little."
+            f"This system answers from the very {join_list(same)} that its claims are held "
+            "against, so the share that is borne out says little."
         )
     if manifest.offline:
         said.append("No model was called.")
@@ -136,7 +136,7 @@ def _opening(folder: ScoredFolder) -> str:
     for status, words in _NOT_ANSWERED.items():
         if count := statuses.count(status):
             said.append(f"{count:,} {words[count != 1]}")
-    return f"{text}; {listing(said)}."
+    return f"{text}; {join_list(said)}."
 
 
 def _score(folder: ScoredFolder) -> str:
@@ -145,11 +145,11 @@ def _score(folder: ScoredFolder) -> str:
         return "There is no score."
     span = ""
     if found.low is not None and found.high is not None:
-        span = f" ({number(found.low)} to {number(found.high)})"
-    return f"The score is {number(found.value)} of 1{span}."
+        span = f" ({format_number(found.low)} to {format_number(found.high)})"
+    return f"The score is {format_number(found.value)} of 1{span}."
 
 
-def _value(folder: ScoredFolder, mode: Mode, key: Measure = "aggregate") -> Value | None:
+def _value(folder: ScoredFolder, mode: Mode, key: MetricName = "aggregate") -> MeanScore | None:
     scores = folder.report.modes.get(mode)
     return None if scores is None else scores.overall.measures.get(key)
 
@@ -161,7 +161,7 @@ def _literal(folder: ScoredFolder) -> list[str]:
     if len(shown) < 2 or folder.modes[0] != "corrected":
         return []
     gap = shown[0] - shown[1]
-    text = f"The formulas as published would say {number(shown[0])}"
+    text = f"The formulas as published would say {format_number(shown[0])}"
     weights = folder.report.weights
     literal, corrected = (
         {one.measure: one for one in parts_of_score(folder.report.modes[mode], weights)}
@@ -177,11 +177,11 @@ def _literal(folder: ScoredFolder) -> list[str]:
     else:
         # Of all parts the one that moves the score furthest that way.
         key = max(apart, key=lambda one: apart[one] * weights[one] * gap)
-        text += f", {number(abs(gap))} {'more' if gap > 0 else 'less'}"
+        text += f", {format_number(abs(gap))} {'more' if gap > 0 else 'less'}"
         if apart[key] * gap <= 0:
             return [f"{text}."]
         text += ", above all because they give "
-    first, second = (number(parts[key].share, 2) for parts in (literal, corrected))
+    first, second = (format_number(parts[key].share, 2) for parts in (literal, corrected))
     return [f"{text}{first} instead of {second} for {_PLAIN[key]}."]
 
 
@@ -192,8 +192,10 @@ def _lost(folder: ScoredFolder) -> list[str]:
     if lost < 0.0005:
         return []
     worst: list[PartOfScore] = sorted(parts, key=lambda part: -part.lost)[:2]
-    first, *more = [(number(part.lost), _PLAIN[part.measure]) for part in worst if part.lost > 0]
-    text = f"Of the {number(lost)} that it lacks, {first[0]} is lost on {first[1]}"
+    first, *more = [
+        (format_number(part.lost), _PLAIN[part.measure]) for part in worst if part.lost > 0
+    ]
+    text = f"Of the {format_number(lost)} that it lacks, {first[0]} is lost on {first[1]}"
     return [f"{text}{''.join(f' and {much} on {what}' for much, what in more)}."]
 
 
@@ -207,9 +209,13 @@ def _claims(folder: ScoredFolder) -> list[str]:
     if count["licensed"] == total > 1:
         return [f"All {total:,} claims are borne out."]
     text = f"Of {total:,} {'claim' if total == 1 else 'claims'}"
-    text += f" {percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} borne out"
+    text += (
+        f" {format_percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} borne out"
+    )
     wrong = count["contradicted"]
-    text += f" and {percent(wrong / total)} contradicted" if wrong else ", none is contradicted"
+    text += (
+        f" and {format_percent(wrong / total)} contradicted" if wrong else ", none is contradicted"
+    )
     return [f"{text}; the rest cannot be told." if count["unknown"] else f"{text}."]
 
 
@@ -225,16 +231,18 @@ def _compared(folder: ScoredFolder) -> list[str]:
     return sentences
 
 
-def _against(folder: ScoredFolder, compared: Compared) -> list[str]:
+def _against(folder: ScoredFolder, compared: ComparedScores) -> list[str]:
     """What the paired test on the score says, and whether the published formulas would differ."""
-    found = {mode: one for mode, one in headlines(compared).items() if one.difference is not None}
+    found = {
+        mode: one for mode, one in select_headlines(compared).items() if one.difference is not None
+    }
     first = found.get(folder.modes[0])
     if first is None:
         return []
-    other = shown_name(compared.name)
+    other = format_name(compared.name)
     if first.better is not None:
         which = "better" if first.better == first.first else "worse"
-        size = points(first.difference, first.low, first.high)
+        size = format_points(first.difference, first.low, first.high)
         text = f"Paired tests on the same questions find it {which} than {other}{size}"
     else:
         text = f"Paired tests on the same questions cannot tell it from {other}"
@@ -251,16 +259,16 @@ def _against(folder: ScoredFolder, compared: Compared) -> list[str]:
 def _missed(one: Difference) -> str:
     """What a test that finds no difference leaves open."""
     seen = one.difference or 0.0
-    if one.smallest_found is None:
+    if one.minimum_detectable_effect is None:
         return ""
-    if abs(seen) > one.smallest_found:
+    if abs(seen) > one.minimum_detectable_effect:
         return (
-            f"; the {number(abs(seen) * 100, 1)} points between them would need more questions to "
-            "be sure of"
+            f"; the {format_number(abs(seen) * 100, 1)} points between them would need more "
+            "questions to be sure of"
         )
     return (
-        f"; a true difference below {min(one.smallest_found, 1.0) * 100:.0f} points may well be "
-        "missed"
+        f"; a true difference below {min(one.minimum_detectable_effect, 1.0) * 100:.0f} points "
+        "may well be missed"
     )
 
 
@@ -275,12 +283,12 @@ def extremes(folder: ScoredFolder) -> str:
         return ""
     low, high = min(known.values()), max(known.values())
     if high - low < 0.0005:
-        return f"All categories have a score of {number(low)}."
+        return f"All categories have a score of {format_number(low)}."
     ends = [
-        listing([category_name(key) for key, value in known.items() if value == end])
+        join_list([category_name(key) for key, value in known.items() if value == end])
         for end in (high, low)
     ]
     return (
-        f"The score goes from {number(high)} ({ends[0]}) down to {number(low)} ({ends[1]}). "
-        "Nothing here tests categories against each other."
+        f"The score goes from {format_number(high)} ({ends[0]}) down to {format_number(low)} "
+        f"({ends[1]}). Nothing here tests categories against each other."
     )

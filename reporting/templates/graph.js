@@ -1,6 +1,6 @@
-// The picture: zoom, pan, drag, search, details. What it shows is embedded in this file as JSON and
-// reaches the page only as text nodes and as attributes set by name; nothing is parsed as markup.
-// Without this script picture, legend and tables stand in the page as they are.
+// The interactive picture: zoom, pan, drag, search, details. Its data is embedded in the page as
+// JSON and inserted only as text nodes and as attributes; nothing is parsed as markup.
+// Without this script the page shows the static picture, the legend and the tables.
 (() => {
   "use strict";
   const $ = (id) => document.getElementById(id);
@@ -30,9 +30,9 @@
     return node;
   }
 
-  // -- where things stand on the screen -------------------------------------------------------
-  // Places are kept in the units of the static picture; the picture fills whatever box it is given,
-  // so that it is as high as wide on a telephone. Nodes grow more slowly than distances.
+  // -- positions on the screen ----------------------------------------------------------------
+  // Positions are stored in the units of the static picture and scaled to the actual box, which has
+  // other proportions on a phone. When zooming in, nodes grow more slowly than distances.
   let width = 1, height = 1, base = 1;
   let zoom = 1, left = 0, top = 0;
   const px = (at) => spots[at].x / data.width * width;
@@ -43,7 +43,7 @@
     dots[at].setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     for (const [, line] of near[at]) putLine(line);
   }
-  // Arrows end at the border of a node, whatever its size on the screen.
+  // Arrows end at the border of a node, whose size on the screen depends on the zoom.
   function middle({ a, b, bend }) {
     const [x1, y1, x2, y2] = [px(a), py(a), px(b), py(b)];
     return [(x1 + x2) / 2 - bend * (y2 - y1), (y1 + y2) / 2 + bend * (x2 - x1)];
@@ -97,7 +97,7 @@
     move();
   }
 
-  // Names stand where they cover neither each other nor a node, the most important first.
+  // Names are placed where they cover neither each other nor a node, the most important first.
   const order = dots.map((_, at) => at).sort((a, b) =>
     dots[b].classList.contains("asked") - dots[a].classList.contains("asked") || a - b);
   const widths = new Map();
@@ -248,16 +248,16 @@
     });
   }
 
-  // -- what is lit up -------------------------------------------------------------------------
+  // -- highlighting ---------------------------------------------------------------------------
   let picked = -1;
   let group = null;
-  let found = null; // places that a search found
+  let found = null; // indices of the nodes that a search found
   const tooLight = (at) => lines[at].classList.contains("light");
   const hidden = (at) => tooLight(at) || (lines[at].classList.contains("extra") && !svg.classList.contains("all"));
   function light(pointed = -1) {
     const lit = new Set();
     const litLines = new Set();
-    // Of the one that is opened all links are drawn, as its details list them.
+    // All links of the opened node are drawn, since its details list them.
     const addWith = (at) => {
       lit.add(at);
       for (const [other, line] of near[at]) {
@@ -303,7 +303,7 @@
   const panel = $("details");
   const said = (link) => (data.weighted
     ? `${amount(link.weight)} · ${link.npmi === null ? "–" : link.npmi.toFixed(2)}` : link.words);
-  // Passages with the concept's spellings marked, longest first.
+  // Marks the concept's spellings in a passage, the longest first.
   function marked(text, spellings) {
     const wanted = spellings.filter((word) => word && !word.startsWith("…")).sort((a, b) => b.length - a.length)
       .map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
@@ -336,7 +336,7 @@
       }
       parts.push(list);
       const more = node.links - Math.min(rows.length, 40);
-      if (more > 0) parts.push(element("p", { class: "muted" }, `${amount(more)} weaker links are not listed.`));
+      if (more > 0) parts.push(element("p", { class: "muted" }, `${amount(more)} weaker links are not shown.`));
     }
     if (node.places.length) {
       parts.push(element("h4", {}, "Where"), element("p", {}, element("bdi", {}, node.places.join(" · "))));
@@ -348,7 +348,7 @@
         const body = element("p", {}, element("bdi", {}, ...marked(text, [node.label, ...node.aliases])));
         parts.push(title ? element("details", {}, element("summary", {}, element("bdi", {}, title)), body) : body);
       }
-      if (node.left) parts.push(element("p", { class: "muted" }, `${amount(node.left)} more are not in this file.`));
+      if (node.left) parts.push(element("p", { class: "muted" }, `${amount(node.left)} more are not on this page.`));
     }
     panel.replaceChildren(...parts);
     panel.hidden = false;
@@ -376,7 +376,7 @@
     if (dot) { hideTip(); open(dots.indexOf(dot)); } else shut();
   });
 
-  // -- keyboard: one node is in the tab order, arrows go to the next in their direction ---------
+  // -- keyboard: one node is in the tab order; arrow keys move to the next in their direction ----
   function rove(at) {
     dots.forEach((dot, other) => dot.setAttribute("tabindex", other === at ? "0" : "-1"));
   }

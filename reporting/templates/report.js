@@ -1,4 +1,4 @@
-// The card table: what it holds and how a card looks. Searching, sorting and paging are table.js.
+// The card table: its data and how a card is drawn. Searching, sorting and paging are in table.js.
 (() => {
   "use strict";
   const { element, fill, fold, mark, text } = tables;
@@ -21,7 +21,7 @@
     return pred === "U" ? "held" : "wrong";
   }
 
-  // One object a card. `text` (what the search looks through) is made when first needed.
+  // One object per card. `text`, the searchable text, is built when it is first needed.
   const cards = data.cards.map((row, index) => {
     const [id, label, kind, difficulty, pred, question, facts, rules, proof, cardProof, preds,
       reasons] = row;
@@ -40,7 +40,7 @@
     return card.text;
   }
 
-  // -- choosing the cards ---------------------------------------------------------------------
+  // -- filtering and sorting ------------------------------------------------------------------
   function disagreement(card) {
     const said = new Set();
     data.systems.forEach((system, i) => {
@@ -104,7 +104,7 @@
     const count = card.facts.length;
     details.append(element("summary", {}, `${count} ${count === 1 ? "fact" : "facts"}`
       + (card.rules.length ? `, ${card.rules.length} ${card.rules.length === 1 ? "rule" : "rules"}` : "")
-      + " and what each system said"));
+      + " and each system's reply"));
     details.append(...list("Facts on the card", card.facts));
     if (card.rules.length) details.append(...list("Rules on the card", card.rules));
     if (card.cardProof >= 0) {
@@ -112,7 +112,7 @@
     }
     const reasons = shownSystems(state).filter((i) => card.reasons[i] >= 0);
     if (reasons.length) {
-      details.append(element("h4", {}, "What each system said"));
+      details.append(element("h4", {}, "Replies of the systems"));
       const ul = element("ul");
       for (const i of reasons) {
         const item = element("li", {});

@@ -1,6 +1,6 @@
-// What every table of ours can do: search, filter, sort, page and print. What is chosen is kept in
-// the address, so it can be sent to others. All text goes into the page as text nodes: nothing is
-// parsed as markup. What a table holds and how a row looks, its own script says.
+// Searching, filtering, sorting, paging and printing of tables. The state is kept in the address, so
+// that it can be shared as a link. All text is inserted as text nodes; nothing is parsed as markup.
+// The content of a table and how its rows are drawn are defined by its own script.
 const tables = (() => {
   "use strict";
   const fold = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
@@ -22,7 +22,7 @@ const tables = (() => {
     return node;
   }
 
-  // A mark is never a colour alone: symbol and words go with it.
+  // A mark is never only a colour: it has a symbol and a description too.
   function mark(kind, symbol, said, words) {
     const node = element("span", { class: `o o-${kind}`, title: words });
     node.append(element("span", { "aria-hidden": "true" }, symbol), ` ${said}`,
@@ -30,7 +30,7 @@ const tables = (() => {
     return node;
   }
 
-  // Strings stand in the data once; what the search looks through is made when first needed.
+  // Each string is in the data once; its folded form for the search is built when first needed.
   function stringTable(strings) {
     const foldedStrings = new Map();
     const string = (index) => strings[index] ?? "";
@@ -42,7 +42,7 @@ const tables = (() => {
     return { string, folded };
   }
 
-  const searches = []; // one function a table: whether it is on screen, and where to type
+  const searches = []; // one function per table: whether it is on screen, and its search field
 
   // options:
   //   anchor    id of the section, and the name of the table in the address
@@ -131,7 +131,7 @@ const tables = (() => {
       });
       if (!rows.length) {
         const cell = element("td", { role: "cell", colspan: String(columns.length), class: "empty" });
-        cell.append(`No ${noun[0]} fits all of these. Loosen a filter or clear them.`);
+        cell.append(`No ${noun[0]} matches all filters. Change or clear them.`);
         rows.push(element("tr", { role: "row" }, cell));
       }
       drawHead(columns);
@@ -214,8 +214,8 @@ const tables = (() => {
     const field = (found.find((one) => one.seen) ?? found[0])?.field;
     if (field) { event.preventDefault(); field.focus(); }
   });
-  // On paper nothing can be opened, so print what is on the page opened; but of every system's way
-  // to its answer, which fills pages, only what the reader has opened.
+  // Paper has no interaction, so all details are opened for printing, except how each system reached
+  // its answer, which would fill many pages: there only what the reader has opened is printed.
   let closed = [];
   addEventListener("beforeprint", () => {
     closed = Array.from(document.querySelectorAll("details:not([open], .answer)"));

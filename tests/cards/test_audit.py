@@ -1,4 +1,4 @@
-"""The audit must find planted leaks, stay silent without them, and never crash on odd files."""
+"""The audit finds planted leaks, reports none without them, and never crashes on odd files."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cards.audit import auc, audit_cards, group_cards, grouped_wilson
+from cards.audit import audit_cards, compute_auc, group_cards, grouped_wilson_interval
 from cards.audit_labels import main
 from cards.card import Card, read_cards, write_cards
-from cards.surface import look, negated, tail
+from cards.surface import get_readable_name, has_negation, read_surface
 from kg.base.errors import AuditFailedError
 from kg.claims import GOLD_OF_LABEL, Claim, Label
 
@@ -31,7 +31,7 @@ def make_card(n: int, label: Label, facts: tuple[str, ...], question: str = "") 
 
 
 def make_noise(count: int, seed: int = 0) -> list[Card]:
-    """Cards whose surface has nothing to do with their labels."""
+    """Cards whose surface is independent of their labels."""
     rng = random.Random(seed)
     labels: list[Label] = ["E", "C", "U"] * (count // 3)
     rng.shuffle(labels)
@@ -44,7 +44,7 @@ def make_noise(count: int, seed: int = 0) -> list[Card]:
     ]
 
 
-def test_noise_is_at_chance() -> None:
+def test_random_cards_are_at_chance() -> None:
     found = audit_cards(make_noise(300))
     assert found.labels == {"E": 100, "C": 100, "U": 100}
     assert not found.leaks
@@ -79,8 +79,8 @@ def test_sorted_file_leaks_its_order() -> None:
     assert "position in the file" in {b.name for b in audit_cards(cards).leaks}
 
 
-def test_siblings_do_not_help_or_hurt_a_memoriser() -> None:
-    """Three labels over one context: knowing two siblings would give the third away."""
+def test_baselines_gain_nothing_from_sibling_cards() -> None:
+    """Three labels share a context: two known siblings would reveal the third."""
     cards = []
     for n in range(0, 180, 3):
         facts = (f"Fact number {n} holds.",)
@@ -116,7 +116,7 @@ def test_wilson_matches_scipy_for_independent_cards() -> None:
 
     right = np.array([1.0] * 30 + [0.0] * 70)
     cards = [make_card(n, "E", (str(n),)) for n in range(100)]
-    low, high = grouped_wilson(right, group_cards(cards), 0.05)
+    low, high = grouped_wilson_interval(right, group_cards(cards), 0.05)
     known = binomtest(30, 100).proportion_ci(0.95, method="wilson")
     assert (low, high) == pytest.approx((known.low, known.high), abs=1e-3)
 
@@ -125,26 +125,29 @@ def test_wilson_widens_with_clusters() -> None:
     right = np.array([1.0, 1.0, 0.0, 0.0] * 25)
     apart = group_cards([make_card(n, "E", (str(n),)) for n in range(100)])
     together = group_cards([make_card(n // 2, "E", (str(n // 2),)) for n in range(100)])
-    assert grouped_wilson(right, together, 0.05)[0] < grouped_wilson(right, apart, 0.05)[0]
+    assert (
+        grouped_wilson_interval(right, together, 0.05)[0]
+        < grouped_wilson_interval(right, apart, 0.05)[0]
+    )
 
 
 def test_auc_counts_ties_half() -> None:
     score = np.array([1.0, 2.0, 2.0, 3.0])
-    assert auc(score, np.array([False, False, True, True])) == pytest.approx(0.875)
-    assert auc(score, np.array([True] * 4)) is None
+    assert compute_auc(score, np.array([False, False, True, True])) == pytest.approx(0.875)
+    assert compute_auc(score, np.array([True] * 4)) is None
 
 
 def test_names_are_read_from_the_question() -> None:
-    assert tail('"1,5"^^<http://www.w3.org/2001/XMLSchema#decimal>') == "1,5"
-    assert negated("It does not flow.")
-    assert negated("It doesn't.")
-    assert negated("It flows neither through Chad nor along its border.")
-    assert not negated("The Notting Hill flows.")
+    assert get_readable_name('"1,5"^^<http://www.w3.org/2001/XMLSchema#decimal>') == "1,5"
+    assert has_negation("It does not flow.")
+    assert has_negation("It doesn't.")
+    assert has_negation("It flows neither through Chad nor along its border.")
+    assert not has_negation("The Notting Hill flows.")
     card = make_card(7, "C", ("A7 flows into C9.", "D flows into B7."))
-    sight = look(card)
-    assert sight.other_value
-    assert sight.object_elsewhere
-    assert not sight.pair_stated
+    sight = read_surface(card)
+    assert sight.has_other_value
+    assert sight.has_object_elsewhere
+    assert not sight.has_pair
 
 
 def test_the_command_fails_only_when_asked(
@@ -156,14 +159,14 @@ def test_the_command_fails_only_when_asked(
     main(tmp_path / "x.jsonl")
     assert "LEAKS" in capsys.readouterr().out
     main(tmp_path / "x.jsonl", max_leak=0.9)
-    with pytest.raises(AuditFailedError, match="read off the surface"):
+    with pytest.raises(AuditFailedError, match="predicted from the surface"):
         main(tmp_path / "x.jsonl", fail=True)
     capsys.readouterr()
     main(tmp_path / "x.jsonl", as_json=True)
     assert '"baselines"' in capsys.readouterr().out
 
 
-def test_the_published_cards_are_found_out(published_data: Path) -> None:
+def test_audit_finds_the_leaks_of_the_published_cards(published_data: Path) -> None:
     found = audit_cards(read_cards(published_data / "epistemic" / "context_cards.jsonl"))
     rules = {r.name: r.accuracy for r in found.rules}
     assert max(rules.values()) > 0.99

@@ -1,4 +1,4 @@
-"""Difficulty of cards: that of their claim's subgraph, and no label in disguise."""
+"""Difficulty of cards: that of the subgraph of their claim, and independent of the label."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from shipped import open_shipped
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
 from cards.card import Card
-from cards.difficulty import difficulty_of
+from cards.difficulty import compute_difficulty
 from cards.generator import CardPlan, make_cards
-from cards.world import World
+from cards.graph_lookup import GraphLookup
 from kg.knowledge import KnowledgeBase
 
 LEVELS = ("easy", "medium", "hard")
@@ -24,17 +24,17 @@ def rivers() -> KnowledgeBase:
 
 
 @pytest.fixture(scope="module")
-def made(rivers: KnowledgeBase) -> Sequence[Card]:
+def cards(rivers: KnowledgeBase) -> Sequence[Card]:
     return make_cards(rivers, CardPlan(per_label=100, faithfulness=True)).cards
 
 
-def test_every_card_says_what_its_level_was_read_from(
-    rivers: KnowledgeBase, made: Sequence[Card]
+def test_every_card_records_its_difficulty_features(
+    rivers: KnowledgeBase, cards: Sequence[Card]
 ) -> None:
     near = make_near_misses(rivers, NearMissPlan(num=30)).cards
-    world = World(rivers)
-    for card in [*made, *near]:
-        level, read = difficulty_of(world.fact_graph, world.terms, card.claim)
+    world = GraphLookup(rivers)
+    for card in [*cards, *near]:
+        level, read = compute_difficulty(world.fact_graph, world.terms, card.claim)
         assert card.difficulty == level
         assert card.meta["difficulty"] == read
         assert read["score"] == sum(read["dimensions"].values())
@@ -43,7 +43,7 @@ def test_every_card_says_what_its_level_was_read_from(
     assert {card.kind.split("/")[0] for card in near} == {"near-miss"}
 
 
-def cramers_v(table: Sequence[Sequence[int]]) -> float:
+def compute_cramers_v(table: Sequence[Sequence[int]]) -> float:
     """Association of two attributes, 0 to 1 (H. Cramér, Mathematical Methods of Statistics)."""
     rows = [sum(row) for row in table]
     columns = [sum(column) for column in zip(*table, strict=True)]
@@ -58,15 +58,15 @@ def cramers_v(table: Sequence[Sequence[int]]) -> float:
     return (chi / total / (smaller - 1)) ** 0.5
 
 
-def test_a_stratum_is_no_label_in_disguise(made: Sequence[Card]) -> None:
-    plain = [card for card in made if "graph_label" not in card.meta]
+def test_difficulty_is_independent_of_the_label(cards: Sequence[Card]) -> None:
+    plain = [card for card in cards if "graph_label" not in card.meta]
     counts = Counter((card.label, card.difficulty) for card in plain)
     table = [[counts[label, level] for level in LEVELS] for label in "ECU"]
     assert [sum(row) for row in table] == [100, 100, 100]
-    # A table by counting the facts a label rests on had 0.6 here; chance alone gives 0.08.
-    assert cramers_v(table) < 0.2
-    # Each stratum that can be measured holds every label.
+    # Difficulty by the number of facts behind a label had 0.6 here; chance alone gives 0.08.
+    assert compute_cramers_v(table) < 0.2
+    # Each stratum that is large enough contains every label.
     for column in zip(*table, strict=True):
         assert all(column) or sum(column) < 15
-    # The measure above would notice.
-    assert cramers_v([[100, 0, 0], [0, 100, 0], [0, 50, 50]]) > 0.7
+    # The measure above would detect such a dependency.
+    assert compute_cramers_v([[100, 0, 0], [0, 100, 0], [0, 50, 50]]) > 0.7

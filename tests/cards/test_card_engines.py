@@ -1,4 +1,4 @@
-"""``--engine pyshacl`` has the reference decide, and the cards come out the same."""
+"""``--engine pyshacl`` uses the reference engine and gives the same cards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cards.card import Card, read_cards
 from epoche.cli import app
 
 
-def make(out: Path, command: str, engine: str, *flags: str) -> list[Card]:
+def make_card_file(out: Path, command: str, engine: str, *flags: str) -> list[Card]:
     asked = [command, "--domain", "mayors", "--engine", engine, "--out", str(out), *flags]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
@@ -26,7 +26,7 @@ def test_both_engines_make_the_same_cards(
     tmp_path: Path, command: str, flags: tuple[str, ...]
 ) -> None:
     quick, slow = (
-        make(tmp_path / f"{engine}.jsonl", command, engine, *flags)
+        make_card_file(tmp_path / f"{engine}.jsonl", command, engine, *flags)
         for engine in ("incremental", "pyshacl")
     )
     assert [(card.id, card.label, card.view) for card in quick] == [
@@ -38,6 +38,6 @@ def test_both_engines_make_the_same_cards(
     assert "pyshacl" in deciders[1]
 
 
-def test_an_engine_nobody_knows_is_a_wrong_command_line(tmp_path: Path) -> None:
+def test_unknown_engine_is_a_usage_error(tmp_path: Path) -> None:
     asked = ["cards", "--engine", "oracle", "--out", str(tmp_path / "x.jsonl")]
     assert CliRunner().invoke(app, asked).exit_code == 2

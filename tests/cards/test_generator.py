@@ -1,4 +1,4 @@
-"""Card sets: every label proved twice, nothing readable off the surface, same bytes every time."""
+"""Card sets: every label is proved twice, no surface leaks, and reproducible bytes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from cards.audit import audit_cards
 from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
-from cards.facts import triples_of_meta
+from cards.facts import parse_meta_triples
 from cards.generator import CardPlan, CardSet, make_cards
 from cards.kinds import FAITHFULNESS_KINDS
 from cards.make_context_cards import main
-from cards.surface import COUNT_NAMES, counts, look
+from cards.surface import FEATURE_NAMES, compute_features, read_surface
 from kg.base.errors import (
     AuditFailedError,
     DomainError,
@@ -51,7 +51,7 @@ ex:AgeShape a sh:PropertyShape ; sh:targetSubjectsOf ex:joined ; sh:path ex:join
 
 
 def write_graph(folder: Path, people: int, seed: int, *, bosses: float = 0.7) -> tuple[Path, Path]:
-    """A small world of people, firms and towns; some people's firm is not stated."""
+    """Writes a small world of people, firms and towns; some people's firm is not stated."""
     rng = random.Random(seed)
     rows = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
     names = ["Ada", "Bo", "Cy", "Di", "Eve", "Fay", "Gus", "Hal"]
@@ -77,12 +77,12 @@ def rivers() -> KnowledgeBase:
 
 
 @pytest.fixture(scope="module")
-def made(rivers: KnowledgeBase) -> CardSet:
+def card_set(rivers: KnowledgeBase) -> CardSet:
     return make_cards(rivers, CardPlan(per_label=90, seed=7))
 
 
 def check_invariants(kb: KnowledgeBase, cards: list[Card]) -> None:
-    """What must hold of every card set of three labels."""
+    """Checks what holds for every card set of three labels."""
     contexts: dict[str, list[Card]] = defaultdict(list)
     for card in cards:
         contexts[card.meta["context"]].append(card)
@@ -90,7 +90,7 @@ def check_invariants(kb: KnowledgeBase, cards: list[Card]) -> None:
         assert card.cluster == card.claim.subj
         verdict = kb.oracle.license(card.claim)
         assert verdict.label == card.label
-        assert kb.oracle.closure.has(card.claim) == (card.label == "E")
+        assert kb.oracle.closure.has_claim(card.claim) == (card.label == "E")
     assert len({card.id for card in cards}) == len(cards)
     assert len({card.question for card in cards}) == len(cards)
     assert len({card.claim for card in cards}) == len(cards)
@@ -103,57 +103,57 @@ def check_invariants(kb: KnowledgeBase, cards: list[Card]) -> None:
 
 
 def prove_on_card(card: Card, kb: KnowledgeBase, engine: str = "incremental") -> str:
-    """The label by an oracle that is built from the card's own triples and rules alone."""
-    rules = kb.words.rules(card.claim.pred)
-    triples = triples_of_meta(card.meta["triples"])
+    """The label by an oracle that has only the card's own triples and rules."""
+    rules = kb.verbaliser.get_rules(card.claim.pred)
+    triples = parse_meta_triples(card.meta["triples"])
     axioms = [axiom for rule in rules for axiom in rule.axioms]
-    shapes = kb.shapes.subset([shape for rule in rules for shape in rule.shapes])
+    shapes = kb.shapes.select_shapes([shape for rule in rules for shape in rule.shapes])
     graph = Graph.from_claims([*triples, *axioms])
     return Oracle(graph, shapes, regime=kb.domain.regime, engine=engine).license(card.claim).label  # type: ignore[arg-type]
 
 
-def test_rivers_fill_their_quota_over_many_kinds(made: CardSet) -> None:
-    assert not made.missing
-    assert Counter(card.label for card in made.cards) == {"E": 90, "C": 90, "U": 90}
-    kinds = {card.kind for card in made.cards}
+def test_rivers_fill_the_quota_with_many_kinds(card_set: CardSet) -> None:
+    assert not card_set.missing
+    assert Counter(card.label for card in card_set.cards) == {"E": 90, "C": 90, "U": 90}
+    kinds = {card.kind for card in card_set.cards}
     assert {"asserted", "inferred", "functional", "denied", "numeric", "absent"} <= kinds
     assert kinds & {"asymmetric", "cycle"}
-    assert len({card.claim.pred for card in made.cards}) >= 5
-    assert {card.difficulty for card in made.cards} == {"easy", "medium", "hard"}
+    assert len({card.claim.pred for card in card_set.cards}) >= 5
+    assert {card.difficulty for card in card_set.cards} == {"easy", "medium", "hard"}
 
 
-def test_rivers_hold_the_invariants(rivers: KnowledgeBase, made: CardSet) -> None:
-    check_invariants(rivers, list(made.cards))
+def test_rivers_cards_satisfy_the_invariants(rivers: KnowledgeBase, card_set: CardSet) -> None:
+    check_invariants(rivers, list(card_set.cards))
 
 
-def test_a_reader_of_the_card_alone_reaches_gold(rivers: KnowledgeBase, made: CardSet) -> None:
-    for card in made.cards:
+def test_every_card_alone_proves_its_label(rivers: KnowledgeBase, card_set: CardSet) -> None:
+    for card in card_set.cards:
         assert prove_on_card(card, rivers) == card.label, card.question
 
 
-def test_pyshacl_reaches_the_same_labels(rivers: KnowledgeBase, made: CardSet) -> None:
-    for card in made.cards[:12]:
+def test_pyshacl_reaches_the_same_labels(rivers: KnowledgeBase, card_set: CardSet) -> None:
+    for card in card_set.cards[:12]:
         assert prove_on_card(card, rivers, "pyshacl") == card.label, card.question
 
 
-def test_order_and_ids_say_nothing(made: CardSet) -> None:
-    labels = [card.label for card in made.cards]
+def test_order_and_ids_reveal_no_label(card_set: CardSet) -> None:
+    labels = [card.label for card in card_set.cards]
     changes = sum(one != two for one, two in itertools.pairwise(labels))
     assert changes > len(labels) / 2
 
 
-def test_labels_share_counts_of_facts_words_and_objects(made: CardSet) -> None:
+def test_labels_have_equal_counts_of_facts_words_and_objects(card_set: CardSet) -> None:
     tables: dict[str, list[list[float]]] = {"E": [], "C": [], "U": []}
-    for card in made.cards:
-        tables[card.label].append(counts(card, look(card)))
+    for card in card_set.cards:
+        tables[card.label].append(compute_features(card, read_surface(card)))
     for name in ("facts", "rules", "negated facts", "words in facts", "digits in facts"):
-        i = COUNT_NAMES.index(name)
+        i = FEATURE_NAMES.index(name)
         rows = [sorted(row[i] for row in tables[label]) for label in ("E", "C", "U")]
         assert rows[0] == rows[1] == rows[2], name
     asked = {
         label: Counter(
             card.claim.obj
-            for card in made.cards
+            for card in card_set.cards
             if card.label == label and card.claim.pred.endswith("flowsInto") and card.kind != "x"
         )
         for label in ("E", "C", "U")
@@ -166,17 +166,17 @@ def test_no_baseline_beats_chance_on_rivers(rivers: KnowledgeBase) -> None:
     seeds = (1, 2, 3, 4, 5)
     audits = [audit_cards(make_cards(rivers, CardPlan(seed=s)).cards, seed=s) for s in seeds]
     assert all(audit.labels == {"E": 200, "C": 200, "U": 200} for audit in audits)
-    # An audit is wrong one time in twenty by construction; two of five would be a leak.
+    # An audit has one false alarm in twenty by construction; two of five would be a leak.
     leaks = [[(b.name, b.accuracy, b.low) for b in audit.leaks] for audit in audits]
     assert sum(map(bool, leaks)) <= 1, leaks
-    # Pooled, a small bias that every single set hides would show.
+    # The pooled sets would reveal a bias too small to be seen in a single set.
     for same in zip(*(audit.baselines for audit in audits), strict=True):
         excess = sum(b.accuracy - b.chance for b in same) / len(same)
         half_width = sum(b.high - b.low for b in same) / len(same) / 2
         assert excess <= half_width / len(same) ** 0.5, (same[0].name, excess)
 
 
-def test_faithfulness_is_kept_apart(rivers: KnowledgeBase) -> None:
+def test_faithfulness_cards_are_separate(rivers: KnowledgeBase) -> None:
     kb = rivers
     made = make_cards(kb, CardPlan(per_label=15, faithfulness=True))
     by_kind: dict[str, list[Card]] = defaultdict(list)
@@ -229,7 +229,7 @@ def test_random_small_worlds(tmp_path: Path, people: int, seed: int, bosses: flo
         assert prove_on_card(card, kb, "pyshacl") == card.label
 
 
-def test_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
+def test_hash_seed_does_not_change_the_bytes(tmp_path: Path) -> None:
     digests = []
     for hash_seed in ("0", "4242"):
         out = tmp_path / hash_seed / "c.jsonl"
@@ -253,7 +253,7 @@ def test_another_seed_gives_other_cards(rivers: KnowledgeBase) -> None:
     assert {c.question for c in one.cards} != {c.question for c in two.cards}
 
 
-def test_where_nothing_is_unknown_two_labels_are_made(tmp_path: Path) -> None:
+def test_complete_graph_gives_two_labels(tmp_path: Path) -> None:
     graph, shapes = write_graph(tmp_path, 40, 5, bosses=1.0)
     kb = KnowledgeBase.open(None, [graph], [shapes])
     made = make_cards(kb, CardPlan(per_label=8, predicates=(EX + "worksFor",)))
@@ -268,7 +268,7 @@ def test_kinds_and_subject_hint_restrict(rivers: KnowledgeBase) -> None:
     flows = rivers.resolve_predicate("flowsInto")
     hinted = make_cards(rivers, CardPlan(per_label=4, predicates=(flows,), subj_hint="River"))
     assert hinted.cards
-    assert all("River" in rivers.labels.label(card.claim.subj) for card in hinted.cards)
+    assert all("River" in rivers.labels.get_label(card.claim.subj) for card in hinted.cards)
 
 
 def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
     assert out.exists()
 
 
-def test_a_wrong_label_is_found_by_proving_again(
+def test_verification_finds_a_wrong_label(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     graph, shapes = write_graph(tmp_path, 60, 2)
@@ -311,12 +311,12 @@ def test_a_wrong_label_is_found_by_proving_again(
     audit_main(out, kg=[graph], shapes=[shapes])
     shown = capsys.readouterr().out
     assert "1 disagree" in shown
-    assert "U in the file, proved C" in shown
+    assert "U in the file, C by the oracle" in shown
     with pytest.raises(AuditFailedError, match="what the oracle proves"):
         audit_main(out, kg=[graph], shapes=[shapes], fail=True)
 
 
-def test_the_published_graph_gives_balanced_cards(published_data: Path, tmp_path: Path) -> None:
+def test_published_graph_gives_balanced_cards(published_data: Path, tmp_path: Path) -> None:
     graph = published_data / "epistemic" / "rivers_reconstructed_cardiri.ttl"
     shapes = tmp_path / "s.ttl"
     shapes.write_text(
@@ -341,8 +341,8 @@ def test_the_published_graph_gives_balanced_cards(published_data: Path, tmp_path
     check_invariants(KnowledgeBase.open(None, [graph], [shapes]), cards)
 
 
-def test_claims_are_terms(made: CardSet) -> None:
-    assert all(isinstance(card.claim, Claim) and card.claim.subj for card in made.cards)
+def test_claims_are_terms(card_set: CardSet) -> None:
+    assert all(isinstance(card.claim, Claim) and card.claim.subj for card in card_set.cards)
 
 
 def test_mayors_give_proved_cards() -> None:

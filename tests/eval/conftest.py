@@ -1,4 +1,4 @@
-"""Small hand-made card sets, so that tests of the runner need no graph; a model and a web."""
+"""Shared fixtures: small card files for the runner, a scripted model and a local search server."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from servers.search_engine import SearchEngine, make_certificates
 from cards.card import Card, write_cards
 from eval.model.providers import PROVIDERS
 from kg.claims import GOLD_OF_LABEL, Claim, Label
-from retrieval.web import AUTHORITIES_VARIABLE, PROXY_VARIABLE
+from retrieval.web import CA_FILE_VARIABLE, PROXY_VARIABLE
 
 LABELS: tuple[Label, ...] = ("E", "C", "U")
 
 
 def make_card(number: int) -> Card:
-    """One card with a fact that a spy could recognise, and hidden fields that it must not see."""
+    """Returns a card with a recognisable fact and hidden fields that a system must not see."""
     label = LABELS[number % 3]
     return Card(
         id=f"id{number:05d}",
@@ -36,19 +36,19 @@ def make_card(number: int) -> Card:
 
 @pytest.fixture
 def card_file(tmp_path: Path) -> Callable[[int], Path]:
-    """Writes a card file of so many cards and returns its path."""
+    """Returns a function that writes a card file with ``count`` cards and returns its path."""
 
-    def write(count: int, name: str = "cards.jsonl") -> Path:
+    def write_file(count: int, name: str = "cards.jsonl") -> Path:
         path = tmp_path / name
         write_cards(path, map(make_card, range(count)))
         return path
 
-    return write
+    return write_file
 
 
 @pytest.fixture
 def scripted_model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Name of the scripted server's model; no variable of the machine's owner decides a test."""
+    """Name of the scripted server's model, isolated from the user's environment variables."""
     of_providers = {name for p in PROVIDERS.values() for name in (p.url_variable, p.key_variable)}
     for name in (*sorted(of_providers), "EPOCHE_MODEL", "EPOCHE_JUDGE_MODEL"):
         monkeypatch.delenv(name, raising=False)
@@ -61,10 +61,10 @@ def scripted_model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPa
 def search_engine(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SearchEngine]:
-    """A server on this machine that searches of the web end at."""
+    """A local server that receives all web searches."""
     folder = tmp_path_factory.mktemp("certificates")
     make_certificates(folder, "html.duckduckgo.com")
     with SearchEngine(folder) as server:
         monkeypatch.setenv(PROXY_VARIABLE, server.address)
-        monkeypatch.setenv(AUTHORITIES_VARIABLE, str(folder / "ca.pem"))
+        monkeypatch.setenv(CA_FILE_VARIABLE, str(folder / "ca.pem"))
         yield server

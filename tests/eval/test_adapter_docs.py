@@ -1,4 +1,4 @@
-"""The adapter in the docs is the one that runs: the code block itself is executed."""
+"""Executes the code block of the documented adapter."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from eval.result import read_results
 DOCS = Path(__file__).parents[2] / "docs" / "adapters.md"
 
 
-def test_the_documented_adapter_runs_as_documented(
-    tmp_path: Path, card_file: Callable[..., Path]
-) -> None:
+def test_documented_adapter_runs(tmp_path: Path, card_file: Callable[..., Path]) -> None:
     text = DOCS.read_text("utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) <= 17

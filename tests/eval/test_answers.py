@@ -1,4 +1,4 @@
-"""Whatever a system returns becomes one well-formed row, and nothing hidden ever reaches it."""
+"""Any return value of a system becomes one valid row, and systems never see hidden fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cards.card import Card, CardView
-from eval.answers import MAX_ERROR_CHARS, MAX_RAW_CHARS, ask, read_answer
+from eval.answers import MAX_ERROR_CHARS, MAX_RAW_CHARS, ask_system, read_answer
 from eval.result import Answer, Usage, result_from_json, result_to_json
 from kg.base.files import to_json_bytes
 from kg.claims import Claim, Proof
@@ -40,7 +40,7 @@ def secret_card() -> Card:
     )
 
 
-class Returns:
+class FixedSystem:
     name = "returns"
 
     def __init__(self, reply: Any) -> None:
@@ -56,13 +56,13 @@ class Returns:
 
 
 def row_for(reply: Any) -> Any:
-    row = ask(Returns(reply), secret_card(), name="returns", card_set="0123456789abcdef")
-    # Whatever it was, it survives being written and read.
+    row = ask_system(FixedSystem(reply), secret_card(), name="returns", card_set="0123456789abcdef")
+    # Any row survives a round trip through JSON.
     assert result_from_json(msgspec.json.decode(to_json_bytes(result_to_json(row)))) == row
     return row
 
 
-class Spy(Returns):
+class SpySystem(FixedSystem):
     def __init__(self) -> None:
         super().__init__("YES")
         self.seen: list[CardView] = []
@@ -72,8 +72,8 @@ class Spy(Returns):
         return "YES"
 
 
-def reachable(start: object) -> list[object]:
-    """Every object that can be got at from ``start`` as data, in both directions of reference.
+def reachable_objects(start: object) -> list[object]:
+    """Returns every object reachable from ``start`` as data, in both directions of reference.
 
     Types, modules and functions are not followed: through them all of the process is reachable
     from anywhere, for any object of any library.
@@ -93,20 +93,22 @@ def reachable(start: object) -> list[object]:
     return list(found.values())
 
 
-def test_nothing_hidden_can_be_reached_from_what_a_system_is_given() -> None:
-    card, spy = secret_card(), Spy()
-    ask(spy, card, name="spy", card_set="0" * 64)
+def test_hidden_fields_are_unreachable_for_systems() -> None:
+    card, spy = secret_card(), SpySystem()
+    ask_system(spy, card, name="spy", card_set="0" * 64)
     (view,) = spy.seen
     assert (view.facts, view.rules, view.question) == (card.facts, card.rules, card.question)
     assert set(CardView.__struct_fields__) == {"facts", "rules", "question"}
     assert not hasattr(view, "__dict__")
-    objects = reachable(view)
+    objects = reachable_objects(view)
     assert len(objects) > 3
     for found in objects:
         assert not isinstance(found, Card | Claim | Proof)
         assert "HIDDEN" not in repr(found)
         assert found not in ("NO", "C", "denied")
-    hidden = {id(part) for part in reachable(card) if isinstance(part, str | tuple) and part}
+    hidden = {
+        id(part) for part in reachable_objects(card) if isinstance(part, str | tuple) and part
+    }
     ours = {id(part) for part in objects if isinstance(part, str | tuple) and part}
     assert not hidden & ours, "not even the strings are the card's own objects"
     owners = [
@@ -140,7 +142,7 @@ def test_nothing_hidden_can_be_reached_from_what_a_system_is_given() -> None:
         (StopIteration(), "ERROR"),
     ],
 )
-def test_what_a_reply_counts_as(reply: Any, pred: str) -> None:
+def test_replies_are_normalised(reply: Any, pred: str) -> None:
     row = row_for(reply)
     assert row.pred == pred
     assert row.passed == (pred == "NO")
@@ -172,7 +174,7 @@ def test_confidence_is_a_probability_or_null(given_confidence: Any, kept: float 
     )
 
 
-def test_other_fields_are_put_right_or_noted() -> None:
+def test_other_fields_are_corrected_or_noted() -> None:
     assert row_for(Answer(pred="NO", raw=17)).raw == "17"  # type: ignore[arg-type]
     assert row_for(Answer(pred="NO", raw="\ud800x")).raw == "\\ud800x"
     assert row_for(Answer(pred="NO", usage=Usage(prompt_tokens=3))).usage.prompt_tokens == 3
@@ -184,7 +186,7 @@ def test_other_fields_are_put_right_or_noted() -> None:
     assert "cut" in long.raw
 
 
-def test_an_exception_is_one_capped_line_even_if_it_cannot_be_shown() -> None:
+def test_exception_becomes_one_short_line() -> None:
     class MuteError(Exception):
         def __str__(self) -> str:
             raise RuntimeError
@@ -196,13 +198,13 @@ def test_an_exception_is_one_capped_line_even_if_it_cannot_be_shown() -> None:
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(128 + signal.SIGTERM)])
-def test_stopping_is_not_an_answer(stop: BaseException) -> None:
+def test_keyboard_interrupt_is_not_an_answer(stop: BaseException) -> None:
     with pytest.raises(type(stop)):
         row_for(stop)
 
 
 @pytest.mark.parametrize("code", [None, 0, 1, "usage: my_adapter"])
-def test_a_system_that_exits_does_not_end_the_run(code: str | int | None) -> None:
+def test_system_calling_exit_does_not_end_the_run(code: str | int | None) -> None:
     row = row_for(SystemExit(code))
     assert (row.pred, row.error) == ("ERROR", f"SystemExit: {code}")
 
@@ -216,7 +218,7 @@ anything = st.recursive(
 
 @given(reply=anything, pred=anything, confidence=anything, raw=anything, usage=anything)
 @settings(deadline=None, max_examples=150)
-def test_no_reply_whatever_ends_the_run(
+def test_any_reply_is_accepted_without_ending_the_run(
     reply: Any, pred: Any, confidence: Any, raw: Any, usage: Any
 ) -> None:
     row_for(reply)
@@ -224,12 +226,12 @@ def test_no_reply_whatever_ends_the_run(
     assert row.confidence is None or 0 <= row.confidence <= 1
 
 
-def test_plain_texts_keep_what_was_said() -> None:
+def test_plain_text_replies_are_kept() -> None:
     answer, note = read_answer("Yes!")
     assert (answer.pred, answer.raw, note) == ("YES", "Yes!", "")
 
 
-def test_raw_holds_no_memory_address() -> None:
+def test_raw_contains_no_memory_address() -> None:
     for reply in (object(), (n for n in range(3)), print_nothing):
         answer, _ = read_answer(reply)
         assert answer.pred == "INVALID"
@@ -238,16 +240,16 @@ def test_raw_holds_no_memory_address() -> None:
 
 
 def print_nothing() -> None:
-    """A function returned by mistake instead of called."""
+    """A function that a system returns by mistake instead of calling it."""
 
 
-def test_a_card_that_cannot_be_copied_is_an_error_row() -> None:
+def test_uncopyable_card_gives_an_error_row() -> None:
     broken = replace(secret_card(), question="\ud800")
-    row = ask(Returns("YES"), broken, name="returns", card_set="0" * 64)
+    row = ask_system(FixedSystem("YES"), broken, name="returns", card_set="0" * 64)
     assert row.pred == "ERROR"
 
 
-def test_an_answers_own_note_comes_before_what_was_put_right() -> None:
+def test_own_note_of_an_answer_precedes_corrections() -> None:
     assert row_for(Answer(pred="NO", note="cut off")).extra == {"note": "cut off"}
     both = row_for(Answer(pred="NO", note="cut off", confidence=7.0)).extra["note"]
     assert both.startswith("cut off; confidence 7")

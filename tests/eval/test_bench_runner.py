@@ -1,4 +1,4 @@
-"""The benchmark of whole runs measures what it says: small here, and without the rivals."""
+"""The benchmark of whole runs, with few cards and without the compared tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import runner_rivals
 SCRIPT = Path(bench_runner.__file__)
 
 
-def bench(*flags: object) -> subprocess.CompletedProcess[str]:
+def run_bench(*flags: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(SCRIPT), *map(str, flags)],
         capture_output=True,
@@ -25,17 +25,17 @@ def bench(*flags: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_flag_decides_something() -> None:
+def test_every_flag_has_an_effect() -> None:
     only = ("--only", "bare loop", "ours", "lm-eval")
     size = ("--items", 30, "--concurrency", 3, "--delay-ms", 40, "--runs", 1)
-    done = bench(*size, *only, "--harness-python", "/nowhere/bin/python", "--json")
+    done = run_bench(*size, *only, "--harness-python", "/nowhere/bin/python", "--json")
     assert done.returncode == 0, done.stderr
     found: dict[str, dict[str, dict[str, Any]]] = json.loads(done.stdout)
     assert list(found) == ["3"]
     assert list(found["3"]) == ["bare loop", "ours"]
     for row in found["3"].values():
         assert row["in_flight"] == 3
-        # 30 questions, 3 at once, 40 ms each: nobody is done before 0.4 s.
+        # 30 questions, 3 at once, 40 ms each: no run can end before 0.4 s.
         assert row["wall_s"] > row["asking_s"] > 0.39
         assert row["items_s"] == pytest.approx(30 / row["wall_s"])
         assert row["cpu_s"] > 0.1
@@ -44,18 +44,18 @@ def test_every_flag_decides_something() -> None:
     assert "/nowhere/bin/pip install" in done.stderr
 
 
-def test_a_table_shows_the_goals(capsys: pytest.CaptureFixture[str]) -> None:
-    def row(items_s: float, peak_mb: float) -> bench_runner.Measured:
-        return bench_runner.Measured(items_s, 2.0, 4.0, 3.0, peak_mb, 64, 0.4)
+def test_table_shows_the_goals(capsys: pytest.CaptureFixture[str]) -> None:
+    def make_row(items_s: float, peak_mb: float) -> bench_runner.Measurement:
+        return bench_runner.Measurement(items_s, 2.0, 4.0, 3.0, peak_mb, 64, 0.4)
 
     flags = bench_runner.read_flags(["--items", "2000"])
     rows = {
-        "bare loop": row(1_000, 60),
-        "ours": row(950, 80),
-        "inspect-ai": row(75, 240),
-        "lm-eval": row(190, 400),
+        "bare loop": make_row(1_000, 60),
+        "ours": make_row(950, 80),
+        "inspect-ai": make_row(75, 240),
+        "lm-eval": make_row(190, 400),
     }
-    bench_runner.table(rows, flags, 64)
+    bench_runner.print_table(rows, flags, 64)
     said = capsys.readouterr().out
     assert "1,280 items/s" in said
     assert "95% of its items/s" in said
@@ -63,14 +63,16 @@ def test_a_table_shows_the_goals(capsys: pytest.CaptureFixture[str]) -> None:
     assert "0.33 × its memory" in said
 
 
-def test_a_runner_that_loses_questions_is_no_result(tmp_path: Path) -> None:
+def test_runner_that_loses_questions_gives_no_result(tmp_path: Path) -> None:
     flags = bench_runner.read_flags(["--items", "5"])
     questions = bench_runner.write_questions(tmp_path, 4)
-    with pytest.raises(SystemExit, match="was given 5 questions, asked 4 and logged 4"):
+    with pytest.raises(
+        SystemExit, match="was given 5 questions, sent 4 requests and logged 4 answers"
+    ):
         bench_runner.run_once("bare loop", questions, flags, 2)
 
 
-def test_rivals_that_are_not_there_are_named() -> None:
+def test_missing_rival_tools_are_named() -> None:
     assert runner_rivals.how_to_install("ours", None) is None
     for name in runner_rivals.PACKAGES:
         assert "pip install" in str(runner_rivals.how_to_install(name, None))

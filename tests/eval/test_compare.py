@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import typer
 
-from eval.comparing.comparison import ComparisonReport, SharedCards
-from eval.comparing.pairs import COMPARED, compare_systems
-from eval.comparing.words import markdown, show_p, verdict
-from eval.metrics.abstention import metric
+from eval.comparison.pairs import COMPARED_METRICS, compare_systems
+from eval.comparison.report import ComparisonReport, SharedCards
+from eval.comparison.text import describe_comparison, format_p_value, render_markdown
+from eval.metrics.abstention import get_metric
 from eval.metrics.observations import read_observations
 from eval.metrics.record import PairedComparison
 from eval.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
 from eval.metrics_abstention import PolicyChoice
-from eval.run_files import result_files
-from eval.stats.paired import holm, mcnemar_exact
+from eval.run_files import find_result_files
+from eval.stats.paired_tests import adjust_holm, mcnemar_exact
 from kg.base.errors import CardSetMismatchError, MissingFileError, SystemNotFoundError
 from kg.base.provenance import manifest_path
 from reporting.compare_runs import main
@@ -31,7 +31,7 @@ SIGNATURE = Signature(metric="", cards="c", policy="", resamples=400, seed=1, ve
 def rows_of(
     system: str, right: float, count: int = 300, per_cluster: int = 1
 ) -> list[dict[str, Any]]:
-    """Answers that are right with a given rate, alike within a cluster."""
+    """Returns answers that are right with a given rate, equal within a cluster."""
     rng = random.Random(system)
     rows: list[dict[str, Any]] = []
     for n in range(count):
@@ -55,25 +55,27 @@ def rows_of(
     return rows
 
 
-def write(path: Path, *groups: list[dict[str, Any]]) -> Path:
+def write_rows(path: Path, *groups: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for rows in groups for row in rows), "utf-8")
     return path
 
 
-def compared(
+def compare_file(
     path: Path, baseline: str | None = None, plan: Plan | None = None
 ) -> tuple[PairedComparison, ...]:
     samples = Samples(read_observations([path]), plan or Plan(("licensed",), resamples=400, seed=1))
     return compare_systems(samples, signature=SIGNATURE, baseline=baseline)
 
 
-def on(found: tuple[PairedComparison, ...], name: str, a: str, b: str) -> PairedComparison:
+def find_comparison(
+    found: tuple[PairedComparison, ...], name: str, a: str, b: str
+) -> PairedComparison:
     return next(one for one in found if (one.metric, one.a, one.b) == (name, a, b))
 
 
 def test_a_clear_winner_is_named_with_its_evidence(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", rows_of("good", 0.95), rows_of("poor", 0.6))
-    one = on(compared(path), "accuracy", "good", "poor")
+    path = write_rows(tmp_path / "r", rows_of("good", 0.95), rows_of("poor", 0.6))
+    one = find_comparison(compare_file(path), "accuracy", "good", "poor")
     assert one.better == "good"
     assert one.test == "mcnemar-exact"
     assert one.discordant is not None
@@ -86,22 +88,22 @@ def test_a_clear_winner_is_named_with_its_evidence(tmp_path: Path) -> None:
     assert 0 < one.low < one.difference < one.high
     assert one.minimum_detectable_effect is not None
     assert 0.03 < one.minimum_detectable_effect < 0.15
-    assert verdict(one).startswith("accuracy: good is better; good less poor is +0.")
+    assert describe_comparison(one).startswith("accuracy: good is better; good − poor = +0.")
 
 
-def test_lower_is_better_where_it_is(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", rows_of("a", 0.5), rows_of("b", 0.98))
-    one = on(compared(path), "FAR-NE", "a", "b")
+def test_direction_of_each_metric_is_respected(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "r", rows_of("a", 0.5), rows_of("b", 0.98))
+    one = find_comparison(compare_file(path), "FAR-NE", "a", "b")
     assert one.difference is not None
     assert one.difference > 0
     assert one.better == "b"
 
 
-def test_order_turns_the_sign_and_nothing_else(tmp_path: Path) -> None:
-    first = compared(write(tmp_path / "r", rows_of("a", 0.8), rows_of("b", 0.7)))
+def test_system_order_only_flips_the_sign(tmp_path: Path) -> None:
+    first = compare_file(write_rows(tmp_path / "r", rows_of("a", 0.8), rows_of("b", 0.7)))
     # Systems come in the order of files, so the second file's system is second.
-    x = write(tmp_path / "x", rows_of("b", 0.7))
-    y = write(tmp_path / "y", rows_of("a", 0.8))
+    x = write_rows(tmp_path / "x", rows_of("b", 0.7))
+    y = write_rows(tmp_path / "y", rows_of("a", 0.8))
     samples = Samples(read_observations([x, y]), Plan(("licensed",), resamples=400, seed=1))
     second = compare_systems(samples, signature=SIGNATURE)
     for one, other in zip(first, second, strict=True):
@@ -112,60 +114,64 @@ def test_order_turns_the_sign_and_nothing_else(tmp_path: Path) -> None:
         assert one.low == pytest.approx(-(other.high or 0.0), abs=1e-9)
 
 
-def test_a_system_and_its_double_cannot_be_told_apart(tmp_path: Path) -> None:
+def test_identical_systems_show_no_difference(tmp_path: Path) -> None:
     twin = [{**row, "system": "twin"} for row in rows_of("one", 0.8)]
-    for one in compared(write(tmp_path / "r", rows_of("one", 0.8), twin)):
+    for one in compare_file(write_rows(tmp_path / "r", rows_of("one", 0.8), twin)):
         assert one.difference == 0
         assert one.better is None
         assert one.p in (None, 1.0)
         assert one.method in ("newcombe-paired", "newcombe")
-        # Nothing differs, yet the interval is no point.
+        # No difference, but the interval has a width above zero.
         assert one.low is not None
         assert one.high is not None
         assert one.low < 0 < one.high
-        assert "cannot tell" in verdict(one)
+        assert "no significant difference" in describe_comparison(one)
 
 
-def test_holm_runs_over_the_pairs_of_one_metric(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.8), rows_of("c", 0.75))
-    found = compared(path)
-    assert [one.metric for one in found[::3]] == list(COMPARED)
-    for name in COMPARED:
+def test_holm_adjusts_over_the_pairs_of_one_metric(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.8), rows_of("c", 0.75))
+    found = compare_file(path)
+    assert [one.metric for one in found[::3]] == list(COMPARED_METRICS)
+    for name in COMPARED_METRICS:
         family = [one for one in found if one.metric == name]
         assert [(one.a, one.b) for one in family] == [("a", "b"), ("a", "c"), ("b", "c")]
-        adjusted = holm([one.p for one in family])
+        adjusted = adjust_holm([one.p for one in family])
         assert [one.p_holm for one in family] == pytest.approx(adjusted, rel=1e-9)
 
 
-def test_a_p_that_holm_takes_back_names_nobody(tmp_path: Path) -> None:
+def test_p_value_not_significant_after_holm_names_no_winner(tmp_path: Path) -> None:
     # Eight discordant cards, all one way: p = .008 alone, and no more than that among 15 pairs.
     base = rows_of("s0", 1.0)
     worse = [
         {**r, "system": "s1", "pred": "INVALID" if n < 8 else r["pred"]} for n, r in enumerate(base)
     ]
-    alone = on(compared(write(tmp_path / "r", base, worse)), "accuracy", "s0", "s1")
+    alone = find_comparison(
+        compare_file(write_rows(tmp_path / "r", base, worse)), "accuracy", "s0", "s1"
+    )
     assert alone.better == "s0"
     twins = [[{**row, "system": f"s{n}"} for row in base] for n in range(2, 6)]
-    among = on(compared(write(tmp_path / "r", base, worse, *twins)), "accuracy", "s0", "s1")
+    among = find_comparison(
+        compare_file(write_rows(tmp_path / "r", base, worse, *twins)), "accuracy", "s0", "s1"
+    )
     assert among.p == alone.p == pytest.approx(2 * 0.5**8)
     assert among.p_holm == pytest.approx(15 * 2 * 0.5**8)
     assert among.low is not None
     assert among.low > 0
     assert among.better is None
-    assert "the data cannot tell" in verdict(among)
+    assert "no significant difference" in describe_comparison(among)
 
 
-def test_a_baseline_halves_the_work(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.8), rows_of("c", 0.75))
-    found = compared(path, baseline="b")
+def test_baseline_limits_the_compared_pairs(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.8), rows_of("c", 0.75))
+    found = compare_file(path, baseline="b")
     assert {(one.a, one.b) for one in found} == {("a", "b"), ("c", "b")}
     with pytest.raises(ValueError, match="no such baseline: z"):
-        compared(path, baseline="z")
+        compare_file(path, baseline="z")
 
 
 def test_ratios_are_tested_by_resampling_clusters(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", rows_of("a", 0.95), rows_of("b", 0.5))
-    one = on(compared(path), "AP", "a", "b")
+    path = write_rows(tmp_path / "r", rows_of("a", 0.95), rows_of("b", 0.5))
+    one = find_comparison(compare_file(path), "AP", "a", "b")
     assert one.test == "cluster-bootstrap"
     assert one.discordant is None
     assert one.method == "bootstrap-bca"
@@ -173,7 +179,7 @@ def test_ratios_are_tested_by_resampling_clusters(tmp_path: Path) -> None:
     assert one.p >= 2 / 401 - 1e-9
 
 
-def test_the_difference_is_paired(tmp_path: Path) -> None:
+def test_difference_is_paired(tmp_path: Path) -> None:
     # Two systems right on nearly the same cards: their own intervals overlap widely, and the
     # difference is still found, because what they share cancels.
     base = rows_of("a", 0.6, 600)
@@ -181,41 +187,47 @@ def test_the_difference_is_paired(tmp_path: Path) -> None:
         {**row, "system": "b", "pred": "INVALID" if n % 33 == 0 else row["pred"]}
         for n, row in enumerate(base)
     ]
-    one = on(compared(write(tmp_path / "r", base, worse)), "accuracy", "a", "b")
+    one = find_comparison(
+        compare_file(write_rows(tmp_path / "r", base, worse)), "accuracy", "a", "b"
+    )
     assert one.difference is not None
     assert one.difference < 0.03
     assert one.better == "a"
 
 
-def test_cards_that_go_together_are_no_evidence_each(tmp_path: Path) -> None:
-    # Thirty cards a cluster: McNemar counts them singly and is sure; the clusters are not.
+def test_clustered_cards_are_not_independent_evidence(tmp_path: Path) -> None:
+    # Thirty cards per cluster: significant for McNemar over cards, not over clusters.
     rows_a, rows_b = rows_of("a", 0.5, 300, 30), rows_of("b", 0.5, 300, 30)
     for n, (a, b) in enumerate(zip(rows_a, rows_b, strict=True)):
         a["pred"] = a["gold"] if n // 30 in (0, 1, 2, 3, 4, 5, 6) else "INVALID"
         b["pred"] = b["gold"] if n // 30 in (4, 5, 6, 7, 8) else "INVALID"
-    one = on(compared(write(tmp_path / "r", rows_a, rows_b)), "accuracy", "a", "b")
+    one = find_comparison(
+        compare_file(write_rows(tmp_path / "r", rows_a, rows_b)), "accuracy", "a", "b"
+    )
     assert one.p_holm is not None
     assert one.p_holm < 0.001
     assert one.better is None
-    assert "bootstrap of whole clusters does not" in verdict(one)
+    assert "bootstrap of whole clusters does not" in describe_comparison(one)
 
 
-def test_without_a_value_there_is_nothing_to_compare(tmp_path: Path) -> None:
+def test_missing_value_is_not_compared(tmp_path: Path) -> None:
     yes = [{**row, "system": "yes", "pred": "YES"} for row in rows_of("a", 0.9)]
-    one = on(compared(write(tmp_path / "r", rows_of("a", 0.9), yes)), "AP", "a", "yes")
+    one = find_comparison(
+        compare_file(write_rows(tmp_path / "r", rows_of("a", 0.9), yes)), "AP", "a", "yes"
+    )
     assert (one.difference, one.low, one.p, one.p_holm, one.better) == (None,) * 5
     assert one.test == "none"
-    assert verdict(one) == "AP: no value for yes, so there is nothing to compare."
+    assert describe_comparison(one) == "AP: no value for yes, so there is nothing to compare."
 
 
-def test_edges_of_a_ratio_are_not_called(tmp_path: Path) -> None:
+def test_extreme_ratios_name_no_winner(tmp_path: Path) -> None:
     # One abstention each, always right and always wrong: every resample gives +1.
     a, b = rows_of("a", 1.0, 30), rows_of("b", 1.0, 30)
     for row in a:
         row["pred"] = "UNKNOWN" if row["id"] == "0001" else "YES"
     for row in b:
         row["pred"] = "UNKNOWN" if row["id"] == "0000" else "YES"
-    one = on(compared(write(tmp_path / "r", a, b)), "AP", "a", "b")
+    one = find_comparison(compare_file(write_rows(tmp_path / "r", a, b)), "AP", "a", "b")
     assert one.difference == 1
     assert one.test == "none"
     assert one.better is None
@@ -224,22 +236,24 @@ def test_edges_of_a_ratio_are_not_called(tmp_path: Path) -> None:
     assert one.low < 0.2
 
 
-def test_coverage_differs_without_being_better(tmp_path: Path) -> None:
+def test_coverage_difference_has_no_better_side(tmp_path: Path) -> None:
     yes = [{**row, "system": "yes", "pred": "YES"} for row in rows_of("a", 0.9)]
-    one = on(compared(write(tmp_path / "r", rows_of("a", 0.9), yes)), "coverage", "a", "yes")
+    one = find_comparison(
+        compare_file(write_rows(tmp_path / "r", rows_of("a", 0.9), yes)), "coverage", "a", "yes"
+    )
     assert one.better is None
-    assert "they differ" in verdict(one)
+    assert "they differ" in describe_comparison(one)
 
 
-def test_a_system_that_failed_wins_with_a_warning(
+def test_winning_system_with_failures_gets_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failed = [row | {"pred": "ERROR"} for row in rows_of("down", 1.0)]
     out = tmp_path / "comparison.json"
-    main([write(tmp_path / "r.jsonl", rows_of("up", 0.6), failed)], out=out)
+    main([write_rows(tmp_path / "r.jsonl", rows_of("up", 0.6), failed)], out=out)
     said = (
-        "down has 300 ERROR replies, which count as neither answer nor abstention: where fewer "
-        "answers look better, as in FAR-NE, failing does too."
+        "down has 300 ERROR replies, which count as neither answer nor abstention: this favours "
+        "it on metrics where fewer answers are better, such as FAR-NE."
     )
     assert said in json.loads(out.read_text("utf-8"))["notes"]
     assert "FAR-NE: down is better" in (told := capsys.readouterr().out)
@@ -247,41 +261,43 @@ def test_a_system_that_failed_wins_with_a_warning(
     assert "down has 300 ERROR replies" in out.with_suffix(".html").read_text("utf-8")
 
 
-def test_markdown_tells_a_difference_without_a_better_side(tmp_path: Path) -> None:
+def test_markdown_shows_differences_without_a_better_side(tmp_path: Path) -> None:
     alike = rows_of("open", 1.0)
     closed = [row | {"system": "closed", "pred": "UNKNOWN"} for row in alike]
     out = tmp_path / "comparison.json"
-    main([write(tmp_path / "r.jsonl", alike, closed)], out=out)
+    main([write_rows(tmp_path / "r.jsonl", alike, closed)], out=out)
     page = out.with_suffix(".md").read_text("utf-8")
     coverage = page.split("## coverage")[1].split("##")[0]
     assert "| they differ |" in coverage
-    assert "cannot tell" not in coverage
+    assert "not significant" not in coverage
 
 
-def test_false_alarms_stay_within_the_level(tmp_path: Path) -> None:
+def test_false_positive_rate_stays_within_the_level(tmp_path: Path) -> None:
     alarms = 0
     for run in range(60):
-        path = write(tmp_path / "r", rows_of(f"a{run}", 0.7, 150), rows_of(f"b{run}", 0.7, 150))
-        found = compared(path, plan=Plan(("licensed",), resamples=200, seed=run))
-        alarms += on(found, "accuracy", f"a{run}", f"b{run}").better is not None
+        path = write_rows(
+            tmp_path / "r", rows_of(f"a{run}", 0.7, 150), rows_of(f"b{run}", 0.7, 150)
+        )
+        found = compare_file(path, plan=Plan(("licensed",), resamples=200, seed=run))
+        alarms += find_comparison(found, "accuracy", f"a{run}", f"b{run}").better is not None
     assert alarms <= 7
 
 
 def test_both_policies_are_compared(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.6))
-    found = compared(path, plan=Plan(resamples=200))
+    path = write_rows(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.6))
+    found = compare_file(path, plan=Plan(resamples=200))
     assert [one.policy for one in found] == ["licensed"] * 8 + ["published"] * 8
     seen = read_observations([path])
     samples = Samples(seen, Plan(resamples=200))
     for one in found:
-        own = metric(one.metric, one.policy)
-        assert one.value_a == own.value(samples.counts(one.policy, "a"))
+        own = get_metric(one.metric, one.policy)
+        assert one.value_a == own.compute_value(samples.get_counts(one.policy, "a"))
 
 
 def test_main_writes_json_and_markdown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = (
-        write(tmp_path / "a.jsonl", rows_of("a|<b>", 0.95)),
-        write(tmp_path / "b.jsonl", rows_of("b", 0.6)),
+        write_rows(tmp_path / "a.jsonl", rows_of("a|<b>", 0.95)),
+        write_rows(tmp_path / "b.jsonl", rows_of("b", 0.6)),
     )
     out = tmp_path / "comparison.json"
     main(runs=[a, b], out=out, resamples=200)
@@ -303,30 +319,33 @@ def test_main_writes_json_and_markdown(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_two_runs_of_one_system_are_compared_by_file(tmp_path: Path) -> None:
     a, b = (
-        write(tmp_path / "old.jsonl", rows_of("s", 0.9)),
-        write(tmp_path / "new.jsonl", rows_of("s", 0.9)),
+        write_rows(tmp_path / "old.jsonl", rows_of("s", 0.9)),
+        write_rows(tmp_path / "new.jsonl", rows_of("s", 0.9)),
     )
     main(runs=[a, b], out=tmp_path / "c.json", resamples=100)
     assert json.loads((tmp_path / "c.json").read_text("utf-8"))["systems"] == ["s@old", "s@new"]
 
 
-def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
-    a, b = write(tmp_path / "a", rows_of("a", 0.9)), write(tmp_path / "b", rows_of("b", 0.9, 297))
+def test_incomparable_inputs_are_refused(tmp_path: Path) -> None:
+    a, b = (
+        write_rows(tmp_path / "a", rows_of("a", 0.9)),
+        write_rows(tmp_path / "b", rows_of("b", 0.9, 297)),
+    )
     out = tmp_path / "c.json"
     with pytest.raises(CardSetMismatchError, match="3 of 300"):
         main(runs=[a, b], out=out, common=False)
-    other = write(tmp_path / "o", [{**r, "cards": "ba9876543210"} for r in rows_of("o", 0.9)])
-    with pytest.raises(CardSetMismatchError, match="Give only results of one card file"):
+    other = write_rows(tmp_path / "o", [{**r, "cards": "ba9876543210"} for r in rows_of("o", 0.9)])
+    with pytest.raises(CardSetMismatchError, match="Give only results of one card set"):
         main(runs=[a, other], out=out)
     with pytest.raises(CardSetMismatchError, match="only one system"):
         main(runs=[a], out=out)
-    with pytest.raises(SystemNotFoundError, match="One of a, b"):
+    with pytest.raises(SystemNotFoundError, match="Use one of a, b"):
         main(runs=[a, b], out=out, baseline="z")
     with pytest.raises(typer.BadParameter):
         main(out=out)
 
 
-def test_published_runs_compare(published_data: Path, tmp_path: Path) -> None:
+def test_published_runs_are_compared(published_data: Path, tmp_path: Path) -> None:
     folder = published_data / "epistemic"
     files = [folder / f"{name}.jsonl" for name in ("graph_rag_results", "graph_rag_results_fixed")]
     main(runs=files, cards=[folder / "context_cards.jsonl"], out=tmp_path / "c.json")
@@ -336,12 +355,12 @@ def test_published_runs_compare(published_data: Path, tmp_path: Path) -> None:
     assert one["better"] == "graph_rag@graph_rag_results"
 
 
-def test_p_values_read_well() -> None:
-    assert show_p(0.0004) == "< 0.001"
-    assert show_p(0.25) == "0.250"
+def test_p_values_are_formatted() -> None:
+    assert format_p_value(0.0004) == "< 0.001"
+    assert format_p_value(0.25) == "0.250"
 
 
-def test_an_empty_comparison_is_a_page(tmp_path: Path) -> None:
+def test_empty_comparison_is_rendered(tmp_path: Path) -> None:
     empty = ComparisonReport(
         version="0",
         cards="c",
@@ -355,24 +374,24 @@ def test_an_empty_comparison_is_a_page(tmp_path: Path) -> None:
         comparisons=(),
         notes=("A note with | and <script>.",),
     )
-    assert r"\<script\>" in markdown(empty)
+    assert r"\<script\>" in render_markdown(empty)
 
 
-def test_samples_share_one_stream(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.6))
+def test_samples_share_one_random_stream(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "r", rows_of("a", 0.9), rows_of("b", 0.6))
     samples = Samples(read_observations([path]), Plan(resamples=50, seed=3))
     draws = np.random.default_rng(3).integers(0, 300, (50, 300))
     for system in ("a", "b"):
-        part = samples.resampled("published", system)
+        part = samples.get_resampled("published", system)
         assert np.array_equal(part.sums, part.per_cluster[draws].sum(axis=1))
 
 
-def test_the_cards_left_out_are_stated_with_the_reason(
+def test_excluded_cards_are_reported_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a = write(tmp_path / "a.jsonl", rows_of("a", 0.9))
-    b = write(tmp_path / "b.jsonl", rows_of("b", 0.9)[:200])
-    c = write(tmp_path / "c.jsonl", rows_of("c|d", 0.9)[100:])
+    a = write_rows(tmp_path / "a.jsonl", rows_of("a", 0.9))
+    b = write_rows(tmp_path / "b.jsonl", rows_of("b", 0.9)[:200])
+    c = write_rows(tmp_path / "c.jsonl", rows_of("c|d", 0.9)[100:])
     run_manifest(tmp_path / "b.jsonl", status="complete", limit=200)
     run_manifest(tmp_path / "c.jsonl", status="interrupted")
     out = tmp_path / "c.json"
@@ -387,22 +406,22 @@ def test_the_cards_left_out_are_stated_with_the_reason(
     said = capsys.readouterr().out
     assert "All systems answered 100 cards; only these are compared." in said
     assert "200 cards are left out" in said
-    assert r"c\|d lacks 100 \(its run is not complete\)" in out.with_suffix(".md").read_text(
-        "utf-8"
-    )
-    # Every pair is about these cards and no others.
+    assert r"c\|d has no answer to 100 \(its run is not complete\)" in out.with_suffix(
+        ".md"
+    ).read_text("utf-8")
+    # Every pair uses exactly these cards.
     assert {one["n_cards"] for one in report["comparisons"]} == {100}
-    apart = write(tmp_path / "z.jsonl", rows_of("z", 0.9)[200:])
+    apart = write_rows(tmp_path / "z.jsonl", rows_of("z", 0.9)[200:])
     with pytest.raises(CardSetMismatchError, match="no card was answered by every system"):
         main(runs=[b, apart], out=out)
 
 
-def test_near_misses_are_shared_but_stand_apart(tmp_path: Path) -> None:
-    def marked(system: str) -> list[dict[str, Any]]:
+def test_near_misses_are_counted_separately(tmp_path: Path) -> None:
+    def mark_near_misses(system: str) -> list[dict[str, Any]]:
         rows = rows_of(system, 0.8, 90)
         return [{**r, "kind": "near-miss/x" if n < 30 else "asserted"} for n, r in enumerate(rows)]
 
-    path = write(tmp_path / "r.jsonl", marked("a"), marked("b"))
+    path = write_rows(tmp_path / "r.jsonl", mark_near_misses("a"), mark_near_misses("b"))
     main(runs=[path], out=tmp_path / "c.json", resamples=100)
     report = json.loads((tmp_path / "c.json").read_text("utf-8"))
     assert (report["shared"]["n"], report["n_cards"]) == (90, 60)
@@ -425,17 +444,17 @@ def run_manifest(results: Path, **more: Any) -> None:
     manifest_path(results).write_text(json.dumps(fields | more), "utf-8")
 
 
-def test_a_run_folder_is_its_results(tmp_path: Path) -> None:
+def test_run_folder_stands_for_its_results(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     for folder, right in ((old, 0.6), (new, 0.95)):
         folder.mkdir()
-        write(folder / "s_results.jsonl", rows_of("s", right))
+        write_rows(folder / "s_results.jsonl", rows_of("s", right))
         run_manifest(folder / "s_results.jsonl")
-        write(folder / "cards.jsonl", [{"id": "x"}])
+        write_rows(folder / "cards.jsonl", [{"id": "x"}])
         manifest_path(folder / "cards.jsonl").write_text('{"cards": 1}', "utf-8")
-        write(folder / "s_results.stale-0123456789ab.jsonl", rows_of("s", 0.1))
+        write_rows(folder / "s_results.stale-0123456789ab.jsonl", rows_of("s", 0.1))
         run_manifest(folder / "s_results.stale-0123456789ab.jsonl")
-    assert result_files([old, old / "s_results.jsonl", new]) == [
+    assert find_result_files([old, old / "s_results.jsonl", new]) == [
         old / "s_results.jsonl",
         new / "s_results.jsonl",
     ]
@@ -445,15 +464,15 @@ def test_a_run_folder_is_its_results(tmp_path: Path) -> None:
     assert report["comparisons"][5]["better"] == "s@new/s_results"
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(MissingFileError, match="holds no result files"):
+    with pytest.raises(MissingFileError, match="contains no result files"):
         main(runs=[empty], out=tmp_path / "c.json")
-    # A folder from elsewhere, without manifests, is taken at its files' word.
-    write(empty / "theirs.jsonl", rows_of("t", 0.9))
-    assert result_files([empty]) == [empty / "theirs.jsonl"]
+    # A foreign folder without manifests is accepted as it is.
+    write_rows(empty / "theirs.jsonl", rows_of("t", 0.9))
+    assert find_result_files([empty]) == [empty / "theirs.jsonl"]
 
 
 def test_twenty_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path / "r.jsonl", *(rows_of(f"s{n:02}", 0.5 + n / 50) for n in range(20)))
+    path = write_rows(tmp_path / "r.jsonl", *(rows_of(f"s{n:02}", 0.5 + n / 50) for n in range(20)))
     main(runs=[path], out=tmp_path / "c.json", resamples=100, baseline="s19")
     assert len(json.loads((tmp_path / "c.json").read_text("utf-8"))["comparisons"]) == 19 * 8
     main(runs=[path], out=tmp_path / "c.json", resamples=100)
@@ -461,11 +480,11 @@ def test_twenty_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert len(report["comparisons"]) == 190 * 8
     told = sum(one["better"] is not None for one in report["comparisons"][5 * 190 : 6 * 190])
     assert f"accuracy: one is better in {told} of 190 pairs." in capsys.readouterr().out
-    assert on_json(report, "accuracy", "s00", "s19")["better"] == "s19"
-    assert on_json(report, "accuracy", "s18", "s19")["better"] is None
+    assert find_json_comparison(report, "accuracy", "s00", "s19")["better"] == "s19"
+    assert find_json_comparison(report, "accuracy", "s18", "s19")["better"] is None
 
 
-def on_json(report: dict[str, Any], name: str, a: str, b: str) -> dict[str, Any]:
+def find_json_comparison(report: dict[str, Any], name: str, a: str, b: str) -> dict[str, Any]:
     return next(
         one for one in report["comparisons"] if (one["metric"], one["a"], one["b"]) == (name, a, b)
     )

@@ -1,4 +1,4 @@
-"""graph_rag reads paraphrased questions, answers what is licensed, and else says why not."""
+"""graph_rag parses paraphrased questions and answers if licensed, otherwise gives the reason."""
 
 import json
 import sys
@@ -12,25 +12,25 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from shipped import open_shipped
 
 from cards.card import CardView
-from eval.questions.parsing import ClaimParser, Reading, Unread
+from eval.questions.parser import ClaimParser, ParseFailure, Reading
 from eval.registry import make_systems
 from eval.result import Answer
 from eval.system import SystemOptions
-from eval.systems.graph_rag import GraphRag, create
+from eval.systems.graph_rag import GraphRag, create_system
 from kg.base.errors import EpocheError
 from kg.claims import Claim
-from kg.domain import shipped_domains
+from kg.domain import list_shipped_domains
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE
 
 CORPUS = Path(__file__).parent.parent / "data" / "rivers_paraphrases.jsonl"
-WM = "https://epoche.example/rivers#"
+RIVERS = "https://epoche.example/rivers#"
 ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
 def kb() -> KnowledgeBase:
-    return KnowledgeBase.shared()
+    return KnowledgeBase.open_cached()
 
 
 @pytest.fixture(scope="module")
@@ -43,48 +43,48 @@ def system(kb: KnowledgeBase) -> GraphRag:
     return GraphRag(kb)
 
 
-def view(question: str) -> CardView:
+def make_view(question: str) -> CardView:
     return CardView((), (), question)
 
 
-def iri(kb: KnowledgeBase, name: str) -> str:
-    """The IRI of a thing by its exact label."""
-    found = [i for i in kb.labels.find(name) if kb.labels.label(i) == name]
+def find_iri(kb: KnowledgeBase, name: str) -> str:
+    """Returns the IRI of an entity by its exact label."""
+    found = [i for i in kb.labels.find_entities(name) if kb.labels.get_label(i) == name]
     assert len(found) == 1, (name, found)
     return found[0]
 
 
-def outcome(kb: KnowledgeBase, parser: ClaimParser, row: dict[str, object]) -> str:
-    """``right``, ``unread`` or ``misread``.
+def parse_outcome(kb: KnowledgeBase, parser: ClaimParser, row: dict[str, object]) -> str:
+    """Returns whether a question is parsed ``right``, left ``unread`` or ``misread``.
 
-    A tributary claim and its inverse are one claim; a homonym read as all its bearers is right,
-    since choosing among them is not parsing.
+    A tributary claim and its inverse count as the same claim. A homonym may be parsed as all
+    entities of that name: the parser need not choose among them.
     """
-    reading = parser.parse(str(row["question"]))
+    reading = parser.parse_question(str(row["question"]))
     expected = row["claim"]
     if expected is None:
-        harmless = isinstance(reading, Unread) or len(reading.claims) > 1
+        harmless = isinstance(reading, ParseFailure) or len(reading.claims) > 1
         return "right" if harmless else "misread"
-    if isinstance(reading, Unread):
+    if isinstance(reading, ParseFailure):
         return "unread"
     assert isinstance(expected, list)
     subj, pred, obj = expected
     for claim in reading.claims:
-        if claim.pred == WM + "hasTributary":
-            claim = Claim(claim.obj, WM + "flowsInto", claim.subj)
-        if claim.pred not in (WM + pred, RDF_TYPE if pred == "type" else ""):
+        if claim.pred == RIVERS + "hasTributary":
+            claim = Claim(claim.obj, RIVERS + "flowsInto", claim.subj)
+        if claim.pred not in (RIVERS + pred, RDF_TYPE if pred == "type" else ""):
             return "misread"
-        if claim.subj not in kb.labels.find(subj):
+        if claim.subj not in kb.labels.find_entities(subj):
             return "misread"
         same = claim.obj.startswith(f'"{obj}"') if isinstance(obj, int) else (
-            claim.obj in kb.labels.find(obj)
+            claim.obj in kb.labels.find_entities(obj)
         )  # fmt: skip
         if not same:
             return "misread"
     return "right" if reading.inverted == bool(row.get("inverted")) else "misread"
 
 
-def test_the_corpus_is_large_and_its_questions_are_all_different() -> None:
+def test_corpus_is_large_with_distinct_questions() -> None:
     assert len(ROWS) >= 450
     assert len({row["question"] for row in ROWS}) == len(ROWS)
     assert sum(row["claim"] is not None for row in ROWS) >= 370
@@ -92,14 +92,14 @@ def test_the_corpus_is_large_and_its_questions_are_all_different() -> None:
 
 @pytest.mark.parametrize(
     ("batches", "share"),
-    # All have been tuned to by now; docs/graph-rag.md says what was read of each at first.
+    # The parser has since been tuned on all batches. docs/graph-rag.md gives the results before.
     [({1, 2}, 0.96), ({3}, 0.8), ({4}, 0.9), ({5}, 0.85), ({6}, 0.9)],
 )
-def test_paraphrases_are_read_and_never_misread(
+def test_paraphrases_are_parsed_and_never_misread(
     kb: KnowledgeBase, parser: ClaimParser, batches: set[int], share: float
 ) -> None:
     answerable = [row for row in ROWS if row["claim"] is not None and row["batch"] in batches]
-    outcomes = {str(row["question"]): outcome(kb, parser, row) for row in answerable}
+    outcomes = {str(row["question"]): parse_outcome(kb, parser, row) for row in answerable}
     counts = Counter(outcomes.values())
     # Leaving a question unread costs an answer; misreading one gives a wrong answer.
     assert [question for question, result in outcomes.items() if result == "misread"] == []
@@ -108,17 +108,17 @@ def test_paraphrases_are_read_and_never_misread(
 
 
 @pytest.mark.parametrize("word", ["quixotic", "not", "only", "nearly", "except", "more", "1850"])
-def test_a_word_too_many_leaves_any_question_unread(parser: ClaimParser, word: str) -> None:
-    """Wherever it stands: a claim that does not account for it is not what was asked."""
-    read = []
+def test_extra_word_leaves_any_question_unread(parser: ClaimParser, word: str) -> None:
+    """A parser that ignores the extra word, at any position, would answer another question."""
+    parsed = []
     for row in ROWS:
         words = str(row["question"]).split()
-        for at in range(1, len(words) + 1, 2):
-            question = " ".join((*words[:at], word, *words[at:]))
-            reading = parser.parse(question)
+        for position in range(1, len(words) + 1, 2):
+            question = " ".join((*words[:position], word, *words[position:]))
+            reading = parser.parse_question(question)
             if isinstance(reading, Reading) and len(reading.claims) == 1:
-                read.append((question, reading.claims))
-    assert read == []
+                parsed.append((question, reading.claims))
+    assert parsed == []
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,12 @@ def test_a_word_too_many_leaves_any_question_unread(parser: ClaimParser, word: s
         ("Is the Inn in the Danube basin?", "Inn", "partOfSystem", "Danube river system"),
     ],
 )
-def test_grammar_tells_the_direction(
+def test_grammar_decides_the_direction(
     kb: KnowledgeBase, parser: ClaimParser, question: str, subj: str, pred: str, obj: str
 ) -> None:
-    assert parser.parse(question) == Reading((Claim(iri(kb, subj), WM + pred, iri(kb, obj)),))
+    assert parser.parse_question(question) == Reading(
+        (Claim(find_iri(kb, subj), RIVERS + pred, find_iri(kb, obj)),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,48 +166,44 @@ def test_grammar_tells_the_direction(
     ],
 )
 def test_other_relations_in_the_same_words_stay_unread(parser: ClaimParser, question: str) -> None:
-    assert isinstance(parser.parse(question), Unread)
+    assert isinstance(parser.parse_question(question), ParseFailure)
 
 
-def test_no_claim_is_read_from_questions_that_ask_none(
-    kb: KnowledgeBase, parser: ClaimParser
-) -> None:
-    over = [
+def test_questions_without_a_claim_give_no_claim(kb: KnowledgeBase, parser: ClaimParser) -> None:
+    misread = [
         row["question"]
         for row in ROWS
-        if row["claim"] is None and outcome(kb, parser, row) == "misread"
+        if row["claim"] is None and parse_outcome(kb, parser, row) == "misread"
     ]
-    assert over == []
+    assert misread == []
 
 
-@pytest.mark.parametrize("name", shipped_domains())
-def test_every_question_a_domain_writes_is_read_back(name: str) -> None:
+@pytest.mark.parametrize("name", list_shipped_domains())
+def test_every_generated_question_is_parsed_back(name: str) -> None:
     kb = open_shipped(name)
     parser = ClaimParser(kb)
     wrong = []
     for pred in kb.domain.predicates:
-        for claim in list(kb.graph.claims(pred))[:60]:
-            for question in kb.words.questions(claim):
-                reading = parser.parse(question)
+        for claim in list(kb.graph.iter_claims(pred))[:60]:
+            for question in kb.verbaliser.render_questions(claim):
+                reading = parser.parse_question(question)
                 if not isinstance(reading, Reading) or claim not in reading.claims:
                     wrong.append((question, reading))
     assert wrong == []
 
 
-def test_names_used_in_sentences_lead_back_to_one_thing(
-    kb: KnowledgeBase, parser: ClaimParser
-) -> None:
-    """Homonyms are told apart by the name the verbaliser gives them."""
+def test_sentence_names_resolve_to_one_entity(kb: KnowledgeBase, parser: ClaimParser) -> None:
+    """Homonyms are distinguished by the name that the verbaliser gives them."""
     ambiguous = []
-    for claim in kb.graph.claims(WM + "flowsInto"):
-        reading = parser.parse(kb.words.questions(claim)[0])
+    for claim in kb.graph.iter_claims(RIVERS + "flowsInto"):
+        reading = parser.parse_question(kb.verbaliser.render_questions(claim)[0])
         if not isinstance(reading, Reading) or reading.claims != (claim,):
             ambiguous.append((claim, reading))
     assert ambiguous == []
 
 
 @pytest.mark.parametrize(
-    ("question", "pred"),
+    ("question", "expected"),
     [
         ("Does the Rhine empty into the North Sea?", "YES"),
         ("Does the North Sea receive the Rhine?", "YES"),
@@ -217,12 +215,14 @@ def test_names_used_in_sentences_lead_back_to_one_thing(
         ("Is it false that the Rhine flows into the North Sea?", "NO"),
     ],
 )
-def test_answers(system: GraphRag, kb: KnowledgeBase, question: str, pred: str) -> None:
-    rhine, sea = iri(kb, "Rhine"), iri(kb, "North Sea")
-    if not kb.graph.has(Claim(rhine, WM + "flowsInto", sea)):
-        pytest.skip("the graph withholds the mouth of the Rhine")
-    answer = system.answer(view(question))
-    assert answer.pred == pred
+def test_answers_follow_the_licence(
+    system: GraphRag, kb: KnowledgeBase, question: str, expected: str
+) -> None:
+    rhine, sea = find_iri(kb, "Rhine"), find_iri(kb, "North Sea")
+    if not kb.graph.has_claim(Claim(rhine, RIVERS + "flowsInto", sea)):
+        pytest.skip("the graph does not contain the mouth of the Rhine")
+    answer = system.answer(make_view(question))
+    assert answer.pred == expected
     assert answer.raw
     assert answer.confidence is None
 
@@ -244,27 +244,27 @@ def test_answers(system: GraphRag, kb: KnowledgeBase, question: str, pred: str) 
         ("?!", "no words"),
     ],
 )
-def test_unknown_always_says_why(system: GraphRag, question: str, reason: str) -> None:
-    answer = system.answer(view(question))
+def test_unknown_always_has_a_reason(system: GraphRag, question: str, reason: str) -> None:
+    answer = system.answer(make_view(question))
     assert answer.pred == "UNKNOWN"
     assert reason in answer.raw
 
 
-def test_homonyms_are_ambiguous_unless_the_question_tells(
+def test_homonyms_are_ambiguous_unless_the_question_decides(
     system: GraphRag, kb: KnowledgeBase
 ) -> None:
-    bearers = kb.labels.find("Colorado River")
-    assert len(bearers) >= 2
-    answer = system.answer(view("Is the Colorado River 1,387 km long?"))
+    homonyms = kb.labels.find_entities("Colorado River")
+    assert len(homonyms) >= 2
+    answer = system.answer(make_view("Is the Colorado River 1,387 km long?"))
     assert answer.pred == "UNKNOWN"
-    for bearer in bearers:
-        assert kb.words.name(bearer) != "the Colorado River"
+    for entity in homonyms:
+        assert kb.verbaliser.render_term(entity) != "the Colorado River"
 
 
-def test_nothing_but_the_question_is_read(system: GraphRag) -> None:
-    """Facts that contradict the graph change nothing: it answers from its graph, as documented."""
+def test_only_the_question_is_read(system: GraphRag) -> None:
+    """Facts that contradict the graph have no effect: it answers from its graph, as documented."""
     question = "Does the Rhine flow into the North Sea?"
-    plain = system.answer(view(question))
+    plain = system.answer(make_view(question))
     misled = system.answer(
         CardView(("The Rhine flows into the Baltic Sea.",), ("Answer NO.",), question)
     )
@@ -287,9 +287,9 @@ def test_nothing_but_the_question_is_read(system: GraphRag) -> None:
         "is " * 600,
     ],
 )
-def test_hostile_questions_are_quick_and_end_in_unknown(system: GraphRag, question: str) -> None:
+def test_hostile_questions_quickly_give_unknown(system: GraphRag, question: str) -> None:
     started = time.process_time()
-    answer = system.answer(view(question))
+    answer = system.answer(make_view(question))
     assert time.process_time() - started < 1.0
     assert isinstance(answer, Answer)
     assert answer.pred in ("UNKNOWN", "YES")
@@ -297,7 +297,7 @@ def test_hostile_questions_are_quick_and_end_in_unknown(system: GraphRag, questi
 
 
 def test_five_hundred_questions_a_second(system: GraphRag) -> None:
-    views = [view(str(row["question"])) for row in ROWS]
+    views = [make_view(str(row["question"])) for row in ROWS]
     system.answer(views[0])
     started = time.process_time()
     for item in views:
@@ -305,19 +305,19 @@ def test_five_hundred_questions_a_second(system: GraphRag) -> None:
     assert len(views) / (time.process_time() - started) > 500
 
 
-def test_the_same_answers_twice(kb: KnowledgeBase) -> None:
-    views = [view(str(row["question"])) for row in ROWS]
+def test_answers_are_deterministic(kb: KnowledgeBase) -> None:
+    views = [make_view(str(row["question"])) for row in ROWS]
     one, two = GraphRag(kb), GraphRag(kb)
     assert [one.answer(v) for v in views] == [two.answer(v) for v in views]
 
 
-def test_registered_and_shares_the_knowledge_base() -> None:
+def test_system_is_registered_and_shares_the_knowledge_base() -> None:
     (made,) = make_systems("graph_rag", SystemOptions())
     assert isinstance(made, GraphRag)
-    assert made.knowledge is create(SystemOptions()).knowledge
+    assert made.knowledge is create_system(SystemOptions()).knowledge
     assert made.params() == {"regime": "owl-rl", "unique_names": True}
 
 
 def test_unknown_settings_are_refused() -> None:
     with pytest.raises(EpocheError):
-        create(SystemOptions(settings={"topk": "3"}))
+        create_system(SystemOptions(settings={"topk": "3"}))

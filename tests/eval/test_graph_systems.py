@@ -1,4 +1,4 @@
-"""The systems that use a graph, over a small one of the test's own."""
+"""The systems that use a graph, on a small graph defined here."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def options(tmp_path: Path) -> SystemOptions:
 
 @pytest.fixture
 def cards(tmp_path: Path, options: SystemOptions) -> Path:
-    words = KnowledgeBase.open(None, options.graph, options.shapes).words
+    words = KnowledgeBase.open(None, options.graph, options.shapes).verbaliser
     made = []
     for number, (label, subj, pred, obj) in enumerate(CLAIMS):
         claim = Claim(f"urn:x:{subj}", f"urn:x:{pred}", f"urn:x:{obj}")
@@ -73,7 +73,7 @@ def cards(tmp_path: Path, options: SystemOptions) -> Path:
             Card(
                 id=f"c{number}",
                 facts=(),
-                question=words.questions(claim)[0],
+                question=words.render_questions(claim)[0],
                 gold=GOLD_OF_LABEL[label],
                 label=label,
                 claim=claim,
@@ -83,16 +83,16 @@ def cards(tmp_path: Path, options: SystemOptions) -> Path:
     return tmp_path / "cards.jsonl"
 
 
-def answers(name: str, options: SystemOptions, cards: Path, out: Path) -> list[str]:
-    run(cards, make_systems(name, options), out, asked_as=name)
+def run_answers(name: str, options: SystemOptions, cards: Path, out: Path) -> list[str]:
+    run(cards, make_systems(name, options), out, system_name=name)
     return [row.pred for row in read_results(out)]
 
 
-def test_kg_gives_the_licence_and_its_proof(
+def test_kg_returns_the_licence_and_its_proof(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "kg.jsonl"
-    assert answers("kg", options, cards, out) == [GOLD_OF_LABEL[label] for label, *_ in CLAIMS]
+    assert run_answers("kg", options, cards, out) == [GOLD_OF_LABEL[label] for label, *_ in CLAIMS]
     rows = list(read_results(out))
     assert all(row.raw and row.passed for row in rows)
     assert "Rhine" in rows[0].raw
@@ -107,7 +107,7 @@ def test_rag_reads_the_same_graph_as_text_only(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "rag.jsonl"
-    found = answers("rag", options, cards, out)
+    found = run_answers("rag", options, cards, out)
     assert found[0] == "YES", "stated"
     assert found[2] == "UNKNOWN", "that a river has one mouth is written nowhere"
     assert found[3] == "NO", "denied in so many words"
@@ -115,15 +115,15 @@ def test_rag_reads_the_same_graph_as_text_only(
     manifest = read_manifest(tmp_path / "rag.manifest.json")
     assert manifest.oracles == ()
     assert manifest.graph_sha256 is not None
-    assert manifest.shapes_sha256 is None, "it never looks at shapes"
+    assert manifest.shapes_sha256 is None, "the system does not use shapes"
     assert manifest.params["retriever"]["name"] == "bm25"
 
 
-def test_graph_rag_is_no_oracle_and_reads_the_question(
+def test_graph_rag_reads_the_question_and_not_the_claim(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "g.jsonl"
-    found = answers("graph_rag", options, cards, out)
+    found = run_answers("graph_rag", options, cards, out)
     assert found == [GOLD_OF_LABEL[label] for label, *_ in CLAIMS]
     assert read_manifest(tmp_path / "g.manifest.json").oracles == ()
 
@@ -133,25 +133,25 @@ def test_a_changed_graph_is_not_resumed(
     name: str, options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "r.jsonl"
-    answers(name, options, cards, out)
+    run_answers(name, options, cards, out)
     before = hashlib.sha256(out.read_bytes()).hexdigest()
     options.graph[0].write_text(GRAPH + ":lahn :mouth :rhine .\n")
     with pytest.raises(CardSetMismatchError, match="graph_sha256"):
-        answers(name, options, cards, out)
+        run_answers(name, options, cards, out)
     assert hashlib.sha256(out.read_bytes()).hexdigest() == before
 
 
-def test_a_graph_that_cannot_be_used_leaves_results_alone(
+def test_unusable_graph_leaves_results_unchanged(
     options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "r.jsonl"
-    answers("kg", options, cards, out)
+    run_answers("kg", options, cards, out)
     before = out.read_bytes()
     options.graph[0].write_text(":broken")
     with pytest.raises(GraphSyntaxError):
-        answers("kg", options, cards, out)
+        run_answers("kg", options, cards, out)
     with pytest.raises(MissingFileError):
-        answers("kg", replace(options, graph=(tmp_path / "none.ttl",)), cards, out)
+        run_answers("kg", replace(options, graph=(tmp_path / "none.ttl",)), cards, out)
     assert out.read_bytes() == before
 
 
@@ -160,22 +160,22 @@ def test_every_system_writes_the_same_bytes_again(
 ) -> None:
     for name in ("kg", "rag", "graph_rag", "controls"):
         first, second = tmp_path / f"{name}1.jsonl", tmp_path / f"{name}2.jsonl"
-        answers(name, options, cards, first)
-        answers(name, options, cards, second)
+        run_answers(name, options, cards, first)
+        run_answers(name, options, cards, second)
         assert first.read_bytes() == second.read_bytes()
         assert json.loads(first.read_text().splitlines()[0])["latency_s"] is None
 
 
 @pytest.mark.parametrize("grouping", ["fact", "subject"])
-def test_rag_groups_passages_as_told(
+def test_rag_groups_passages_by_setting(
     grouping: str, options: SystemOptions, cards: Path, tmp_path: Path
 ) -> None:
     told = replace(options, settings={"passages": grouping})
-    assert answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
+    assert run_answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
     assert read_manifest(tmp_path / "r.manifest.json").params["passages"] == grouping
 
 
-def test_the_command_line_hands_over_graph_and_shapes(
+def test_command_line_passes_graph_and_shapes(
     options: SystemOptions,
     cards: Path,
     tmp_path: Path,
@@ -194,15 +194,15 @@ def test_the_command_line_hands_over_graph_and_shapes(
     assert "kg: 5 answers" in capsys.readouterr().out
 
 
-def test_cards_that_know_their_graph_are_asked_of_it(
+def test_cards_with_a_named_graph_use_it(
     options: SystemOptions, cards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from eval.card_origin import CardOrigin, card_origin, default_domain
+    from eval.card_origin import CardOrigin, find_shipped_domain, read_card_origin
     from eval.run_epistemic_tests import main
 
-    assert card_origin(cards) == CardOrigin()
+    assert read_card_origin(cards) == CardOrigin()
     main(cards, "kg", tmp_path / "unsaid.jsonl")
-    assert "used the shipped rivers" in capsys.readouterr().err
+    assert "used the shipped domain rivers" in capsys.readouterr().err
     main(cards, "kg", tmp_path / "said.jsonl", domain="rivers")
     main(cards, "controls", tmp_path / "none.jsonl")
     assert capsys.readouterr().err == ""
@@ -210,11 +210,11 @@ def test_cards_that_know_their_graph_are_asked_of_it(
     for damaged in (b"[1]", b'{"domain": "riv', b'{"domain": 7}', b"\xff{}"):
         beside.write_bytes(damaged)
         with pytest.raises(RecordError, match="not a card manifest") as caught:
-            card_origin(cards)
+            read_card_origin(cards)
         assert str(beside) in (caught.value.where or "")
     beside.write_text(json.dumps({"kind": "cards", "domain": "rivers", "graph_sha256": "0" * 64}))
-    assert default_domain(card_origin(cards)) == "rivers"
-    assert default_domain(CardOrigin(domain="my/own.toml")) is None
+    assert find_shipped_domain(read_card_origin(cards)) == "rivers"
+    assert find_shipped_domain(CardOrigin(domain="my/own.toml")) is None
     main(cards, "kg", tmp_path / "k.jsonl", list(options.graph), list(options.shapes))
     said = capsys.readouterr().err
     assert "made from another graph (000000000000)" in said
@@ -224,13 +224,13 @@ def test_cards_that_know_their_graph_are_asked_of_it(
 
 
 @pytest.fixture
-def letters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replaces the embedder by counts of letters; returns the models that were asked for."""
+def letter_embedder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replaces the embedder by letter counts; returns the requested models."""
     import numpy as np
 
-    from kg.embedding import choosing, embedder
+    from kg.embedding import embedder, factory
 
-    def encode(texts: Sequence[str]) -> np.ndarray:
+    def count_letters(texts: Sequence[str]) -> np.ndarray:
         rows = [[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
         return np.array(rows, dtype=np.float32)
 
@@ -238,36 +238,36 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def load_embedder(model: str) -> embedder.Embedder:
         asked.append(model)
-        return embedder.Embedder(encode, "letters", "ab" * 32)
+        return embedder.Embedder(count_letters, "letters", "ab" * 32)
 
-    monkeypatch.setattr(choosing, "load_embedder", load_embedder)
+    monkeypatch.setattr(factory, "load_embedder", load_embedder)
     return asked
 
 
 def test_rag_can_retrieve_by_embeddings(
-    options: SystemOptions, cards: Path, tmp_path: Path, letters: list[str]
+    options: SystemOptions, cards: Path, tmp_path: Path, letter_embedder: list[str]
 ) -> None:
     told = replace(
         options, settings={"retriever": "dense", "embedder": "some/model", "top_k": "20"}
     )
-    assert answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
+    assert run_answers("rag", told, cards, tmp_path / "r.jsonl")[0] == "YES"
     retriever = read_manifest(tmp_path / "r.manifest.json").params["retriever"]
-    assert letters == ["some/model"]
+    assert letter_embedder == ["some/model"]
     assert retriever == {"name": "dense", "embedder": "letters", "weights_sha256": "ab" * 32}
 
 
 def test_rag_can_fuse_both(
-    options: SystemOptions, cards: Path, tmp_path: Path, letters: list[str]
+    options: SystemOptions, cards: Path, tmp_path: Path, letter_embedder: list[str]
 ) -> None:
-    def told(**settings: str) -> list[str]:
+    def run_rag(**settings: str) -> list[str]:
         out = tmp_path / f"{'-'.join(settings.values())}.jsonl"
-        return answers("rag", replace(options, settings={**settings, "top_k": "2"}), cards, out)
+        return run_answers("rag", replace(options, settings={**settings, "top_k": "2"}), cards, out)
 
-    both = told(retriever="hybrid", fusion="linear", dense_weight="0.25")
+    both = run_rag(retriever="hybrid", fusion="linear", dense_weight="0.25")
     retriever = read_manifest(tmp_path / "hybrid-linear-0.25.manifest.json").params["retriever"]
     assert (retriever["method"], retriever["weights"]) == ("linear", [0.75, 0.25])
     assert [part["name"] for part in retriever["retrievers"]] == ["bm25", "dense"]
     assert both[0] == "YES"
-    # With all the weight on one of them, the other must make no difference.
-    assert told(retriever="hybrid", dense_weight="0") == told(retriever="bm25")
-    assert told(retriever="hybrid", dense_weight="1") == told(retriever="dense")
+    # With all weight on one of them, the other must have no effect.
+    assert run_rag(retriever="hybrid", dense_weight="0") == run_rag(retriever="bm25")
+    assert run_rag(retriever="hybrid", dense_weight="1") == run_rag(retriever="dense")

@@ -1,4 +1,4 @@
-"""Systems that ask a model, over a server on loopback: what they send, what they make of it."""
+"""Systems that ask a model, over a local server: their requests and the resulting answers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from servers import behaviours as does
-from servers.behaviours import Asked
+from servers import behaviours
+from servers.behaviours import ChatRequest
 from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
 
@@ -22,9 +22,9 @@ from eval.model.options import ClientOptions
 from eval.registry import make_systems, system_names
 from eval.result import Answer, Result, read_results
 from eval.runner import run
-from eval.running.session import Limits
+from eval.running.session import RunLimits
 from eval.system import SystemOptions
-from eval.systems.consistency import vote
+from eval.systems.consistency import combine_samples
 from kg.base.errors import ModelAccessError, ModelCallError, SettingError
 
 FACTS = ("The Main flows into the Rhine.", "The Main is a river.")
@@ -36,7 +36,7 @@ System = Any
 
 
 @pytest.fixture
-def make(
+def make_system(
     scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[..., System]:
     """Makes a system on the scripted server, from an empty folder."""
@@ -44,7 +44,7 @@ def make(
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
 
-    def made(name: str, **settings: str) -> System:
+    def build_system(name: str, **settings: str) -> System:
         client = ClientOptions(
             model=f"custom/{scripted_server.model}",
             max_retries=0,
@@ -55,29 +55,29 @@ def make(
         (system,) = make_systems(name, options)
         return system
 
-    return made
+    return build_system
 
 
-def answers(system: System, *views: CardView) -> list[Answer]:
+def ask_cards(system: System, *views: CardView) -> list[Answer]:
     """Asks one card after the other and closes the system."""
 
-    async def ask() -> list[Answer]:
+    async def run_system() -> list[Answer]:
         try:
             return [await system.answer(view) for view in views]
         finally:
             await system.aclose()
 
-    return asyncio.run(ask())
+    return asyncio.run(run_system())
 
 
-def says(answer: str, **more: object) -> does.Behaviour:
-    """A server that says this to everything."""
+def reply_with_answer(answer: str, **more: object) -> behaviours.Behaviour:
+    """A server that gives the same answer to every request."""
     whole = {"answer": answer, "confidence": 0.75, "reason": "r", **more}
-    return does.reply(lambda asked: json.dumps(whole))
+    return behaviours.normal_reply(lambda request: json.dumps(whole))
 
 
-def words(text: str) -> does.Behaviour:
-    return does.reply(lambda asked: text)
+def split_words(text: str) -> behaviours.Behaviour:
+    return behaviours.normal_reply(lambda request: text)
 
 
 def prompt_of(server: ScriptedServer) -> str:
@@ -88,13 +88,13 @@ def prompt_of(server: ScriptedServer) -> str:
 # --- raw ------------------------------------------------------------------------------------
 
 
-def test_raw_sends_facts_rules_and_question_and_nothing_else(
-    make: Callable[..., System], scripted_server: ScriptedServer
+def test_raw_sends_only_facts_rules_and_question(
+    make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(says("YES"))
-    system = make("raw")
+    scripted_server.behave(reply_with_answer("YES"))
+    system = make_system("raw")
     assert system.name == f"raw:custom/{scripted_server.model}"
-    (answer,) = answers(system, VIEW)
+    (answer,) = ask_cards(system, VIEW)
     assert answer.pred == "YES"
     assert json.loads(answer.raw)["answer"] == "YES"
     assert prompt_of(scripted_server) == (
@@ -106,13 +106,13 @@ def test_raw_sends_facts_rules_and_question_and_nothing_else(
     assert [turn["role"] for turn in body["messages"]] == ["system", "user"]
 
 
-def test_closed_book_sends_the_question_alone(
-    make: Callable[..., System], scripted_server: ScriptedServer
+def test_closed_book_sends_only_the_question(
+    make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(says("UNKNOWN"))
-    system = make("raw", closed_book="yes")
+    scripted_server.behave(reply_with_answer("UNKNOWN"))
+    system = make_system("raw", closed_book="yes")
     assert system.name == f"raw_closed_book:custom/{scripted_server.model}"
-    assert answers(system, VIEW)[0].pred == "UNKNOWN"
+    assert ask_cards(system, VIEW)[0].pred == "UNKNOWN"
     sent = scripted_server.requests[-1].prompt
     assert ASKED in sent
     assert not any(text in sent for text in (*FACTS, *RULES))
@@ -122,28 +122,32 @@ def test_closed_book_sends_the_question_alone(
 @pytest.mark.parametrize(
     ("behaviour", "pred", "note"),
     [
-        (says("NO"), "NO", ""),
-        (words("No."), "NO", "read as text"),
-        (words("I do not know whether it does."), "UNKNOWN", "read as text"),
-        (words('Sure! {"answer": "YES", "confidence": 0.5, "reason": "x"}'), "YES", ""),
-        (words("Bananas are yellow."), "INVALID", "unreadable"),
-        (words('{"answer": "MAYBE", "confidence": 1, "reason": ""}'), "INVALID", "unreadable"),
-        (words('{"answer": "UNKNOWN", "reason": "it is unkn'), "INVALID", "unreadable"),
-        (words(""), "INVALID", "unreadable"),
-        (does.refusal(), "INVALID", "refused"),
-        (does.filtered(), "INVALID", "refused"),
-        (does.cut_off(), "INVALID", "cut off at max_tokens"),
+        (reply_with_answer("NO"), "NO", ""),
+        (split_words("No."), "NO", "read as text"),
+        (split_words("I do not know whether it does."), "UNKNOWN", "read as text"),
+        (split_words('Sure! {"answer": "YES", "confidence": 0.5, "reason": "x"}'), "YES", ""),
+        (split_words("Bananas are yellow."), "INVALID", "unreadable"),
+        (
+            split_words('{"answer": "MAYBE", "confidence": 1, "reason": ""}'),
+            "INVALID",
+            "unreadable",
+        ),
+        (split_words('{"answer": "UNKNOWN", "reason": "it is unkn'), "INVALID", "unreadable"),
+        (split_words(""), "INVALID", "unreadable"),
+        (behaviours.refusal_reply(), "INVALID", "refused"),
+        (behaviours.filtered_reply(), "INVALID", "refused"),
+        (behaviours.cut_off_reply(), "INVALID", "cut off at max_tokens"),
     ],
 )
-def test_what_a_reply_becomes(
-    make: Callable[..., System],
+def test_replies_become_answers(
+    make_system: Callable[..., System],
     scripted_server: ScriptedServer,
-    behaviour: does.Behaviour,
+    behaviour: behaviours.Behaviour,
     pred: str,
     note: str,
 ) -> None:
     scripted_server.behave(behaviour)
-    (answer,) = answers(make("raw"), VIEW)
+    (answer,) = ask_cards(make_system("raw"), VIEW)
     assert answer.pred == pred
     assert note in answer.note
     assert (answer.note == "") == (note == "")
@@ -152,33 +156,35 @@ def test_what_a_reply_becomes(
 
 
 def test_failed_calls_raise_instead_of_answering(
-    make: Callable[..., System], scripted_server: ScriptedServer
+    make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
     for behaviour, error in (
-        (does.status(500), ModelCallError),
-        (does.expired_key(), ModelAccessError),
+        (behaviours.http_error(500), ModelCallError),
+        (behaviours.expired_key_error(), ModelAccessError),
     ):
         scripted_server.behave(behaviour)
         for name in ("raw", "rag_llm", "graph_rag_llm", "consistency"):
             with pytest.raises(error):
-                answers(make(name), VIEW)
+                ask_cards(make_system(name), VIEW)
 
 
 # --- confidence -----------------------------------------------------------------------------
 
 
-def with_logprobs(content: str, tokens: list[tuple[str, float]]) -> does.Behaviour:
+def with_logprobs(content: str, tokens: list[tuple[str, float]]) -> behaviours.Behaviour:
     """A reply whose tokens have these log-probabilities."""
 
-    def change(body: dict[str, Any]) -> None:
+    def add_logprobs(body: dict[str, Any]) -> None:
         rows = [{"token": token, "logprob": value} for token, value in tokens]
         body["choices"][0]["logprobs"] = {"content": rows}
 
-    return does.edited(change, lambda asked: content)
+    return behaviours.edited_reply(add_logprobs, lambda request: content)
 
 
-def without_logprobs(content: str) -> does.Behaviour:
-    return does.edited(lambda body: body["choices"][0].pop("logprobs", None), lambda asked: content)
+def without_logprobs(content: str) -> behaviours.Behaviour:
+    return behaviours.edited_reply(
+        lambda body: body["choices"][0].pop("logprobs", None), lambda request: content
+    )
 
 
 REPLY = '{"answer": "NO", "confidence": 0.75, "reason": "NO way"}'
@@ -202,18 +208,18 @@ TOKENS = [('{"answer": "', -1.0), ("N", -0.5), ("O", -0.25), ('", "confidence": 
          None, "no confidence"),
     ],
 )  # fmt: skip
-def test_where_confidence_comes_from(
-    make: Callable[..., System],
+def test_confidence_sources(
+    make_system: Callable[..., System],
     scripted_server: ScriptedServer,
     source: str,
-    behaviour: does.Behaviour,
+    behaviour: behaviours.Behaviour,
     confidence: float | None,
     note: str,
 ) -> None:
     scripted_server.behave(behaviour)
-    system = make("raw", confidence=source)
+    system = make_system("raw", confidence=source)
     assert system.params()["confidence"] == source
-    (answer,) = answers(system, VIEW)
+    (answer,) = ask_cards(system, VIEW)
     assert answer.confidence == confidence
     assert note in answer.note
     asked_for = scripted_server.requests[0].body.get("logprobs", False)
@@ -223,15 +229,15 @@ def test_where_confidence_comes_from(
 # --- rag_llm --------------------------------------------------------------------------------
 
 
-def test_rag_llm_reads_the_passages_that_rag_would(
-    make: Callable[..., System], scripted_server: ScriptedServer
+def test_rag_llm_uses_the_passages_of_rag(
+    make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(says("YES"))
-    system = make("rag_llm", top_k="3")
+    scripted_server.behave(reply_with_answer("YES"))
+    system = make_system("rag_llm", top_k="3")
     view = CardView(
         ("The Rhine flows into a hat.",), ("Rule.",), "Does the Rhine flow into the Elbe?"
     )
-    answers(system, view)
+    ask_cards(system, view)
     sent = prompt_of(scripted_server)
     passages = sent.split("</passages>")[0].splitlines()[1:]
     assert [line.split(". ")[0] for line in passages] == ["1", "2", "3"]
@@ -247,17 +253,17 @@ def test_rag_llm_reads_the_passages_that_rag_would(
 # --- graph_rag_llm --------------------------------------------------------------------------
 
 
-def claim(
+def make_claim(
     subject: str, predicate: str, object_: str, *, negated: bool = False
 ) -> dict[str, object]:
     return {"subject": subject, "predicate": predicate, "object": object_, "negated": negated}
 
 
 OPEN = "Would a paper boat put into the Aare one day be seen on the Rhine?"
-RHINE_MOUTH = claim("Rhine", "flows into", "North Sea")
+RHINE_MOUTH = make_claim("Rhine", "flows into", "North Sea")
 
 
-TWISTED = (
+REWORDED = (
     ("Has the Rhine never flowed into the North Sea?", "negated"),
     ("Is the Rhine not a river that flows into the North Sea?", "negated"),
     ("Does only the Rhine flow into the North Sea?", "“only”"),
@@ -271,36 +277,36 @@ TWISTED = (
     [
         ("Does the Rhine flow into the North Sea?", "YES", [RHINE_MOUTH], "YES", "Licensed YES"),
         ("Does the Rhine flow into the North Sea?", "NO", [RHINE_MOUTH], "UNKNOWN", "Overruled NO"),
-        ("Does the Rhine flow into the Elbe?", "NO", [claim("Rhine", "flows into", "Elbe")], "NO",
-         "Licensed NO"),
-        ("Does the Rhine flow into the Elbe?", "YES", [claim("Rhine", "flows into", "Elbe")],
+        ("Does the Rhine flow into the Elbe?", "NO", [make_claim("Rhine", "flows into", "Elbe")],
+         "NO", "Licensed NO"),
+        ("Does the Rhine flow into the Elbe?", "YES", [make_claim("Rhine", "flows into", "Elbe")],
          "UNKNOWN", "Overruled YES"),
-        # A true claim beside the question licenses nothing.
+        # A true claim that does not match the question licenses nothing.
         ("Does the Rhine flow into the Elbe?", "YES", [RHINE_MOUTH], "UNKNOWN",
          "the question asks something else"),
-        # ... nor does it stand in the way of the question's own.
+        # ... nor does it block the claim of the question.
         ("Does the Rhine flow into the Elbe?", "NO",
-         [RHINE_MOUTH, claim("Rhine", "flows into", "Elbe")], "NO", "Licensed NO"),
+         [RHINE_MOUTH, make_claim("Rhine", "flows into", "Elbe")], "NO", "Licensed NO"),
         ("Does the Rhine flow into the North Sea?", "YES", [], "UNKNOWN", "proposed no claim"),
-        ("Does the Rhine flow into the North Sea?", "YES", [claim("Zzyzx", "flows into", "Elbe")],
-         "UNKNOWN", "“Zzyzx” names nothing"),
+        ("Does the Rhine flow into the North Sea?", "YES",
+         [make_claim("Zzyzx", "flows into", "Elbe")], "UNKNOWN", "“Zzyzx” names nothing"),
         ("Does the Rhine flow into the North Sea?", "UNKNOWN", [RHINE_MOUTH], "UNKNOWN", ""),
         ("Is it false that the Rhine flows into the North Sea?", "NO",
          [{**RHINE_MOUTH, "negated": True}], "NO", "Licensed NO"),
         ("Is it false that the Rhine flows into the North Sea?", "YES", [RHINE_MOUTH], "UNKNOWN",
-         "wrong way round"),
-        # Questions only the model can read: its claims must be about all they name.
-        (OPEN, "YES", [claim("Aare", "flows into", "Rhine")], "YES", "Licensed YES"),
-        (OPEN, "YES", [claim("Rhine", "is a", "river")], "UNKNOWN", "leave out"),
+         "only one of the claim and the question is negated"),
+        # Questions only the model can parse: its claims must cover all their names.
+        (OPEN, "YES", [make_claim("Aare", "flows into", "Rhine")], "YES", "Licensed YES"),
+        (OPEN, "YES", [make_claim("Rhine", "is a", "river")], "UNKNOWN", "leave out"),
         (OPEN, "YES", [RHINE_MOUTH], "UNKNOWN", "does not mention the North Sea"),
-        (OPEN, "YES", [claim("Aare", "flows into", "Rhine"), claim("x", "y", "z")], "UNKNOWN",
-         "names nothing"),
-        # A true claim does not answer a question that turns or limits it.
-        *((question, "YES", [RHINE_MOUTH], "UNKNOWN", reason) for question, reason in TWISTED),
+        (OPEN, "YES", [make_claim("Aare", "flows into", "Rhine"), make_claim("x", "y", "z")],
+         "UNKNOWN", "names nothing"),
+        # A true claim does not answer a question that negates or restricts it.
+        *((question, "YES", [RHINE_MOUTH], "UNKNOWN", reason) for question, reason in REWORDED),
     ],
 )  # fmt: skip
-def test_only_what_the_graph_licenses_passes(
-    make: Callable[..., System],
+def test_only_licensed_answers_pass(
+    make_system: Callable[..., System],
     scripted_server: ScriptedServer,
     question: str,
     proposed: str,
@@ -308,8 +314,8 @@ def test_only_what_the_graph_licenses_passes(
     pred: str,
     reason: str,
 ) -> None:
-    scripted_server.behave(says(proposed, claims=claims))
-    (answer,) = answers(make("graph_rag_llm"), CardView((), (), question))
+    scripted_server.behave(reply_with_answer(proposed, claims=claims))
+    (answer,) = ask_cards(make_system("graph_rag_llm"), CardView((), (), question))
     assert answer.pred == pred
     assert reason in answer.raw
     assert json.loads(answer.raw.splitlines()[-1])["answer"] == proposed
@@ -318,53 +324,57 @@ def test_only_what_the_graph_licenses_passes(
     assert (answer.confidence is None) == overruled
 
 
-def test_no_proposal_ever_passes_without_its_licence(
-    make: Callable[..., System], scripted_server: ScriptedServer
+def test_unlicensed_proposals_never_pass(
+    make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    """Whatever is proposed for questions of every label, YES and NO are the oracle's own."""
+    """For any proposal and question label, YES and NO agree with the oracle."""
     from kg.knowledge import KnowledgeBase
 
-    kb = KnowledgeBase.shared("rivers")
-    system = make("graph_rag_llm", context="question")
+    kb = KnowledgeBase.open_cached("rivers")
+    system = make_system("graph_rag_llm", context="question")
     names = ["Rhine", "Main", "North Sea", "Elbe", "Danube", "Germany", "1,233 km", "x"]
     preds = ["flows into", "is the mouth of", "length", "is a", "X is part of Y", "flows through"]
     views, replies = [], []
     for number in range(120):
         a, b, c, d = (names[(number * k + k) % len(names)] for k in (1, 3, 5, 7))
         views.append(CardView((), (), f"Does the {a} flow into the {b}?"))
-        said = [claim(c if number % 3 else a, preds[number % len(preds)], d if number % 3 else b)]
+        said = [
+            make_claim(c if number % 3 else a, preds[number % len(preds)], d if number % 3 else b)
+        ]
         replies.append({"answer": ("YES", "NO")[number % 2], "confidence": 1, "claims": said,
                         "reason": ""})  # fmt: skip
-    scripted_server.behave([does.reply(lambda asked, r=r: json.dumps(r)) for r in replies])
+    scripted_server.behave(
+        [behaviours.normal_reply(lambda asked, r=r: json.dumps(r)) for r in replies]
+    )
     from eval.systems.graph_rag import GraphRag
 
     judge = GraphRag(kb)
     passed = 0
-    for view, answer in zip(views, answers(system, *views), strict=True):
+    for view, answer in zip(views, ask_cards(system, *views), strict=True):
         if answer.pred in ("YES", "NO"):
             passed += 1
             assert judge.answer(view).pred == answer.pred
     assert passed >= 3
 
 
-def test_an_answer_in_words_alone_is_licensed_by_the_question(
-    make: Callable[..., System], scripted_server: ScriptedServer
+def test_answer_without_a_proposal_is_licensed_by_the_question(
+    make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(words("Yes, it does."))
+    scripted_server.behave(split_words("Yes, it does."))
     asked = ("Does the Rhine flow into the North Sea?", "Does the Rhine flow into the Elbe?", OPEN)
     views = [CardView((), (), question) for question in asked]
-    got = answers(make("graph_rag_llm"), *views)
+    got = ask_cards(make_system("graph_rag_llm"), *views)
     assert [answer.pred for answer in got] == ["YES", "UNKNOWN", "INVALID"]
     assert "no claims can be read" in got[2].note
 
 
-def test_the_neighbourhood_is_shown_unless_the_question_alone_is_wanted(
-    make: Callable[..., System], scripted_server: ScriptedServer
+def test_neighbourhood_is_shown_unless_disabled(
+    make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(says("UNKNOWN", claims=[]))
+    scripted_server.behave(reply_with_answer("UNKNOWN", claims=[]))
     view = CardView(("SECRET fact.",), ("SECRET rule.",), "Does the Rhine flow into the Elbe?")
-    system = make("graph_rag_llm", facts="7")
-    answers(system, view)
+    system = make_system("graph_rag_llm", facts="7")
+    ask_cards(system, view)
     sent = prompt_of(scripted_server)
     facts = sent.split("<facts>")[1].split("</facts>")[0].strip().splitlines()
     assert len(facts) == 7
@@ -372,8 +382,8 @@ def test_the_neighbourhood_is_shown_unless_the_question_alone_is_wanted(
     assert "1. X flows into Y" in sent
     assert "SECRET" not in sent
     assert system.params()["facts"] == 7
-    alone = make("graph_rag_llm", context="question")
-    answers(alone, view)
+    alone = make_system("graph_rag_llm", context="question")
+    ask_cards(alone, view)
     assert "<facts>" not in prompt_of(scripted_server)
     assert alone.params()["prompt"]["name"] == "proposal_closed"
 
@@ -381,7 +391,7 @@ def test_the_neighbourhood_is_shown_unless_the_question_alone_is_wanted(
 # --- consistency ----------------------------------------------------------------------------
 
 
-def sample(pred: Any) -> Answer | ModelCallError:
+def make_sample(pred: Any) -> Answer | ModelCallError:
     return ModelCallError("failed") if pred == "ERROR" else Answer(pred=pred, raw=pred)
 
 
@@ -400,8 +410,8 @@ def sample(pred: Any) -> Answer | ModelCallError:
         ("INVALID INVALID ERROR", "INVALID", None),
     ],
 )
-def test_votes(samples: str, pred: str, confidence: float | None) -> None:
-    answer = vote([sample(text) for text in samples.split()])
+def test_votes_decide_the_answer(samples: str, pred: str, confidence: float | None) -> None:
+    answer = combine_samples([make_sample(text) for text in samples.split()])
     assert (answer.pred, answer.confidence) == (pred, confidence)
     assert len(answer.raw.splitlines()) == 1 + len(samples.split())
     if confidence is None:
@@ -412,16 +422,16 @@ def test_votes(samples: str, pred: str, confidence: float | None) -> None:
     "samples",
     ["ERROR ERROR", "YES ERROR ERROR", "INVALID ERROR ERROR", "YES YES NO NO ERROR"],
 )
-def test_calls_that_might_have_decided_make_an_error(samples: str) -> None:
+def test_decisive_failed_calls_give_an_error(samples: str) -> None:
     with pytest.raises(ModelCallError):
-        vote([sample(text) for text in samples.split()])
+        combine_samples([make_sample(text) for text in samples.split()])
 
 
 @given(st.lists(st.sampled_from(["YES", "NO", "UNKNOWN", "INVALID", "ERROR"]), min_size=1))
 def test_an_abstention_needs_votes(samples: list[str]) -> None:
     readable = sum(text in ("YES", "NO", "UNKNOWN") for text in samples)
     try:
-        answer = vote([sample(text) for text in samples])
+        answer = combine_samples([make_sample(text) for text in samples])
     except ModelCallError:
         most = max(samples.count(text) for text in ("YES", "NO", "UNKNOWN"))
         tie = sum(samples.count(text) == most for text in ("YES", "NO", "UNKNOWN")) > 1
@@ -434,24 +444,26 @@ def test_an_abstention_needs_votes(samples: list[str]) -> None:
         assert 2 * readable >= len(samples)
         tied = answer.note.startswith("tie")
         assert answer.pred in samples or tied
-        assert not (tied and "ERROR" in samples), "no failure makes an abstention"
-    shuffled = vote([sample(text) for text in sorted(samples)])
+        assert not (tied and "ERROR" in samples), "errors must not become abstentions"
+    shuffled = combine_samples([make_sample(text) for text in sorted(samples)])
     assert (shuffled.pred, shuffled.confidence) == (answer.pred, answer.confidence)
 
 
-def test_samples_are_asked_one_by_one_and_kept_apart_in_the_cache(
-    make: Callable[..., System], scripted_server: ScriptedServer, tmp_path: Path
+def test_samples_have_separate_cache_entries(
+    make_system: Callable[..., System], scripted_server: ScriptedServer, tmp_path: Path
 ) -> None:
     turns = iter(["YES", "NO", "YES", "YES", "UNKNOWN"])
     scripted_server.behave(
-        does.reply(lambda asked: json.dumps({"answer": next(turns), "confidence": 1, "reason": ""}))
+        behaviours.normal_reply(
+            lambda request: json.dumps({"answer": next(turns), "confidence": 1, "reason": ""})
+        )
     )
     client = ClientOptions(model=f"custom/{scripted_server.model}", cache=tmp_path / "c.sqlite")
     preds = []
     for _ in range(2):
         (system,) = make_systems("consistency", SystemOptions(client=client))
-        preds += answers(system, VIEW)
-    assert len(scripted_server.requests) == 5, "the second time all of them come from the cache"
+        preds += ask_cards(system, VIEW)
+    assert len(scripted_server.requests) == 5, "the second run uses only the cache"
     assert scripted_server.requests[0].body["temperature"] == 0.7
     assert "logprobs" not in scripted_server.requests[0].body
     assert (preds[0].pred, preds[0].confidence) == ("YES", 0.6)
@@ -487,18 +499,20 @@ def test_all_are_registered_and_described() -> None:
         ("nli", {"model": "x", "premise": "some"}),
     ],
 )
-def test_settings_without_sense_or_effect_are_refused(
-    make: Callable[..., System], name: str, settings: dict[str, str]
+def test_invalid_or_unused_settings_are_refused(
+    make_system: Callable[..., System], name: str, settings: dict[str, str]
 ) -> None:
     with pytest.raises(SettingError):
-        make(name, **settings)
+        make_system(name, **settings)
 
 
 def test_settings_reach_the_server(
-    make: Callable[..., System], scripted_server: ScriptedServer
+    make_system: Callable[..., System], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(says("YES"))
-    answers(make("raw", temperature="0.5", max_tokens="9", model_seed="4", top_p="0.9"), VIEW)
+    scripted_server.behave(reply_with_answer("YES"))
+    ask_cards(
+        make_system("raw", temperature="0.5", max_tokens="9", model_seed="4", top_p="0.9"), VIEW
+    )
     body = scripted_server.requests[-1].body
     assert (body["temperature"], body["max_tokens"], body["seed"], body["top_p"]) == (
         0.5,
@@ -506,27 +520,27 @@ def test_settings_reach_the_server(
         4,
         0.9,
     )
-    answers(make("raw", temperature="server", structured="text"), VIEW)
+    ask_cards(make_system("raw", temperature="server", structured="text"), VIEW)
     body = scripted_server.requests[-1].body
     assert not {"temperature", "response_format", "seed"} & set(body)
 
 
 @pytest.mark.parametrize("name", ["raw", "rag_llm", "graph_rag_llm", "consistency"])
 def test_rows_and_manifest_of_a_run(
-    make: Callable[..., System],
+    make_system: Callable[..., System],
     scripted_server: ScriptedServer,
     card_file: Callable[[int], Path],
     tmp_path: Path,
     name: str,
 ) -> None:
-    def reply(asked: Asked) -> str:
+    def make_reply(request: ChatRequest) -> str:
         more = {"claims": []} if name == "graph_rag_llm" else {}
-        return json.dumps({**json.loads(does.verdict(asked)), **more})
+        return json.dumps({**json.loads(behaviours.write_verdict(request)), **more})
 
-    scripted_server.behave(does.reply(reply))
-    system = make(name)
+    scripted_server.behave(behaviours.normal_reply(make_reply))
+    system = make_system(name)
     out = tmp_path / "out.jsonl"
-    run(card_file(9), [system], out, asked_as=name, limits=Limits(concurrency=4))
+    run(card_file(9), [system], out, system_name=name, limits=RunLimits(concurrency=4))
     rows: list[Result] = list(read_results(out))
     assert [row.system for row in rows] == [f"{name}:custom/{scripted_server.model}"] * 9
     assert all(row.pred in ("YES", "NO", "UNKNOWN") for row in rows)
@@ -538,21 +552,21 @@ def test_rows_and_manifest_of_a_run(
     assert manifest.params["prompt"]["version"] == 1
     assert scripted_server.api_key not in out.read_text() + str(manifest)
     sent = "".join(asked.prompt for asked in scripted_server.requests)
-    assert "hidden" not in sent, "only what the view shows"
+    assert "hidden" not in sent, "prompts contain only the card view"
 
 
 @pytest.mark.slow
-def test_a_real_server_with_a_model_of_noise(
+def test_real_server_with_random_replies(
     llama_server: LlamaServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Nothing of what a random model writes may break a system, or pass for what it is not."""
+    """Random replies must not break a system or count as valid answers."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EPOCHE_BASE_URL", llama_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
     client = ClientOptions(model=f"custom/{llama_server.model}", timeout_s=60)
     settings = {"max_tokens": "64"}
     (system,) = make_systems("raw", SystemOptions(client=client, settings=settings))
-    for answer in answers(system, VIEW, CardView((), (), ASKED)):
+    for answer in ask_cards(system, VIEW, CardView((), (), ASKED)):
         assert answer.pred in ("YES", "NO", "UNKNOWN", "INVALID")
         if answer.pred == "INVALID":
             assert answer.note

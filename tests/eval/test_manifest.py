@@ -1,4 +1,4 @@
-"""The manifest: what stands beside a result file."""
+"""The manifest of a result file: its path, its fields and refusals of invalid ones."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 from eval.manifest import (
     RunManifest,
     library_versions,
-    now,
     read_manifest,
+    utc_now,
     write_manifest,
 )
 from kg.base.errors import MissingFileError, RecordError
-from kg.base.provenance import manifest_path, relative_name
+from kg.base.provenance import make_relative_name, manifest_path
 
 
-def manifest() -> RunManifest:
+def make_manifest() -> RunManifest:
     return RunManifest(
         results="r.jsonl",
         cards_file="../cards.jsonl",
@@ -31,18 +31,18 @@ def manifest() -> RunManifest:
         params={"a": {"k": [1, 2.5, None]}, "b": {}},
         seed=7,
         versions=library_versions(),
-        started=now(),
+        started=utc_now(),
         status="running",
     )
 
 
-def test_it_is_written_and_read_back(tmp_path: Path) -> None:
+def test_manifest_survives_a_round_trip(tmp_path: Path) -> None:
     path = manifest_path(tmp_path / "r.jsonl")
     assert path.name == "r.manifest.json"
-    write_manifest(path, manifest())
-    assert read_manifest(path) == manifest().__class__(
+    write_manifest(path, make_manifest())
+    assert read_manifest(path) == make_manifest().__class__(
         **{
-            **{name: getattr(manifest(), name) for name in RunManifest.__struct_fields__},
+            **{name: getattr(make_manifest(), name) for name in RunManifest.__struct_fields__},
             "started": read_manifest(path).started,
         }
     )
@@ -50,15 +50,15 @@ def test_it_is_written_and_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("results", "beside"),
+    ("results", "manifest"),
     [("a.jsonl", "a.manifest.json"), ("a", "a.manifest.json"), ("a.b", "a.b.manifest.json")],
 )
-def test_its_name(results: str, beside: str) -> None:
-    assert manifest_path(f"x/{results}") == Path("x") / beside
+def test_manifest_path_follows_the_result_file(results: str, manifest: str) -> None:
+    assert manifest_path(f"x/{results}") == Path("x") / manifest
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"results": "r"}', "\x00"])
-def test_what_is_no_manifest(tmp_path: Path, text: str) -> None:
+def test_invalid_manifests_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "m.json").write_text(text)
     with pytest.raises(RecordError, match=r"m\.json"):
         read_manifest(tmp_path / "m.json")
@@ -66,27 +66,27 @@ def test_what_is_no_manifest(tmp_path: Path, text: str) -> None:
         read_manifest(tmp_path / "none.json")
 
 
-def test_rows_expected() -> None:
+def test_expected_rows_are_computed() -> None:
     from msgspec.structs import replace
 
-    assert manifest().rows_expected == 60
-    assert replace(manifest(), limit=10).rows_expected == 20
-    assert replace(manifest(), limit=100).rows_expected == 60
+    assert make_manifest().rows_expected == 60
+    assert replace(make_manifest(), limit=10).rows_expected == 20
+    assert replace(make_manifest(), limit=100).rows_expected == 60
 
 
 def test_time_and_versions() -> None:
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", now())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", utc_now())
     versions = library_versions()
     assert set(versions) == {"python", "epoche", "rdflib", "pyshacl", "pyoxigraph", "numpy"}
     assert "unknown" not in versions.values()
 
 
-def test_names_are_relative(tmp_path: Path) -> None:
-    assert relative_name(tmp_path / "c.jsonl", tmp_path / "results") == "../c.jsonl"
-    assert relative_name(tmp_path / "results" / "c.jsonl", tmp_path / "results") == "c.jsonl"
+def test_paths_are_relative(tmp_path: Path) -> None:
+    assert make_relative_name(tmp_path / "c.jsonl", tmp_path / "results") == "../c.jsonl"
+    assert make_relative_name(tmp_path / "results" / "c.jsonl", tmp_path / "results") == "c.jsonl"
 
 
 def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"caf\xe9.jsonl")
-    assert relative_name(odd, tmp_path) == r"caf\xe9.jsonl"
-    assert relative_name(tmp_path / "café.jsonl", tmp_path) == "café.jsonl"
+    assert make_relative_name(odd, tmp_path) == r"caf\xe9.jsonl"
+    assert make_relative_name(tmp_path / "café.jsonl", tmp_path) == "café.jsonl"

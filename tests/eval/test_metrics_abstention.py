@@ -15,14 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cards.card import card_set_hash, read_cards
+from cards.card import hash_card_set, read_cards
 from eval.card_check import check_cards
-from eval.metrics.abstention import BESIDE, HEADLINE, SYSTEM_METRICS, published_block
-from eval.metrics.console import show_with_interval, summary, tables
-from eval.metrics.measuring import measure
+from eval.metrics.abstention import (
+    COMPANION_METRICS,
+    HEADLINE_METRICS,
+    SYSTEM_METRICS,
+    build_published_block,
+)
+from eval.metrics.console import format_with_interval, render_summary, render_tables
 from eval.metrics.observations import Observations, read_observations
-from eval.metrics.outcomes import GOLD_CODE, LABEL_CODE, counts_of
+from eval.metrics.outcomes import GOLD_CODE, LABEL_CODE, table_to_counts
 from eval.metrics.record import MetricsReport, read_metrics
+from eval.metrics.report import measure
 from eval.metrics.samples import Plan
 from eval.metrics_abstention import PolicyChoice, main
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
@@ -59,30 +64,32 @@ def rows_of(
     return rows
 
 
-def good(rng: random.Random, gold: str) -> str:
+def good_answer(rng: random.Random, gold: str) -> str:
     return gold if rng.random() < 0.9 else rng.choice(["YES", "NO", "UNKNOWN"])
 
 
-def poor(rng: random.Random, gold: str) -> str:
+def poor_answer(rng: random.Random, gold: str) -> str:
     return gold if rng.random() < 0.4 else rng.choice(["YES", "NO", "UNKNOWN", "INVALID", "ERROR"])
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return path
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
-    return write(tmp_path / "all_results.jsonl", rows_of("good", good) + rows_of("poor", poor))
+def results_file(tmp_path: Path) -> Path:
+    return write_rows(
+        tmp_path / "all_results.jsonl", rows_of("good", good_answer) + rows_of("poor", poor_answer)
+    )
 
 
 @pytest.fixture
-def report(results: Path) -> MetricsReport:
-    return measure(read_observations([results]), QUICK)
+def report(results_file: Path) -> MetricsReport:
+    return measure(read_observations([results_file]), QUICK)
 
 
-def test_the_report_has_everything_for_every_system(report: MetricsReport) -> None:
+def test_report_is_complete_for_every_system(report: MetricsReport) -> None:
     assert report.cards == "0123456789ab"
     assert (report.n_cards, report.n_clusters) == (120, 60)
     assert report.label_counts == {"E": 40, "C": 40, "U": 40}
@@ -109,7 +116,7 @@ def test_the_report_has_everything_for_every_system(report: MetricsReport) -> No
                 assert value.signature.startswith(f"{name}|cards:0123456789ab|policy:{policy}|")
 
 
-def test_methods_follow_the_denominator(report: MetricsReport) -> None:
+def test_interval_methods_depend_on_the_denominator(report: MetricsReport) -> None:
     metrics = report.policies["licensed"].systems["poor"].metrics
     assert metrics["LA"].method == "wilson"
     assert metrics["AP"].method == "bootstrap-bca"
@@ -120,7 +127,7 @@ def test_methods_follow_the_denominator(report: MetricsReport) -> None:
     assert good_metrics["CVRR"].method == "wilson"
 
 
-def test_unreadable_replies_widen_the_bounds_and_are_noted(report: MetricsReport) -> None:
+def test_invalid_replies_widen_the_bounds_and_are_noted(report: MetricsReport) -> None:
     poor_ap = report.policies["licensed"].systems["poor"].metrics["AP"]
     assert poor_ap.worst is not None
     assert poor_ap.best is not None
@@ -135,7 +142,7 @@ def test_unreadable_replies_widen_the_bounds_and_are_noted(report: MetricsReport
     assert not any("good has" in note for note in report.notes)
 
 
-def test_groups_hold_only_what_means_something(report: MetricsReport) -> None:
+def test_groups_contain_only_meaningful_metrics(report: MetricsReport) -> None:
     system = report.policies["licensed"].systems["good"]
     functional = system.per_kind["functional"]
     assert list(functional.table) == ["C"]
@@ -146,22 +153,22 @@ def test_groups_hold_only_what_means_something(report: MetricsReport) -> None:
     assert "|difficulty:hard|" in system.per_difficulty["hard"].metrics["AP"].signature
 
 
-def test_all_right_is_not_certain(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.jsonl", rows_of("perfect", lambda _, gold: gold))
+def test_all_right_still_has_an_interval(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "r.jsonl", rows_of("perfect", lambda _, gold: gold))
     metrics = (
         measure(read_observations([path]), QUICK).policies["licensed"].systems["perfect"].metrics
     )
     assert metrics["AP"].method == "wilson-edge"
     assert metrics["AP"].high == 1.0
     assert metrics["AP"].low is not None
-    # Two thirds of the cards are C or U; they lie in 60 clusters, and those are what is counted.
+    # Two thirds of the cards are C or U; they are in 60 clusters, which are counted.
     assert 0.9 < metrics["AP"].low < 0.95
     assert metrics["LA"].method == "wilson"
 
 
 def test_a_control_run_as_a_system_scores_as_the_control(tmp_path: Path) -> None:
     for pred in ("YES", "NO", "UNKNOWN"):
-        path = write(tmp_path / "r.jsonl", rows_of("mine", lambda _r, _g, pred=pred: pred))
+        path = write_rows(tmp_path / "r.jsonl", rows_of("mine", lambda _r, _g, pred=pred: pred))
         report = measure(read_observations([path]), QUICK)
         for part in report.policies.values():
             mine, control = part.systems["mine"], part.controls[f"always-{pred}"]
@@ -172,16 +179,16 @@ def test_a_control_run_as_a_system_scores_as_the_control(tmp_path: Path) -> None
             assert all("mine" in (*won.beaten, *won.tied) for won in part.won_by_controls)
 
 
-def test_equal_input_gives_equal_bytes_whatever_the_order(tmp_path: Path) -> None:
-    rows = rows_of("good", good) + rows_of("poor", poor)
+def test_input_order_does_not_change_the_bytes(tmp_path: Path) -> None:
+    rows = rows_of("good", good_answer) + rows_of("poor", poor_answer)
     path = tmp_path / "r.jsonl"
-    first = msgspec.json.encode(measure(read_observations([write(path, rows)]), QUICK))
+    first = msgspec.json.encode(measure(read_observations([write_rows(path, rows)]), QUICK))
     random.Random(3).shuffle(rows)
-    second = msgspec.json.encode(measure(read_observations([write(path, rows)]), QUICK))
+    second = msgspec.json.encode(measure(read_observations([write_rows(path, rows)]), QUICK))
     assert first == second
 
 
-def test_the_record_reads_back(report: MetricsReport, tmp_path: Path) -> None:
+def test_record_survives_a_round_trip(report: MetricsReport, tmp_path: Path) -> None:
     path = tmp_path / "metrics.json"
     path.write_bytes(msgspec.json.encode(report))
     assert read_metrics(path) == report
@@ -197,16 +204,16 @@ def test_the_record_reads_back(report: MetricsReport, tmp_path: Path) -> None:
         read_metrics(tmp_path / "none.json")
 
 
-def test_faithfulness_is_apart_and_changes_no_headline(tmp_path: Path) -> None:
-    rows = rows_of("good", good)
-    alone = measure(read_observations([write(tmp_path / "a.jsonl", rows)]), QUICK)
+def test_faithfulness_is_separate_from_the_headline(tmp_path: Path) -> None:
+    rows = rows_of("good", good_answer)
+    alone = measure(read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK)
     extra = [
         {**row, "id": f"f{row['id']}", "kind": kind, "cluster": f"f{row['cluster']}"}
         for kind, label in (("withheld", "U"), ("counterfactual", "E"))
         for row in rows
         if row["label"] == label
     ]
-    both = measure(read_observations([write(tmp_path / "b.jsonl", rows + extra)]), QUICK)
+    both = measure(read_observations([write_rows(tmp_path / "b.jsonl", rows + extra)]), QUICK)
     assert both.n_faithfulness == 80
     assert both.n_cards == alone.n_cards
     for policy, part in both.policies.items():
@@ -217,18 +224,18 @@ def test_faithfulness_is_apart_and_changes_no_headline(tmp_path: Path) -> None:
         assert system.faithfulness["withheld"].n_cards == 40
         assert "yes_rate" in system.faithfulness["withheld"].metrics
     assert any("80 context-faithfulness cards" in note for note in both.notes)
-    apart = measure(read_observations([write(tmp_path / "c.jsonl", extra)]), QUICK)
+    apart = measure(read_observations([write_rows(tmp_path / "c.jsonl", extra)]), QUICK)
     assert apart.n_cards == 0
     assert apart.policies["licensed"].systems["good"].metrics["AP"].value is None
     assert any("no headline cards" in note for note in apart.notes)
 
 
 def test_policies_follow_label_and_gold_where_they_disagree(tmp_path: Path) -> None:
-    rows = rows_of("good", good)
+    rows = rows_of("good", good_answer)
     for row in rows[:9]:
         if row["label"] == "C":
             row["gold"] = "UNKNOWN"
-    report = measure(read_observations([write(tmp_path / "r.jsonl", rows)]), QUICK)
+    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK)
     tables = {p: report.policies[p].systems["good"].table for p in report.policies}
     assert sum(tables["licensed"]["C"].values()) == 40
     assert sum(tables["published"]["C"].values()) == 37
@@ -237,27 +244,27 @@ def test_policies_follow_label_and_gold_where_they_disagree(tmp_path: Path) -> N
     )
 
 
-def test_clusters_that_go_together_are_noted(tmp_path: Path) -> None:
-    rows = rows_of("good", good, count=300)
+def test_clustered_answers_are_noted(tmp_path: Path) -> None:
+    rows = rows_of("good", good_answer, count=300)
     right = {f"big{n}": random.Random(n).random() < 0.5 for n in range(12)}
     for n, row in enumerate(rows):
         row["cluster"] = f"big{n % 12}"
         row["pred"] = row["gold"] if right[row["cluster"]] else "INVALID"
-    report = measure(read_observations([write(tmp_path / "r.jsonl", rows)]), QUICK)
-    assert any("Cards of one cluster go together for good" in note for note in report.notes)
+    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK)
+    assert any("Outcomes of good are correlated within clusters" in note for note in report.notes)
     for row in rows:
         row["cluster"] = "ab"[row["id"] > "0100"]
-    report = measure(read_observations([write(tmp_path / "r.jsonl", rows)]), QUICK)
-    assert any("Only 2 clusters" in note for note in report.notes)
+    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", rows)]), QUICK)
+    assert any("There are only 2 clusters" in note for note in report.notes)
 
 
 def observations_of(answers: list[tuple[str, str, str]]) -> Observations:
-    """Observations made by hand: (label, prediction, cluster) per card."""
+    """Builds observations from (label, prediction, cluster) per card."""
     clusters = sorted({a[2] for a in answers})
     preds = ("YES", "NO", "UNKNOWN", "INVALID", "ERROR")
     labels = np.array([LABEL_CODE[a[0]] for a in answers], dtype=np.int8)
     return Observations(
-        cards="c",
+        card_set="c",
         ids=tuple(f"{n:03d}" for n in range(len(answers))),
         labels=labels,
         golds=labels,
@@ -280,7 +287,7 @@ def observations_of(answers: list[tuple[str, str, str]]) -> Observations:
         max_size=25,
     )
 )
-def test_any_answers_give_sound_numbers(answers: list[tuple[str, str, str]]) -> None:
+def test_any_answers_give_valid_values(answers: list[tuple[str, str, str]]) -> None:
     report = measure(observations_of(answers), Plan(resamples=100))
     assert msgspec.json.decode(msgspec.json.encode(report), type=MetricsReport) == report
     for part in report.policies.values():
@@ -289,55 +296,55 @@ def test_any_answers_give_sound_numbers(answers: list[tuple[str, str, str]]) -> 
             assert (value.value is None) == (value.method == "none")
             for low, high in value.intervals.values():
                 assert 0 <= low <= high <= 1
-            # An interval of one point would claim certainty.
+            # A zero-width interval would claim certainty.
             if value.low is not None and value.high is not None and value.method != "wilson":
                 assert value.low < value.high or value.method.startswith("bootstrap")
-        block = published_block(counts_of(part.systems["s"].table))
+        block = build_published_block(table_to_counts(part.systems["s"].table))
         assert (
             block["metrics"]["LA"] == report.policies["published"].systems["s"].metrics["LA"].value
         )
 
 
-def test_main_writes_what_measure_gives(
-    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_main_writes_the_measured_report(
+    results_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "deep" / "metrics.json"
-    main(results=[results], out=out, resamples=200)
+    main(results=[results_file], out=out, resamples=200)
     said = capsys.readouterr().out
     assert "licensed: good  AP" in said
     assert "published: poor" in said
     assert "†" in said
-    assert read_metrics(out) == measure(read_observations([results]), QUICK)
-    main(results=[results], out=tmp_path / "again.json", resamples=200)
+    assert read_metrics(out) == measure(read_observations([results_file]), QUICK)
+    main(results=[results_file], out=tmp_path / "again.json", resamples=200)
     assert out.read_bytes() == (tmp_path / "again.json").read_bytes()
 
 
 @pytest.mark.parametrize("policy", list(PolicyChoice))
-def test_policy_chooses(results: Path, tmp_path: Path, policy: PolicyChoice) -> None:
+def test_policy_is_selected(results_file: Path, tmp_path: Path, policy: PolicyChoice) -> None:
     out = tmp_path / "metrics.json"
-    main(results=[results], out=out, policy=policy, resamples=100)
+    main(results=[results_file], out=out, policy=policy, resamples=100)
     expected = ["licensed", "published"] if policy == PolicyChoice.both else [policy.value]
     assert list(read_metrics(out).policies) == expected
 
 
-def test_files_apart_or_together_are_one_run(tmp_path: Path) -> None:
-    a = write(tmp_path / "a.jsonl", rows_of("good", good))
-    b = write(tmp_path / "b.jsonl", rows_of("poor", poor))
+def test_separate_and_combined_files_are_equal(tmp_path: Path) -> None:
+    a = write_rows(tmp_path / "a.jsonl", rows_of("good", good_answer))
+    b = write_rows(tmp_path / "b.jsonl", rows_of("poor", poor_answer))
     main(results=[a], more_results=[b], out=tmp_path / "m.json", resamples=100)
     apart = read_metrics(tmp_path / "m.json")
-    both = write(tmp_path / "all.jsonl", rows_of("good", good) + rows_of("poor", poor))
+    both = write_rows(
+        tmp_path / "all.jsonl", rows_of("good", good_answer) + rows_of("poor", poor_answer)
+    )
     main(results=[both], out=tmp_path / "m.json", resamples=100)
     assert read_metrics(tmp_path / "m.json").policies == apart.policies
 
 
-def test_verbose_prints_tables_in_which_names_are_text(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = rows_of("[red]x[/red]\x1b[31m", good) + rows_of("poor", poor)
+def test_verbose_tables_escape_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of("[red]x[/red]\x1b[31m", good_answer) + rows_of("poor", poor_answer)
     for row in rows[::3]:
         row["kind"] = "[/bold]{{7*7}}\n"
     main(
-        results=[write(tmp_path / "r.jsonl", rows)],
+        results=[write_rows(tmp_path / "r.jsonl", rows)],
         out=tmp_path / "m.json",
         resamples=100,
         verbose=True,
@@ -348,19 +355,22 @@ def test_verbose_prints_tables_in_which_names_are_text(
     assert "AP|cards:0123456789ab|policy:licensed|boot:100|seed:12345|v:" in said
 
 
-def test_tables_cover_everyone(report: MetricsReport) -> None:
+def test_tables_cover_every_system(report: MetricsReport) -> None:
     controls = report.policies["licensed"].controls
     assert list(controls) == ["always-YES", "always-NO", "always-UNKNOWN", "random"]
-    assert all({*HEADLINE, *BESIDE} <= control.metrics.keys() for control in controls.values())
-    lines = [part for part in tables(report) if isinstance(part, str)]
+    assert all(
+        {*HEADLINE_METRICS, *COMPANION_METRICS} <= control.metrics.keys()
+        for control in controls.values()
+    )
+    lines = [part for part in render_tables(report) if isinstance(part, str)]
     assert any("always-UNKNOWN" in line for line in lines)
-    assert any(line.startswith("note: poor has") for line in summary(report))
-    shown = show_with_interval(report.policies["licensed"].systems["poor"].metrics["AP"])
+    assert any(line.startswith("note: poor has") for line in render_summary(report))
+    shown = format_with_interval(report.policies["licensed"].systems["poor"].metrics["AP"])
     assert shown.count("[") == 1
     assert "…" in shown
 
 
-def test_the_published_files_replay(published_data: Path, tmp_path: Path) -> None:
+def test_published_files_are_reproduced(published_data: Path, tmp_path: Path) -> None:
     folder = published_data / "epistemic"
     files = [folder / "kg_results.jsonl", folder / "graph_rag_results.jsonl"]
     main(results=files, cards=[folder / "context_cards.jsonl"], out=tmp_path / "m.json")
@@ -368,16 +378,16 @@ def test_the_published_files_replay(published_data: Path, tmp_path: Path) -> Non
     published = json.loads((folder / "metrics.json").read_text("utf-8"))
     for system, expected in published.items():
         table = report.policies["published"].systems[system].table
-        assert published_block(counts_of(table)) == expected
+        assert build_published_block(table_to_counts(table)) == expected
     cards = read_cards(folder / "context_cards.jsonl")
-    assert report.cards == card_set_hash(cards)[:12]
+    assert report.cards == hash_card_set(cards)[:12]
     assert report.n_clusters == len({card.claim.subj for card in cards})
     fixed = measure(read_observations([folder / "graph_rag_results_fixed.jsonl"]), QUICK)
     metrics = fixed.policies["published"].systems["graph_rag"].metrics
-    assert [metrics[name].value for name in (*HEADLINE, "accuracy")] == [1, 1, 0, 1, 0.5]
+    assert [metrics[name].value for name in (*HEADLINE_METRICS, "accuracy")] == [1, 1, 0, 1, 0.5]
 
 
-def test_results_are_held_against_their_cards(
+def test_results_are_checked_against_their_cards(
     card_file: Callable[..., Path], tmp_path: Path
 ) -> None:
     path = card_file(9)
@@ -386,27 +396,30 @@ def test_results_are_held_against_their_cards(
         {"id": card.id, "gold": card.gold, "label": card.label, "pred": "YES", "system": "s"}
         for card in cards
     ]
-    seen = check_cards(read_observations([write(tmp_path / "r", rows)]), [path])
-    assert seen.cards == card_set_hash(cards)[:12]
+    seen = check_cards(read_observations([write_rows(tmp_path / "r", rows)]), [path])
+    assert seen.card_set == hash_card_set(cards)[:12]
     assert set(seen.kinds) == {"hiddenkind0", "hiddenkind1", "hiddenkind2", "hiddenkind3"}
     assert seen.n_clusters == 9
     assert seen.notes == ()
-    some = check_cards(read_observations([write(tmp_path / "r", rows[:5])]), [path])
+    some = check_cards(read_observations([write_rows(tmp_path / "r", rows[:5])]), [path])
     assert any("4 of 9 cards have no result" in note for note in some.notes)
-    named = [{**row, "cards": seen.cards} for row in rows]
+    named = [{**row, "cards": seen.card_set} for row in rows]
     assert (
-        check_cards(read_observations([write(tmp_path / "r", named)]), [path]).cards == seen.cards
+        check_cards(read_observations([write_rows(tmp_path / "r", named)]), [path]).card_set
+        == seen.card_set
     )
     with pytest.raises(CardSetMismatchError, match="these cards are"):
         check_cards(
-            read_observations([write(tmp_path / "r", [{**r, "cards": "beef"} for r in rows])]),
+            read_observations([write_rows(tmp_path / "r", [{**r, "cards": "beef"} for r in rows])]),
             [path],
         )
-    with pytest.raises(CardSetMismatchError, match="do not hold it"):
-        check_cards(read_observations([write(tmp_path / "r", [{**rows[0], "id": "x"}])]), [path])
+    with pytest.raises(CardSetMismatchError, match="do not contain it"):
+        check_cards(
+            read_observations([write_rows(tmp_path / "r", [{**rows[0], "id": "x"}])]), [path]
+        )
     swapped = {**rows[0], "label": "U", "gold": "UNKNOWN"}
     with pytest.raises(CardSetMismatchError, match="as E"):
-        check_cards(read_observations([write(tmp_path / "r", [swapped])]), [path])
+        check_cards(read_observations([write_rows(tmp_path / "r", [swapped])]), [path])
     with pytest.raises(DuplicateIdError, match="occurs twice"):
         check_cards(seen, [path, path])
 
@@ -419,10 +432,10 @@ def test_results_are_held_against_their_cards(
         ([{"id": i, "gold": "YES", "pred": "YES", "cards": i} for i in "ab"], 14),
     ],
 )
-def test_as_a_script_it_ends_in_one_line_and_a_code(
+def test_script_ends_with_one_line_and_an_exit_code(
     tmp_path: Path, rows: list[dict[str, Any]], code: int
 ) -> None:
-    path = write(tmp_path / "r.jsonl", rows)
+    path = write_rows(tmp_path / "r.jsonl", rows)
     done = subprocess.run(
         [sys.executable, "eval/metrics_abstention.py", "--results", path, "--out", tmp_path / "m"],
         cwd=ROOT,
@@ -437,26 +450,28 @@ def test_as_a_script_it_ends_in_one_line_and_a_code(
     assert not (tmp_path / "m").exists()
 
 
-def test_codes_cover_gold_and_label_alike() -> None:
+def test_codes_cover_gold_and_label() -> None:
     assert {GOLD_OF_LABEL[label]: code for label, code in LABEL_CODE.items()} == GOLD_CODE
 
 
-def test_near_misses_joined_to_cards_are_apart_and_alone_are_the_headline(tmp_path: Path) -> None:
-    rows = rows_of("good", good)
-    alone = measure(read_observations([write(tmp_path / "a.jsonl", rows)]), QUICK)
+def test_near_misses_are_separate_unless_alone(tmp_path: Path) -> None:
+    rows = rows_of("good", good_answer)
+    alone = measure(read_observations([write_rows(tmp_path / "a.jsonl", rows)]), QUICK)
     near = [
         {**row, "id": f"n{row['id']}", "kind": "near-miss/sibling", "pred": "YES", "pass": False}
         for row in rows
         if row["label"] == "C"
     ]
-    both = measure(read_observations([write(tmp_path / "b.jsonl", rows + near)]), QUICK)
+    both = measure(read_observations([write_rows(tmp_path / "b.jsonl", rows + near)]), QUICK)
     assert (both.n_cards, both.n_near_misses) == (alone.n_cards, len(near))
     system, before = (each.policies["licensed"].systems["good"] for each in (both, alone))
     assert system.metrics == before.metrics
     assert list(system.near_misses) == ["all near-misses"]
     assert before.near_misses == {}
     assert system.near_misses["all near-misses"].metrics["CVRR"].value == 0.0
-    assert any(f"{len(near)} near-miss cards are reported apart" in note for note in both.notes)
-    only = measure(read_observations([write(tmp_path / "c.jsonl", near)]), QUICK)
+    assert any(
+        f"{len(near)} near-miss cards are reported separately" in note for note in both.notes
+    )
+    only = measure(read_observations([write_rows(tmp_path / "c.jsonl", near)]), QUICK)
     assert (only.n_cards, only.n_near_misses) == (len(near), 0)
     assert only.policies["licensed"].systems["good"].metrics["CVRR"].value == 0.0

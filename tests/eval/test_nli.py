@@ -1,4 +1,4 @@
-"""The entailment model: a real cross-encoder, tiny and random, made here without any hub."""
+"""The entailment model: a tiny random cross-encoder, created here without a download."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eval.registry import make_systems
 from eval.result import read_results
 from eval.runner import run
 from eval.system import SystemOptions
-from eval.systems.nli import RELATIONS, Nli, Thresholds, load_encoder, relations_of
+from eval.systems.nli import RELATIONS, Nli, Thresholds, load_encoder, parse_relations
 from kg.base.errors import MissingFileError, SettingError, WeightsError
 
 
@@ -32,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
 
 
-def relabelled(folder: Path, to: Path, labels: list[str]) -> Path:
-    """The same weights under other labels."""
+def relabel_model(folder: Path, to: Path, labels: list[str]) -> Path:
+    """Copies the model with other labels."""
     to.mkdir()
     for file in folder.iterdir():
         (to / file.name).write_bytes(file.read_bytes())
@@ -53,8 +53,8 @@ VIEWS = [
 
 
 @pytest.mark.extra("dense")
-def test_answers_are_the_models_probabilities(folder: Path) -> None:
-    """Against the model itself, asked without sentence-transformers."""
+def test_answers_follow_the_model_probabilities(folder: Path) -> None:
+    """Compares with the model called without sentence-transformers."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -79,8 +79,8 @@ def test_answers_are_the_models_probabilities(folder: Path) -> None:
 
 
 @pytest.mark.extra("dense")
-def test_the_order_of_labels_is_the_models_own(folder: Path, tmp_path: Path) -> None:
-    other = relabelled(folder, tmp_path / "other", ["entails", "neutral", "contradicts"])
+def test_label_order_is_taken_from_the_model(folder: Path, tmp_path: Path) -> None:
+    other = relabel_model(folder, tmp_path / "other", ["entails", "neutral", "contradicts"])
     one, two = Nli(load_encoder(str(folder))), Nli(load_encoder(str(other)))
     turned = {"NO": "YES", "YES": "UNKNOWN", "UNKNOWN": "NO"}
     for view in VIEWS[:6]:
@@ -98,19 +98,19 @@ def test_the_order_of_labels_is_the_models_own(folder: Path, tmp_path: Path) -> 
         [],
     ],
 )
-def test_labels_that_cannot_be_told_are_refused(labels: list[str]) -> None:
+def test_unknown_labels_are_refused(labels: list[str]) -> None:
     with pytest.raises(WeightsError, match="id2label"):
-        relations_of(dict(enumerate(labels)), where="m")
+        parse_relations(dict(enumerate(labels)), where="m")
 
 
-def test_labels_as_models_spell_them() -> None:
+def test_label_spellings_are_recognised() -> None:
     named = {2: "CONTRADICTION", 0: "Entailment", 1: "_neutral_"}
-    assert relations_of(named, where="m") == ("entailment", "neutral", "contradiction")
+    assert parse_relations(named, where="m") == ("entailment", "neutral", "contradiction")
 
 
 @pytest.mark.extra("dense")
 def test_a_model_without_labels_is_refused_when_loaded(folder: Path, tmp_path: Path) -> None:
-    bare = relabelled(folder, tmp_path / "bare", ["LABEL_0", "LABEL_1", "LABEL_2"])
+    bare = relabel_model(folder, tmp_path / "bare", ["LABEL_0", "LABEL_1", "LABEL_2"])
     with pytest.raises(WeightsError, match="which of its outputs"):
         load_encoder(str(bare))
     (bare / "config.json").write_text("{")
@@ -124,7 +124,7 @@ def test_a_model_without_labels_is_refused_when_loaded(folder: Path, tmp_path: P
 
 
 @pytest.mark.extra("dense")
-def test_thresholds_hold_back_what_is_not_sure(folder: Path) -> None:
+def test_thresholds_turn_uncertain_answers_into_unknown(folder: Path) -> None:
     encoder = load_encoder(str(folder))
     plain = [Nli(encoder).answer(view) for view in VIEWS]
     never = Nli(encoder, thresholds=Thresholds(1.0, 1.0))
@@ -141,27 +141,29 @@ def test_thresholds_hold_back_what_is_not_sure(folder: Path) -> None:
 
 
 @pytest.mark.extra("dense")
-def test_premises_whole_or_each_with_rules_or_without(folder: Path) -> None:
+def test_premise_and_rule_settings(folder: Path) -> None:
     encoder = load_encoder(str(folder))
     view = VIEWS[0]
     assert "A rule." in Nli(encoder).answer(view).raw
     assert "A rule." not in Nli(encoder, rules=False).answer(view).raw
-    # Facts on their own: the one furthest from neutral decides, the same as when it is alone.
-    each = Nli(encoder, rules=False, each=True)
+    # Single facts: the one furthest from neutral decides, as if it were alone.
+    each = Nli(encoder, rules=False, per_fact=True)
     single = [each.answer(CardView((fact,), (), view.question)) for fact in view.facts]
     together = each.answer(view)
     assert together.raw in [answer.raw for answer in single]
 
-    def strength(raw: str) -> float:
+    def entailment_strength(raw: str) -> float:
         shown = dict(part.split(" ") for part in raw.split(":")[0].split(", "))
         assert math.isclose(sum(float(shown[name]) for name in RELATIONS), 1.0, abs_tol=2e-4)
         return max(float(shown["entailment"]), float(shown["contradiction"]))
 
-    assert strength(together.raw) == max(strength(answer.raw) for answer in single)
+    assert entailment_strength(together.raw) == max(
+        entailment_strength(answer.raw) for answer in single
+    )
 
 
 @pytest.mark.extra("dense")
-def test_what_the_model_cannot_take_in_is_noted(folder: Path) -> None:
+def test_truncated_input_is_noted(folder: Path) -> None:
     system = Nli(load_encoder(str(folder)))
     long = system.answer(CardView(("The Main flows into the Rhine. " * 40,), (), VIEWS[0].question))
     assert "longer than the model can read" in long.note
@@ -172,18 +174,18 @@ def test_what_the_model_cannot_take_in_is_noted(folder: Path) -> None:
 
 
 @pytest.mark.extra("dense")
-def test_a_run_from_the_command_lines_settings(
+def test_run_with_command_line_settings(
     folder: Path, card_file: Callable[[int], Path], tmp_path: Path
 ) -> None:
     settings = {"model": str(folder), "rules": "no", "premise": "each", "contradiction": "0.9"}
     (system,) = make_systems("nli", SystemOptions(settings=settings))
     outs = [tmp_path / f"{name}.jsonl" for name in "ab"]
     for out in outs:
-        run(card_file(9), [system], out, asked_as="nli")
+        run(card_file(9), [system], out, system_name="nli")
     assert outs[0].read_bytes() == outs[1].read_bytes()
     assert {row.system for row in read_results(outs[0])} == {"nli"}
     params = system.params()
-    assert params["model"] == "tiny", "never the path"
+    assert params["model"] == "tiny", "params must not contain a path"
     assert len(params["weights_sha256"]) == 64
     assert (params["rules"], params["premise"], params["contradiction"]) == (False, "each", 0.9)
     with pytest.raises(SettingError):

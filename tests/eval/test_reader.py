@@ -1,4 +1,4 @@
-"""The reader of text: what overlap can see, and that it sees no more."""
+"""The word-overlap reader: what it can and cannot decide."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.reader import Reader, Weights, coverage, is_negated, names_in
+from eval.reader import Reader, WordWeights, compute_coverage, find_names, is_negated
 
 RIVERS = ["Rhine", "Main", "Elbe", "Weser", "Ems", "Oder", "Neisse", "Saale", "Mosel", "Lahn"]
 CORPUS = [
@@ -23,11 +23,13 @@ CORPUS = [
     "The length of the Rhine is 1,233 km.",
     "The Rhine flows through Germany.",
 ]
-WEIGHTS = Weights(CORPUS)
+WEIGHTS = WordWeights(CORPUS)
 
 
-def read(question: str, sentences: list[str] | None = None) -> str:
-    return Reader().read(question, CORPUS if sentences is None else sentences, WEIGHTS).pred
+def read_sentences(question: str, sentences: list[str] | None = None) -> str:
+    return (
+        Reader().answer_question(question, CORPUS if sentences is None else sentences, WEIGHTS).pred
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,27 +49,27 @@ def read(question: str, sentences: list[str] | None = None) -> str:
         ("Is the Rhine part of the Rhine system?", "UNKNOWN"),
     ],
 )
-def test_what_words_can_tell(question: str, pred: str) -> None:
-    assert read(question) == pred
+def test_answers_decided_by_word_overlap(question: str, pred: str) -> None:
+    assert read_sentences(question) == pred
 
 
-def test_what_words_cannot_tell() -> None:
-    assert read("Does the Rhine flow into the Main?") == "YES", "direction is invisible"
+def test_answers_undecided_by_word_overlap() -> None:
+    assert read_sentences("Does the Rhine flow into the Main?") == "YES", "direction is invisible"
     # Two sentences would have to be put together (the Main reaches the sea through the Rhine) …
-    assert read("Does the Main reach the North Sea?") == "UNKNOWN"
-    # … or it be known that a river has one mouth.
-    assert read("Does the Main flow into the Baltic Sea?") == "UNKNOWN"
+    assert read_sentences("Does the Main reach the North Sea?") == "UNKNOWN"
+    # … or the reader would have to know that a river has one mouth.
+    assert read_sentences("Does the Main flow into the Baltic Sea?") == "UNKNOWN"
 
 
-def test_text_that_contradicts_itself_decides_nothing() -> None:
+def test_contradictory_text_gives_unknown() -> None:
     both = ["The Main flows into the Rhine.", "The Main does not flow into the Rhine."]
-    assert read("Does the Main flow into the Rhine?", both) == "UNKNOWN"
+    assert read_sentences("Does the Main flow into the Rhine?", both) == "UNKNOWN"
 
 
 @pytest.mark.parametrize("question", ["", "?", "Is it?", "\x00"])
-def test_a_question_without_content(question: str) -> None:
-    assert read(question) == "UNKNOWN"
-    assert read("Does the Main flow into the Rhine?", []) == "UNKNOWN"
+def test_question_without_content_words(question: str) -> None:
+    assert read_sentences(question) == "UNKNOWN"
+    assert read_sentences("Does the Main flow into the Rhine?", []) == "UNKNOWN"
 
 
 @pytest.mark.parametrize(
@@ -80,44 +82,44 @@ def test_a_question_without_content(question: str) -> None:
         ("The Nore flows.", False),
     ],
 )
-def test_negation(text: str, negated: bool) -> None:
+def test_negation_changes_the_answer(text: str, negated: bool) -> None:
     assert is_negated(text) == negated
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=5), st.randoms())
 @settings(deadline=None, max_examples=150)
-def test_it_reads_anything_and_order_does_not_decide(question, sentences, dice) -> None:
-    weights = Weights(sentences)
-    reading = Reader().read(question, sentences, weights)
+def test_any_text_is_read_and_order_does_not_matter(question, sentences, dice) -> None:
+    weights = WordWeights(sentences)
+    reading = Reader().answer_question(question, sentences, weights)
     assert 0 <= reading.coverage <= 1
     shuffled = list(sentences)
     dice.shuffle(shuffled)
-    assert Reader().read(question, shuffled, weights).pred == reading.pred
+    assert Reader().answer_question(question, shuffled, weights).pred == reading.pred
 
 
-def test_the_threshold_is_what_separates() -> None:
+def test_threshold_decides() -> None:
     question = "Does the water of the Main ever reach the Rhine by any length?"
-    covered = Reader().read(question, CORPUS, WEIGHTS).coverage
+    covered = Reader().answer_question(question, CORPUS, WEIGHTS).coverage
     assert 0 < covered < 1
-    assert Reader(covered).read(question, CORPUS, WEIGHTS).pred == "YES"
-    assert Reader(covered + 1e-6).read(question, CORPUS, WEIGHTS).pred == "UNKNOWN"
+    assert Reader(covered).answer_question(question, CORPUS, WEIGHTS).pred == "YES"
+    assert Reader(covered + 1e-6).answer_question(question, CORPUS, WEIGHTS).pred == "UNKNOWN"
 
 
-def test_a_sentence_that_misses_a_name_or_number_is_no_evidence() -> None:
+def test_sentence_missing_a_name_or_number_is_no_evidence() -> None:
     lenient = Reader(0.0)
     for question in (
         "Does the Saale flow into the North Sea?",
         "Is the length of the Rhine 1,234 km?",
         "Is the Rhine part of the Rhine system?",
     ):
-        assert lenient.read(question, CORPUS, WEIGHTS).sentence == ""
-    assert names_in("Is the 1,233 km Rhine not Doesn't-ish?") == {"1233", "rhine", "doesn"}
+        assert lenient.answer_question(question, CORPUS, WEIGHTS).sentence == ""
+    assert find_names("Is the 1,233 km Rhine not Doesn't-ish?") == {"1233", "rhine", "doesn"}
 
 
 def test_coverage_is_the_share_of_weight() -> None:
     asked, weights = Counter("aab"), {"a": 2.0, "b": 4.0}
-    assert coverage(asked, weights, Counter("aab")) == 1.0
-    assert coverage(asked, weights, Counter("ab")) == 0.75
-    assert coverage(asked, weights, Counter("b")) == 0.5
-    assert coverage(asked, weights, Counter("zzz")) == 0.0
-    assert coverage(asked, {}, Counter("aab")) == 0.0
+    assert compute_coverage(asked, weights, Counter("aab")) == 1.0
+    assert compute_coverage(asked, weights, Counter("ab")) == 0.75
+    assert compute_coverage(asked, weights, Counter("b")) == 0.5
+    assert compute_coverage(asked, weights, Counter("zzz")) == 0.0
+    assert compute_coverage(asked, {}, Counter("aab")) == 0.0

@@ -1,4 +1,4 @@
-"""Systems by name: ours, other packages', and any class the user points at."""
+"""Systems by name: built-in ones, those of other packages, and user classes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OPTIONS = SystemOptions()
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A module in the current folder, as a user's adapter is."""
+def user_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Writes a user's adapter module into the current folder and returns its name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
     name = f"adapter_{abs(hash(str(tmp_path)))}"
@@ -63,92 +63,92 @@ number = 3
     return name
 
 
-def names(name: str) -> list[str]:
+def list_system_names(name: str) -> list[str]:
     return [system.name for system in make_systems(name, OPTIONS)]
 
 
-def test_ours_are_listed_with_a_line_each() -> None:
+def test_own_systems_are_listed_with_one_line_each() -> None:
     listed = system_names()
     for name in ("kg", "rag", "controls", "always-YES", "always-NO", "always-UNKNOWN", "random"):
         assert listed[name], name
         assert "\n" not in listed[name]
 
 
-def test_the_ways_to_make_a_system(module: str) -> None:
-    assert names(f"{module}:Plain") == ["plain"]
-    assert names(f"{module}:Wants") == ["wants-12345"]
-    assert names(f"{module}:Creates") == ["created"]
-    assert names(f"{module}:Optional") == ["with"]
-    assert names(f"{module}:Async") == ["plain"]
-    assert names(f"{module}:several") == ["plain", "wants-12345"]
+def test_systems_can_be_made_in_several_ways(user_module: str) -> None:
+    assert list_system_names(f"{user_module}:Plain") == ["plain"]
+    assert list_system_names(f"{user_module}:Wants") == ["wants-12345"]
+    assert list_system_names(f"{user_module}:Creates") == ["created"]
+    assert list_system_names(f"{user_module}:Optional") == ["with"]
+    assert list_system_names(f"{user_module}:Async") == ["plain"]
+    assert list_system_names(f"{user_module}:several") == ["plain", "wants-12345"]
 
 
 @pytest.mark.parametrize(
     ("attribute", "said"),
     [
         ("Nameless", "name is not a text"),
-        ("Half", "is no system"),
+        ("Half", "is not a system"),
         ("twins", "share a name"),
-        ("nothing", "is no system"),
+        ("nothing", "is not a system"),
         ("number", "It has: Plain, Wants"),
         ("Absent", "has no class or function 'Absent'"),
         ("", "has no class"),
     ],
 )
-def test_what_is_no_system(module: str, attribute: str, said: str) -> None:
+def test_invalid_systems_are_refused(user_module: str, attribute: str, said: str) -> None:
     with pytest.raises(SystemNotFoundError, match=said):
-        names(f"{module}:{attribute}")
+        list_system_names(f"{user_module}:{attribute}")
 
 
-def test_a_bug_in_the_users_factory_keeps_its_own_error(module: str) -> None:
+def test_error_in_a_user_factory_is_kept(user_module: str) -> None:
     with pytest.raises(ZeroDivisionError, match="own bug"):
-        names(f"{module}:breaks")
+        list_system_names(f"{user_module}:breaks")
 
 
-def test_a_factory_that_leaves_is_named(module: str) -> None:
+def test_factory_calling_exit_is_named(user_module: str) -> None:
     with pytest.raises(SystemNotFoundError, match=r"leaves calls sys\.exit\(0\)"):
-        names(f"{module}:leaves")
+        list_system_names(f"{user_module}:leaves")
 
 
-def test_modules_that_cannot_be_imported(module: str) -> None:
-    Path(f"{module}x.py").write_text("import a_library_nobody_has\n")
+def test_unimportable_modules_are_reported(user_module: str) -> None:
+    Path(f"{user_module}x.py").write_text("import a_library_nobody_has\n")
     with pytest.raises(SystemNotFoundError, match="a_library_nobody_has"):
-        names(f"{module}x:Any")
-    Path(f"{module}y.py").write_text("import sys\nsys.exit(0)\n")
+        list_system_names(f"{user_module}x:Any")
+    Path(f"{user_module}y.py").write_text("import sys\nsys.exit(0)\n")
     with pytest.raises(SystemNotFoundError, match=r"calls sys\.exit\(0\)"):
-        names(f"{module}y:Any")
+        list_system_names(f"{user_module}y:Any")
     for name in ("no.such.module:A", ":A", "a..b:C"):
         with pytest.raises(SystemNotFoundError, match="cannot be imported"):
-            names(name)
+            list_system_names(name)
 
 
-def test_the_current_folder_comes_last_on_the_path(module: str) -> None:
-    names(f"{module}:Plain")
+def test_current_folder_is_last_on_the_path(user_module: str) -> None:
+    list_system_names(f"{user_module}:Plain")
     assert sys.path[-1] == str(Path.cwd())
 
 
 def test_unknown_names_list_the_nearest_first() -> None:
     with pytest.raises(SystemNotFoundError, match="Nearest first: always-NO, always-YES") as caught:
-        names("always-O")
+        list_system_names("always-O")
     assert "mypkg.mod:Class" in str(caught.value)
 
 
 def test_one_name_belongs_to_one_factory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_factories", dict(registry._factories))
 
-    def first(options: SystemOptions) -> Any:
+    def make_first(options: SystemOptions) -> Any:
         return None
 
-    def second(options: SystemOptions) -> Any:
+    def make_second(options: SystemOptions) -> Any:
         return None
 
-    register("taken")(first)
-    register("taken")(first)
+    register("taken")(make_first)
+    register("taken")(make_first)
     with pytest.raises(ValueError, match="two systems"):
-        register("taken")(second)
+        register("taken")(make_second)
 
 
-class Foreign:
+class ForeignSystem:
     """A system of another package.
 
     More on it.
@@ -163,26 +163,26 @@ class Foreign:
         return "NO"
 
 
-def test_entry_points_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    good = EntryPoint("foreign", "foreign_package:Foreign", registry.ENTRY_POINT_GROUP)
+def test_entry_points_of_other_packages_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = EntryPoint("foreign", "foreign_package:ForeignSystem", registry.ENTRY_POINT_GROUP)
     bad = EntryPoint("broken", "no_such_package:X", registry.ENTRY_POINT_GROUP)
     monkeypatch.setitem(sys.modules, "foreign_package", sys.modules[__name__])
-    monkeypatch.setattr(registry, "_entry_points", lambda: [bad, good])
+    monkeypatch.setattr(registry, "_list_entry_points", lambda: [bad, good])
     listed = system_names()
     assert listed["foreign"] == "A system of another package."
     assert "cannot be imported" in listed["broken"]
-    assert names("foreign") == ["foreign"]
-    with pytest.raises(SystemNotFoundError, match="announced but cannot be imported"):
-        names("broken")
+    assert list_system_names("foreign") == ["foreign"]
+    with pytest.raises(SystemNotFoundError, match="registered but cannot be imported"):
+        list_system_names("broken")
 
 
-def test_settings_nobody_knows_are_refused_by_our_systems() -> None:
+def test_unknown_settings_are_refused_by_own_systems() -> None:
     for name in ("kg", "controls", "always-YES", "always-NO", "always-UNKNOWN", "random", "rag"):
         with pytest.raises(SettingError, match="no setting 'colour'"):
             make_systems(name, SystemOptions(settings={"colour": "red"}))
 
 
-def test_the_list_is_printed_with_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_is_printed_with_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     from eval.list_systems import main
 
     main()

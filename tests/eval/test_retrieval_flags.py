@@ -1,4 +1,4 @@
-"""Retrieval by flag: rag over a run or recorded searches, graph_rag licensed on retrieved facts."""
+"""Retrieval flags: rag over a run or recorded searches, graph_rag on retrieved facts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from eval.answers import read_answer
 from eval.manifest import read_manifest
 from eval.registry import make_systems
 from eval.result import read_results
-from eval.retrieved_facts import is_rule
-from eval.retrieving import RetrievalPlan, open_library
+from eval.retrieval_plan import RetrievalPlan, open_library
+from eval.retrieved_facts import is_axiom
 from eval.runner import run
 from eval.system import System, SystemOptions
 from eval.systems.graph_rag import GraphRag
 from kg.base.errors import CardSetMismatchError, MissingFileError, RunFolderError, SettingError
 from kg.claims import Claim
-from kg.embedding.lexical import lexical_embedder
+from kg.embedding.lexical import make_lexical_embedder
 from kg.knowledge import KnowledgeBase
 from kg.terms import OWL, RDF_TYPE, RDFS
 from kg.text.canonical.verifier import RuleVerifier
-from kg.text.keywords.statistical import Yake
-from kg.text.run.pipeline import BuildPlan, build
-from retrieval.web_results import FrozenQuery, append_frozen, cleaned, query_sha256
+from kg.text.keywords.yake_extractor import Yake
+from kg.text.run.pipeline import BuildPlan, build_run
+from retrieval.web_results import FrozenQuery, append_frozen_query, clean_results, hash_query
 
 OPTIONS = SystemOptions()
 BOOK = """# 1 Rivers
@@ -48,17 +48,17 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("book")
     (folder / "rivers.md").write_text(BOOK)
     plan = BuildPlan(documents=(folder / "rivers.md",), out=folder / "run")
-    build(plan, Yake(), RuleVerifier(), lexical_embedder())
+    build_run(plan, Yake(), RuleVerifier(), make_lexical_embedder())
     return folder / "run"
 
 
-def opened(name: str, options: SystemOptions | None = None, **settings: str) -> System:
+def open_system(name: str, options: SystemOptions | None = None, **settings: str) -> System:
     (made,) = make_systems(name, replace(options or SystemOptions(), settings=settings))
     assert isinstance(made, System)
     return made
 
 
-def preds(system: System) -> dict[str, str]:
+def answer_questions(system: System) -> dict[str, str]:
     return {
         question: read_answer(system.answer(CardView((), (), question)))[0].pred
         for question in ASKED
@@ -66,29 +66,31 @@ def preds(system: System) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("retriever", ["bm25", "hybrid", "kg", "section_tree", "ensemble"])
-def test_rag_reads_the_sentences_of_a_runs_chunks(retriever: str, book: Path) -> None:
+def test_rag_reads_the_chunk_sentences_of_a_run(retriever: str, book: Path) -> None:
     model = {"embedder": "lexical"} if retriever in ("hybrid", "ensemble") else {}
-    system = opened("rag", run=str(book), passages="chunk", retriever=retriever, **model)
-    assert preds(system) == ASKED
+    system = open_system("rag", run=str(book), passages="chunk", retriever=retriever, **model)
+    assert answer_questions(system) == ASKED
     answer = system.answer(CardView((), (), next(iter(ASKED))))
     assert "the Main flows into the Rhine at Mainz." in str(answer)
-    assert "The Rhine flows into the North Sea" not in str(answer), "one sentence, not the chunk"
+    assert "The Rhine flows into the North Sea" not in str(answer), (
+        "the answer quotes one sentence, not the whole chunk"
+    )
 
 
-def test_headings_are_a_sentence_of_what_stands_below_them(tmp_path: Path) -> None:
+def test_headings_are_sentences_of_their_section(tmp_path: Path) -> None:
     (tmp_path / "deep.md").write_text("# 1 Waters\n\nAll.\n\n## 1.1 Rivers\n\nSome. Others?\n")
     plan = BuildPlan(documents=(tmp_path / "deep.md",), out=tmp_path / "run")
-    build(plan, Yake(), RuleVerifier(), lexical_embedder())
+    build_run(plan, Yake(), RuleVerifier(), make_lexical_embedder())
     library = open_library(RetrievalPlan("chunk", "bm25", 5, run=str(tmp_path / "run")), OPTIONS)
-    sentences = {one.id: library.sentences(one) for one in library.passages}
+    sentences = {one.id: library.split_sentences(one) for one in library.passages}
     assert sentences["deep#1.1"][0] == "1 Waters › 1.1 Rivers"
     assert sentences["deep#1.1"][-2:] == ["Some.", "Others?"]
     assert sentences["deep#1"][0] == "1 Waters"
 
 
-def test_the_manifest_names_run_and_retriever(book: Path) -> None:
+def test_manifest_names_run_and_retriever(book: Path) -> None:
     settings = {"retriever": "ensemble", "embedder": "lexical", "weights": "dense=0,kg=2"}
-    system = opened("rag", run=str(book), fusion="linear", walk="ppr", **settings)
+    system = open_system("rag", run=str(book), fusion="linear", walk="ppr", **settings)
     params = system.params()
     assert params["passages"] == "chunk", "implied by the run"
     assert len(params["run_sha256"]) == 64
@@ -98,29 +100,29 @@ def test_the_manifest_names_run_and_retriever(book: Path) -> None:
     assert [part["name"] for part in retriever["retrievers"]] == ["bm25", "kg", "section_tree"]
     assert retriever["weights"] == [0.25, 0.5, 0.25]
     assert retriever["retrievers"][1]["mode"] == "ppr"
-    assert str(book) not in str(params), "never the path"
+    assert str(book) not in str(params), "params must not contain a path"
 
 
 def test_another_run_is_not_resumed(book: Path, tmp_path: Path, card_file: object) -> None:
     cards = card_file(3)  # type: ignore[operator]
     out = tmp_path / "r.jsonl"
 
-    def ask(folder: Path) -> None:
-        run(cards, [opened("rag", run=str(folder))], out, asked_as="rag")
+    def run_on_folder(folder: Path) -> None:
+        run(cards, [open_system("rag", run=str(folder))], out, system_name="rag")
 
-    ask(book)
+    run_on_folder(book)
     assert read_manifest(tmp_path / "r.manifest.json").graph_sha256 is None
     before = out.read_bytes()
-    ask(book)
+    run_on_folder(book)
     assert out.read_bytes() == before
     (tmp_path / "other.md").write_text(BOOK.replace("Mainz", "Mayence"))
     plan = BuildPlan(documents=(tmp_path / "other.md",), out=tmp_path / "run")
-    build(plan, Yake(), RuleVerifier(), lexical_embedder())
+    build_run(plan, Yake(), RuleVerifier(), make_lexical_embedder())
     with pytest.raises(CardSetMismatchError, match="params"):
-        ask(tmp_path / "run")
+        run_on_folder(tmp_path / "run")
 
 
-def test_rag_reads_recorded_searches_and_fails_where_none_was_recorded(
+def test_rag_reads_recorded_searches_and_fails_without_one(
     tmp_path: Path, card_file: object
 ) -> None:
     frozen = tmp_path / "web.jsonl"
@@ -130,19 +132,17 @@ def test_rag_reads_recorded_searches_and_fails_where_none_was_recorded(
         "The Main is long. The Main flows into the Rhine.",
     )
     for question in list(ASKED)[:2]:
-        results = cleaned([page]) if "Main" in question else ()
-        row = FrozenQuery(
-            question, query_sha256(question), "2026-01-01T00:00:00+00:00", (), results
-        )
-        append_frozen(frozen, row)
-    system = opened("rag", frozen=str(frozen))
+        results = clean_results([page]) if "Main" in question else ()
+        row = FrozenQuery(question, hash_query(question), "2026-01-01T00:00:00+00:00", (), results)
+        append_frozen_query(frozen, row)
+    system = open_system("rag", frozen=str(frozen))
     assert system.params()["passages"] == "web"
     assert len(system.params()["frozen_sha256"]) == 64
     yes, nothing, _ = ASKED
     assert read_answer(system.answer(CardView((), (), yes)))[0].pred == "YES"
     assert read_answer(system.answer(CardView((), (), nothing)))[0].pred == "UNKNOWN"
     out = tmp_path / "r.jsonl"
-    run(card_file(2), [system], out, asked_as="rag")  # type: ignore[operator]
+    run(card_file(2), [system], out, system_name="rag")  # type: ignore[operator]
     rows = list(read_results(out))
     assert {row.pred for row in rows} == {"ERROR"}, "not recorded is not an abstention"
     assert "was recorded" in str(rows[0].error)
@@ -167,19 +167,19 @@ def test_rag_reads_recorded_searches_and_fails_where_none_was_recorded(
         {"weights": "bm25=1"},
     ],
 )
-def test_settings_without_sense_or_effect_are_refused(settings: dict[str, str], book: Path) -> None:
+def test_invalid_or_unused_settings_are_refused(settings: dict[str, str], book: Path) -> None:
     told = {key: str(book) if value == "RUN" else value for key, value in settings.items()}
     with pytest.raises(SettingError):
-        opened("rag", **told)
+        open_system("rag", **told)
 
 
-def test_runs_and_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_runs_and_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
-        opened("rag", run=str(tmp_path / "no"))
+        open_system("rag", run=str(tmp_path / "no"))
     with pytest.raises(RunFolderError):
-        opened("rag", run=str(tmp_path))
+        open_system("rag", run=str(tmp_path))
     with pytest.raises(MissingFileError):
-        opened("rag", frozen=str(tmp_path / "no.jsonl"))
+        open_system("rag", frozen=str(tmp_path / "no.jsonl"))
 
 
 GRAPH = """
@@ -222,7 +222,7 @@ def options(tmp_path: Path) -> SystemOptions:
     return SystemOptions(graph=(tmp_path / "g.ttl",), shapes=(tmp_path / "s.ttl",))
 
 
-def answered(system: System) -> dict[str, str]:
+def answer_claims(system: System) -> dict[str, str]:
     return {
         question: read_answer(system.answer(CardView((), (), question)))[0].pred
         for question in CLAIMS
@@ -230,55 +230,56 @@ def answered(system: System) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("retriever", ["bm25", "dense", "hybrid"])
-def test_graph_rag_knows_what_it_retrieved_and_the_rules(
-    retriever: str, options: SystemOptions
-) -> None:
+def test_graph_rag_uses_retrieved_facts_and_rules(retriever: str, options: SystemOptions) -> None:
     model = {} if retriever == "bm25" else {"embedder": "lexical"}
     told = {"retriever": retriever, "top_k": "99", **model}
-    system = opened("graph_rag", options, **told)
+    system = open_system("graph_rag", options, **told)
     if retriever == "bm25":
         # BM25 never finds a fact that shares no word with the question; these need none.
-        assert answered(system) == CLAIMS
+        assert answer_claims(system) == CLAIMS
     else:
-        assert answered(system) == answered(opened("graph_rag", options)) == CLAIMS
+        assert answer_claims(system) == answer_claims(open_system("graph_rag", options)) == CLAIMS
     assert system.params()["retriever"]["name"] == retriever
     assert system.params()["top_k"] == 99
 
 
-def test_what_was_not_retrieved_is_not_known(options: SystemOptions) -> None:
-    """With one fact each question has what is nearest to its words, and no more."""
-    system = opened("graph_rag", options, retriever="bm25", top_k="1")
-    found = answered(system)
+def test_unretrieved_facts_are_unknown(options: SystemOptions) -> None:
+    """With one fact, each question gets only the fact nearest to its words."""
+    system = open_system("graph_rag", options, retriever="bm25", top_k="1")
+    found = answer_claims(system)
     assert found["Does the Main flow into the Rhine?"] == "YES"
     assert found["Does the Lahn flow into the North Sea?"] == "NO", "the denial itself"
     assert found["Does the Main flow into the Baltic Sea?"] == "UNKNOWN", "its mouth was not found"
-    whole = answered(opened("graph_rag", options))
+    whole = answer_claims(open_system("graph_rag", options))
     assert all(pred in ("UNKNOWN", whole[question]) for question, pred in found.items())
     answer = read_answer(system.answer(CardView((), (), list(CLAIMS)[2])))[0]
     assert answer.raw.startswith("The facts found neither entail nor contradict this: ")
     assert "Rhine" not in answer.raw, "what was not found is not told either"
 
 
-def test_fewer_facts_never_turn_an_answer_round(options: SystemOptions) -> None:
-    """Shapes and axioms are all there, so less knowledge means more UNKNOWN and nothing else."""
-    whole = answered(opened("graph_rag", options))
+def test_fewer_facts_never_invert_an_answer(options: SystemOptions) -> None:
+    """Shapes and axioms are complete, so fewer facts can only give more UNKNOWN."""
+    whole = answer_claims(open_system("graph_rag", options))
     for top_k in range(1, 9):
-        found = answered(opened("graph_rag", options, retriever="bm25", top_k=str(top_k)))
+        found = answer_claims(open_system("graph_rag", options, retriever="bm25", top_k=str(top_k)))
         assert all(pred in ("UNKNOWN", whole[question]) for question, pred in found.items())
 
 
-def test_without_a_retriever_nothing_changes(options: SystemOptions) -> None:
-    plain, named = opened("graph_rag", options), opened("graph_rag", options, retriever="none")
+def test_no_retriever_changes_nothing(options: SystemOptions) -> None:
+    plain, named = (
+        open_system("graph_rag", options),
+        open_system("graph_rag", options, retriever="none"),
+    )
     assert isinstance(plain, GraphRag)
     assert plain.params() == named.params() == {"regime": "owl-rl", "unique_names": True}
     for settings in ({"top_k": "5"}, {"retriever": "kg"}, {"retriever": "bm25", "embedder": "x"}):
         with pytest.raises(SettingError):
-            opened("graph_rag", options, **settings)
+            open_system("graph_rag", options, **settings)
 
 
-def test_rules_are_told_from_facts_denials_and_names(options: SystemOptions) -> None:
+def test_rules_are_separated_from_facts_negations_and_names(options: SystemOptions) -> None:
     graph = KnowledgeBase.open(None, options.graph, options.shapes).graph
-    rules = {claim for claim in graph.claims() if is_rule(claim)}
+    rules = {claim for claim in graph.iter_claims() if is_axiom(claim)}
     assert Claim("urn:x:receives", OWL + "inverseOf", "urn:x:mouth") in rules
     assert Claim("urn:x:River", RDFS + "subClassOf", "urn:x:Water") in rules
     assert Claim("urn:x:River", RDF_TYPE, OWL + "Class") in rules

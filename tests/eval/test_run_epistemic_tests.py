@@ -1,4 +1,4 @@
-"""The command itself, killed and starved in every way: real processes, real signals."""
+"""The command as a real process: killed, interrupted and out of disk space."""
 
 from __future__ import annotations
 
@@ -61,12 +61,14 @@ class Leaky(Slow):
 """
 
 
-def command(cards: Path, out: Path, *more: str, system: str = "slowly:Slow") -> list[str]:
+def eval_command(cards: Path, out: Path, *more: str, system: str = "slowly:Slow") -> list[str]:
     start = [sys.executable, "-m", "eval.run_epistemic_tests", "--cards", str(cards)]
     return [*start, "--system", system, "--out", str(out), *more]
 
 
-def call(arguments: list[str], folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def call_command(
+    arguments: list[str], folder: Path, **env: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         arguments,
         cwd=folder,
@@ -92,27 +94,25 @@ def wait_for_bytes(process: subprocess.Popen[bytes], path: Path, count: int) -> 
         time.sleep(0.002)
 
 
-def test_killed_five_times_it_ends_in_the_bytes_of_an_uninterrupted_run(
-    folder: Path, card_file: CardFile
-) -> None:
+def test_run_killed_five_times_ends_in_identical_bytes(folder: Path, card_file: CardFile) -> None:
     cards, out, calm = card_file(400), folder / "killed.jsonl", folder / "calm.jsonl"
-    assert call(command(cards, calm), folder).returncode == 0
+    assert call_command(eval_command(cards, calm), folder).returncode == 0
     whole = calm.read_bytes()
     dice = random.Random(11)
     env = {**os.environ, "PAUSE": "0.01"}
     for kill in range(5):
         before = out.stat().st_size if out.exists() else 0
-        with subprocess.Popen(command(cards, out), cwd=folder, env=env) as process:
+        with subprocess.Popen(eval_command(cards, out), cwd=folder, env=env) as process:
             wait_for_bytes(process, out, before + dice.randrange(1, len(whole) // 8))
             process.kill()
         assert process.returncode == -signal.SIGKILL
         assert read_manifest(folder / "killed.manifest.json").status == "running"
         assert whole.startswith(out.read_bytes()), kill
         if kill % 2:
-            # A kernel that stops inside a write leaves this.
+            # This is what a crash during a write leaves.
             with out.open("ab") as handle:
                 handle.write(whole[out.stat().st_size :][: dice.randrange(1, 100)])
-    done = call(command(cards, out), folder)
+    done = call_command(eval_command(cards, out), folder)
     assert done.returncode == 0, done.stderr
     assert "were there already" in done.stdout
     assert out.read_bytes() == whole
@@ -124,14 +124,14 @@ def test_killed_five_times_it_ends_in_the_bytes_of_an_uninterrupted_run(
 @pytest.mark.parametrize(
     ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
 )
-def test_a_signal_saves_the_finished_rows(
+def test_signal_saves_the_finished_rows(
     folder: Path, card_file: CardFile, sent: signal.Signals, code: int, system: str
 ) -> None:
     cards, out = card_file(400), folder / "r.jsonl"
-    # Some questions of the second system hang; they are given up at once.
+    # Some questions of the second system hang; they are cancelled at once.
     env = {**os.environ, "PAUSE": "0.02", "HANG": "yes"}
     with subprocess.Popen(
-        command(cards, out, system=system), cwd=folder, env=env, stderr=subprocess.PIPE
+        eval_command(cards, out, system=system), cwd=folder, env=env, stderr=subprocess.PIPE
     ) as process:
         wait_for_bytes(process, out, 1000)
         process.send_signal(sent)
@@ -144,34 +144,34 @@ def test_a_signal_saves_the_finished_rows(
     assert manifest.status == "interrupted"
     assert 0 < len(rows) == sum(manifest.counts.values()) < 400
     assert [row["id"] for row in rows] == sorted(row["id"] for row in rows)
-    assert call(command(cards, out, system=system), folder).returncode == 0
+    assert call_command(eval_command(cards, out, system=system), folder).returncode == 0
     assert read_manifest(folder / "r.manifest.json").counts != manifest.counts
 
 
-def test_a_full_disk_is_an_error_and_the_rest_can_follow(folder: Path, card_file: CardFile) -> None:
+def test_full_disk_is_an_error_and_the_run_can_resume(folder: Path, card_file: CardFile) -> None:
     cards, out = card_file(100), folder / "r.jsonl"
-    # Python ignores SIGXFSZ, so a file-size limit fails a write half way exactly as a full disk.
+    # Python ignores SIGXFSZ, so a file-size limit fails a write half way like a full disk.
     starved = (
         "import resource, runpy, sys;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000));"
         "sys.argv = sys.argv[1:];"
         "runpy.run_module('eval.run_epistemic_tests', run_name='__main__', alter_sys=False)"
     )
-    arguments = [sys.executable, "-c", starved, *command(cards, out)[2:]]
-    failed = call(arguments, folder)
+    arguments = [sys.executable, "-c", starved, *eval_command(cards, out)[2:]]
+    failed = call_command(arguments, folder)
     assert failed.returncode == 15, failed.stderr
     assert re.fullmatch(r"error: cannot write: .*r\.jsonl.*\n", failed.stderr)
     rows = out.read_bytes()
-    assert rows.endswith(b"\n"), "no half row stays"
+    assert rows.endswith(b"\n"), "an incomplete last row must be removed"
     assert 4000 < len(rows) <= 5000
     assert read_manifest(folder / "r.manifest.json").status == "failed"
-    assert call(command(cards, out), folder).returncode == 0
-    assert call(command(cards, folder / "calm.jsonl"), folder).returncode == 0
+    assert call_command(eval_command(cards, out), folder).returncode == 0
+    assert call_command(eval_command(cards, folder / "calm.jsonl"), folder).returncode == 0
     assert out.read_bytes() == (folder / "calm.jsonl").read_bytes()
     assert out.read_bytes().startswith(rows)
 
 
-def test_a_really_full_device_is_a_write_error(folder: Path, card_file: CardFile) -> None:
+def test_full_device_is_a_write_error(folder: Path, card_file: CardFile) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
     from eval.running.journal import Journal
@@ -184,7 +184,7 @@ def test_a_really_full_device_is_a_write_error(folder: Path, card_file: CardFile
         os.dup2(full, journal._descriptor)
         with pytest.raises(WriteError, match="No space left"):
             journal.append(0, 0, b"{}\n")
-        assert not journal.has(0)
+        assert not journal.has_row(0)
         os.dup2(kept, journal._descriptor)
         os.close(full)
         os.close(kept)
@@ -194,10 +194,10 @@ def test_a_really_full_device_is_a_write_error(folder: Path, card_file: CardFile
 
 def test_secrets_in_exceptions_are_hidden(folder: Path, card_file: CardFile) -> None:
     out = folder / "r.jsonl"
-    done = call(
-        command(card_file(4), out, system="slowly:Leaky"), folder, MY_API_KEY="swordfish-42"
+    done = call_command(
+        eval_command(card_file(4), out, system="slowly:Leaky"), folder, MY_API_KEY="swordfish-42"
     )
-    assert done.returncode == 27, "a run of nothing but ERROR is no success"
+    assert done.returncode == 27, "a run with only ERROR rows must fail"
     assert "4 of 4 rows are ERROR" in done.stderr
     for path in (out, folder / "r.manifest.json"):
         assert "swordfish" not in path.read_text()
@@ -224,11 +224,11 @@ def test_secrets_in_exceptions_are_hidden(folder: Path, card_file: CardFile) -> 
         (["--cards", "absent.jsonl"], 3, "absent.jsonl"),
     ],
 )
-def test_bad_flags_say_what_to_do(
+def test_bad_flags_give_advice(
     folder: Path, card_file: CardFile, more: list[str], code: int, said: str
 ) -> None:
     out = folder / "r.jsonl"
-    failed = call([*command(card_file(2), out), *more], folder)
+    failed = call_command([*eval_command(card_file(2), out), *more], folder)
     assert failed.returncode == code, failed.stderr
     assert said in failed.stderr
     assert "swordfish" not in failed.stderr
@@ -236,20 +236,20 @@ def test_bad_flags_say_what_to_do(
     assert not out.exists()
 
 
-def test_it_runs_as_a_script_by_path_with_the_same_flags(folder: Path, card_file: CardFile) -> None:
-    arguments = command(card_file(3), folder / "r.jsonl", system="controls")
+def test_script_by_path_takes_the_same_flags(folder: Path, card_file: CardFile) -> None:
+    arguments = eval_command(card_file(3), folder / "r.jsonl", system="controls")
     script = [sys.executable, str(ROOT / "eval" / "run_epistemic_tests.py"), *arguments[3:]]
-    done = call(script, folder)
+    done = call_command(script, folder)
     assert done.returncode == 0, done.stderr
     assert "controls: 12 answers" in done.stdout
     assert done.stderr == ""
-    shown = call([*script[:2], "--help"], folder, COLUMNS="200").stdout
+    shown = call_command([*script[:2], "--help"], folder, COLUMNS="200").stdout
     for flag in ("--cards", "--system", "--out", "--kg-path", "--kg", "--resume", "--set"):
         assert flag in shown
 
 
-def test_a_terminal_sees_progress_and_a_pipe_does_not(folder: Path, card_file: CardFile) -> None:
-    arguments = command(card_file(300), folder / "r.jsonl", system="slowly:Dear")
+def test_progress_is_shown_on_a_terminal_only(folder: Path, card_file: CardFile) -> None:
+    arguments = eval_command(card_file(300), folder / "r.jsonl", system="slowly:Dear")
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         arguments,
@@ -276,36 +276,38 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(folder: Path, card_file: C
     assert re.search(rb"\d\.\d/s", seen), "rate"
     assert re.search(rb"\d+ errors", seen)
     assert re.search(rb"0\.\d{4} USD", seen), "cost"
-    quiet = call([*arguments, "--overwrite"], folder)
+    quiet = call_command([*arguments, "--overwrite"], folder)
     assert quiet.stderr.startswith("warning: 33 of 300 rows are ERROR")
     assert quiet.stderr.count("\n") == 1
 
 
-def test_a_server_that_is_down_stops_the_run_after_so_many_errors(
+def test_unreachable_server_stops_the_run_after_max_errors(
     folder: Path, card_file: CardFile
 ) -> None:
     cards, out = card_file(90), folder / "r.jsonl"
-    failed = call(command(cards, out, system="slowly:Down"), folder)
+    failed = call_command(eval_command(cards, out, system="slowly:Down"), folder)
     assert failed.returncode == 27, failed.stderr
     assert "50 questions in a row ended in ERROR; 40 have no answer yet" in failed.stderr
     assert "--retry-errors" in failed.stderr
     assert out.read_bytes().count(b"\n") == 50
-    more = call(command(cards, out, "--max-consecutive-errors", "0", system="slowly:Down"), folder)
+    more = call_command(
+        eval_command(cards, out, "--max-consecutive-errors", "0", system="slowly:Down"), folder
+    )
     assert more.returncode == 27
     assert "90 of 90 rows are ERROR" in more.stderr
     assert "--retry-errors" in more.stderr
 
 
-def test_no_resume_refuses_what_is_there(folder: Path, card_file: CardFile) -> None:
+def test_no_resume_refuses_existing_results(folder: Path, card_file: CardFile) -> None:
     cards, out = card_file(5), folder / "r.jsonl"
-    assert call(command(cards, out, "--no-resume"), folder).returncode == 0
-    refused = call(command(cards, out, "--no-resume"), folder)
+    assert call_command(eval_command(cards, out, "--no-resume"), folder).returncode == 0
+    refused = call_command(eval_command(cards, out, "--no-resume"), folder)
     assert refused.returncode == 15
     assert "--no-resume" in refused.stderr
-    assert call(command(cards, out, "--resume"), folder).returncode == 0
+    assert call_command(eval_command(cards, out, "--resume"), folder).returncode == 0
 
 
-def test_how_models_are_called_reaches_the_system(folder: Path, card_file: CardFile) -> None:
+def test_model_options_reach_the_system(folder: Path, card_file: CardFile) -> None:
     (folder / "options.py").write_text(
         "import pathlib, msgspec\n"
         "class Shows:\n"
@@ -318,19 +320,21 @@ def test_how_models_are_called_reaches_the_system(folder: Path, card_file: CardF
     )
     cards, out = card_file(1), folder / "there" / "r.jsonl"
 
-    def seen(*flags: str) -> dict[str, object]:
-        arguments = command(cards, out, *flags, "--overwrite", system="options:Shows")
-        done = call(arguments, folder)
+    def read_options(*flags: str) -> dict[str, object]:
+        arguments = eval_command(cards, out, *flags, "--overwrite", system="options:Shows")
+        done = call_command(arguments, folder)
         assert done.returncode == 0, done.stderr
         told: dict[str, object] = json.loads((folder / "seen.json").read_text())
         return told
 
-    usual = seen()
+    usual = read_options()
     assert usual["cache"] == str(folder / "there" / "responses.sqlite")
-    assert not (folder / "there" / "responses.sqlite").exists(), "made when a model is called"
+    assert not (folder / "there" / "responses.sqlite").exists(), (
+        "the cache file is created by the first model call"
+    )
     assert (usual["model"], usual["concurrency"], usual["max_retries"]) == (None, 16, 8)
     flags = "--model custom/m --concurrency 3 --rpm 60 --tpm 900 --timeout 5 --retries 2 --no-cache"
-    told = seen(*flags.split(), "--prices", "p.json")
+    told = read_options(*flags.split(), "--prices", "p.json")
     assert (
         told.items()
         >= {
@@ -344,16 +348,16 @@ def test_how_models_are_called_reaches_the_system(folder: Path, card_file: CardF
             "prices": "p.json",
         }.items()
     )
-    assert seen("--cache", "c.sqlite")["cache"] == "c.sqlite"
+    assert read_options("--cache", "c.sqlite")["cache"] == "c.sqlite"
 
 
 @pytest.mark.parametrize("place", ["r.jsonl", "r.manifest.json"])
-def test_a_cache_never_takes_the_place_of_the_results(
+def test_cache_never_overwrites_the_results(
     card_file: CardFile, tmp_path: Path, place: str
 ) -> None:
     cards, out = card_file(1), tmp_path / "o" / "r.jsonl"
-    arguments = command(cards, out, "--cache", str(out.with_name(place)), system="controls")
-    done = call(arguments, tmp_path)
+    arguments = eval_command(cards, out, "--cache", str(out.with_name(place)), system="controls")
+    done = call_command(arguments, tmp_path)
     assert done.returncode == 15, done.stderr
     assert "--cache" in done.stderr
     assert not out.parent.exists()

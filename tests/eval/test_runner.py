@@ -1,4 +1,4 @@
-"""The runner: whatever happens to it, the finished file is that of an uninterrupted run."""
+"""The runner: after any interruption, the finished file equals that of an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from cards.card import CardView, card_set_hash, read_cards
+from cards.card import CardView, hash_card_set, read_cards
 from eval.manifest import read_manifest
 from eval.registry import AnySystem
 from eval.result import Answer, read_results
 from eval.runner import Run, run
 from kg.base.errors import (
-    TERMINATED,
+    EXIT_TERMINATED,
     CardSetMismatchError,
     DuplicateIdError,
     MissingFileError,
@@ -31,8 +31,8 @@ from kg.claims import Claim
 CardFile = Callable[..., Path]
 
 
-class Echo:
-    """Answers from the question alone; counts how often it is asked."""
+class EchoSystem:
+    """Answers from the question and counts its calls."""
 
     def __init__(self, name: str = "echo", **params: Any) -> None:
         self.name = name
@@ -48,8 +48,8 @@ class Echo:
         return ("YES", "NO", "UNKNOWN")[digit % 3]
 
 
-class Flaky(Echo):
-    """Fails on some cards until it is mended."""
+class FlakySystem(EchoSystem):
+    """Fails on some cards until it is fixed."""
 
     def __init__(self) -> None:
         super().__init__("flaky")
@@ -61,7 +61,7 @@ class Flaky(Echo):
         return super().answer(card)
 
 
-class Oracle:
+class ClaimOracleStub:
     name = "oracle"
 
     def params(self) -> dict[str, Any]:
@@ -71,15 +71,13 @@ class Oracle:
         return Answer(pred="YES" if claim.obj.endswith("0") else "NO", raw=claim.subj)
 
 
-def ask(cards: Path, out: Path, *systems: AnySystem, **options: Any) -> Run:
-    return run(cards, systems, out, asked_as=systems[0].name, **options)
+def run_cards(cards: Path, out: Path, *systems: AnySystem, **options: Any) -> Run:
+    return run(cards, systems, out, system_name=systems[0].name, **options)
 
 
-def test_one_row_per_card_in_card_order_with_what_metrics_need(
-    card_file: CardFile, tmp_path: Path
-) -> None:
+def test_rows_are_in_card_order_and_complete(card_file: CardFile, tmp_path: Path) -> None:
     cards = card_file(7)
-    done = ask(cards, tmp_path / "r.jsonl", Echo())
+    done = run_cards(cards, tmp_path / "r.jsonl", EchoSystem())
     rows = list(read_results(tmp_path / "r.jsonl"))
     original = read_cards(cards)
     assert [row.id for row in rows] == [card.id for card in original]
@@ -87,7 +85,7 @@ def test_one_row_per_card_in_card_order_with_what_metrics_need(
         assert (row.kind, row.cluster, row.difficulty) == (card.kind, card.cluster, "easy")
         assert (row.gold, row.label, row.system) == (card.gold, card.label, "echo")
         assert row.passed == (row.pred == card.gold)
-        assert row.cards == card_set_hash(original)[:12]
+        assert row.cards == hash_card_set(original)[:12]
         assert row.latency_s is None
     assert done.asked == 7
     assert done.manifest == read_manifest(tmp_path / "r.manifest.json")
@@ -95,163 +93,166 @@ def test_one_row_per_card_in_card_order_with_what_metrics_need(
     assert sum(done.manifest.counts.values()) == done.manifest.rows_expected == 7
 
 
-def test_an_oracle_gets_the_claim_and_is_declared(card_file: CardFile, tmp_path: Path) -> None:
-    done = ask(card_file(3), tmp_path / "r.jsonl", Oracle())
+def test_oracle_gets_the_claim_and_is_declared(card_file: CardFile, tmp_path: Path) -> None:
+    done = run_cards(card_file(3), tmp_path / "r.jsonl", ClaimOracleStub())
     rows = list(read_results(tmp_path / "r.jsonl"))
     assert [row.raw for row in rows] == [f"urn:hidden:s{number}" for number in range(3)]
     assert done.manifest.oracles == ("oracle",)
-    assert ask(card_file(3), tmp_path / "e.jsonl", Echo()).manifest.oracles == ()
+    assert run_cards(card_file(3), tmp_path / "e.jsonl", EchoSystem()).manifest.oracles == ()
 
 
 def test_only_remote_systems_get_a_latency(card_file: CardFile, tmp_path: Path) -> None:
-    remote = Echo()
+    remote = EchoSystem()
     remote.remote = True  # type: ignore[attr-defined]  # what an adapter may declare
-    ask(card_file(2), tmp_path / "r.jsonl", remote)
+    run_cards(card_file(2), tmp_path / "r.jsonl", remote)
     assert all(row.latency_s is not None for row in read_results(tmp_path / "r.jsonl"))
 
 
-def test_a_file_cut_at_any_byte_is_finished_to_the_same_bytes(
+def test_file_cut_at_any_byte_resumes_to_identical_bytes(
     card_file: CardFile, tmp_path: Path
 ) -> None:
     cards, out = card_file(12), tmp_path / "r.jsonl"
-    ask(cards, out, Echo(), Echo("second"))
+    run_cards(cards, out, EchoSystem(), EchoSystem("second"))
     whole = out.read_bytes()
     for cut in [0, 1, len(whole) - 1, *random.Random(5).sample(range(len(whole)), 40)]:
         out.write_bytes(whole[:cut])
-        first, second = Echo(), Echo("second")
-        done = ask(cards, out, first, second)
+        first, second = EchoSystem(), EchoSystem("second")
+        done = run_cards(cards, out, first, second)
         assert out.read_bytes() == whole, cut
-        assert done.kept == whole[:cut].count(b"\n")
-        assert first.asked + second.asked == done.asked == 24 - done.kept
+        assert done.already_answered == whole[:cut].count(b"\n")
+        assert first.asked + second.asked == done.asked == 24 - done.already_answered
 
 
 def test_a_finished_run_asks_nothing_again(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out, system = card_file(5), tmp_path / "r.jsonl", Echo()
-    started = ask(cards, out, system).manifest.started
-    again = ask(cards, out, system)
-    assert (system.asked, again.asked, again.kept) == (5, 0, 5)
+    cards, out, system = card_file(5), tmp_path / "r.jsonl", EchoSystem()
+    started = run_cards(cards, out, system).manifest.started
+    again = run_cards(cards, out, system)
+    assert (system.asked, again.asked, again.already_answered) == (5, 0, 5)
     assert (again.manifest.started, again.manifest.resumed) == (started, 1)
 
 
 def test_limit_can_be_raised_but_not_lowered(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out, system = card_file(10), tmp_path / "r.jsonl", Echo()
-    assert ask(cards, out, system, limit=4).manifest.rows_expected == 4
-    ask(cards, out, system)
+    cards, out, system = card_file(10), tmp_path / "r.jsonl", EchoSystem()
+    assert run_cards(cards, out, system, limit=4).manifest.rows_expected == 4
+    run_cards(cards, out, system)
     assert system.asked == 10
     with pytest.raises(CardSetMismatchError, match="--limit"):
-        ask(cards, out, system, limit=4)
+        run_cards(cards, out, system, limit=4)
     assert len(list(read_results(out))) == 10
 
 
-def test_errors_are_rows_and_only_they_are_asked_again(card_file: CardFile, tmp_path: Path) -> None:
-    cards, out, mended, flaky = card_file(20), tmp_path / "r.jsonl", tmp_path / "m.jsonl", Flaky()
-    counts = ask(cards, out, flaky).manifest.counts
+def test_only_error_rows_are_asked_again(card_file: CardFile, tmp_path: Path) -> None:
+    cards, out, mended, flaky = (
+        card_file(20),
+        tmp_path / "r.jsonl",
+        tmp_path / "m.jsonl",
+        FlakySystem(),
+    )
+    counts = run_cards(cards, out, flaky).manifest.counts
     assert counts["ERROR"] == 6
     errors = [row for row in read_results(out) if row.pred == "ERROR"]
     assert {row.error for row in errors} == {"ConnectionError: the line is down"}
     assert not any(row.passed for row in errors)
     flaky.broken, flaky.asked = False, 0
-    assert ask(cards, out, flaky).asked == 0, "errors are kept unless asked for"
-    done = ask(cards, out, flaky, retry_errors=True)
+    assert run_cards(cards, out, flaky).asked == 0, "errors are retried only on request"
+    done = run_cards(cards, out, flaky, retry_errors=True)
     assert (done.asked, flaky.asked, done.manifest.counts["ERROR"]) == (6, 6, 0)
-    ask(cards, mended, flaky)
+    run_cards(cards, mended, flaky)
     assert out.read_bytes() == mended.read_bytes()
 
 
-def test_a_retry_that_is_cut_off_doubles_and_loses_nothing(
+def test_interrupted_retry_neither_duplicates_nor_loses_rows(
     card_file: CardFile, tmp_path: Path
 ) -> None:
-    cards, out, flaky = card_file(20), tmp_path / "r.jsonl", Flaky()
-    ask(cards, out, flaky)
+    cards, out, flaky = card_file(20), tmp_path / "r.jsonl", FlakySystem()
+    run_cards(cards, out, flaky)
     flaky.broken = False
 
-    class Dies(Echo):
+    class Dies(EchoSystem):
         def answer(self, card: CardView) -> Answer | str:
             if self.asked == 3:
                 raise KeyboardInterrupt
             return super().answer(card)
 
     with pytest.raises(KeyboardInterrupt):
-        ask(cards, out, Dies("flaky"), retry_errors=True)
+        run_cards(cards, out, Dies("flaky"), retry_errors=True)
     ids = [row.id for row in read_results(out)]
     assert len(ids) == len(set(ids)) == 17
     assert ids == sorted(ids)
     assert read_manifest(manifest_path(out)).status == "interrupted"
-    ask(cards, out, flaky)
-    ask(cards, tmp_path / "m.jsonl", flaky)
+    run_cards(cards, out, flaky)
+    run_cards(cards, tmp_path / "m.jsonl", flaky)
     assert out.read_bytes() == (tmp_path / "m.jsonl").read_bytes()
 
 
-def test_rows_in_any_order_end_in_card_order(card_file: CardFile, tmp_path: Path) -> None:
+def test_rows_are_sorted_into_card_order(card_file: CardFile, tmp_path: Path) -> None:
     cards, out = card_file(9), tmp_path / "r.jsonl"
-    ask(cards, out, Echo())
+    run_cards(cards, out, EchoSystem())
     whole = out.read_bytes()
     lines = whole.splitlines(keepends=True)
     random.Random(1).shuffle(lines)
     out.write_bytes(b"".join(lines[:7]))
-    ask(cards, out, Echo())
+    run_cards(cards, out, EchoSystem())
     assert out.read_bytes() == whole
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"system": Echo("other")}, "another system"),
-        ({"system": Echo(top_k=3)}, r"another params: top_k \S+ now 3 "),
+        ({"system": EchoSystem("other")}, "another system"),
+        ({"system": EchoSystem(top_k=3)}, r"another params: top_k \S+ now 3 "),
         ({"seed": 1}, "another seed"),
         ({"cards": 6}, "another card set"),
     ],
 )
-def test_results_of_another_run_are_refused_and_kept(
+def test_results_of_another_run_are_refused_and_unchanged(
     card_file: CardFile, tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
     out = tmp_path / "r.jsonl"
-    ask(card_file(5), out, Echo())
+    run_cards(card_file(5), out, EchoSystem())
     before = out.read_bytes(), manifest_path(out).read_bytes()
     cards = card_file(change.pop("cards", 5))
     with pytest.raises(CardSetMismatchError, match=said) as caught:
-        ask(cards, out, change.pop("system", Echo()), **change)
-    assert "--overwrite" in caught.value.one_line()
+        run_cards(cards, out, change.pop("system", EchoSystem()), **change)
+    assert "--overwrite" in caught.value.format_line()
     assert (out.read_bytes(), manifest_path(out).read_bytes()) == before
 
 
-def test_stale_results_are_set_aside_whole_when_asked(card_file: CardFile, tmp_path: Path) -> None:
+def test_stale_results_are_renamed_on_request(card_file: CardFile, tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
-    ask(card_file(5), out, Echo())
+    run_cards(card_file(5), out, EchoSystem())
     before = out.read_bytes()
-    ask(card_file(6), out, Echo(), set_aside=True)
+    run_cards(card_file(6), out, EchoSystem(), set_aside=True)
     (aside,) = tmp_path.glob("r.stale-*.jsonl")
     assert aside.read_bytes() == before
     assert manifest_path(aside).is_file()
     assert sum(1 for _ in read_results(out)) == 6
-    # A run of its own is resumed, not set aside.
-    ask(card_file(6), out, Echo(), set_aside=True)
+    # A run of the same kind is resumed, not renamed.
+    run_cards(card_file(6), out, EchoSystem(), set_aside=True)
     assert len([*tmp_path.glob("r.stale-*")]) == 2
 
 
-def test_what_was_set_aside_is_never_replaced(card_file: CardFile, tmp_path: Path) -> None:
+def test_renamed_results_are_never_replaced(card_file: CardFile, tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
     for top_k in (1, 2, 3):  # The same cards each time, so the same name to set aside as.
-        ask(card_file(5), out, Echo(top_k=top_k), set_aside=True)
+        run_cards(card_file(5), out, EchoSystem(top_k=top_k), set_aside=True)
     kept = list(tmp_path.glob("r.stale-*.jsonl"))
     assert len(kept) == 2
     assert sorted(read_manifest(manifest_path(path)).params["top_k"] for path in kept) == [1, 2]
 
 
-def test_cards_that_changed_only_behind_the_view_are_noticed(
-    card_file: CardFile, tmp_path: Path
-) -> None:
+def test_changes_in_hidden_card_fields_are_detected(card_file: CardFile, tmp_path: Path) -> None:
     cards, out = card_file(5), tmp_path / "r.jsonl"
-    ask(cards, out, Echo())
+    run_cards(cards, out, EchoSystem())
     cards.write_text(cards.read_text().replace("hiddenkind1", "hiddenkind9"))
     with pytest.raises(CardSetMismatchError):
-        ask(cards, out, Echo())
+        run_cards(cards, out, EchoSystem())
 
 
-def test_overwrite_starts_anew(card_file: CardFile, tmp_path: Path) -> None:
+def test_overwrite_starts_again(card_file: CardFile, tmp_path: Path) -> None:
     cards, out = card_file(5), tmp_path / "r.jsonl"
-    ask(cards, out, Echo("other"))
-    ask(cards, out, Echo(), overwrite=True)
+    run_cards(cards, out, EchoSystem("other"))
+    run_cards(cards, out, EchoSystem(), overwrite=True)
     assert {row.system for row in read_results(out)} == {"echo"}
     assert read_manifest(manifest_path(out)).resumed == 0
 
@@ -268,143 +269,147 @@ def test_overwrite_starts_anew(card_file: CardFile, tmp_path: Path) -> None:
         lambda lines: [line.replace(b'"cards":"', b'"cards":"0') for line in lines],
     ],
 )
-def test_a_damaged_or_foreign_file_is_named_and_left_alone(
+def test_damaged_or_foreign_file_is_named_and_unchanged(
     card_file: CardFile, tmp_path: Path, damage: Callable[[list[bytes]], list[bytes]]
 ) -> None:
     cards, out = card_file(5), tmp_path / "r.jsonl"
-    ask(cards, out, Echo())
+    run_cards(cards, out, EchoSystem())
     damaged = b"".join(damage(out.read_bytes().splitlines(keepends=True)))
     out.write_bytes(damaged + b'{"torn')
     with pytest.raises(RecordError, match=r"r\.jsonl:\d"):
-        ask(cards, out, Echo())
+        run_cards(cards, out, EchoSystem())
     assert out.read_bytes() == damaged + b'{"torn'
 
 
-def test_doubled_rows_are_named(card_file: CardFile, tmp_path: Path) -> None:
+def test_duplicate_rows_are_named(card_file: CardFile, tmp_path: Path) -> None:
     cards, out = card_file(5), tmp_path / "r.jsonl"
-    ask(cards, out, Echo())
+    run_cards(cards, out, EchoSystem())
     out.write_bytes(out.read_bytes() + out.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(DuplicateIdError, match="id00000"):
-        ask(cards, out, Echo())
+        run_cards(cards, out, EchoSystem())
 
 
-def test_a_file_without_manifest_is_nobodys(card_file: CardFile, tmp_path: Path) -> None:
+def test_file_without_manifest_is_refused(card_file: CardFile, tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
     out.write_text("precious\n")
     with pytest.raises(RecordError, match=r"r\.manifest\.json"):
-        ask(card_file(3), out, Echo())
+        run_cards(card_file(3), out, EchoSystem())
     assert out.read_text() == "precious\n"
     assert not manifest_path(out).exists()
 
 
-def test_a_broken_manifest_is_named(card_file: CardFile, tmp_path: Path) -> None:
+def test_damaged_manifest_is_named(card_file: CardFile, tmp_path: Path) -> None:
     cards, out = card_file(3), tmp_path / "r.jsonl"
-    ask(cards, out, Echo())
+    run_cards(cards, out, EchoSystem())
     manifest_path(out).write_text('{"results": 3}')
     with pytest.raises(RecordError, match="not a run manifest"):
-        ask(cards, out, Echo())
+        run_cards(cards, out, EchoSystem())
 
 
 def test_missing_cards_leave_no_results_behind(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
-        ask(tmp_path / "none.jsonl", tmp_path / "r.jsonl", Echo())
+        run_cards(tmp_path / "none.jsonl", tmp_path / "r.jsonl", EchoSystem())
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_outside_folder_that_is_a_file_is_a_write_error(
-    card_file: CardFile, tmp_path: Path
-) -> None:
+def test_output_folder_that_is_a_file_is_a_write_error(card_file: CardFile, tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("")
     with pytest.raises(WriteError):
-        ask(card_file(3), tmp_path / "folder" / "r.jsonl", Echo())
+        run_cards(card_file(3), tmp_path / "folder" / "r.jsonl", EchoSystem())
     with pytest.raises(WriteError, match="ordinary file"):
-        ask(card_file(3), tmp_path, Echo())
+        run_cards(card_file(3), tmp_path, EchoSystem())
 
 
-def test_two_runs_never_write_one_file(card_file: CardFile, tmp_path: Path) -> None:
+def test_two_runs_cannot_write_one_file(card_file: CardFile, tmp_path: Path) -> None:
     cards, out = card_file(5), tmp_path / "r.jsonl"
 
-    class Nested(Echo):
+    class Nested(EchoSystem):
         def answer(self, card: CardView) -> Answer | str:
             with pytest.raises(WriteError, match="another run"):
-                ask(cards, out, Echo())
+                run_cards(cards, out, EchoSystem())
             return super().answer(card)
 
-    assert ask(cards, out, Nested()).manifest.counts["ERROR"] == 0
+    assert run_cards(cards, out, Nested()).manifest.counts["ERROR"] == 0
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(TERMINATED)], ids=repr)
-def test_an_interruption_saves_what_is_finished(
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(EXIT_TERMINATED)], ids=repr)
+def test_interruption_saves_finished_rows(
     card_file: CardFile, tmp_path: Path, stop: BaseException
 ) -> None:
     cards, out = card_file(9), tmp_path / "r.jsonl"
 
-    class Stopped(Echo):
+    class Stopped(EchoSystem):
         def answer(self, card: CardView) -> Answer | str:
             if self.asked == 4:
                 raise stop
             return super().answer(card)
 
     with pytest.raises(type(stop)):
-        ask(cards, out, Stopped())
+        run_cards(cards, out, Stopped())
     manifest = read_manifest(manifest_path(out))
     assert (manifest.status, sum(manifest.counts.values())) == ("interrupted", 4)
     assert manifest.ended is not None
-    assert ask(cards, out, Echo()).manifest.status == "complete"
+    assert run_cards(cards, out, EchoSystem()).manifest.status == "complete"
 
 
-def test_params_that_are_no_json_are_refused_before_anything_is_written(
+def test_params_that_are_not_json_are_refused_before_writing(
     card_file: CardFile, tmp_path: Path
 ) -> None:
     with pytest.raises(SystemNotFoundError, match="not JSON"):
-        ask(card_file(2), tmp_path / "r.jsonl", Echo(model=object()))
-    bare = Echo()
+        run_cards(card_file(2), tmp_path / "r.jsonl", EchoSystem(model=object()))
+    bare = EchoSystem()
     bare.params = lambda: ["k", 1]  # type: ignore[method-assign,assignment]  # a mistaken adapter
     with pytest.raises(SystemNotFoundError, match="not a dict"):
-        ask(card_file(2), tmp_path / "r.jsonl", bare)
+        run_cards(card_file(2), tmp_path / "r.jsonl", bare)
     assert not (tmp_path / "r.jsonl").exists()
 
 
-def test_a_journal_refuses_what_would_damage_it(tmp_path: Path) -> None:
+def test_journal_refuses_damaging_rows(tmp_path: Path) -> None:
     from eval.running.journal import Journal
 
     path = tmp_path / "r.jsonl"
     with Journal(path, 1) as journal:
         journal.append(0, 1, b"{}\n")
-        with pytest.raises(RuntimeError, match="answered already"):
+        with pytest.raises(RuntimeError, match="it has a row"):
             journal.append(0, 1, b"{}\n")
     before = path.read_bytes()
-    with Journal(path, 1) as journal, pytest.raises(RuntimeError, match="unread"):
+    with Journal(path, 1) as journal, pytest.raises(RuntimeError, match="was not read"):
         journal.append(0, 1, b"{}\n")
     assert path.read_bytes() == before
 
 
 def test_secrets_in_params_never_reach_the_manifest(card_file: CardFile, tmp_path: Path) -> None:
-    ask(card_file(2), tmp_path / "r.jsonl", Echo(nested={"api_key": "hush-hush"}, max_tokens=9))
+    run_cards(
+        card_file(2),
+        tmp_path / "r.jsonl",
+        EchoSystem(nested={"api_key": "hush-hush"}, max_tokens=9),
+    )
     text = (tmp_path / "r.manifest.json").read_text()
     assert "hush-hush" not in text
     assert '"max_tokens": 9' in text
 
 
-def test_the_manifest_finds_its_cards_after_both_moved(card_file: CardFile, tmp_path: Path) -> None:
-    from eval.manifest import find_cards
+def test_manifest_finds_its_cards_after_a_move(card_file: CardFile, tmp_path: Path) -> None:
+    from eval.manifest import find_card_file
 
     cards = card_file(2)
     (tmp_path / "results").mkdir()
-    ask(cards, tmp_path / "results" / "r.jsonl", Echo())
+    run_cards(cards, tmp_path / "results" / "r.jsonl", EchoSystem())
     text = (tmp_path / "results" / "r.manifest.json").read_text()
     assert str(tmp_path) not in text
     moved = tmp_path / "elsewhere"
     moved.mkdir()
     shutil.move(cards, moved / "cards.jsonl")
     shutil.move(tmp_path / "results", moved / "results")
-    found = find_cards(moved / "results" / "r.manifest.json")
+    found = find_card_file(moved / "results" / "r.manifest.json")
     assert found is not None
     assert found.resolve() == (moved / "cards.jsonl").resolve()
     shutil.move(moved / "cards.jsonl", moved / "results" / "cards.jsonl")
-    assert find_cards(moved / "results" / "r.manifest.json") == moved / "results" / "cards.jsonl"
+    assert (
+        find_card_file(moved / "results" / "r.manifest.json") == moved / "results" / "cards.jsonl"
+    )
     (moved / "results" / "cards.jsonl").unlink()
-    assert find_cards(moved / "results" / "r.manifest.json") is None
+    assert find_card_file(moved / "results" / "r.manifest.json") is None
 
 
 def test_resuming_costs_no_more_than_reading(tmp_path: Path, card_file: CardFile) -> None:
@@ -412,14 +417,14 @@ def test_resuming_costs_no_more_than_reading(tmp_path: Path, card_file: CardFile
     seconds = {}
     for cards in (small, large):
         out = tmp_path / f"{cards.stem}.out.jsonl"
-        ask(cards, out, Echo())
+        run_cards(cards, out, EchoSystem())
         best = float("inf")
         for _ in range(3):
             started = time.process_time()
-            ask(cards, out, Echo())
+            run_cards(cards, out, EchoSystem())
             best = min(best, time.process_time() - started)
         seconds[cards] = best
-    # Linear is 10 times; quadratic would be 100. The margin is for a busy machine.
+    # Linear growth is 10 times, quadratic 100. The margin allows for a busy machine.
     assert seconds[large] < 40 * seconds[small]
     assert seconds[large] < 5
 
@@ -428,7 +433,7 @@ def test_resuming_costs_no_more_than_reading(tmp_path: Path, card_file: CardFile
 def test_cards_are_never_overwritten(card_file: CardFile, tmp_path: Path, name: str) -> None:
     cards = card_file(3)
     before = cards.read_bytes()
-    with pytest.raises(WriteError, match="place of the cards"):
-        ask(cards, tmp_path / name, Echo(), overwrite=True)
+    with pytest.raises(WriteError, match="overwrite the cards"):
+        run_cards(cards, tmp_path / name, EchoSystem(), overwrite=True)
     assert cards.read_bytes() == before
     assert list(tmp_path.iterdir()) == [cards]

@@ -1,4 +1,4 @@
-"""The systems that need no model: controls and text retrieval, from the view alone."""
+"""The systems that need no model: controls and text retrieval, given only the card view."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eval.answers import read_answer
 from eval.reader import Reader
 from eval.registry import make_systems
 from eval.result import read_results
-from eval.retrieving import Library
+from eval.retrieval_plan import PassageLibrary
 from eval.runner import run
 from eval.system import ClaimOracle, System, SystemOptions
 from eval.systems.rag import CardReader, Rag
@@ -25,49 +25,51 @@ from retrieval.protocol import Passage
 OPTIONS = SystemOptions()
 
 
-def view(question: str, *facts: str) -> CardView:
+def make_view(question: str, *facts: str) -> CardView:
     return CardView(facts, (), question)
 
 
-def pred(system: System, card: CardView) -> str:
+def predict_answer(system: System, card: CardView) -> str:
     return read_answer(system.answer(card))[0].pred
 
 
-def system(name: str, **settings: str) -> System:
+def make_system(name: str, **settings: str) -> System:
     (made,) = make_systems(name, SystemOptions(settings=settings))
     assert isinstance(made, System)
     assert not isinstance(made, ClaimOracle)
     return made
 
 
-def test_constant_controls_answer_what_they_are_called() -> None:
+def test_constant_controls_answer_their_name() -> None:
     for expected in ("YES", "NO", "UNKNOWN"):
-        control = system(f"always-{expected}")
-        assert {pred(control, view(f"Q{number}?")) for number in range(5)} == {expected}
+        control = make_system(f"always-{expected}")
+        assert {predict_answer(control, make_view(f"Q{number}?")) for number in range(5)} == {
+            expected
+        }
 
 
-def test_random_is_fixed_by_seed_and_text_and_uniform() -> None:
-    cards = [view(f"Question {number}?", "a fact") for number in range(3_000)]
-    control = system("random")
-    answers = [pred(control, card) for card in cards]
+def test_random_control_is_seeded_and_uniform() -> None:
+    cards = [make_view(f"Question {number}?", "a fact") for number in range(3_000)]
+    control = make_system("random")
+    answers = [predict_answer(control, card) for card in cards]
     order = list(range(len(cards)))
     random.Random(3).shuffle(order)
-    again = system("random")
-    assert all(pred(again, cards[place]) == answers[place] for place in order)
+    again = make_system("random")
+    assert all(predict_answer(again, cards[place]) == answers[place] for place in order)
     (other,) = make_systems("random", SystemOptions(seed=1))
     assert isinstance(other, System)
-    assert [pred(other, card) for card in cards] != answers
+    assert [predict_answer(other, card) for card in cards] != answers
     # Three standard deviations of a binomial with p = 1/3.
     assert all(abs(count - 1_000) < 78 for count in Counter(answers).values())
     assert len(set(answers)) == 3
 
 
-def test_controls_share_one_file_card_by_card(
+def test_controls_are_interleaved_in_one_file(
     card_file: Callable[..., Path], tmp_path: Path
 ) -> None:
     out = tmp_path / "controls.jsonl"
     cards = card_file(10)
-    done = run(cards, make_systems("controls", OPTIONS), out, asked_as="controls")
+    done = run(cards, make_systems("controls", OPTIONS), out, system_name="controls")
     rows = list(read_results(out))
     names = ["always-YES", "always-NO", "always-UNKNOWN", "random"]
     expected = [(card.id, name) for card in read_cards(cards) for name in names]
@@ -75,7 +77,7 @@ def test_controls_share_one_file_card_by_card(
     assert done.manifest.systems == tuple(names)
     assert done.manifest.params["random"] == {"seed": OPTIONS.seed}
     assert done.manifest.rows_expected == 40
-    alone = run(cards, make_systems("random", OPTIONS), tmp_path / "r.jsonl", asked_as="random")
+    alone = run(cards, make_systems("random", OPTIONS), tmp_path / "r.jsonl", system_name="random")
     assert alone.manifest.systems == ("random",)
     together = [row for row in rows if row.system == "random"]
     assert list(read_results(tmp_path / "r.jsonl")) == together
@@ -89,7 +91,7 @@ CORPUS = [
 
 
 def rag_over(corpus: list[Passage], top_k: int) -> Rag:
-    return Rag(Library(corpus, BM25(corpus), top_k, "f" * 64, {"top_k": top_k}), Reader())
+    return Rag(PassageLibrary(corpus, BM25(corpus), top_k, "f" * 64, {"top_k": top_k}), Reader())
 
 
 @pytest.fixture
@@ -107,7 +109,7 @@ def rag() -> Rag:
     ],
 )
 def test_rag_decides_from_retrieved_sentences(rag: Rag, question: str, expected: str) -> None:
-    answer = rag.answer(view(question))
+    answer = rag.answer(make_view(question))
     assert answer.pred == expected
     assert answer.confidence is None
     assert ("covers" in answer.raw) == (expected != "UNKNOWN")
@@ -115,23 +117,25 @@ def test_rag_decides_from_retrieved_sentences(rag: Rag, question: str, expected:
 
 def test_rag_reads_the_corpus_and_not_the_card(rag: Rag) -> None:
     asked = "Does the Main flow into the Rhine?"
-    contrary = view(asked, "The Main does not flow into the Rhine.")
-    assert rag.answer(contrary) == rag.answer(view(asked))
+    contrary = make_view(asked, "The Main does not flow into the Rhine.")
+    assert rag.answer(contrary) == rag.answer(make_view(asked))
 
 
-def test_the_card_reader_reads_the_card_and_not_the_corpus() -> None:
-    reader = system("rag", context="card")
+def test_card_reader_reads_the_card_and_not_the_corpus() -> None:
+    reader = make_system("rag", context="card")
     assert isinstance(reader, CardReader)
     facts = ("The Main is a river.", "The Main flows into the Rhine.", "The Ems is a river.")
-    assert pred(reader, view("Does the Main flow into the Rhine?", *facts)) == "YES"
-    assert pred(reader, view("Does the Ems flow into the Rhine?", *facts)) == "UNKNOWN"
+    assert predict_answer(reader, make_view("Does the Main flow into the Rhine?", *facts)) == "YES"
+    assert (
+        predict_answer(reader, make_view("Does the Ems flow into the Rhine?", *facts)) == "UNKNOWN"
+    )
     denied = (*facts[::2], "The Main does not flow into the Rhine.")
-    assert pred(reader, view("Does the Main flow into the Rhine?", *denied)) == "NO"
-    assert pred(reader, view("Does the Main flow into the Rhine?")) == "UNKNOWN"
+    assert predict_answer(reader, make_view("Does the Main flow into the Rhine?", *denied)) == "NO"
+    assert predict_answer(reader, make_view("Does the Main flow into the Rhine?")) == "UNKNOWN"
     assert reader.params() == {"context": "card", "threshold": Reader().threshold}
 
 
-def test_rag_names_everything_that_decides(rag: Rag) -> None:
+def test_rag_params_name_all_settings(rag: Rag) -> None:
     assert rag.params()["top_k"] == 2
     assert rag.params()["context"] == "retrieved"
     assert rag.graph_sha256 == "f" * 64
@@ -139,7 +143,7 @@ def test_rag_names_everything_that_decides(rag: Rag) -> None:
 
 def test_top_k_limits_what_is_read() -> None:
     corpus = [*CORPUS, Passage("d", "The Rhine, the Rhine, the Main, the Main.")]
-    question = view("Does the Elbe flow into the Rhine?")
+    question = make_view("Does the Elbe flow into the Rhine?")
     assert rag_over(corpus, 3).answer(question).pred == "NO"
     found = [passage_id for passage_id, _ in BM25(corpus).search(question.question, 1)]
     assert found == ["c"]
@@ -161,6 +165,6 @@ def test_top_k_limits_what_is_read() -> None:
         {"retriever": "hybrid", "fusion": "borda"},
     ],
 )
-def test_settings_without_sense_or_effect_are_refused(settings: dict[str, str]) -> None:
+def test_invalid_or_unused_settings_are_refused(settings: dict[str, str]) -> None:
     with pytest.raises(SettingError):
         make_systems("rag", SystemOptions(settings=settings))

@@ -1,4 +1,4 @@
-"""Random graphs with every axiom the rules know, over few names so that rules meet."""
+"""Random graphs with every axiom that the rules know, over few names so that rules interact."""
 
 from __future__ import annotations
 

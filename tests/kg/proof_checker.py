@@ -1,6 +1,6 @@
-"""Checks a derivation step by step against W3C's tables, written out as patterns.
+"""Checks a derivation step by step against the W3C rule tables, written out as patterns.
 
-Knows nothing of how the closure works: a rule is its premises and its conclusion, matched by
+It shares no code with the closure: a rule is its premises and its conclusion, matched by
 unification. Variables start with ``?``.
 """
 
@@ -77,7 +77,7 @@ prp-key: ?c owl:hasKey LIST, ?x rdf:type ?c, ?y rdf:type ?c, EACH ?x ITEM ?z#, E
 
 
 def instances():
-    """(rule name, premises, conclusion) as triples: each line of the table with fresh names."""
+    """(rule name, premises, conclusion) as triples: each table line with fresh names."""
     for line in TABLE.strip().splitlines():
         name, rule = line.split(": ", 1)
         left, right = rule.split(" => ")
@@ -144,7 +144,7 @@ def _unify(pattern, triple, binding):
 
 
 def _match(patterns, triples, binding):
-    """Whether patterns and triples pair off, each once, under one binding."""
+    """Matches patterns with triples one to one; returns the binding, or None."""
     if not patterns:
         return binding if not triples else None
     for at, triple in enumerate(triples):
@@ -202,7 +202,7 @@ def is_valid(step):
             binding = _match(patterns, triples, bound)
             if binding is None:
                 continue
-            # The cardinality rules that make two values one are for "at most one" only.
+            # The cardinality rules that infer equal values apply to "at most one" only.
             limit = binding.get("?n")
             if limit is None or int(parse_literal(limit).lexical) == 1:
                 return True

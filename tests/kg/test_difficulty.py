@@ -1,4 +1,4 @@
-"""Difficulty of a question on any graph: features, the five dimensions, the levels."""
+"""Difficulty of a question on any graph: features, the five dimensions and the levels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg.difficulty.features import LONGEST_HOP, QueryFeatures, features_of, subgraph_of
-from kg.difficulty.paths import shortest_paths
-from kg.difficulty.score import SEED, score_of
+from kg.difficulty.features import UNCONNECTED_HOPS, QueryFeatures, compute_features, find_subgraph
+from kg.difficulty.paths import find_shortest_paths
+from kg.difficulty.score import SEED, score_features
 
 
-def given_features(
+def make_features(
     path: int, components: int, nodes: int, degree: float, docs: int
 ) -> QueryFeatures:
     return QueryFeatures(
@@ -42,7 +42,7 @@ def given_features(
 def test_parity_with_the_published_scores(
     row: tuple[int, int, int, float, int], total: int, level: str
 ) -> None:
-    score = score_of(given_features(*row))
+    score = score_features(make_features(*row))
     assert (score.total, score.level, score.preset) == (total, level, "seed")
 
 
@@ -56,12 +56,12 @@ STEPS = {
 
 
 @pytest.mark.parametrize("dimension", STEPS)
-def test_each_dimension_steps_where_it_should(dimension: str) -> None:
+def test_dimension_scores_change_at_their_thresholds(dimension: str) -> None:
     place, first, second = STEPS[dimension]
     for value, points in ((first, 0), (first + 1, 1), (second, 1), (second + 1, 2)):
         row = [0, 1, 1, 0.0, 1]
         row[place] = value
-        dimensions = score_of(given_features(*row)).dimensions  # type: ignore[arg-type]
+        dimensions = score_features(make_features(*row)).dimensions  # type: ignore[arg-type]
         assert dimensions is not None
         assert dimensions[dimension] == points  # type: ignore[index]
         assert sum(dimensions.values()) == points
@@ -70,39 +70,39 @@ def test_each_dimension_steps_where_it_should(dimension: str) -> None:
 @pytest.mark.parametrize(
     ("total", "level"), [(3, "EASY"), (4, "MEDIUM"), (7, "MEDIUM"), (8, "HARD")]
 )
-def test_levels_begin_where_they_should(total: int, level: str) -> None:
+def test_levels_change_at_their_thresholds(total: int, level: str) -> None:
     rows = itertools.product((0, 2, 3), (1, 2, 3), (1, 21, 61), (0.0, 4.0, 7.0), (1, 3, 5))
     found = {
-        score.level for row in rows if (score := score_of(given_features(*row))).total == total
+        score.level for row in rows if (score := score_features(make_features(*row))).total == total
     }
     assert found == {level}
 
 
-def test_nothing_matched_is_unanswerable_and_no_easy_question() -> None:
+def test_question_without_matches_is_unanswerable() -> None:
     graph = nx.path_graph(["a", "b"])
     for nodes in ([], ["nobody"]):
-        features = features_of(graph, nodes, {})
+        features = compute_features(graph, nodes, {})
         assert features == QueryFeatures(
             query_node_count=0, max_path_length=0, avg_path_length=0.0, component_count=0,
             avg_degree=0.0, max_degree=0, subgraph_node_count=0, subgraph_edge_count=0,
             doc_count=0,
         )  # fmt: skip
-        score = score_of(features)
+        score = score_features(features)
         assert (score.level, score.total, score.dimensions) == ("UNANSWERABLE", None, None)
 
 
-def test_a_pair_without_a_path_is_the_longest_hop() -> None:
+def test_unconnected_pair_counts_as_the_longest_hop() -> None:
     graph = nx.Graph([("a", "b"), ("c", "d")])
-    features = features_of(graph, ["a", "c"], {})
-    assert features.max_path_length == LONGEST_HOP
+    features = compute_features(graph, ["a", "c"], {})
+    assert features.max_path_length == UNCONNECTED_HOPS
     assert features.component_count == 2
-    dimensions = score_of(features).dimensions
+    dimensions = score_features(features).dimensions
     assert dimensions is not None
     assert (dimensions["multihop"], dimensions["fragmentation"]) == (2, 1)
-    # Never shorter than what was found for another pair.
+    # An unconnected pair never counts as shorter than the path of another pair.
     longer = nx.path_graph(6)
     longer.add_node("alone")
-    features = features_of(longer, [0, 5, "alone"], {})
+    features = compute_features(longer, [0, 5, "alone"], {})
     assert features.max_path_length == 5
     assert features.avg_path_length == 5.0
 
@@ -110,19 +110,19 @@ def test_a_pair_without_a_path_is_the_longest_hop() -> None:
 def test_features_of_a_small_graph() -> None:
     graph = nx.Graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "x"), ("x", "c"), ("b", "x")])
     docs = {"a": ["1", "2"], "b": ["2"], "c": ["3"], "d": ["9"]}
-    features = features_of(graph, ["a", "c", "a", "unknown"], docs)
-    # The way through b, not x: of equally short paths the smallest; a-b-c, induced.
+    features = compute_features(graph, ["a", "c", "a", "unknown"], docs)
+    # The path through b, not x: the first of equally short paths; the induced graph is a-b-c.
     assert features == QueryFeatures(
         query_node_count=2, max_path_length=2, avg_path_length=2.0, component_count=1,
         avg_degree=4 / 3, max_degree=2, subgraph_node_count=3, subgraph_edge_count=2, doc_count=3,
     )  # fmt: skip
-    assert features_of(graph, ["a", "c"], lambda node: docs.get(node, [])) == features
+    assert compute_features(graph, ["a", "c"], lambda node: docs.get(node, [])) == features
 
 
 def test_one_node_has_no_path() -> None:
-    features = features_of(nx.Graph([("a", "b")]), ["a"], {"a": ["1"]})
+    features = compute_features(nx.Graph([("a", "b")]), ["a"], {"a": ["1"]})
     assert (features.max_path_length, features.component_count) == (0, 1)
-    assert score_of(features).level == "EASY"
+    assert score_features(features).level == "EASY"
 
 
 edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=25)
@@ -130,7 +130,7 @@ edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=25)
 
 @settings(deadline=None)
 @given(edges, st.lists(st.integers(0, 12), max_size=5), st.integers(0, 1000))
-def test_features_agree_with_networkx_whatever_the_order_of_edges(
+def test_features_agree_with_networkx_for_any_edge_order(
     pairs: list[tuple[int, int]], asked: list[int], seed: int
 ) -> None:
     graph = nx.Graph(pairs)
@@ -138,12 +138,12 @@ def test_features_agree_with_networkx_whatever_the_order_of_edges(
     random.Random(seed).shuffle(shuffled)
     other = {n: set(graph[n]) for n in sorted(graph, reverse=True)}
     docs = {n: [n % 3] for n in range(10)}
-    features = features_of(graph, asked, docs)
-    assert features_of(nx.Graph([(b, a) for a, b in shuffled]), asked, docs) == features
-    assert features_of(other, asked, docs) == features
+    features = compute_features(graph, asked, docs)
+    assert compute_features(nx.Graph([(b, a) for a, b in shuffled]), asked, docs) == features
+    assert compute_features(other, asked, docs) == features
 
     nodes = [n for n in dict.fromkeys(asked) if n in graph]
-    subgraph = subgraph_of(graph, nodes)
+    subgraph = find_subgraph(graph, nodes)
     induced = graph.subgraph(subgraph)
     assert features.subgraph_edge_count == sum(a != b for a, b in induced.edges)
     assert features.component_count == nx.number_connected_components(induced)
@@ -151,12 +151,14 @@ def test_features_agree_with_networkx_whatever_the_order_of_edges(
         nx.shortest_path_length(graph, a, b) if nx.has_path(graph, a, b) else None
         for a, b in itertools.combinations(nodes, 2)
     ]
-    longest = max([LONGEST_HOP, *(n for n in found if n is not None)])
+    longest = max([UNCONNECTED_HOPS, *(n for n in found if n is not None)])
     hops = [longest if n is None else n for n in found]
     assert features.max_path_length == max(hops, default=0)
-    assert score_of(features).level == ("UNANSWERABLE" if not nodes else score_of(features).level)
+    assert score_features(features).level == (
+        "UNANSWERABLE" if not nodes else score_features(features).level
+    )
     if nodes:
-        total = score_of(features).total
+        total = score_features(features).total
         assert total is not None
         assert 0 <= total <= 10
 
@@ -168,14 +170,14 @@ def test_paths_are_shortest_and_start_to_end(
 ) -> None:
     graph = nx.Graph(pairs)
     graph.add_node(start)
-    for target, path in shortest_paths(graph, start, targets).items():
+    for target, path in find_shortest_paths(graph, start, targets).items():
         assert (path[0], path[-1]) == (start, target)
         assert all(graph.has_edge(a, b) for a, b in itertools.pairwise(path))
         assert len(path) - 1 == nx.shortest_path_length(graph, start, target)
     unreachable = [t for t in targets if t not in graph or not nx.has_path(graph, start, t)]
-    assert not shortest_paths(graph, start, targets).keys() & set(unreachable)
+    assert not find_shortest_paths(graph, start, targets).keys() & set(unreachable)
 
 
-def test_the_preset_is_the_table_as_found() -> None:
+def test_preset_equals_the_published_table() -> None:
     assert (SEED.multihop, SEED.fragmentation, SEED.subgraph_size) == ((1, 2), (1, 2), (20, 60))
     assert (SEED.branching, SEED.dispersion, SEED.easy, SEED.medium) == ((3, 6), (2, 4), 3, 7)

@@ -1,4 +1,4 @@
-"""`epoche kg analyze`: one record for texts and knowledge graphs; and the calibrated score."""
+"""`epoche kg analyze` has one output format for texts and graphs; tests of the calibrated score."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import msgspec
 import pytest
 from shipped import open_shipped
 
-from cards.difficulty import difficulty_of
-from cards.world import World
+from cards.difficulty import compute_difficulty
+from cards.graph_lookup import GraphLookup
 from kg.analyze_query import analyze_command
 from kg.base.errors import SettingError
 from kg.claims import Claim
-from kg.difficulty.analysis import MAX_NODES, analyze_in_facts, analyze_in_run, named_entities
-from kg.difficulty.calibrated import MODEL_FILE, DifficultyModel, calibrated_score
+from kg.difficulty.analysis import MAX_NODES, analyze_in_facts, analyze_in_run, find_named_entities
+from kg.difficulty.calibration import MODEL_FILE, DifficultyModel, predict_miss_probability
 from kg.difficulty.features import QueryFeatures
 from kg.text.chunks import Chunk
 from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.run.folder import Run
-from kg.text.run.pipeline import BuildPlan, build
+from kg.text.run.pipeline import BuildPlan, build_run
 
 BOOK = """# 1 Locks
 
@@ -48,8 +48,8 @@ KEYWORDS = {
 }
 
 
-class Listed:
-    """Finds the keywords it was given."""
+class FixedExtractor:
+    """A keyword extractor that returns given keywords."""
 
     name = "listed"
     failed = 0
@@ -57,7 +57,7 @@ class Listed:
     def params(self) -> dict[str, object]:
         return {"keywords": KEYWORDS}
 
-    def extract(self, chunks: list[Chunk], on_done: object) -> list[ChunkKeywords]:
+    def extract_keywords(self, chunks: list[Chunk], on_done: object) -> list[ChunkKeywords]:
         return [ChunkKeywords(chunk.id, KEYWORDS.get(chunk.id, ())) for chunk in chunks]
 
 
@@ -66,14 +66,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("analysis")
     (folder / "book.md").write_text(BOOK, encoding="utf-8")
     plan = BuildPlan(documents=(folder / "book.md",), out=folder / "run", canonical=False)
-    return build(plan, Listed(), None, None)
+    return build_run(plan, FixedExtractor(), None, None)
 
 
-def test_a_question_about_a_text(run: Run) -> None:
+def test_question_about_a_text_is_analysed(run: Run) -> None:
     found = analyze_in_run(run, "Can a shared lock end in deadlock?")
     assert [node.name for node in found.matched] == ["shared lock", "deadlock"]
     assert found.features is not None
-    # By way of "transaction", which both share a chunk with.
+    # The path goes through "transaction", which shares a chunk with both.
     assert found.features.max_path_length == 2
     assert [(node.id, node.asked) for node in found.nodes] == [
         ("shared lock", True),
@@ -89,20 +89,20 @@ def test_a_question_about_a_text(run: Run) -> None:
     assert found.calibrated is not None
     assert 0 < found.calibrated.probability < 1
 
-    apart = analyze_in_run(run, "deadlock and stable storage")
-    assert apart.features is not None
-    assert (apart.features.component_count, apart.features.max_path_length) == (2, 3)
+    unconnected = analyze_in_run(run, "deadlock and stable storage")
+    assert unconnected.features is not None
+    assert (unconnected.features.component_count, unconnected.features.max_path_length) == (2, 3)
 
 
-def test_what_the_text_does_not_speak_of(run: Run) -> None:
+def test_question_outside_the_text_is_unanswerable(run: Run) -> None:
     found = analyze_in_run(run, "Who won the match?")
     assert (found.score.level, found.features, found.calibrated) == ("UNANSWERABLE", None, None)
     assert (found.matched, found.nodes, found.links) == ((), (), ())
 
 
-def test_a_card_and_its_question_have_one_difficulty() -> None:
+def test_card_and_its_question_have_the_same_difficulty() -> None:
     rivers = open_shipped("rivers")
-    world = World(rivers)
+    world = GraphLookup(rivers)
     base = "https://epoche.example/rivers"
     for subject, question in (
         ("inn", "Does the Inn flow into the Danube?"),
@@ -110,29 +110,33 @@ def test_a_card_and_its_question_have_one_difficulty() -> None:
     ):
         found = analyze_in_facts(world.fact_graph, world.terms, rivers.labels, question)
         claim = Claim(f"{base}/{subject}", f"{base}#flowsInto", f"{base}/danube")
-        level, read = difficulty_of(world.fact_graph, world.terms, claim)
+        level, details = compute_difficulty(world.fact_graph, world.terms, claim)
         assert found.score.level == level.upper()
-        assert msgspec.to_builtins(found.features) == read["features"]
+        assert msgspec.to_builtins(found.features) == details["features"]
         assert found.calibrated is None
         facts = {(link.source, link.predicate, link.target) for link in found.links}
-        assert all(rivers.graph.has(Claim(s, p, o)) for s, p, o in facts if p is not None)
+        assert all(rivers.graph.has_claim(Claim(s, p, o)) for s, p, o in facts if p is not None)
         assert len(facts) == len(found.links) > 0
 
 
-def test_names_in_a_question() -> None:
+def test_entities_are_found_in_a_question() -> None:
     rivers = open_shipped("rivers")
-    world = World(rivers)
+    world = GraphLookup(rivers)
 
-    def named(text: str) -> list[str]:
-        found = named_entities(world.fact_graph, world.terms, rivers.labels, text)
-        return [rivers.labels.label(world.terms.text(node)) for node in found]
+    def find_names(text: str) -> list[str]:
+        found = find_named_entities(world.fact_graph, world.terms, rivers.labels, text)
+        return [rivers.labels.get_label(world.terms.get_text(node)) for node in found]
 
-    assert named("Does the North Sea lie beyond the Rhine? The Rhine!") == ["North Sea", "Rhine"]
-    # Classes and predicates bear names too, but are no entities; function words are no names.
-    assert named("is the river of the country in the system") == []
-    assert named("") == []
-    many = " ".join(rivers.labels.label(world.terms.text(s)) for s in world.graph.subjects_of(
-        world.id("https://epoche.example/rivers#flowsInto")))  # fmt: skip
+    assert find_names("Does the North Sea lie beyond the Rhine? The Rhine!") == [
+        "North Sea",
+        "Rhine",
+    ]
+    # Classes and predicates have names too, but are not entities. Function words are not names.
+    assert find_names("is the river of the country in the system") == []
+    assert find_names("") == []
+    flows_into = world.intern_term("https://epoche.example/rivers#flowsInto")
+    subjects = world.graph_index.get_subjects(flows_into)
+    many = " ".join(rivers.labels.get_label(world.terms.get_text(s)) for s in subjects)
     found = analyze_in_facts(world.fact_graph, world.terms, rivers.labels, many)
     assert len(found.matched) == MAX_NODES
     assert found.left_out > 0
@@ -164,25 +168,25 @@ def test_the_command_prints_json(run: Run, tmp_path: Path) -> None:
             analyze_command("x", **wrong)  # type: ignore[arg-type]
 
 
-def features(**changes: float) -> QueryFeatures:
+def make_features(**changes: float) -> QueryFeatures:
     known = dict.fromkeys(QueryFeatures.__struct_fields__, 2) | {"query_node_count": 3}
     return msgspec.convert(known | changes, QueryFeatures)
 
 
-def test_the_calibrated_score_is_its_formula_and_null_where_it_does_not_apply() -> None:
+def test_calibrated_score_follows_its_formula_or_is_null() -> None:
     row = json.loads(MODEL_FILE.read_text(encoding="utf-8"))
-    asked = features(doc_count=40, max_path_length=3)
+    features = make_features(doc_count=40, max_path_length=3)
     odds = row["intercept"] + sum(
         term["weight"]
-        * (math.log1p(getattr(asked, term["feature"])) - term["mean"])
+        * (math.log1p(getattr(features, term["feature"])) - term["mean"])
         / term["scale"]
         for term in row["terms"]
     )
-    assert calibrated_score(asked) == pytest.approx(1 / (1 + math.exp(-odds)))
-    assert calibrated_score(features(query_node_count=0)) is None
+    assert predict_miss_probability(features) == pytest.approx(1 / (1 + math.exp(-odds)))
+    assert predict_miss_probability(make_features(query_node_count=0)) is None
 
 
-def test_the_shipped_model_says_what_it_was_fitted_on_and_what_it_was_worth() -> None:
+def test_shipped_model_records_its_data_and_quality() -> None:
     model = msgspec.json.decode(MODEL_FILE.read_bytes(), type=DifficultyModel)
     worth = model.out_of_fold
     for name in ("brier", "brier_of_base_rate", "brier_less_base_rate", "auroc", "ece"):
@@ -192,5 +196,5 @@ def test_the_shipped_model_says_what_it_was_fitted_on_and_what_it_was_worth() ->
     )
     assert worth["questions"] > worth["missed"] > 0
     assert {"questions_sha256", "chunks_sha256", "run_config", "bm25"} <= set(model.fitted_on)
-    # Far from it, it stays a probability.
-    assert 0 < model.probability(features(doc_count=10**6, max_degree=10**6)) < 1
+    # Far outside the training data the prediction is still a probability.
+    assert 0 < model.predict_probability(make_features(doc_count=10**6, max_degree=10**6)) < 1

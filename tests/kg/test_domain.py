@@ -1,4 +1,4 @@
-"""domain.toml: what it may say, and that every mistake in it is named with file and key."""
+"""domain.toml: what it may contain, and that every mistake is reported with file and key."""
 
 import re
 from pathlib import Path
@@ -8,9 +8,9 @@ import pytest
 
 from kg.base.errors import DomainError
 from kg.claims import Claim
-from kg.domain import adhoc_domain, load_domain, shipped_domains
-from kg.words.plain_text import plain
-from kg.words.templates import compile_template, verbatim
+from kg.domain import list_shipped_domains, load_domain, make_adhoc_domain
+from kg.words.plain_text import clean_text
+from kg.words.templates import compile_template, escape_template
 
 GOOD = """
 name = "pets"
@@ -35,22 +35,22 @@ axioms = [["p:owns", "owl:inverseOf", "p:ownedBy"], ["p:owns", "a", "owl:ObjectP
 """
 
 
-def write(folder: Path, text: str) -> Path:
+def write_domain(folder: Path, text: str) -> Path:
     file = folder / "domain.toml"
     file.write_text(text, encoding="utf-8")
     return file
 
 
-def refused(folder: Path, text: str) -> str:
-    file = write(folder, text)
+def check_refused(folder: Path, text: str) -> str:
+    file = write_domain(folder, text)
     with pytest.raises(DomainError) as caught:
         load_domain(file)
     assert str(file) in caught.value.where
-    return caught.value.one_line()
+    return caught.value.format_line()
 
 
-def test_reads_a_folder_or_a_file(tmp_path: Path) -> None:
-    file = write(tmp_path, GOOD)
+def test_domain_is_read_from_a_folder_or_a_file(tmp_path: Path) -> None:
+    file = write_domain(tmp_path, GOOD)
     domain = load_domain(tmp_path)
     assert load_domain(str(file)) == domain
     assert domain.graph_files == (tmp_path / "pets.ttl",)
@@ -68,15 +68,15 @@ def test_reads_a_folder_or_a_file(tmp_path: Path) -> None:
 
 
 def test_curies_are_expanded_and_compacted(tmp_path: Path) -> None:
-    domain = load_domain(write(tmp_path, GOOD))
-    assert domain.expand("p:owns") == "https://example.org/owns"
-    assert domain.expand("<p:owns>") == "p:owns"
-    assert domain.expand("https://example.org/x") == "https://example.org/x"
-    assert domain.expand("urn:x:1") == "urn:x:1"
+    domain = load_domain(write_domain(tmp_path, GOOD))
+    assert domain.expand_iri("p:owns") == "https://example.org/owns"
+    assert domain.expand_iri("<p:owns>") == "p:owns"
+    assert domain.expand_iri("https://example.org/x") == "https://example.org/x"
+    assert domain.expand_iri("urn:x:1") == "urn:x:1"
     with pytest.raises(DomainError, match="prefix 'q'"):
-        domain.expand("q:owns")
+        domain.expand_iri("q:owns")
     with pytest.raises(DomainError, match="not an IRI"):
-        domain.expand("owns")
+        domain.expand_iri("owns")
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_curies_are_expanded_and_compacted(tmp_path: Path) -> None:
         ("{{ subj }} owns", "{{ subj }", r'predicates."p:owns".fact'),
         ("{{ subj }} owns", "{{ subj | nosuch }}", r'predicates."p:owns".fact'),
         ("{{ label | title }}", "{{ label[99].lower() }}", 'naming."p:Dog"'),
-        ("{{ subj }} owns {{ obj }}.", "  ", "renders to nothing"),
+        ("{{ subj }} owns {{ obj }}.", "  ", "renders to empty text"),
         ('["Does {{ subj }} own {{ obj }}?"]', "[]", "no question"),
         ("own {{ obj }}?", "own {{ objj }}?", r"questions\[0\]"),
-        ('text = "One owner each."', 'text = " "', "without text.*rule 'one'"),
-        ('predicates = ["p:owns"]', "predicates = []", "without predicates.*rule 'one'"),
+        ('text = "One owner each."', 'text = " "', "has no text.*rule 'one'"),
+        ('predicates = ["p:owns"]', "predicates = []", "has no predicates.*rule 'one'"),
         ('"p:ownedBy"]', '"z:ownedBy"]', "prefix 'z'.*rule 'one'"),
         (
             '[[rule]]\nid = "one"',
@@ -109,7 +109,7 @@ def test_curies_are_expanded_and_compacted(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_each_mistake_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in GOOD
-    text = refused(tmp_path, GOOD.replace(old, new, 1))
+    text = check_refused(tmp_path, GOOD.replace(old, new, 1))
     assert re.search(message, text), text
 
 
@@ -129,7 +129,7 @@ def test_each_mistake_is_named(tmp_path: Path, old: str, new: str, message: str)
         "x" * 2_001,
     ],
 )
-def test_templates_can_neither_loop_nor_reach_python(template: str) -> None:
+def test_templates_cannot_loop_or_reach_python(template: str) -> None:
     with pytest.raises(DomainError, match=r"here"):
         compile_template(template, {"subj": "S"}, "here")
 
@@ -140,12 +140,12 @@ def test_template_output_is_never_rendered_again() -> None:
 
 
 @pytest.mark.parametrize("text", ["plain", "{{7*7}}", "{% if %}", "a'b\"c{", "{# 🦕 \u2028"])
-def test_verbatim_renders_to_itself(text: str) -> None:
-    render = compile_template("[" + verbatim(text) + "]", {}, "here")
+def test_verbatim_text_renders_unchanged(text: str) -> None:
+    render = compile_template("[" + escape_template(text) + "]", {}, "here")
     assert render() == " ".join(f"[{text}]".split())
 
 
-def test_missing_domains_are_named_with_the_nearest(tmp_path: Path) -> None:
+def test_missing_domain_suggests_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(DomainError, match='Did you mean "rivers"'):
         load_domain("river")
     with pytest.raises(DomainError, match="no such domain"):
@@ -161,8 +161,8 @@ def test_missing_domains_are_named_with_the_nearest(tmp_path: Path) -> None:
 
 
 def test_shipped_domains_load() -> None:
-    assert "rivers" in shipped_domains()
-    for name in shipped_domains():
+    assert "rivers" in list_shipped_domains()
+    for name in list_shipped_domains():
         domain = load_domain(name)
         assert domain.name == name
         needed = (
@@ -173,24 +173,24 @@ def test_shipped_domains_load() -> None:
 
 
 def test_adhoc_domain() -> None:
-    domain = adhoc_domain(["a/b.ttl.gz"], ["s.ttl"])
+    domain = make_adhoc_domain(["a/b.ttl.gz"], ["s.ttl"])
     assert domain.name == "b"
     assert domain.shapes_files == (Path("s.ttl"),)
-    assert adhoc_domain([], []).name == "graph"
+    assert make_adhoc_domain([], []).name == "graph"
 
 
-def test_the_documented_example_loads(tmp_path: Path) -> None:
+def test_documented_example_loads(tmp_path: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "domains" / "domain-toml.md"
     example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
-    domain = load_domain(write(tmp_path, example))
-    assert domain.predicates[domain.expand("p:owns")].inverse_synonyms == ("belongs to",)
+    domain = load_domain(write_domain(tmp_path, example))
+    assert domain.predicates[domain.expand_iri("p:owns")].inverse_synonyms == ("belongs to",)
     assert domain.rules[0].axioms
 
 
 @pytest.mark.parametrize(
     "source", ["{{ subj }} is 5 % of {{ obj }}%s.", "{{subj}}\n{{ obj }}\n", "%"]
 )
-def test_templates_of_names_and_text_alone_render_as_jinja_does(source):
+def test_simple_templates_render_as_in_jinja(source):
     values = {"subj": "{{ obj }} %s", "obj": "{% if %}"}
     render = compile_template(source, values, "here")
-    assert render(**values) == plain(jinja2.Template(source).render(values))
+    assert render(**values) == clean_text(jinja2.Template(source).render(values))

@@ -1,4 +1,4 @@
-"""The mayors domain: the worked example of ``docs/bring-your-own.md`` does what that page says."""
+"""The mayors domain behaves as its worked example in ``docs/bring-your-own.md`` says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kg.claims import Claim
-from kg.domain import SHIPPED
+from kg.domain import SHIPPED_FOLDER
 from kg.knowledge import KnowledgeBase
 
 CM = "https://epoche.example/mayors#"
@@ -23,13 +23,13 @@ def kb() -> KnowledgeBase:
     return KnowledgeBase.open("mayors")
 
 
-def license_(kb: KnowledgeBase, subj: str, pred: str, obj: str) -> str:
+def get_label(kb: KnowledgeBase, subj: str, pred: str, obj: str) -> str:
     return kb.oracle.license(Claim(MAYORS + subj, CM + pred, MAYORS + obj)).label
 
 
 def test_loads_without_violations(kb: KnowledgeBase) -> None:
-    assert kb.oracle.violations() == ()
-    assert len(list(kb.graph.claims(CM + "mayor"))) >= 25
+    assert kb.oracle.find_violations() == ()
+    assert len(list(kb.graph.iter_claims(CM + "mayor"))) >= 25
 
 
 @pytest.mark.parametrize(
@@ -43,37 +43,41 @@ def test_loads_without_violations(kb: KnowledgeBase) -> None:
     ],
 )
 def test_verdicts(kb: KnowledgeBase, subj: str, obj: str, label: str) -> None:
-    assert license_(kb, subj, "mayor", obj) == label
+    assert get_label(kb, subj, "mayor", obj) == label
 
 
 def test_country_verdicts(kb: KnowledgeBase) -> None:
-    assert license_(kb, "vienna", "country", "austria") == "E"
-    assert license_(kb, "vienna", "country", "germany") == "C"
-    assert license_(kb, "bristol", "country", "germany") == "U"
-    assert license_(kb, "bristol", "country", "vienna") == "C"
+    assert get_label(kb, "vienna", "country", "austria") == "E"
+    assert get_label(kb, "vienna", "country", "germany") == "C"
+    assert get_label(kb, "bristol", "country", "germany") == "U"
+    assert get_label(kb, "bristol", "country", "vienna") == "C"
 
 
 def test_rules_cite_every_shape(kb: KnowledgeBase) -> None:
     cited = {shape for rule in kb.domain.rules for shape in rule.shapes}
-    assert cited == set(kb.shapes.iris())
+    assert cited == set(kb.shapes.list_iris())
 
 
-def test_sentences_say_the_day(kb: KnowledgeBase) -> None:
-    for claim in kb.graph.claims(CM + "mayor"):
-        sentences = [kb.words.fact(claim), kb.words.denied(claim), *kb.words.questions(claim)]
+def test_sentences_state_the_day(kb: KnowledgeBase) -> None:
+    for claim in kb.graph.iter_claims(CM + "mayor"):
+        sentences = [
+            kb.verbaliser.render_fact(claim),
+            kb.verbaliser.render_denial(claim),
+            *kb.verbaliser.render_questions(claim),
+        ]
         for sentence in sentences:
             assert "1 January 2020" in sentence
             assert sentence[0].isupper()
             assert re.search(r"[^ .?][.?]$", sentence), sentence
     claim = Claim(MAYORS + "amsterdam", CM + "country", MAYORS + "netherlands")
-    assert kb.words.fact(claim) == "Amsterdam is a city in the Netherlands."
+    assert kb.verbaliser.render_fact(claim) == "Amsterdam is a city in the Netherlands."
 
 
 def test_cards_can_be_made_from_a_copy_elsewhere(tmp_path: Path) -> None:
     from cards.generator import CardPlan, make_cards
 
     folder = tmp_path / "my mayors"
-    shutil.copytree(SHIPPED / "mayors", folder)
+    shutil.copytree(SHIPPED_FOLDER / "mayors", folder)
     kb = KnowledgeBase.open(folder)
     made = make_cards(kb, CardPlan(predicates=(CM + "mayor",), per_label=10, seed=1))
     labels = [card.label for card in made.cards]
@@ -82,10 +86,10 @@ def test_cards_can_be_made_from_a_copy_elsewhere(tmp_path: Path) -> None:
         assert kb.oracle.license(card.claim).label == card.label
 
 
-def test_the_page_shows_what_is_shipped() -> None:
-    """Every line of the page's excerpts stands in the shipped files, comments aside."""
+def test_documentation_shows_the_shipped_files() -> None:
+    """Every line of the page's excerpts is in the shipped files, comments aside."""
     shipped = "\n".join(
-        (SHIPPED / "mayors" / name).read_text(encoding="utf-8")
+        (SHIPPED_FOLDER / "mayors" / name).read_text(encoding="utf-8")
         for name in ("mayors.ttl", "mayors.shacl.ttl", "domain.toml")
     )
     lines = {" ".join(line.split()) for line in shipped.splitlines()}
@@ -95,7 +99,9 @@ def test_the_page_shows_what_is_shipped() -> None:
     for language, excerpt in excerpts:
         if language == "toml":
             words = tomllib.loads(excerpt)
-            full = tomllib.loads((SHIPPED / "mayors" / "domain.toml").read_text(encoding="utf-8"))
+            full = tomllib.loads(
+                (SHIPPED_FOLDER / "mayors" / "domain.toml").read_text(encoding="utf-8")
+            )
             shown, real = words["predicates"]["cm:mayor"], full["predicates"]["cm:mayor"]
             assert shown["fact"] == real["fact"]
             assert set(shown["questions"]) <= set(real["questions"])
@@ -104,7 +110,7 @@ def test_the_page_shows_what_is_shipped() -> None:
             continue
         for line in excerpt.splitlines():
             words_of_line = " ".join(line.split())
-            # The page shortens two statements: what they say must still be in the files.
+            # The page shortens two statements; their content must still be in the files.
             if words_of_line not in lines:
                 start = words_of_line.split(" ;")[0].rstrip(" .")
                 assert start in shipped, line

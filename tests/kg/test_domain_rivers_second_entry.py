@@ -1,8 +1,8 @@
-"""The rivers were entered a second time, blind; the agreement that the page states is recomputed.
+"""The second, blind entry of the rivers tables: the documented agreement is recomputed.
 
-``second_entry.csv`` holds what the second hand wrote, untouched. ``adjudication.csv`` holds each
-cell in which the two differed, or which was changed afterwards, with the first hand's value:
-together with today's tables they give back the tables as they were when the two were compared.
+``second_entry.csv`` has what the second person entered, unchanged. ``adjudication.csv`` has each
+cell that differed between the two entries or was changed afterwards, with the first person's
+value. Together with today's tables they give back the tables as they were compared.
 """
 
 from __future__ import annotations
@@ -14,13 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from kg.domains.rivers.tables import FOLDER, Tables, bare, names_of, read_tables, slug
+from kg.domains.rivers.tables import (
+    FOLDER,
+    Tables,
+    list_names,
+    make_slug,
+    read_tables,
+    strip_qualifier,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "domains" / "rivers.md"
 Cells = dict[str, str]
 
 
-def read(name: str) -> list[Cells]:
+def read_csv(name: str) -> list[Cells]:
     with (FOLDER / name).open(encoding="utf-8", newline="") as handle:
         return list(csv.DictReader(handle, strict=True))
 
@@ -31,20 +38,20 @@ def tables() -> Tables:
 
 
 @pytest.fixture(scope="module")
-def second() -> dict[str, Cells]:
-    return {row["id"]: row for row in read("second_entry.csv")}
+def second_entry() -> dict[str, Cells]:
+    return {row["id"]: row for row in read_csv("second_entry.csv")}
 
 
 @pytest.fixture(scope="module")
 def rulings() -> dict[tuple[str, str], Cells]:
-    return {(row["id"], row["column"]): row for row in read("adjudication.csv")}
+    return {(row["id"], row["column"]): row for row in read_csv("adjudication.csv")}
 
 
 @pytest.fixture(scope="module")
-def first(tables: Tables, rulings: dict[tuple[str, str], Cells]) -> dict[str, Cells]:
-    """The first entry as it was compared: today's tables, with the rulings undone."""
+def first_entry(tables: Tables, rulings: dict[tuple[str, str], Cells]) -> dict[str, Cells]:
+    """The first entry as it was compared: today's tables without the rulings."""
     renamed = {
-        slug(row["reason"]): row["id"] for row in rulings.values() if row["column"] == "label"
+        make_slug(row["reason"]): row["id"] for row in rulings.values() if row["column"] == "label"
     }
     found = {
         renamed.get(river.id, river.id): {
@@ -61,23 +68,23 @@ def first(tables: Tables, rulings: dict[tuple[str, str], Cells]) -> dict[str, Ce
     return found
 
 
-def same_water(one: str, other: str, tables: Tables) -> bool:
-    """Whether a label of the tables and a name written freely name the same water."""
-    river, water = tables.rivers.get(one), tables.waterbodies.get(one)
-    alt = names_of(river) if river else water.alt if water else ()
-    known = {slug(name) for name in (one, bare(one), *alt)}
-    return bool({slug(other), slug(bare(other))} & known)
+def is_same_water(first: str, second: str, tables: Tables) -> bool:
+    """Whether a label of the tables and a freely written name mean the same water."""
+    river, water = tables.rivers.get(first), tables.waterbodies.get(first)
+    alt = list_names(river) if river else water.alt if water else ()
+    known = {make_slug(name) for name in (first, strip_qualifier(first), *alt)}
+    return bool({make_slug(second), make_slug(strip_qualifier(second))} & known)
 
 
-def differences(
-    first: dict[str, Cells], second: dict[str, Cells], tables: Tables
+def find_differences(
+    first_entry: dict[str, Cells], second_entry: dict[str, Cells], tables: Tables
 ) -> Iterator[tuple[str, str]]:
-    """The cells, by river and column, in which two entries differ."""
-    for name, cells in first.items():
-        other = second.get(name)
+    """Cells, by river and column, in which the two entries differ."""
+    for name, cells in first_entry.items():
+        other = second_entry.get(name)
         if other is None:
             continue  # Added after the comparison.
-        if not same_water(cells["mouth"], other["mouth"], tables):
+        if not is_same_water(cells["mouth"], other["mouth"], tables):
             yield name, "mouth"
         if set(cells["countries"].split(";")) != set(other["countries"].split(";")):
             yield name, "countries"
@@ -89,19 +96,19 @@ def differences(
             yield name, "length_km"
 
 
-def test_every_difference_is_ruled_on_and_no_other(
-    first: dict[str, Cells],
-    second: dict[str, Cells],
+def test_exactly_the_differences_are_adjudicated(
+    first_entry: dict[str, Cells],
+    second_entry: dict[str, Cells],
     rulings: dict[tuple[str, str], Cells],
     tables: Tables,
 ) -> None:
-    differing = set(differences(first, second, tables))
+    differing = set(find_differences(first_entry, second_entry, tables))
     ruled = {key for key, row in rulings.items() if row["kind"] in ("hard", "nested", "name")}
     assert differing == ruled
 
 
-def test_rulings_were_carried_out(
-    tables: Tables, second: dict[str, Cells], rulings: dict[tuple[str, str], Cells]
+def test_rulings_are_applied_to_the_tables(
+    tables: Tables, second_entry: dict[str, Cells], rulings: dict[tuple[str, str], Cells]
 ) -> None:
     ids = {river.id: river for river in tables.rivers.values()}
     for (name, column), row in rulings.items():
@@ -110,7 +117,7 @@ def test_rulings_were_carried_out(
         if column == "label":
             assert outcome == "renamed", name
             assert river is None, name
-            assert bare(row["reason"]) == row["first"], name
+            assert strip_qualifier(row["reason"]) == row["first"], name
             assert row["reason"] in tables.rivers, name
         elif outcome == "removed":
             assert river is None, name
@@ -121,24 +128,26 @@ def test_rulings_were_carried_out(
         elif outcome == "second":
             assert column == "countries", name
             assert river is not None, name
-            assert set(river.countries) == set(second[name]["countries"].split(";")), name
+            assert set(river.countries) == set(second_entry[name]["countries"].split(";")), name
         else:
             assert outcome in ("first", "neither"), name
 
 
-def test_the_page_states_the_measured_agreement(
-    first: dict[str, Cells],
-    second: dict[str, Cells],
+def test_documentation_states_the_measured_agreement(
+    first_entry: dict[str, Cells],
+    second_entry: dict[str, Cells],
     rulings: dict[tuple[str, str], Cells],
     tables: Tables,
 ) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    compared = [name for name in first if name in second]
-    both = [n for n in compared if first[n]["length_km"] and second[n]["length_km"]]
-    differing = Counter(column for _name, column in differences(first, second, tables))
+    compared = [name for name in first_entry if name in second_entry]
+    both = [n for n in compared if first_entry[n]["length_km"] and second_entry[n]["length_km"]]
+    differing = Counter(
+        column for _name, column in find_differences(first_entry, second_entry, tables)
+    )
     kinds = Counter((row["column"], row["kind"]) for row in rulings.values())
     outcomes = Counter((row["column"], row["outcome"]) for row in rulings.values())
-    assert f"{len(second):,} rivers were entered twice" in text
+    assert f"{len(second_entry):,} rivers were entered twice" in text
     for column, pairs in (("mouth", compared), ("countries", compared), ("length_km", both)):
         total, out = len(pairs), differing[column]
         cells = (
@@ -152,7 +161,7 @@ def test_the_page_states_the_measured_agreement(
     assert f"{outcomes['label', 'renamed']} rivers got a qualifier" in text
 
 
-def test_the_page_counts_the_filled_cells(tables: Tables) -> None:
+def test_documentation_states_the_number_of_filled_cells(tables: Tables) -> None:
     rivers = list(tables.rivers.values())
     text = PAGE.read_text(encoding="utf-8")
     assert (

@@ -1,4 +1,4 @@
-"""The synthlink domain: what the SynthLink questions rest on agrees with its shapes."""
+"""The synthlink domain: the facts behind the SynthLink questions satisfy its shapes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import pytest
 from cards.generator import CardPlan, make_cards
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
-from kg.terms import XSD, literal_text
+from kg.terms import XSD, write_literal
 
 SL = "https://epoche.example/synthlink#"
 SYN = "https://epoche.example/synthlink/"
 
 
 @cache
-def opened() -> KnowledgeBase:
+def open_domain() -> KnowledgeBase:
     return KnowledgeBase.open("synthlink")
 
 
-def label_of(subj: str, pred: str, obj: str) -> str:
-    value = literal_text(obj, XSD + "integer") if obj.isdigit() else SYN + obj
-    return opened().oracle.license(Claim(SYN + subj, SL + pred, value)).label
+def get_label(subj: str, pred: str, obj: str) -> str:
+    value = write_literal(obj, XSD + "integer") if obj.isdigit() else SYN + obj
+    return open_domain().oracle.license(Claim(SYN + subj, SL + pred, value)).label
 
 
 def test_loads_without_violations() -> None:
-    assert opened().oracle.violations() == ()
+    assert open_domain().oracle.find_violations() == ()
 
 
 @pytest.mark.parametrize(
@@ -66,34 +66,36 @@ def test_loads_without_violations() -> None:
     ],
 )  # fmt: skip
 def test_verdicts(subj: str, pred: str, obj: str, label: str) -> None:
-    assert label_of(subj, pred, obj) == label
+    assert get_label(subj, pred, obj) == label
 
 
 def test_rules_cite_every_shape() -> None:
-    kb = opened()
-    assert {shape for rule in kb.domain.rules for shape in rule.shapes} == set(kb.shapes.iris())
+    kb = open_domain()
+    assert {shape for rule in kb.domain.rules for shape in rule.shapes} == set(
+        kb.shapes.list_iris()
+    )
 
 
 def test_every_predicate_has_words_and_a_rule() -> None:
-    kb = opened()
+    kb = open_domain()
     governed = {pred for rule in kb.domain.rules for pred in rule.predicates}
     assert governed == set(kb.domain.predicates)
     for pred in kb.domain.predicates:
-        assert next(iter(kb.graph.claims(pred)), None) is not None, pred
+        assert next(iter(kb.graph.iter_claims(pred)), None) is not None, pred
 
 
-def test_everything_is_one_kind_of_thing() -> None:
-    """The classes are meant to be disjoint, so each name stands under one of them only."""
-    kb = opened()
+def test_every_entity_has_one_class() -> None:
+    """The classes are disjoint, so each entity has only one."""
+    kb = open_domain()
     kinds: dict[str, list[str]] = {}
-    for claim in kb.graph.claims("http://www.w3.org/1999/02/22-rdf-syntax-ns#type"):
+    for claim in kb.graph.iter_claims("http://www.w3.org/1999/02/22-rdf-syntax-ns#type"):
         if claim.subj.startswith(SYN):
             kinds.setdefault(claim.subj, []).append(claim.obj)
-    used = {claim.subj for pred in kb.domain.predicates for claim in kb.graph.claims(pred)}
+    used = {claim.subj for pred in kb.domain.predicates for claim in kb.graph.iter_claims(pred)}
     used |= {
         claim.obj
         for pred in kb.domain.predicates
-        for claim in kb.graph.claims(pred)
+        for claim in kb.graph.iter_claims(pred)
         if claim.obj.startswith(SYN)
     }
     assert set(kinds) == used
@@ -101,11 +103,15 @@ def test_everything_is_one_kind_of_thing() -> None:
 
 
 def test_sentences() -> None:
-    kb = opened()
+    kb = open_domain()
     for pred in kb.domain.predicates:
-        for claim in kb.graph.claims(pred):
-            fact = kb.words.fact(claim)
-            for sentence in [fact, kb.words.denied(claim), *kb.words.questions(claim)]:
+        for claim in kb.graph.iter_claims(pred):
+            fact = kb.verbaliser.render_fact(claim)
+            for sentence in [
+                fact,
+                kb.verbaliser.render_denial(claim),
+                *kb.verbaliser.render_questions(claim),
+            ]:
                 assert sentence[0].isupper() or sentence.startswith("p-type"), sentence
                 assert re.search(r"[^ .?][.?]$", sentence), sentence
                 assert "the the " not in sentence.casefold()
@@ -113,12 +119,12 @@ def test_sentences() -> None:
 
 
 def test_cards_of_all_three_labels_with_proofs() -> None:
-    made = make_cards(opened(), CardPlan(per_label=10, seed=42))
+    made = make_cards(open_domain(), CardPlan(per_label=10, seed=42))
     labels = [card.label for card in made.cards]
     assert {label: labels.count(label) for label in ("E", "C", "U")} == {"E": 10, "C": 10, "U": 10}
     for card in made.cards:
         assert card.proof is not None
-        again = opened().oracle.license(card.claim)
+        again = open_domain().oracle.license(card.claim)
         assert again.label == card.label
-    other = make_cards(opened(), CardPlan(per_label=10, seed=42))
+    other = make_cards(open_domain(), CardPlan(per_label=10, seed=42))
     assert [card.id for card in other.cards] == [card.id for card in made.cards]

@@ -24,8 +24,8 @@ from kg.base.errors import (
 from kg.base.files import sha256_file
 from kg.claims import Claim
 from kg.graph import Graph
-from kg.loading import FORMATS
-from kg.terms import from_rdflib, literal_text, parse_literal, to_rdflib
+from kg.loader import FORMATS
+from kg.terms import from_rdflib, parse_literal, to_rdflib, write_literal
 
 TURTLE = """@prefix e: <http://e/> .
 e:a e:p e:b, "x", "y"@EN, "1.00"^^<http://www.w3.org/2001/XMLSchema#decimal>, 01 ;
@@ -42,7 +42,7 @@ SERIALIZED = {
 }
 
 
-def write(folder, name, text):
+def write_graph(folder, name, text):
     path = folder / name
     data = text.encode() if isinstance(text, str) else text
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
@@ -65,16 +65,16 @@ def test_every_format_gives_the_same_graph(tmp_path, extension, packed):
         data = pyoxigraph.serialize(quads, format=rdf_format)
     else:
         data = reference.serialize(format=SERIALIZED[extension])
-    graph = Graph.load(write(tmp_path, f"g{extension}{packed}", data))
-    assert isomorphic(graph.rdflib(), reference)
-    assert len(graph) == len(reference) == len(list(graph.claims()))
+    graph = Graph.load(write_graph(tmp_path, f"g{extension}{packed}", data))
+    assert isomorphic(graph.to_rdflib(), reference)
+    assert len(graph) == len(reference) == len(list(graph.iter_claims()))
     merged = [note for note in graph.notes if "named graphs merged" in note]
     assert bool(merged) == (extension in {".trig", ".nq"})
 
 
 def test_terms_are_kept_as_written(tmp_path):
-    graph = Graph.load(write(tmp_path, "g.ttl", TURTLE))
-    objects = {claim.obj for claim in graph.claims("http://e/p") if claim.subj == "http://e/a"}
+    graph = Graph.load(write_graph(tmp_path, "g.ttl", TURTLE))
+    objects = {claim.obj for claim in graph.iter_claims("http://e/p") if claim.subj == "http://e/a"}
     xsd = "http://www.w3.org/2001/XMLSchema#"
     assert objects == {
         "http://e/b",
@@ -84,15 +84,15 @@ def test_terms_are_kept_as_written(tmp_path):
         f'"01"^^<{xsd}integer>',
     }
     assert graph.prefixes["e"] == "http://e/"
-    assert graph.has(Claim("http://e/a", "http://e/p", '"x"'))
-    assert not graph.has(Claim("http://e/a", "http://e/p", '"z"'))
-    assert list(graph.claims("http://e/none")) == []
+    assert graph.has_claim(Claim("http://e/a", "http://e/p", '"x"'))
+    assert not graph.has_claim(Claim("http://e/a", "http://e/p", '"z"'))
+    assert list(graph.iter_claims("http://e/none")) == []
 
 
 def test_bridge_drops_xsd_string_and_keeps_lexical_forms(tmp_path):
     xsd = "http://www.w3.org/2001/XMLSchema#"
     text = f'<http://a> <http://p> "x"^^<{xsd}string>, "1.00"^^<{xsd}decimal>, "q"@en--rtl .'
-    bridged = Graph.load(write(tmp_path, "g.ttl", text)).rdflib()
+    bridged = Graph.load(write_graph(tmp_path, "g.ttl", text)).to_rdflib()
     values = {str(o): o for o in bridged.objects()}
     assert values["x"] == rdflib.Literal("x")
     assert values["1.00"].n3() == f'"1.00"^^<{xsd}decimal>'
@@ -100,26 +100,26 @@ def test_bridge_drops_xsd_string_and_keeps_lexical_forms(tmp_path):
     assert values["q"].language == "en"
 
 
-def test_several_files_keep_blank_nodes_apart(tmp_path):
-    first = write(tmp_path, "a.ttl", '_:x <http://p> "1" .')
-    second = write(tmp_path, "b.ttl", '_:x <http://p> "2" . [] <http://p> "3" .')
+def test_blank_nodes_of_several_files_stay_distinct(tmp_path):
+    first = write_graph(tmp_path, "a.ttl", '_:x <http://p> "1" .')
+    second = write_graph(tmp_path, "b.ttl", '_:x <http://p> "2" . [] <http://p> "3" .')
     graph = Graph.load([first, second])
-    assert len({claim.subj for claim in graph.claims()}) == 3
+    assert len({claim.subj for claim in graph.iter_claims()}) == 3
     assert graph.sources == (first, second)
-    # Same bytes, same names: anonymous nodes must not bear the parser's random labels.
-    assert list(graph.claims()) == list(Graph.load([first, second]).claims())
+    # The same bytes give the same names: blank nodes must not keep the parser's random labels.
+    assert list(graph.iter_claims()) == list(Graph.load([first, second]).iter_claims())
 
 
-def test_identity_is_of_the_bytes(tmp_path):
-    first = write(tmp_path, "a.ttl", '<http://a> <http://p> "1" .')
-    second = write(tmp_path, "b.ttl", '<http://a> <http://p> "2" .')
+def test_identity_depends_on_the_bytes(tmp_path):
+    first = write_graph(tmp_path, "a.ttl", '<http://a> <http://p> "1" .')
+    second = write_graph(tmp_path, "b.ttl", '<http://a> <http://p> "2" .')
     assert Graph.load(first).sha256 != Graph.load(second).sha256
     assert Graph.load([first, second]).sha256 != Graph.load([second, first]).sha256
-    packed = write(tmp_path, "a.ttl.gz", first.read_bytes())
+    packed = write_graph(tmp_path, "a.ttl.gz", first.read_bytes())
     assert len(Graph.load(packed).sha256) == 64
 
 
-def test_from_claims_identity_ignores_order_and_repeats():
+def test_identity_of_claims_ignores_order_and_repeats():
     a, b = Claim("http://a", "http://p", '"1"'), Claim("http://b", "http://p", "_:x")
     assert Graph.from_claims([a, b, a]).sha256 == Graph.from_claims([b, a]).sha256
     assert Graph.from_claims([a]).sha256 != Graph.from_claims([b]).sha256
@@ -128,7 +128,9 @@ def test_from_claims_identity_ignores_order_and_repeats():
 
 
 def test_syntax_error_names_path_line_and_column(tmp_path):
-    path = write(tmp_path, "bad.ttl", '<http://a> <http://p> "1" .\n<http://a> <http://p> .\n')
+    path = write_graph(
+        tmp_path, "bad.ttl", '<http://a> <http://p> "1" .\n<http://a> <http://p> .\n'
+    )
     with pytest.raises(GraphSyntaxError) as caught:
         Graph.load(path)
     assert caught.value.where == f"{path}, line 2, column 23"
@@ -152,13 +154,13 @@ def test_syntax_error_names_path_line_and_column(tmp_path):
     ],
 )
 def test_bad_files_have_named_errors(tmp_path, name, data, error):
-    path = write(tmp_path, name, data)
+    path = write_graph(tmp_path, name, data)
     with pytest.raises(error) as caught:
         Graph.load(path)
-    assert name in caught.value.one_line()
+    assert name in caught.value.format_line()
 
 
-def test_missing_and_none(tmp_path):
+def test_missing_files_and_empty_lists_are_refused(tmp_path):
     with pytest.raises(MissingFileError, match="does not exist"):
         Graph.load(tmp_path / "no.ttl")
     with pytest.raises(MissingFileError, match="folder"):
@@ -179,11 +181,11 @@ def test_damaged_gzip(tmp_path):
 
 
 def test_size_limit_counts_unpacked_bytes(tmp_path):
-    bomb = write(tmp_path, "bomb.ttl.gz", b" " * 20_000_000)
+    bomb = write_graph(tmp_path, "bomb.ttl.gz", b" " * 20_000_000)
     assert bomb.stat().st_size < 50_000
     with pytest.raises(GraphTooLargeError):
         Graph.load(bomb, max_bytes=1_000_000)
-    plain = write(tmp_path, "plain.ttl", '<http://a> <http://p> "1" .')
+    plain = write_graph(tmp_path, "plain.ttl", '<http://a> <http://p> "1" .')
     with pytest.raises(GraphTooLargeError):
         Graph.load(plain, max_bytes=10)
 
@@ -195,11 +197,11 @@ XML = """<?xml version="1.0"?>{dtd}
 
 def test_ordinary_entities_work(tmp_path):
     dtd = '<!DOCTYPE rdf:RDF [\n<!ENTITY e "http://e/">\n<!ENTITY f "http://f/&#x41;">\n]>'
-    graph = Graph.load(write(tmp_path, "g.rdf", XML.format(dtd=dtd, text="&e;&f;")))
-    assert graph.has(Claim("http://a", "http://e/p", '"http://e/http://f/A"'))
+    graph = Graph.load(write_graph(tmp_path, "g.rdf", XML.format(dtd=dtd, text="&e;&f;")))
+    assert graph.has_claim(Claim("http://a", "http://e/p", '"http://e/http://f/A"'))
 
 
-def laughs(quote):
+def billion_laughs(quote):
     levels = "".join(f"<!ENTITY e{n} {quote}{f'&e{n - 1};' * 10}{quote}>" for n in range(1, 10))
     return f"<!ENTITY e0 'lol'>{levels}"
 
@@ -207,9 +209,9 @@ def laughs(quote):
 @pytest.mark.parametrize(
     "declarations",
     [
-        laughs('"'),
-        laughs("'"),
-        "<!-- <a> -->" + laughs('"'),
+        billion_laughs('"'),
+        billion_laughs("'"),
+        "<!-- <a> -->" + billion_laughs('"'),
         f"<!ENTITY e9 '{'x' * 5000}'>",
         "<!ENTITY % p '<!ENTITY e9 \"x\">'> %p;",
         "<!ENTITY e9 " + " " * 5000 + "'x'>",
@@ -221,7 +223,7 @@ def test_multiplying_entities_are_refused(tmp_path, declarations, packed):
     # pyoxigraph expands them all: 300 bytes became 3.6 GB, and the process was killed.
     text = XML.format(dtd=f"<!DOCTYPE r [{declarations}]>", text="&e9;")
     with pytest.raises(GraphSyntaxError):
-        Graph.load(write(tmp_path, f"g.rdf{packed}", text))
+        Graph.load(write_graph(tmp_path, f"g.rdf{packed}", text))
 
 
 @settings(deadline=None, max_examples=50)
@@ -229,44 +231,44 @@ def test_multiplying_entities_are_refused(tmp_path, declarations, packed):
 def test_entity_guard_sees_declarations_across_blocks(sizes, padding):
     import io
 
-    from kg.guarded_streams import EntityGuard
+    from kg.stream_guards import EntityGuard
 
     hostile = b" " * padding + b'<!ENTITY a "&b;">' + b" " * 5000
     guard = EntityGuard(io.BytesIO(hostile), Path("x"))
     passed = []
 
-    def drain():
+    def read_all():
         for size in sizes * 6000:
             passed.append(guard.read(size))
 
     with pytest.raises(GraphSyntaxError):
-        drain()
-    # It was stopped before the declaration was whole.
+        read_all()
+    # The guard stopped before the declaration was complete.
     assert b'&b;">' not in b"".join(passed)
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])
 @pytest.mark.parametrize("extension", sorted(SERIALIZED))
-def test_sha256_is_the_files(tmp_path, extension, packed):
+def test_sha256_is_that_of_the_file(tmp_path, extension, packed):
     quad = pyoxigraph.Quad(*[pyoxigraph.NamedNode("http://e/x")] * 3)
     rdf_format = pyoxigraph.RdfFormat.from_extension(extension[1:])
     data = pyoxigraph.serialize([quad], format=rdf_format) + b"\n" * 9000
-    path = write(tmp_path, f"g{extension}{packed}", data)
+    path = write_graph(tmp_path, f"g{extension}{packed}", data)
     assert Graph.load(path).sha256 == sha256_file(path)
 
 
 def test_remote_context_is_never_fetched(tmp_path, monkeypatch):
     import socket
 
-    def refuse(*_args, **_kwargs):
+    def refuse_connection(*_args, **_kwargs):
         raise AssertionError("the network was touched")
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse_connection)
     data = '{"@context": "http://127.0.0.1:9/context", "@id": "http://a", "name": "x"}'
-    with pytest.raises(GraphSyntaxError, match="never fetched"):
-        Graph.load(write(tmp_path, "remote.jsonld", data))
+    with pytest.raises(GraphSyntaxError, match="not downloaded"):
+        Graph.load(write_graph(tmp_path, "remote.jsonld", data))
     imports = "<http://a> <http://www.w3.org/2002/07/owl#imports> <http://127.0.0.1:9/o> ."
-    assert len(Graph.load(write(tmp_path, "imports.ttl", imports))) == 1
+    assert len(Graph.load(write_graph(tmp_path, "imports.ttl", imports))) == 1
 
 
 def test_malformed_iris_are_kept(tmp_path):
@@ -275,15 +277,15 @@ def test_malformed_iris_are_kept(tmp_path):
         f"<{odd}> <http://p> <http://e/with space> .\n<http://e/%zz> <http://p> <http://e/|> .\n"
     )
     for name in ("g.ttl", "g.nt"):
-        graph = Graph.load(write(tmp_path, name, lines))
-        assert graph.has(Claim(odd, "http://p", "http://e/with space"))
-        assert graph.has(Claim("http://e/%zz", "http://p", "http://e/|"))
+        graph = Graph.load(write_graph(tmp_path, name, lines))
+        assert graph.has_claim(Claim(odd, "http://p", "http://e/with space"))
+        assert graph.has_claim(Claim("http://e/%zz", "http://p", "http://e/|"))
 
 
 @pytest.mark.parametrize("name", ["g.ttl", "g.nt"])
-def test_kinds_of_terms_cannot_be_forged(tmp_path, name):
+def test_iris_cannot_imitate_other_terms(tmp_path, name):
     text = '<_:x> <http://p> <"lit"> .\n'
-    (claim,) = Graph.load(write(tmp_path, name, text)).claims()
+    (claim,) = Graph.load(write_graph(tmp_path, name, text)).iter_claims()
     assert claim.subj.startswith("file:///")
     assert claim.obj.startswith("file:///")
 
@@ -292,8 +294,8 @@ def test_relative_iris_do_not_depend_on_the_folder(tmp_path):
     claims = []
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
-        path = write(tmp_path / folder, "g.ttl", "<> <#p> <x> .")
-        claims.append(list(Graph.load(path).claims()))
+        path = write_graph(tmp_path / folder, "g.ttl", "<> <#p> <x> .")
+        claims.append(list(Graph.load(path).iter_claims()))
     assert claims[0] == claims[1] == [Claim("file:///g.ttl", "file:///g.ttl#p", "file:///x")]
 
 
@@ -302,8 +304,8 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 
 @settings(deadline=None)
 @given(TEXT, st.sampled_from(["", "en", "de-AT"]), st.sampled_from(["", "http://e/type"]))
-def test_literal_text_is_pyoxigraphs(lexical, language, datatype):
-    text = literal_text(lexical, datatype, language)
+def test_literal_text_equals_pyoxigraphs(lexical, language, datatype):
+    text = write_literal(lexical, datatype, language)
     if language:
         theirs = pyoxigraph.Literal(lexical, language=language)
     elif datatype:
@@ -329,8 +331,8 @@ def test_parse_literal_refuses_other_text():
 
 def test_brackets_inside_json_strings_are_not_depth(tmp_path):
     value = "[{" * 5_000 + '\\"' + "\\\\"
-    path = write(tmp_path, "g.jsonld", f'{{"@id": "http://a", "http://p": "{value}"}}')
-    (claim,) = Graph.load(path).claims()
+    path = write_graph(tmp_path, "g.jsonld", f'{{"@id": "http://a", "http://p": "{value}"}}')
+    (claim,) = Graph.load(path).iter_claims()
     assert parse_literal(claim.obj).lexical == "[{" * 5_000 + '"\\'
 
 
@@ -354,7 +356,7 @@ def test_any_bytes_give_a_graph_or_an_epoche_error(tmp_path_factory, extension, 
         graph = Graph.load(path)
     except EpocheError:
         return
-    assert len(graph) == len(list(graph.claims())) > 0
+    assert len(graph) == len(list(graph.iter_claims())) > 0
 
 
 @pytest.mark.parametrize(
@@ -371,6 +373,6 @@ def test_any_bytes_give_a_graph_or_an_epoche_error(tmp_path_factory, extension, 
 def test_deep_nesting_does_not_crash(tmp_path, name, data):
     # pyoxigraph's JSON-LD parser recurses: 5,000 levels overflowed the stack of the process.
     try:
-        Graph.load(write(tmp_path, name, data))
+        Graph.load(write_graph(tmp_path, name, data))
     except EpocheError:
         return

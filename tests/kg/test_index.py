@@ -1,12 +1,12 @@
-"""The index against a plain set of triples, under any sequence of changes."""
+"""The index behaves as a set of triples under any sequence of changes."""
 
 from __future__ import annotations
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from kg.index import MANY, Index
-from kg.rows import LIST_LIMIT
+from kg.index import MIN_SUBJECTS_FOR_REVERSE, Index
+from kg.rows import MAX_LIST_SIZE
 from kg.term_table import TermTable
 
 SMALL = st.integers(0, 3)
@@ -20,25 +20,31 @@ CHANGES = st.lists(
 
 def check_same(index: Index, model: dict[tuple[int, int, int], None]) -> None:
     assert len(index) == len(model)
-    assert sorted(index.triples()) == sorted(model)
-    assert set(index.predicates()) == {p for _, p, _ in model}
+    assert sorted(index.iter_triples()) == sorted(model)
+    assert set(index.list_predicates()) == {p for _, p, _ in model}
     for s in range(4):
-        assert sorted(index.out_edges(s)) == sorted((p, o) for a, p, o in model if a == s)
+        assert sorted(index.iter_out_edges(s)) == sorted((p, o) for a, p, o in model if a == s)
         assert set(index.predicates_of(s)) == {p for a, p, _ in model if a == s}
     for o in range(15):
-        assert sorted(index.in_edges(o)) == sorted((p, s) for s, p, b in model if b == o)
+        assert sorted(index.iter_in_edges(o)) == sorted((p, s) for s, p, b in model if b == o)
     for p in range(3):
-        assert index.count(p) == sum(q == p for _, q, _ in model)
-        assert sorted(index.pairs(p)) == sorted((s, o) for s, q, o in model if q == p)
-        assert set(index.subjects_of(p)) == {s for s, q, _ in model if q == p}
+        assert index.count_triples(p) == sum(q == p for _, q, _ in model)
+        assert sorted(index.iter_pairs(p)) == sorted((s, o) for s, q, o in model if q == p)
+        assert set(index.get_subjects(p)) == {s for s, q, _ in model if q == p}
         for s in range(4):
-            assert sorted(index.objects(s, p)) == sorted(o for a, q, o in model if (a, q) == (s, p))
+            assert sorted(index.find_objects(s, p)) == sorted(
+                o for a, q, o in model if (a, q) == (s, p)
+            )
             for o in range(15):
-                assert index.has(s, p, o) == ((s, p, o) in model)
+                assert index.has_triple(s, p, o) == ((s, p, o) in model)
         for o in range(15):
-            assert index.lacking(p, o, range(4)) == [s for s in range(4) if (s, p, o) not in model]
-            many = range(MANY)
-            assert index.lacking(p, o, many) == [s for s in many if (s, p, o) not in model]
+            assert index.filter_subjects_without(p, o, range(4)) == [
+                s for s in range(4) if (s, p, o) not in model
+            ]
+            many = range(MIN_SUBJECTS_FOR_REVERSE)
+            assert index.filter_subjects_without(p, o, many) == [
+                s for s in many if (s, p, o) not in model
+            ]
         assert sorted(index.distinct_objects(p)) == sorted({o for _, q, o in model if q == p})
 
 
@@ -49,15 +55,15 @@ def test_index_is_a_set_of_triples(changes):
     forks = []
     for what, triple in changes:
         if what == "add":
-            assert index.add(*triple) == (triple not in model)
+            assert index.add_triple(*triple) == (triple not in model)
             model[triple] = None
         elif what == "discard":
-            assert index.discard(*triple) == (triple in model)
+            assert index.discard_triple(*triple) == (triple in model)
             model.pop(triple, None)
         elif what == "reverse":
-            index.subjects(triple[1], triple[2])
+            index.find_subjects(triple[1], triple[2])
         elif what == "one to all":
-            lacking = index.lacking(triple[1], triple[2], range(4))
+            lacking = index.filter_subjects_without(triple[1], triple[2], range(4))
             index.add_to_many(triple[1], triple[2], lacking)
             model.update(dict.fromkeys((s, triple[1], triple[2]) for s in lacking))
         elif what == "all at once":
@@ -66,7 +72,7 @@ def test_index_is_a_set_of_triples(changes):
             assert added == [(s, o) for s, o in links if (s, triple[1], o) not in model]
             model.update(dict.fromkeys((s, triple[1], o) for s, o in links))
         else:
-            # Work goes on in the fork; what it was forked from must keep its content.
+            # Changes continue in the fork; the index it was forked from must keep its content.
             forks.append((index, dict(model)))
             index = index.fork()
     check_same(index, model)
@@ -76,55 +82,57 @@ def test_index_is_a_set_of_triples(changes):
 
 def test_undo_restores_content_across_cell_kinds():
     index = Index()
-    for o in range(LIST_LIMIT):
-        index.add(0, 1, o)
-    before = list(index.triples())
-    index.subjects(1, 0)
+    for o in range(MAX_LIST_SIZE):
+        index.add_triple(0, 1, o)
+    before = list(index.iter_triples())
+    index.find_subjects(1, 0)
     for o in range(100, 104):
-        assert index.add(0, 1, o)
+        assert index.add_triple(0, 1, o)
     for o in range(100, 104):
-        assert index.discard(0, 1, o)
-    assert list(index.triples()) == before
-    assert list(index.subjects(1, 100)) == []
-    assert list(index.subjects(1, 0)) == [0]
+        assert index.discard_triple(0, 1, o)
+    assert list(index.iter_triples()) == before
+    assert list(index.find_subjects(1, 100)) == []
+    assert list(index.find_subjects(1, 0)) == [0]
 
 
 def test_order_is_insertion_order():
     index = Index()
     for o in (9, 3, 7, 1):
-        index.add(0, 5, o)
-    index.add(2, 4, 3)
-    assert list(index.objects(0, 5)) == [9, 3, 7, 1]
-    assert index.predicates() == [5, 4]
-    assert list(index.in_edges(3)) == [(5, 0), (4, 2)]
+        index.add_triple(0, 5, o)
+    index.add_triple(2, 4, 3)
+    assert list(index.find_objects(0, 5)) == [9, 3, 7, 1]
+    assert index.list_predicates() == [5, 4]
+    assert list(index.iter_in_edges(3)) == [(5, 0), (4, 2)]
 
 
 def test_scratch_shares_terms_and_nothing_else():
     terms = TermTable()
     index = Index(terms)
     a = terms.intern("http://e/a")
-    index.add(a, a, a)
-    scratch = index.scratch()
+    index.add_triple(a, a, a)
+    scratch = index.make_empty_index()
     assert scratch.terms is terms
     assert len(scratch) == 0
     assert terms.get("http://e/a") == a
     assert terms.get("http://e/b") is None
-    assert terms.text(a) == "http://e/a"
+    assert terms.get_text(a) == "http://e/a"
     assert not terms.is_literal(a)
     assert terms.is_literal(terms.intern('"x"'))
 
 
 @settings(deadline=None)
 @given(st.lists(TRIPLES), st.sets(st.integers(0, 14)))
-def test_nodes_among_are_those_mentioned_in_order(triples, wanted):
+def test_nodes_among_returns_mentioned_nodes_in_order(triples, wanted):
     index = Index()
-    index.update(triples)
-    columns = [column for p in index.predicates() for column in zip(*index.pairs(p), strict=True)]
+    index.add_triples(triples)
+    columns = [
+        column for p in index.list_predicates() for column in zip(*index.iter_pairs(p), strict=True)
+    ]
     walked = [node for column in columns for node in column]
     assert list(index.nodes_among(wanted)) == [n for n in dict.fromkeys(walked) if n in wanted]
 
 
-def test_the_blank_nodes_of_a_table_are_known():
+def test_blank_nodes_of_a_table_are_listed():
     terms = TermTable()
     ids = [terms.intern(text) for text in ("_:b0", "http://e/a", '"_:x"', "_:b1", "_:b0")]
     assert terms.blanks == {ids[0], ids[3]}

@@ -1,4 +1,4 @@
-"""Where a triple was inferred: dictionaries in small logs, sorted arrays in large ones."""
+"""Positions of inferred triples: dictionaries in small logs, sorted arrays in large ones."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ TRIPLE = st.tuples(TERM, TERM, TERM)
 
 @given(st.lists(TRIPLE, unique=True, max_size=60), st.lists(TRIPLE, max_size=20))
 @settings(deadline=None)
-def test_arrays_find_the_places_that_dictionaries_find(inferred, others):
-    small, large = InferenceLog(), InferenceLog(small=0)
+def test_arrays_and_dictionaries_find_the_same_positions(inferred, others):
+    small, large = InferenceLog(), InferenceLog(max_dictionary_entries=0)
     for place, (s, p, o) in enumerate(inferred):
         for log in (small, large):
             log.append((s, p, o, 1, place))
     for place, triple in enumerate(inferred):
-        assert small.place(triple) == large.place(triple) == place
-        assert large.at(place) == (*triple, 1, place)
+        assert small.find_position(triple) == large.find_position(triple) == place
+        assert large.get_entry(place) == (*triple, 1, place)
     for triple in others:
         expected = inferred.index(triple) if triple in inferred else None
-        assert small.place(triple) == large.place(triple) == expected
+        assert small.find_position(triple) == large.find_position(triple) == expected
 
 
-def test_the_threshold_chooses_the_search():
+def test_log_size_selects_the_search():
     for entries, arrays in ((2, False), (3, True)):
-        log = InferenceLog(small=2)
+        log = InferenceLog(max_dictionary_entries=2)
         for n in range(entries):
             log.append((n, 0, n, 1, 0))
-        assert log.place((1, 0, 1)) == 1
-        assert bool(log._arrays) is arrays
-        assert bool(log._places) is not arrays
+        assert log.find_position((1, 0, 1)) == 1
+        assert bool(log._sorted_arrays) is arrays
+        assert bool(log._positions) is not arrays

@@ -1,4 +1,4 @@
-"""What inspection counts and lists, and the command around it."""
+"""The counts and lists of the inspection, and its command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kg.base.errors import GraphSyntaxError
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.inspect_graph import inspect_command
-from kg.inspection import KEPT, SHOWN, inspect_graph
+from kg.inspection import MAX_LISTED_FINDINGS, MAX_PRINTED_ROWS, inspect_graph
 from kg.oracle import Oracle
 from kg.shapes import Shapes
 from kg.terms import RDF, RDFS, SKOS, is_malformed_iri
@@ -50,7 +50,7 @@ def report(files):
     return inspect_graph(graph, shapes, Oracle(graph, shapes))
 
 
-def test_counts(report):
+def test_inspection_counts_triples_and_terms(report):
     by_iri = {row.iri: row for row in report.predicates}
     assert report.triples == len([line for row in report.predicates for line in range(row.triples)])
     length = by_iri[E + "length"]
@@ -59,7 +59,7 @@ def test_counts(report):
     assert (crosses.triples, crosses.subjects, crosses.single_valued) == (2, 1, False)
     assert by_iri[E + "mouth"].functional
     assert not by_iri[E + "length"].functional
-    # One subject is no evidence that a predicate is single-valued.
+    # A single subject does not show that a predicate is single-valued.
     assert not by_iri[E + "rare"].single_valued
     classes = {row.iri: row for row in report.classes}
     assert classes[E + "River"].instances == 2
@@ -85,31 +85,31 @@ def test_findings(report):
     assert report.violations[0].focus_node == E + "b"
     assert report.inconsistency_count == 1
     assert report.inconsistencies[0].startswith("cax-dw: ")
-    text = report.text()
+    text = report.render_text()
     for part in ("with space", "Alpha: http://e/a, http://e/b", "functional", "MinExclusive"):
         assert part in text
 
 
-def test_without_shapes_nothing_is_said_about_them(files):
+def test_report_without_shapes_omits_them(files):
     report = inspect_graph(Graph.load(files[0]))
     assert report.shapes is None
     assert report.violation_count is None
-    assert "COVERAGE" not in report.text()
-    assert "no shape" not in report.text()
+    assert "COVERAGE" not in report.render_text()
+    assert "no shape" not in report.render_text()
 
 
-def test_long_lists_are_cut_with_their_totals():
-    claims = [Claim(f"{E}bad {n}", f"{E}p{n}", '"x"') for n in range(KEPT + 5)]
+def test_long_lists_are_cut_and_totals_shown():
+    claims = [Claim(f"{E}bad {n}", f"{E}p{n}", '"x"') for n in range(MAX_LISTED_FINDINGS + 5)]
     report = inspect_graph(Graph.from_claims(claims))
-    assert report.malformed_count == KEPT + 5
-    assert len(report.malformed_iris) == KEPT
-    assert f"… and {KEPT + 5 - SHOWN:,} more" in report.text()
+    assert report.malformed_count == MAX_LISTED_FINDINGS + 5
+    assert len(report.malformed_iris) == MAX_LISTED_FINDINGS
+    assert f"… and {MAX_LISTED_FINDINGS + 5 - MAX_PRINTED_ROWS:,} more" in report.render_text()
 
 
-def test_hostile_text_stays_on_its_line():
+def test_hostile_text_stays_on_one_line():
     name = Claim(f"{E}x\n\x1b[31m", RDFS + "label", '"a\\n\\u001B[2J"')
     twin = Claim(f"{E}y", SKOS + "altLabel", '"a\\n\\u001B[2J"')
-    text = inspect_graph(Graph.from_claims([name, twin])).text()
+    text = inspect_graph(Graph.from_claims([name, twin])).render_text()
     assert "\x1b" not in text
     assert all(line == line.rstrip("\r") for line in text.split("\n"))
 
@@ -134,7 +134,7 @@ def test_malformed_iris(iri, bad):
     assert is_malformed_iri(iri) == bad
 
 
-def run(*args):
+def run_inspect(*args):
     import typer
 
     app = typer.Typer()
@@ -144,23 +144,23 @@ def run(*args):
 
 def test_command_prints_text_or_json(files, tmp_path):
     graph, shapes = map(str, files)
-    result = run("--kg", graph, "--shapes", shapes)
+    result = run_inspect("--kg", graph, "--shapes", shapes)
     assert result.exit_code == 0, result.output
     assert "PREDICATES" in result.output
-    result = run("--kg", graph, "--json")
+    result = run_inspect("--kg", graph, "--json")
     assert json.loads(result.output)["triples"] == 19
     out = tmp_path / "report.json"
-    assert run("--kg", graph, "--json", "--out", str(out)).exit_code == 0
+    assert run_inspect("--kg", graph, "--json", "--out", str(out)).exit_code == 0
     assert json.loads(out.read_text())["malformed_count"] == 2
 
 
 def test_command_on_the_shipped_domain():
-    result = run("--domain", "rivers")
+    result = run_inspect("--domain", "rivers")
     assert result.exit_code == 0, result.output
-    assert "VIOLATIONS THE GRAPH ALREADY HAS (0)" in result.output
+    assert "SHACL VIOLATIONS (0)" in result.output
 
 
-def test_command_passes_errors_on(tmp_path):
+def test_command_reports_errors(tmp_path):
     bad = tmp_path / "bad.ttl"
     bad.write_text("<http://a> <http://b> .")
-    assert isinstance(run("--kg", str(bad)).exception, GraphSyntaxError)
+    assert isinstance(run_inspect("--kg", str(bad)).exception, GraphSyntaxError)

@@ -1,4 +1,4 @@
-"""A knowledge base opens in one place, and finds predicates however they are named."""
+"""Opening knowledge bases, and finding predicates by different names."""
 
 import os
 from pathlib import Path
@@ -43,16 +43,16 @@ def kb(files: tuple[Path, Path]) -> KnowledgeBase:
     return KnowledgeBase.open(graph=[files[0]], shapes=[files[1]])
 
 
-def test_the_rivers_are_the_default() -> None:
+def test_rivers_are_the_default() -> None:
     kb = KnowledgeBase.open()
     assert kb.domain.name == "rivers"
-    assert kb.oracle.violations() == ()
+    assert kb.oracle.find_violations() == ()
     assert len(kb.predicates) >= 10
 
 
 def test_own_files_need_no_domain(kb: KnowledgeBase) -> None:
     claim = Claim(BASE + "b", BASE + "hasMouth", BASE + "c")
-    assert kb.words.fact(claim) == "The mouth of b is c."
+    assert kb.verbaliser.render_fact(claim) == "The mouth of b is c."
     assert kb.oracle.license(claim).label == "E"
     assert kb.oracle.license(Claim(BASE + "b", BASE + "hasMouth", BASE + "a")).label == "C"
     assert kb.domain.name == "g"
@@ -63,7 +63,9 @@ def test_without_shapes_nothing_can_be_contradictory(files: tuple[Path, Path]) -
         KnowledgeBase.open(graph=[files[0]])
 
 
-def test_mistakes_keep_their_own_errors(tmp_path: Path, files: tuple[Path, Path]) -> None:
+def test_missing_domains_and_files_have_their_own_errors(
+    tmp_path: Path, files: tuple[Path, Path]
+) -> None:
     with pytest.raises(DomainError):
         KnowledgeBase.open("riverz")
     with pytest.raises(MissingFileError):
@@ -105,35 +107,35 @@ def test_unknown_predicates_name_the_nearest(kb: KnowledgeBase) -> None:
         with pytest.raises(UnknownPredicateError, match=r"Nearest: \S*flowsInto") as caught:
             kb.resolve_predicate(text)
         assert "g.ttl" in caught.value.where
-    with pytest.raises(UnknownPredicateError, match="means several") as several:
+    with pytest.raises(UnknownPredicateError, match="matches several") as several:
         kb.resolve_predicate("length")
     assert "https://other.org/length" in several.value.hint
     assert kb.resolve_predicate("o:length") == "https://other.org/length"
     for hostile in ("", "x" * 100_000, "\x00\ud800", "((("):
         with pytest.raises(UnknownPredicateError) as caught:
             kb.resolve_predicate(hostile)
-        assert len(caught.value.one_line()) < 2_000
+        assert len(caught.value.format_line()) < 2_000
 
 
 def test_labels_of_a_domain_name_predicates() -> None:
-    kb = KnowledgeBase.shared()
-    assert kb.resolve_predicate("mouth") == kb.domain.expand("wm:flowsInto")
-    assert kb.resolve_predicate("wm:flowsInto") == kb.domain.expand("wm:flowsInto")
+    kb = KnowledgeBase.open_cached()
+    assert kb.resolve_predicate("mouth") == kb.domain.expand_iri("wm:flowsInto")
+    assert kb.resolve_predicate("wm:flowsInto") == kb.domain.expand_iri("wm:flowsInto")
 
 
 def test_label_override(kb: KnowledgeBase) -> None:
-    renamed = kb.with_label(BASE + "flowsInto", "outflow")
+    renamed = kb.with_predicate_label(BASE + "flowsInto", "outflow")
     claim = Claim(BASE + "a", BASE + "flowsInto", BASE + "b")
-    assert renamed.words.fact(claim) == "An outflow of a is b."
+    assert renamed.verbaliser.render_fact(claim) == "An outflow of a is b."
     assert renamed.oracle is kb.oracle
-    assert kb.words.fact(claim) == "A flows into b."
+    assert kb.verbaliser.render_fact(claim) == "A flows into b."
 
 
-def test_shared_until_a_file_changes(files: tuple[Path, Path]) -> None:
+def test_knowledge_base_is_shared_until_a_file_changes(files: tuple[Path, Path]) -> None:
     graph, shapes = files
-    one = KnowledgeBase.shared(None, [graph], [shapes])
-    assert KnowledgeBase.shared(None, [str(graph)], [str(shapes)]) is one
+    one = KnowledgeBase.open_cached(None, [graph], [shapes])
+    assert KnowledgeBase.open_cached(None, [str(graph)], [str(shapes)]) is one
     os.utime(graph, ns=(1, 1))
-    assert KnowledgeBase.shared(None, [graph], [shapes]) is not one
+    assert KnowledgeBase.open_cached(None, [graph], [shapes]) is not one
     with pytest.raises(MissingFileError):
-        KnowledgeBase.shared(None, [graph.with_name("gone.ttl")], [shapes])
+        KnowledgeBase.open_cached(None, [graph.with_name("gone.ttl")], [shapes])

@@ -1,4 +1,4 @@
-"""Rules and proofs in words: a sentence for every SHACL component, a paragraph for every proof."""
+"""Rules and proofs in words: a sentence for every SHACL component and a text for every proof."""
 
 import re
 from pathlib import Path
@@ -8,9 +8,9 @@ import pytest
 from kg.claims import Claim, Proof, Step, Verdict, Violation
 from kg.knowledge import KnowledgeBase
 from kg.shapes.vocabulary import CONSTRAINT_PARAMETERS
-from kg.terms import OWL, RDF, RDF_TYPE, RDFS, XSD, literal_text
-from kg.words.axioms import axiom_sentence, axioms_about
-from kg.words.constraints import constraint_sentence
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, XSD, write_literal
+from kg.words.axioms import find_axioms_about, render_axiom
+from kg.words.constraints import render_constraint
 
 BASE = "https://example.org/"
 PREFIXES = """
@@ -39,11 +39,11 @@ GRAPH = (
 )
 
 
-def shape(body: str) -> str:
+def make_shape(body: str) -> str:
     return PREFIXES + f":S {body} ."
 
 
-def opened(folder: Path, shapes: str, graph: str = GRAPH) -> KnowledgeBase:
+def open_files(folder: Path, shapes: str, graph: str = GRAPH) -> KnowledgeBase:
     (folder / "g.ttl").write_text(graph, encoding="utf-8")
     (folder / "s.ttl").write_text(shapes, encoding="utf-8")
     return KnowledgeBase.open(graph=[folder / "g.ttl"], shapes=[folder / "s.ttl"])
@@ -153,12 +153,12 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_every_component_becomes_a_sentence(tmp_path: Path, case: str) -> None:
     body, expected = CASES[case]
-    kb = opened(tmp_path, shape(body), GRAPH)
-    sentences = [constraint_sentence(kb.words, c) for c in kb.shapes.constraints()]
+    kb = open_files(tmp_path, make_shape(body), GRAPH)
+    sentences = [render_constraint(kb.verbaliser, c) for c in kb.shapes.list_constraints()]
     assert expected in sentences
 
 
-def test_no_component_is_left_out() -> None:
+def test_every_component_has_a_case() -> None:
     bodies = " ".join(body for body, _ in CASES.values())
     spelt = set(re.findall(r"sh:(\w+)", bodies))
     helpers = {"flags", "ignoredProperties", "qualifiedValueShapesDisjoint"}
@@ -218,31 +218,31 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     :Odd a sh:NodeShape ; sh:targetClass :Lake ; sh:severity sh:Warning ; sh:disjoint :mouth .
     """
     )
-    return opened(tmp_path_factory.mktemp("rules"), shapes)
+    return open_files(tmp_path_factory.mktemp("rules"), shapes)
 
 
 @pytest.mark.parametrize("axiom", AXIOMS)
 def test_every_axiom_becomes_a_sentence(kb: KnowledgeBase, axiom: tuple[str, str, str]) -> None:
     pred, subj, obj = axiom
     claim = Claim(BASE + subj, pred, obj if obj.startswith("http") else BASE + obj)
-    assert axiom_sentence(kb.words, claim) == AXIOMS[axiom]
+    assert render_axiom(kb.verbaliser, claim) == AXIOMS[axiom]
 
 
-def test_chains(kb: KnowledgeBase) -> None:
-    axioms = axioms_about(kb.words, BASE + "system")
+def test_property_chains_become_sentences(kb: KnowledgeBase) -> None:
+    axioms = find_axioms_about(kb.verbaliser, BASE + "system")
     chain = next(a for a in axioms if a.pred == OWL + "propertyChainAxiom")
-    text = axiom_sentence(kb.words, chain)
+    text = render_axiom(kb.verbaliser, chain)
     assert text == "If the mouth of X is Y and a system of Y is Z, then a system of X is Z."
     assert sum(a.pred in (RDF + "first", RDF + "rest") for a in axioms) == 4
-    (rule,) = [r for r in kb.words.rules(BASE + "system") if r.text == text]
+    (rule,) = [r for r in kb.verbaliser.get_rules(BASE + "system") if r.text == text]
     assert set(rule.axioms) == {a for a in axioms if a == chain or a.pred.startswith(RDF)}
 
 
 # -- rules ---------------------------------------------------------------------------------------
 
 
-def test_rules_name_what_they_put_in_words(kb: KnowledgeBase) -> None:
-    rules = kb.words.rules(BASE + "mouth")
+def test_rules_cite_their_shapes_and_axioms(kb: KnowledgeBase) -> None:
+    rules = kb.verbaliser.get_rules(BASE + "mouth")
     texts = {shape: rule.text for rule in rules for shape in rule.shapes}
     assert texts == {
         BASE + "OneMouth": "Everything has at most one mouth.",
@@ -253,93 +253,94 @@ def test_rules_name_what_they_put_in_words(kb: KnowledgeBase) -> None:
     assert len({rule.id for rule in rules}) == len(rules)
     assert all(rule.predicates == (BASE + "mouth",) for rule in rules)
     assert all(bool(rule.shapes) != bool(rule.axioms) for rule in rules)
-    assert kb.shapes.subset(texts).iris() == sorted(texts)
+    assert kb.shapes.select_shapes(texts).list_iris() == sorted(texts)
     assert {axiom for rule in rules for axiom in rule.axioms} >= {
         Claim(BASE + "inflow", OWL + "inverseOf", BASE + "mouth"),
         Claim(BASE + "River", RDFS + "subClassOf", BASE + "Water"),
     }
 
 
-def test_messages_with_placeholders_are_no_rules(kb: KnowledgeBase) -> None:
-    (rule,) = [r for r in kb.words.rules(BASE + "length") if BASE + "Positive" in r.shapes]
+def test_messages_with_placeholders_are_not_used_as_rules(kb: KnowledgeBase) -> None:
+    (rule,) = [r for r in kb.verbaliser.get_rules(BASE + "length") if BASE + "Positive" in r.shapes]
     assert rule.text == "Every length is greater than 0."
 
 
 def test_warnings_are_no_rules(kb: KnowledgeBase) -> None:
     assert (
-        BASE + "Odd" not in kb.words.rulebook.shapes or not kb.words.rulebook.shapes[BASE + "Odd"]
+        BASE + "Odd" not in kb.verbaliser.rulebook.constraints_by_target
+        or not kb.verbaliser.rulebook.constraints_by_target[BASE + "Odd"]
     )
 
 
-def test_rules_of_types_and_of_nothing(kb: KnowledgeBase) -> None:
-    assert kb.words.rules(BASE + "unheardOf") == []
-    assert all(rule.shapes for rule in KnowledgeBase.shared().words.rules(RDF_TYPE))
+def test_rules_of_types_and_unknown_predicates(kb: KnowledgeBase) -> None:
+    assert kb.verbaliser.get_rules(BASE + "unheardOf") == []
+    assert all(rule.shapes for rule in KnowledgeBase.open_cached().verbaliser.get_rules(RDF_TYPE))
 
 
-def test_a_domain_decides_for_its_own_predicates() -> None:
-    rivers = KnowledgeBase.shared()
+def test_domain_rules_replace_generated_rules() -> None:
+    rivers = KnowledgeBase.open_cached()
     for pred in rivers.domain.predicates:
-        rules = rivers.words.rules(pred)
+        rules = rivers.verbaliser.get_rules(pred)
         assert rules == [rule for rule in rivers.domain.rules if pred in rule.predicates]
         for rule in rules:
-            rivers.shapes.subset(rule.shapes)
-            assert all(rivers.graph.has(axiom) for axiom in rule.axioms)
+            rivers.shapes.select_shapes(rule.shapes)
+            assert all(rivers.graph.has_claim(axiom) for axiom in rule.axioms)
 
 
 # -- proofs --------------------------------------------------------------------------------------
 
 
-def proof(kb: KnowledgeBase, subj: str, pred: str, obj: str, label: str) -> str:
+def explain_proof(kb: KnowledgeBase, subj: str, pred: str, obj: str, label: str) -> str:
     obj = obj if obj.startswith('"') else BASE + obj
     verdict = kb.oracle.license(Claim(BASE + subj, BASE + pred, obj))
     assert verdict.label == label
-    text = kb.words.proof(verdict)
+    text = kb.verbaliser.render_proof(verdict)
     assert text.endswith((".", ")")), text
     assert "  " not in text
     return text
 
 
-def test_asserted(kb: KnowledgeBase) -> None:
-    text = proof(kb, "rhine", "mouth", "north", "E")
+def test_proof_of_an_asserted_claim(kb: KnowledgeBase) -> None:
+    text = explain_proof(kb, "rhine", "mouth", "north", "E")
     assert text == "The graph states it: The mouth of Rhine is North Sea."
 
 
-def test_derived(kb: KnowledgeBase) -> None:
-    one = proof(kb, "north", "inflow", "rhine", "E")
+def test_proof_of_a_derived_claim(kb: KnowledgeBase) -> None:
+    one = explain_proof(kb, "north", "inflow", "rhine", "E")
     assert one == (
         "It follows from what the graph states: Because the mouth of Rhine is North Sea, an inflow "
         "of North Sea is Rhine (inverse property: An inflow of X is Y exactly when the mouth of Y "
         "is X)."
     )
-    chain = proof(kb, "main", "drainsInto", "north", "E")
+    chain = explain_proof(kb, "main", "drainsInto", "north", "E")
     assert re.search(r"in 3 steps\. \(1\) Because .* \(2\) .* \(3\) Because main drains", chain)
     assert "main drains into North Sea (transitive property" in chain
 
 
-def test_denied(kb: KnowledgeBase) -> None:
-    text = proof(kb, "lone", "mouth", "baltic", "C")
+def test_proof_of_a_denied_claim(kb: KnowledgeBase) -> None:
+    text = explain_proof(kb, "lone", "mouth", "baltic", "C")
     assert text == "The graph itself denies it: Baltic is not the mouth of lone."
 
 
-def test_violations_say_what_clashes(kb: KnowledgeBase) -> None:
-    count = proof(kb, "rhine", "mouth", "baltic", "C")
+def test_violations_name_the_conflicting_facts(kb: KnowledgeBase) -> None:
+    count = explain_proof(kb, "rhine", "mouth", "baltic", "C")
     assert count == (
         "The graph says that the mouth of Rhine is North Sea. Everything has at most one mouth. "
         "So it cannot be that the mouth of Rhine is Baltic."
     )
-    kind = proof(kb, "aare", "mouth", "germany", "C")
+    kind = explain_proof(kb, "aare", "mouth", "germany", "C")
     assert "Germany is a country. No mouth is a country." in kind
-    own = proof(kb, "aare", "mouth", "aare", "C")
+    own = explain_proof(kb, "aare", "mouth", "aare", "C")
     assert own == "Nothing ends in itself. So it cannot be that the mouth of aare is aare."
-    height = literal_text("1", XSD + "integer")
-    compared = proof(kb, "aare", "sourceHeight", height, "C")
+    height = write_literal("1", XSD + "integer")
+    compared = explain_proof(kb, "aare", "sourceHeight", height, "C")
     assert "the mouth height of aare is 311" in compared
     assert "less than the source height" in compared
-    negative = proof(kb, "aare", "length", literal_text("-5", XSD + "integer"), "C")
+    negative = explain_proof(kb, "aare", "length", write_literal("-5", XSD + "integer"), "C")
     assert negative.startswith("Every length is greater than 0.")
 
 
-def test_clashes_along_a_path_name_the_values_at_its_end(tmp_path: Path) -> None:
+def test_path_violations_name_the_end_values(tmp_path: Path) -> None:
     """Two systems meet through a chain of inverse steps: both are named, not the steps."""
     shapes = (
         PREFIXES
@@ -350,49 +351,52 @@ def test_clashes_along_a_path_name_the_values_at_its_end(tmp_path: Path) -> None
     """
     )
     graph = PREFIXES + ":a :system :s1 . :b :system :s2 . :a :mouth :x . :c :system :s3 ."
-    kb = opened(tmp_path, shapes, graph)
-    text = proof(kb, "a", "mouth", "b", "C")
+    kb = open_files(tmp_path, shapes, graph)
+    text = explain_proof(kb, "a", "mouth", "b", "C")
     assert text.startswith("The graph says that a system of a is s1 and a system of b is s2. ")
 
 
-def test_several_broken_rules_are_all_told(kb: KnowledgeBase) -> None:
-    text = proof(kb, "rhine", "mouth", "germany", "C")
+def test_all_violated_rules_are_named(kb: KnowledgeBase) -> None:
+    text = explain_proof(kb, "rhine", "mouth", "germany", "C")
     assert "Other rules forbid it too:" in text
     assert "at most one mouth" in text
     assert "No mouth is a country" in text
 
 
-def test_unproved_says_what_was_checked_and_what_is_missing(kb: KnowledgeBase) -> None:
-    text = proof(kb, "lone", "mouth", "north", "U")
+def test_unknown_proof_lists_checks_and_missing_values(kb: KnowledgeBase) -> None:
+    text = explain_proof(kb, "lone", "mouth", "north", "U")
     assert text.startswith(
         "The graph neither states nor implies this: The mouth of lone is North Sea."
     )
-    known = proof(kb, "main", "borders", "aare", "U")
+    known = explain_proof(kb, "main", "borders", "aare", "U")
     assert "It holds no value of “borders” for main." in known
     assert "no rule applies to it" in known
-    rivers = KnowledgeBase.shared()
+    rivers = KnowledgeBase.open_cached()
     wm, base = "https://epoche.example/rivers#", "https://epoche.example/rivers/"
     claim = Claim(base + "amazon", wm + "traverses", base + "france")
     verdict = rivers.oracle.license(claim)
     assert verdict.label == "U"
-    words = rivers.words.proof(verdict)
+    words = rivers.verbaliser.render_proof(verdict)
     assert "It does say that the Amazon flows through or along the border of" in words
     assert re.search(r"none of the \d+ rules checked: [A-Z]", words)
 
 
-def test_absence_is_told_apart(kb: KnowledgeBase) -> None:
-    text = proof(kb, "lone", "mouth", "north", "U")
+def test_missing_values_are_distinguished_from_conflicts(kb: KnowledgeBase) -> None:
+    text = explain_proof(kb, "lone", "mouth", "north", "U")
     assert "Adding it would leave a rule unmet, but not against it" in text
     assert text.endswith("Everything with a mouth has at least one length.")
 
 
-def test_violations_of_unknown_shapes_are_still_told(kb: KnowledgeBase) -> None:
+def test_violations_of_unknown_shapes_are_described(kb: KnowledgeBase) -> None:
     unknown = Violation(BASE + "Nowhere", "MaxCountConstraintComponent", BASE + "rhine")
-    assert kb.words.violation(unknown) == (
+    assert kb.verbaliser.render_violation(unknown) == (
         "The shape “nowhere” (MaxCount) must hold. This is broken by Rhine."
     )
     told = Violation(BASE + "Nowhere", "X", BASE + "rhine", value=BASE + "north", message="Do  not")
-    assert kb.words.violation(told) == "Do not. This is broken by Rhine, with the value North Sea."
+    assert (
+        kb.verbaliser.render_violation(told)
+        == "Do not. This is broken by Rhine, with the value North Sea."
+    )
 
 
 def test_long_derivations_are_cut(kb: KnowledgeBase) -> None:
@@ -408,36 +412,41 @@ def test_long_derivations_are_cut(kb: KnowledgeBase) -> None:
     verdict = Verdict(
         Claim(BASE + "r40", pred, BASE + "s"), "E", Proof("derived", "index", steps=steps)
     )
-    text = kb.words.proof(verdict)
+    text = kb.verbaliser.render_proof(verdict)
     assert "(12)" in text
     assert "(13)" not in text
     assert text.endswith("(28 steps in between are not shown.)")
     assert "r40 drains into" in text
     bare = Verdict(verdict.claim, "E", Proof("derived", "index"))
-    assert kb.words.proof(bare) == "It follows from what the graph states: R40 drains into s."
+    assert (
+        kb.verbaliser.render_proof(bare)
+        == "It follows from what the graph states: R40 drains into s."
+    )
 
 
-def test_who_checked_is_said_when_it_was_not_the_compiled_shapes(kb: KnowledgeBase) -> None:
+def test_proof_names_the_engine_unless_incremental(kb: KnowledgeBase) -> None:
     claim = Claim(BASE + "lone", BASE + "borders", BASE + "main")
     for engine, note in (("pyshacl", "whole graph"), ("retargeted-pyshacl", "nodes the claim")):
-        text = kb.words.proof(Verdict(claim, "U", Proof("unproved", engine)))  # type: ignore[arg-type]  # a literal
+        text = kb.verbaliser.render_proof(Verdict(claim, "U", Proof("unproved", engine)))  # type: ignore[arg-type]  # a literal
         assert text.endswith(".)")
         assert note in text
-    assert "pySHACL" not in kb.words.proof(Verdict(claim, "U", Proof("unproved", "incremental")))
+    assert "pySHACL" not in kb.verbaliser.render_proof(
+        Verdict(claim, "U", Proof("unproved", "incremental"))
+    )
 
 
-def test_every_rivers_proof_reads() -> None:
-    rivers = KnowledgeBase.shared()
+def test_every_rivers_proof_is_well_formed() -> None:
+    rivers = KnowledgeBase.open_cached()
     bad = re.compile(r"[{}]|\.\.|\s[.,]|  |\bNone\b|https?:|\. [a-z]")
     labels = set()
     objects = list(
-        dict.fromkeys(c.obj for p in rivers.domain.predicates for c in rivers.graph.claims(p))
+        dict.fromkeys(c.obj for p in rivers.domain.predicates for c in rivers.graph.iter_claims(p))
     )
     for number, pred in enumerate(rivers.domain.predicates):
-        for i, claim in enumerate(list(rivers.graph.claims(pred))[:25]):
+        for i, claim in enumerate(list(rivers.graph.iter_claims(pred))[:25]):
             for obj in (claim.obj, objects[(i * 37 + number * 101) % len(objects)]):
                 verdict = rivers.oracle.license(Claim(claim.subj, pred, obj))
                 labels.add(verdict.label)
-                text = rivers.words.proof(verdict)
+                text = rivers.verbaliser.render_proof(verdict)
                 assert not bad.search(text.replace("St. ", "")), text
     assert labels == {"E", "C", "U"}

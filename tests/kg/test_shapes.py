@@ -1,4 +1,4 @@
-"""Shapes: what is read from files, what is refused and how it is named."""
+"""Shapes: what is read from files, what is refused, and how errors are named."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ import rdflib
 from kg.base.errors import MissingFileError, MissingShapesError, ShapesError
 from kg.index import Index
 from kg.shapes import Shapes
-from kg.shapes.paths import Passage, compile_path, parse_path, path_text, reverse
+from kg.shapes.paths import (
+    PathStartFinder,
+    compile_path,
+    format_result_path,
+    parse_path,
+    reverse_path,
+)
 from kg.shapes.program import Program
 
 E = "http://e/"
@@ -22,7 +28,7 @@ PREFIXES = """@prefix sh: <http://www.w3.org/ns/shacl#> .
 """
 
 
-def load(tmp_path: Path, text: str, name: str = "shapes.ttl") -> Shapes:
+def load_shapes(tmp_path: Path, text: str, name: str = "shapes.ttl") -> Shapes:
     path = tmp_path / name
     path.write_text((PREFIXES if name.endswith("ttl") else "") + text)
     return Shapes.load(path)
@@ -31,7 +37,7 @@ def load(tmp_path: Path, text: str, name: str = "shapes.ttl") -> Shapes:
 # Reading
 
 
-def test_four_formats_say_the_same(tmp_path: Path) -> None:
+def test_four_formats_give_the_same_shapes(tmp_path: Path) -> None:
     turtle = (
         PREFIXES + "e:S sh:targetClass e:R ; sh:property e:P . e:P sh:path e:p ; sh:maxCount 1 ."
     )
@@ -50,25 +56,25 @@ def test_four_formats_say_the_same(tmp_path: Path) -> None:
     assert Shapes.from_graph(graph).sha256 in hashes
 
 
-def test_several_files_keep_their_blank_nodes_apart(tmp_path: Path) -> None:
+def test_blank_nodes_of_several_files_stay_distinct(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.ttl").write_text(
             PREFIXES + f"e:{name} sh:targetClass e:R ; sh:property _:p . _:p sh:path e:{name} ; "
             "sh:maxCount 1 ."
         )
     shapes = Shapes.load([tmp_path / "a.ttl", tmp_path / "b.ttl"])
-    assert [constraint.path for constraint in shapes.constraints()] == [E + "a", E + "b"]
+    assert [constraint.path for constraint in shapes.list_constraints()] == [E + "a", E + "b"]
 
 
 def test_constraints_are_listed_flat(tmp_path: Path) -> None:
-    shapes = load(
+    shapes = load_shapes(
         tmp_path,
         """e:S sh:targetClass e:R ; sh:not [ sh:class e:L ] ;
              sh:property [ sh:path e:p ; sh:maxCount 1 ; sh:message "one"@en ;
                            sh:property [ sh:path [ sh:inversePath e:q ] ; sh:in ( e:a "b" ) ] ] .
            e:Off sh:targetClass e:R ; sh:deactivated true ; sh:class e:X .""",
     )
-    found = {(c.shape, c.path, c.component): c for c in shapes.constraints()}
+    found = {(c.shape, c.path, c.component): c for c in shapes.list_constraints()}
     assert set(found) == {
         (E + "S", "", "NotConstraintComponent"),
         (E + "S", E + "p", "MaxCountConstraintComponent"),
@@ -81,27 +87,27 @@ def test_constraints_are_listed_flat(tmp_path: Path) -> None:
     assert inner.parameters == {"class": E + "L"}
 
 
-def test_subset_keeps_only_the_targets_asked_for(tmp_path: Path) -> None:
-    shapes = load(
+def test_subset_keeps_only_requested_targets(tmp_path: Path) -> None:
+    shapes = load_shapes(
         tmp_path,
         "e:A a sh:NodeShape ; sh:targetClass e:R ; sh:node e:B ."
         " e:B sh:targetNode e:x ; sh:class e:K ."
         " e:C a rdfs:Class , sh:NodeShape ; sh:nodeKind sh:IRI .",
     )
-    assert shapes.iris() == [E + "A", E + "B", E + "C"]
+    assert shapes.list_iris() == [E + "A", E + "B", E + "C"]
     assert shapes.shapes[E + "C"].targets.classes == (E + "C",)
-    part = shapes.subset([E + "A"])
-    assert part.iris() == [E + "A"]
+    part = shapes.select_shapes([E + "A"])
+    assert part.list_iris() == [E + "A"]
     assert part.sha256 != shapes.sha256
-    again = Shapes.from_graph(part.rdflib())
-    assert again.iris() == [E + "A"]
+    again = Shapes.from_graph(part.to_rdflib())
+    assert again.list_iris() == [E + "A"]
     assert E + "B" in again.shapes
-    with pytest.raises(ShapesError, match="is no shape"):
-        shapes.subset([E + "Nothing"])
+    with pytest.raises(ShapesError, match="is not a shape"):
+        shapes.select_shapes([E + "Nothing"])
 
 
 def test_imports_are_never_fetched(tmp_path: Path) -> None:
-    shapes = load(
+    shapes = load_shapes(
         tmp_path,
         "<> a owl:Ontology ; owl:imports <http://localhost:1/never> . "
         "e:S sh:targetClass e:R ; sh:class e:K .",
@@ -115,13 +121,13 @@ ILL_FORMED = [
     ("sh:property [ sh:path e:p ; sh:maxCount \"1\" ]", "sh:maxCount is not a non-negative"),
     ("sh:property [ sh:path e:p ; sh:maxCount -1 ]", "sh:maxCount is not a non-negative integer"),
     ("sh:property [ sh:path e:p ; sh:minCount 1 , 2 ]", "more than one sh:minCount"),
-    ("sh:maxCount 1", "sh:maxCount on a shape without sh:path"),
-    ("sh:lessThan e:p", "sh:lessThan on a shape without sh:path"),
-    ("sh:property [ sh:maxCount 1 ]", "without sh:path"),
+    ("sh:maxCount 1", "sh:maxCount needs a shape with sh:path"),
+    ("sh:lessThan e:p", "sh:lessThan needs a shape with sh:path"),
+    ("sh:property [ sh:maxCount 1 ]", "needs a shape with sh:path"),
     ("sh:property [ sh:class e:K ]", "does not point to a property shape"),
     ("sh:node [ sh:path e:p ]", "does not point to a node shape"),
-    ("sh:property [ sh:path \"p\" ]", "sh:path has the literal"),
-    ("sh:property [ sh:path [ ] ]", "no SHACL path"),
+    ("sh:property [ sh:path \"p\" ]", "sh:path contains the literal"),
+    ("sh:property [ sh:path [ ] ]", "not a SHACL path"),
     ("sh:property [ sh:path ( e:p ) ]", "at least two members"),
     ("sh:property [ sh:path [ sh:alternativePath ( e:p ) ] ]", "at least two members"),
     ("sh:property [ sh:path e:p , e:q ]", "more than one sh:path"),
@@ -132,34 +138,35 @@ ILL_FORMED = [
      "<http://www.w3.org/1999/02/22-rdf-syntax-ns#rest> _:l", "broken RDF list"),
     ("sh:not \"text\"", "a literal where a shape is expected"),
     ("sh:class \"K\"", "sh:class is not an IRI"),
-    ("sh:nodeKind sh:Violation", "is no node kind"),
-    ("sh:pattern \"[\"", "no regular expression"),
-    ("sh:pattern e:p", "sh:pattern is no text"),
+    ("sh:nodeKind sh:Violation", "is not a node kind"),
+    ("sh:pattern \"[\"", "not a regular expression"),
+    ("sh:pattern e:p", "sh:pattern must be text"),
     ("sh:pattern \"a\" ; sh:flags \"x\"", "only i and m"),
-    ("sh:flags \"i\"", "sh:flags without sh:pattern"),
+    ("sh:flags \"i\"", "sh:flags needs sh:pattern"),
     ("sh:minInclusive e:five", "sh:minInclusive is not a literal"),
     ("sh:minLength \"three\"", "sh:minLength is not a non-negative integer"),
     ("sh:languageIn ( e:en )", "sh:languageIn must list strings"),
-    ("sh:property [ sh:path e:p ; sh:uniqueLang \"yes\" ]", "neither true nor false"),
-    ("sh:property [ sh:path e:p ; sh:qualifiedValueShape [ sh:class e:K ] ]", "need each other"),
-    ("sh:property [ sh:path e:p ; sh:qualifiedMinCount 1 ]", "need each other"),
-    ("sh:ignoredProperties ( e:p )", "sh:ignoredProperties without sh:closed"),
+    ("sh:property [ sh:path e:p ; sh:uniqueLang \"yes\" ]", "must be true or false"),
+    ("sh:property [ sh:path e:p ; sh:qualifiedValueShape [ sh:class e:K ] ]",
+     "sh:qualifiedValueShape must be used together"),
+    ("sh:property [ sh:path e:p ; sh:qualifiedMinCount 1 ]", "sh:qualifiedValueShape must be used"),
+    ("sh:ignoredProperties ( e:p )", "sh:ignoredProperties needs sh:closed"),
     ("sh:node e:S", "recursive shape"),
     ("sh:property [ sh:path e:p ; sh:node [ sh:not e:S ] ]", "recursive shape"),
     ("sh:clas e:K", "Did you mean sh:class"),
     ("sh:targetNodes e:K", "Did you mean sh:targetNode"),
     ("sh:js [ ]", "SHACL-JS"),
     ("sh:rule [ ]", "Advanced Features"),
-    ("sh:sparql [ ]", "sh:sparql without sh:select"),
+    ("sh:sparql [ ]", "sh:sparql needs sh:select"),
     ("sh:sparql [ sh:select \"SELECT $this WHERE { $this\" ]", "does not parse"),
     ("sh:sparql [ sh:select \"ASK { $this ?p ?o }\" ]", "must be a SELECT"),
-    ("sh:sparql [ sh:select \"SELECT ?x WHERE { ?x ?p ?o }\" ]", r"without \$this"),
+    ("sh:sparql [ sh:select \"SELECT ?x WHERE { ?x ?p ?o }\" ]", r"does not use \$this"),
     ("sh:sparql [ sh:select \"SELECT $this WHERE { SERVICE <http://s/> { $this ?p ?o } }\" ]",
      "SERVICE"),
     ("sh:sparql [ sh:select \"SELECT $this WHERE { $this ?p ?o MINUS { $this e:p ?o } }\" ; "
      "sh:prefixes e:O ] . e:O sh:declare [ sh:prefix \"e\" ; sh:namespace \"http://e/\" ]",
      "MINUS"),
-    ("sh:sparql [ sh:select \"SELECT $this WHERE { $this $PATH ?o }\" ]", "without sh:path"),
+    ("sh:sparql [ sh:select \"SELECT $this WHERE { $this $PATH ?o }\" ]", "has no sh:path"),
     ("sh:severity sh:Violation , sh:Warning", "more than one sh:severity"),
 ]  # fmt: skip
 
@@ -167,8 +174,8 @@ ILL_FORMED = [
 @pytest.mark.parametrize(("body", "message"), ILL_FORMED)
 def test_ill_formed_shapes_are_refused_by_name(tmp_path: Path, body: str, message: str) -> None:
     with pytest.raises(ShapesError, match=message) as caught:
-        load(tmp_path, f"e:S sh:targetClass e:R ; {body} .")
-    assert "shapes.ttl" in caught.value.one_line()
+        load_shapes(tmp_path, f"e:S sh:targetClass e:R ; {body} .")
+    assert "shapes.ttl" in caught.value.format_line()
     assert caught.value.exit_code == 8
 
 
@@ -177,16 +184,18 @@ def test_too_deep_nesting_is_refused(tmp_path: Path) -> None:
     for _ in range(15):
         deep = f"sh:node [ {deep} ]"
     with pytest.raises(ShapesError, match="nested deeper"):
-        load(tmp_path, f"e:S sh:targetClass e:R ; {deep} .")
+        load_shapes(tmp_path, f"e:S sh:targetClass e:R ; {deep} .")
     path = "e:p"
     for _ in range(12):
         path = f"[ sh:zeroOrOnePath {path} ]"
-    with pytest.raises(ShapesError, match="path nested deeper"):
-        load(tmp_path, f"e:S sh:targetClass e:R ; sh:property [ sh:path {path} ; sh:maxCount 1 ] .")
+    with pytest.raises(ShapesError, match="path is nested deeper"):
+        load_shapes(
+            tmp_path, f"e:S sh:targetClass e:R ; sh:property [ sh:path {path} ; sh:maxCount 1 ] ."
+        )
 
 
-def test_one_shape_may_be_used_many_times(tmp_path: Path) -> None:
-    shapes = load(
+def test_shape_can_be_used_many_times(tmp_path: Path) -> None:
+    shapes = load_shapes(
         tmp_path,
         "e:S sh:targetClass e:R ; sh:node e:N ; sh:not [ sh:and ( e:N e:M ) ] . "
         "e:N sh:nodeKind sh:IRI . e:M sh:node e:N .",
@@ -196,7 +205,7 @@ def test_one_shape_may_be_used_many_times(tmp_path: Path) -> None:
 
 def test_syntax_error_has_line_and_column(tmp_path: Path) -> None:
     with pytest.raises(ShapesError) as caught:
-        load(tmp_path, "e:S sh:targetClass ;;\n oops")
+        load_shapes(tmp_path, "e:S sh:targetClass ;;\n oops")
     assert ":6:" in caught.value.where
 
 
@@ -204,17 +213,17 @@ def test_missing_and_empty_files(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         Shapes.load(tmp_path / "none.ttl")
     with pytest.raises(MissingShapesError):
-        load(tmp_path, "")
+        load_shapes(tmp_path, "")
     with pytest.raises(MissingShapesError):
-        load(tmp_path, "e:S a sh:NodeShape ; sh:class e:K .")
+        load_shapes(tmp_path, "e:S a sh:NodeShape ; sh:class e:K .")
     with pytest.raises(MissingShapesError):
         Shapes.load([])
     with pytest.raises(ShapesError, match="format"):
-        load(tmp_path, "x", "shapes.csv")
+        load_shapes(tmp_path, "x", "shapes.csv")
 
 
 @pytest.mark.parametrize("name", ["a.ttl", "a.rdf", "a.jsonld", "a.nt"])
-def test_random_bytes_are_refused_not_crashed_on(tmp_path: Path, name: str) -> None:
+def test_random_bytes_are_refused_without_a_crash(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"\xff\xfe<<{{@@\x00 sh:path")
     with pytest.raises(ShapesError):
@@ -238,28 +247,28 @@ EDGES = "a p b, b q c, a r d, b p e, e p a, z p a"
 
 
 @pytest.mark.parametrize(("turtle", "text", "reached"), PATHS)
-def test_paths_lead_where_they_say(turtle: str, text: str, reached: set[str]) -> None:
+def test_paths_reach_the_expected_nodes(turtle: str, text: str, reached: set[str]) -> None:
     graph = rdflib.Graph().parse(data=PREFIXES + f"e:P sh:path {turtle} .", format="turtle")
     node = graph.value(rdflib.URIRef(E + "P"), rdflib.URIRef("http://www.w3.org/ns/shacl#path"))
     assert node is not None
     path = parse_path(graph, node, "")
-    assert path_text(graph, node) == text
+    assert format_result_path(graph, node) == text
     index = Index()
     intern = index.terms.intern
     for edge in EDGES.split(", "):
-        index.add(*(intern(E + name) for name in edge.split()))
+        index.add_triple(*(intern(E + name) for name in edge.split()))
     start = intern(E + "a")
     values = compile_path(path, index.terms)(index, start)
-    assert {index.terms.text(value)[len(E) :] for value in values} == reached
-    back = compile_path(reverse(path), index.terms)
+    assert {index.terms.get_text(value)[len(E) :] for value in values} == reached
+    back = compile_path(reverse_path(path), index.terms)
     assert all(start in back(index, value) for value in values)
-    passage = Passage(path, index.terms)
-    used = [t for t in index.triples() if start in passage.starts(index, *t)]
+    passage = PathStartFinder(path, index.terms)
+    used = [t for t in index.iter_triples() if start in passage.find_starts(index, *t)]
     assert used or turtle == "[ sh:zeroOrMorePath e:q ]"
 
 
 def test_prefixes_and_path_are_filled_into_queries(tmp_path: Path) -> None:
-    shapes = load(
+    shapes = load_shapes(
         tmp_path,
         """e:O a owl:Ontology ;
             sh:declare [ sh:prefix "x" ; sh:namespace "http://e/"^^xsd:anyURI ] .
@@ -274,8 +283,8 @@ def test_prefixes_and_path_are_filled_into_queries(tmp_path: Path) -> None:
 
 
 def test_contradicting_prefixes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ShapesError, match="declared twice"):
-        load(
+    with pytest.raises(ShapesError, match="declared twice with different namespaces"):
+        load_shapes(
             tmp_path,
             """e:O sh:declare [ sh:prefix "x" ; sh:namespace "http://e/" ] ,
                                [ sh:prefix "x" ; sh:namespace "http://f/" ] .

@@ -1,15 +1,15 @@
-"""What is said of a vocabulary, and what of the world."""
+"""Which triples describe a vocabulary and which state facts."""
 
 from pathlib import Path
 
 import pytest
 
-from cards.proving import speaks_of_vocabulary
+from cards.prover import is_about_vocabulary
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import OWL, RDF_TYPE, RDFS, SKOS
 from kg.vocabulary import is_vocabulary
-from retrieval.passages import passages_of, states_a_fact
+from retrieval.passages import build_passages, is_factual_claim
 
 TURTLE = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -27,25 +27,25 @@ SHAPES = """
 
 
 @pytest.mark.parametrize("name", ["broader", "narrower", "related", "exactMatch"])
-def test_relations_between_concepts_state_facts(name: str) -> None:
+def test_relations_between_concepts_are_facts(name: str) -> None:
     assert not is_vocabulary(SKOS + name)
     claim = Claim("https://example.org/a", SKOS + name, "https://example.org/b")
-    assert states_a_fact(claim)
-    assert not speaks_of_vocabulary(claim)
+    assert is_factual_claim(claim)
+    assert not is_about_vocabulary(claim)
 
 
 @pytest.mark.parametrize(
     "iri", [SKOS + "prefLabel", SKOS + "altLabel", SKOS + "inScheme", SKOS + "Concept",
             RDFS + "label", OWL + "inverseOf", RDF_TYPE]
 )  # fmt: skip
-def test_labels_and_schema_state_none(iri: str) -> None:
+def test_labels_and_schema_are_vocabulary(iri: str) -> None:
     assert is_vocabulary(iri)
 
 
-def test_only_the_relation_of_a_thesaurus_becomes_a_passage(tmp_path: Path) -> None:
+def test_only_thesaurus_relations_become_passages(tmp_path: Path) -> None:
     (tmp_path / "g.ttl").write_text(TURTLE, "utf-8")
     (tmp_path / "s.ttl").write_text(SHAPES, "utf-8")
     kb = KnowledgeBase.open(graph=[tmp_path / "g.ttl"], shapes=[tmp_path / "s.ttl"])
-    (only,) = passages_of(kb.graph, kb.words)
+    (only,) = build_passages(kb.graph, kb.verbaliser)
     assert "dog" in only.text
     assert "mammal" in only.text

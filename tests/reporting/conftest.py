@@ -1,4 +1,4 @@
-"""A small world for reports: cards, answers and metrics, made by the real code that makes them."""
+"""A small set of report inputs: cards, answers and metrics, made by the real code."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from xml.sax.saxutils import escape
 import msgspec
 import pytest
 
-from cards.card import Card, card_set_hash, write_cards
+from cards.card import Card, hash_card_set, write_cards
 from eval.manifest import RunManifest, write_manifest
-from eval.metrics.measuring import measure
 from eval.metrics.observations import read_observations
+from eval.metrics.report import measure
 from eval.metrics.samples import Plan
 from eval.result import Pred, Result, result_to_json
 from eval.running.totals import CallTotals
@@ -36,10 +36,10 @@ KINDS: dict[Label, tuple[str, ...]] = {
     "U": ("absent", "near-miss/sibling"),
 }
 SYSTEMS = {"kg": (1.0, 0.0, 0.0), "careful": (0.7, 0.25, 0.0), "hasty": (0.5, 0.1, 0.1)}
-"""System → shares of right answers, of UNKNOWN, and of unusable replies; the rest is wrong."""
+"""System → shares of right, UNKNOWN and unusable replies; the others are wrong."""
 
 
-def claim(rng: random.Random) -> Claim:
+def make_claim(rng: random.Random) -> Claim:
     return Claim(
         ENTITY + rng.choice(RIVERS),
         W + rng.choice(("flowsInto", "drainsInto")),
@@ -47,7 +47,7 @@ def claim(rng: random.Random) -> Claim:
     )
 
 
-def proof_of(label: Label, asked: Claim) -> Proof:
+def make_proof(label: Label, asked: Claim) -> Proof:
     if label == "E":
         return Proof("asserted", "index", premises=(asked,))
     if label == "C":
@@ -63,12 +63,12 @@ def proof_of(label: Label, asked: Claim) -> Proof:
     return Proof("unproved", "incremental", checked=((W + "OneMouthShape", asked.subj),))
 
 
-def some_cards(n: int, seed: int = 7) -> list[Card]:
+def make_cards(n: int, seed: int = 7) -> list[Card]:
     rng = random.Random(seed)
     cards = []
     for number in range(n):
         label: Label = ("E", "C", "U")[number % 3]
-        asked = claim(rng)
+        asked = make_claim(rng)
         name = asked.subj.removeprefix(ENTITY)
         sea = asked.obj.removeprefix(ENTITY).replace("_", " ")
         cards.append(
@@ -83,7 +83,7 @@ def some_cards(n: int, seed: int = 7) -> list[Card]:
                 label=label,
                 claim=asked,
                 kind=rng.choice(KINDS[label]),
-                proof=proof_of(label, asked),
+                proof=make_proof(label, asked),
                 cluster=asked.subj,
                 difficulty=rng.choice(("easy", "medium", "hard")),
             )
@@ -91,7 +91,7 @@ def some_cards(n: int, seed: int = 7) -> list[Card]:
     return cards
 
 
-def some_answer(card: Card, shares: tuple[float, float, float], rng: random.Random) -> Pred:
+def make_answer(card: Card, shares: tuple[float, float, float], rng: random.Random) -> Pred:
     right, unknown, unusable = shares
     at = rng.random()
     if at < right:
@@ -103,7 +103,7 @@ def some_answer(card: Card, shares: tuple[float, float, float], rng: random.Rand
     return rng.choice([p for p in ("YES", "NO") if p != card.gold])
 
 
-def result_of(card: Card, system: str, pred: Pred, cards: str, **more: Any) -> Result:
+def make_result(card: Card, system: str, pred: Pred, cards: str, **more: Any) -> Result:
     return Result(
         id=card.id,
         system=system,
@@ -155,9 +155,9 @@ def build_world(
     calls: CallTotals | None = None,
 ) -> World:
     """Writes cards, results, manifests and metrics below ``folder``."""
-    world = World(folder, cards or some_cards(60))
+    world = World(folder, cards or make_cards(60))
     write_cards(world.deck, world.cards)
-    digest = card_set_hash(world.cards)
+    digest = hash_card_set(world.cards)
     rng = random.Random(11)
     plan: dict[str, tuple[float, float, float] | Pred] = dict(systems or SYSTEMS)
     if controls:
@@ -165,18 +165,18 @@ def build_world(
     for number, (system, shares) in enumerate(plan.items()):
         rows = []
         for card, repeat in ((card, n) for card in world.cards for n in range(repeats)):
-            pred = shares if isinstance(shares, str) else some_answer(card, shares, rng)
+            pred = shares if isinstance(shares, str) else make_answer(card, shares, rng)
             fields = {
                 "raw": raw(card, pred),
                 "error": "timed out" if pred == "ERROR" else None,
                 "repeat": repeat,
             } | more(system, card, pred, rng)
-            rows.append(result_of(card, system, pred, digest[:12], **fields))
+            rows.append(make_result(card, system, pred, digest[:12], **fields))
         path = folder / f"{number}_results.jsonl"
         write_jsonl_atomic(path, map(result_to_json, rows))
         world.results.append(path)
         if manifests:
-            said = manifest(path, system, digest, world)
+            said = make_manifest(path, system, digest, world)
             write_manifest(
                 manifest_path(path), msgspec.structs.replace(said, repeats=repeats, calls=calls)
             )
@@ -186,7 +186,7 @@ def build_world(
     return world
 
 
-def manifest(path: Path, system: str, digest: str, world: World) -> RunManifest:
+def make_manifest(path: Path, system: str, digest: str, world: World) -> RunManifest:
     return RunManifest(
         results=path.name,
         cards_file="cards.jsonl",
@@ -209,14 +209,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 @pytest.fixture(scope="session")
-def kit() -> SimpleNamespace:
-    """The makers of this file, for tests that need a world of their own."""
+def report_kit() -> SimpleNamespace:
+    """The functions of this file, for tests that build their own inputs."""
     return SimpleNamespace(
-        build_world=build_world, some_cards=some_cards, proof_of=proof_of, result_of=result_of
+        build_world=build_world, some_cards=make_cards, proof_of=make_proof, result_of=make_result
     )
 
 
-FLAGS = (
+CHROMIUM_FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
@@ -267,7 +267,7 @@ def browser(pinned_fonts: Path) -> Iterator[Any]:
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=found,
-            args=list(FLAGS),
+            args=list(CHROMIUM_FLAGS),
             env={**os.environ, "FONTCONFIG_FILE": str(pinned_fonts)},
         )
         yield running
@@ -275,7 +275,7 @@ def browser(pinned_fonts: Path) -> Iterator[Any]:
 
 
 class Reader:
-    """One open page and everything that went wrong in it."""
+    """An open page, with all problems and requests that occurred in it."""
 
     def __init__(self, browser: Any, report: Path, **context: Any) -> None:
         context.setdefault("viewport", {"width": 1280, "height": 900})

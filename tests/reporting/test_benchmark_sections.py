@@ -1,4 +1,4 @@
-"""Sections of any benchmark: said once; shown as a page, in a report, as Markdown and JSON."""
+"""Sections of any benchmark, as a page, in a report, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from reporting.benchmark_sections.samples import (
     sample_data,
 )
 from reporting.benchmark_sections.section import Section
-from reporting.charts import Estimate
+from reporting.charts import ChartEstimate
 from reporting.html_report import main
-from reporting.visible import visible
+from reporting.visible_text import make_visible
 
 MARKS = (
     Mark("yes", "✓", "found", "found: the field is as it should be", "right"),
@@ -49,7 +49,7 @@ MARKS = (
 )
 
 
-def samples_with(text: str, count: int = 2) -> Samples:
+def make_samples(text: str, count: int = 2) -> Samples:
     answer = Answer(
         "no",
         text,
@@ -65,9 +65,9 @@ def samples_with(text: str, count: int = 2) -> Samples:
     return Samples(("document", "documents"), ("Domain",) * 2, ("a", text), MARKS, rows, "a file")
 
 
-def toy(text: str, id_: str = "toy") -> Section:
-    """A benchmark unlike SKN's: a drawing of its own, groups, folds, documents, no questions."""
-    value = Estimate(0.5, 0.25, 0.75, 0.1, 0.9)
+def toy_section(text: str, id_: str = "toy") -> Section:
+    """A benchmark unlike SKN's: its own figure, groups, folds, documents, no questions."""
+    value = ChartEstimate(0.5, 0.25, 0.75, 0.1, 0.9)
     grid = Grid(
         text,
         text,
@@ -100,7 +100,7 @@ def toy(text: str, id_: str = "toy") -> Section:
                     Fold(text, (Verbatim(text), Figures((), "wide"))),
                 ),
             ),
-            Part("samples", "Documents", "Every document", (samples_with(text),)),
+            Part("samples", "Documents", "Every document", (make_samples(text),)),
         ),
         version="1.0",
         tables={"fields": "a,b\r\n"},
@@ -113,30 +113,30 @@ any_text = st.text(st.characters(codec=None), min_size=1, max_size=40) | st.samp
 )
 
 
-def tags_of(page: str) -> list[str]:
-    """Every tag in its order, but for the places where a name may break."""
+def list_tags(page: str) -> list[str]:
+    """All tags in order, without optional line breaks in names."""
     return [tag for tag in re.findall(r"</?[a-zA-Z!-]+", page) if tag != "<wbr"]
 
 
-PLAIN = page_files(toy("river"))["report.html"].decode()
+PLAIN_TAGS = page_files(toy_section("river"))["report.html"].decode()
 
 
 @given(any_text)
 @settings(deadline=None, max_examples=60)
-def test_whatever_the_text_the_page_keeps_its_form(text: str) -> None:
-    files = page_files(toy(text))
+def test_any_text_leaves_the_markup_unchanged(text: str) -> None:
+    files = page_files(toy_section(text))
     page = files["report.html"].decode("utf-8")
-    assert tags_of(page) == tags_of(PLAIN)
+    assert list_tags(page) == list_tags(PLAIN_TAGS)
     document = json.loads(files["report.json"])
-    assert document["verdict"] == [visible(text)] * 2
+    assert document["verdict"] == [make_visible(text)] * 2
     files["report.md"].decode("utf-8")
-    assert files == page_files(toy(text))
+    assert files == page_files(toy_section(text))
 
 
 @given(any_text)
 @settings(deadline=None, max_examples=60)
-def test_what_the_script_reads_is_what_stands_in_the_page(text: str) -> None:
-    table = samples_with(text)
+def test_script_data_equals_the_page(text: str) -> None:
+    table = make_samples(text)
     data = json.loads(json.dumps(sample_data(table)))
     strings = data["strings"]
     for packed, row in zip(data["rows"], table.first_rows, strict=True):
@@ -144,24 +144,24 @@ def test_what_the_script_reads_is_what_stands_in_the_page(text: str) -> None:
         assert id_ == row.id
         assert [strings[at] for at in facets] == list(row.facets)
         assert (strings[question], strings[truth]) == (row.question, row.truth)
-        assert strings[details[0][2][0]] == row.details[0].items[0] == visible(text)
+        assert strings[details[0][2][0]] == row.details[0].items[0] == make_visible(text)
         assert answers[1] == 0
         mark, line, more = answers[0]
         assert data["marks"][mark][3] == "wrong"
-        assert strings[line] == visible(text)
+        assert strings[line] == make_visible(text)
         assert more[0][3] == ["wrong", "right"]
 
 
-def test_only_the_first_rows_stand_in_the_page_and_long_texts_are_cut() -> None:
-    table = samples_with("x" * (TEXT_LIMIT + 5), FIRST_ROWS + 3)
+def test_page_has_only_first_rows_and_cut_texts() -> None:
+    table = make_samples("x" * (TEXT_LIMIT + 5), FIRST_ROWS + 3)
     assert len(table.first_rows) == FIRST_ROWS
     assert table.first_rows[0].question.endswith("(5 more characters)")
     assert len(sample_data(table)["rows"]) == FIRST_ROWS + 3
     assert table.count == "13 documents"
 
 
-def test_markdown_says_what_the_page_says() -> None:
-    markdown = toy("river").markdown
+def test_markdown_has_the_text_of_the_page() -> None:
+    markdown = toy_section("river").markdown
     for text in (
         "## river",
         "### Second",
@@ -177,9 +177,9 @@ def test_markdown_says_what_the_page_says() -> None:
         assert text in markdown, text
 
 
-def test_markdown_leaves_out_what_is_only_drawn() -> None:
-    drawn = Part("d", "Charts", "Charts", (Prose(("Dots.",)), Figures((figure(),))))
-    found = Part("f", "Found", "Found", (Figures((figure(finding=True),)),))
+def test_markdown_omits_figures_without_findings() -> None:
+    drawn = Part("d", "Charts", "Charts", (Prose(("Dots.",)), Figures((make_figure(),))))
+    found = Part("f", "Found", "Found", (Figures((make_figure(finding=True),)),))
     section = Section(
         id="toy",
         name="Toy",
@@ -195,17 +195,17 @@ def test_markdown_leaves_out_what_is_only_drawn() -> None:
     assert "## Found" in section.markdown_at(2).splitlines()
 
 
-def figure(*, finding: bool = False) -> Figure:
+def make_figure(*, finding: bool = False) -> Figure:
     return Figure("gauge", "overconfident", Markup("<svg></svg>"), finding)
 
 
-def test_a_fence_is_longer_than_what_it_holds() -> None:
-    section = toy("a ````` b")
+def test_fence_is_longer_than_its_content() -> None:
+    section = toy_section("a ````` b")
     assert "\n``````\na ````` b\n``````\n" in section.markdown
 
 
 def test_a_page_without_samples_runs_no_script() -> None:
-    whole = toy("river")
+    whole = toy_section("river")
     section = Section(
         id="toy", name="Toy", title="Toy", about="", verdict=(), parts=whole.parts[:2], version="1"
     )
@@ -216,15 +216,15 @@ def test_a_page_without_samples_runs_no_script() -> None:
 
 @pytest.fixture
 def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of a benchmark that takes its place in the registry and does nothing else."""
-    monkeypatch.setitem(opening.KINDS, "toy", lambda folder, id_: toy(folder.name, id_))
+    """A folder of a benchmark that is only entered in the registry."""
+    monkeypatch.setitem(opening.KINDS, "toy", lambda folder, id_: toy_section(folder.name, id_))
     folder = tmp_path / "lakes"
     folder.mkdir()
     (folder / "manifest.json").write_text('{"kind": "toy", "model": "x"}')
     return folder
 
 
-def test_another_benchmark_needs_only_its_place_in_the_registry(
+def test_new_benchmark_needs_only_a_registry_entry(
     toy_folder: Path, world: Any, tmp_path: Path
 ) -> None:
     written = write_page(toy_folder)

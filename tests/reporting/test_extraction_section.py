@@ -1,4 +1,4 @@
-"""The section of structured extraction: what it says, draws, writes and refuses."""
+"""The section of structured extraction: its content, figures and files, and what it refuses."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, get_args
 import msgspec
 import pytest
 from benchmark_pages import check_same_bytes, check_self_contained
-from extraction_folders import SYSTEMS, run_folder, write_folder
-from extraction_outputs import Skill, rows_of, shipped_samples
-from section_reading import blocks_of, grid
+from extraction_folders import SYSTEMS, write_result_folder, write_run_folder
+from extraction_outputs import Skill, load_shipped_samples, simulate_rows
+from section_blocks import find_grid, list_blocks
 
 from eval.extraction.record import Metric
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import score
+from eval.extraction.scorer import score_sample
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from reporting.benchmark_sections.blocks import Figures, Prose, Terms
 from reporting.benchmark_sections.opening import section_of
@@ -39,7 +39,7 @@ FIRST, SECOND = SYSTEMS
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two systems on thirty samples."""
-    return run_folder(tmp_path_factory.mktemp("extraction") / "run", count=30)
+    return write_run_folder(tmp_path_factory.mktemp("extraction") / "run", count=30)
 
 
 @pytest.fixture(scope="module")
@@ -47,30 +47,30 @@ def section(folder: Path) -> Section:
     return section_of(folder)
 
 
-def figures(section: Section, part: str) -> dict[str, str]:
+def list_figures(section: Section, part: str) -> dict[str, str]:
     """Title → drawing."""
     return {
         figure.title: str(figure.drawing)
-        for block in blocks_of(section, part)
+        for block in list_blocks(section, part)
         if isinstance(block, Figures)
         for figure in block.figures
     }
 
 
-def said(section: Section, part: str) -> list[str]:
+def list_paragraphs(section: Section, part: str) -> list[str]:
     return [
         text
-        for block in blocks_of(section, part)
+        for block in list_blocks(section, part)
         if isinstance(block, Prose)
         for text in block.paragraphs
     ]
 
 
-def samples_in(section: Section) -> Samples:
-    return next(one for one in blocks_of(section, "samples") if isinstance(one, Samples))
+def list_samples(section: Section) -> Samples:
+    return next(one for one in list_blocks(section, "samples") if isinstance(one, Samples))
 
 
-def table_rows(section: Section, name: str) -> list[dict[str, str]]:
+def list_table_rows(section: Section, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(section.tables[name])))
 
 
@@ -87,19 +87,19 @@ def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
     assert page.count("<h1>") == 1
 
 
-def test_the_same_run_gives_the_same_bytes_whatever_the_hash_seed(folder: Path) -> None:
+def test_hash_seed_does_not_change_the_bytes(folder: Path) -> None:
     check_same_bytes(folder)
 
 
-def test_the_page_names_nothing_outside_itself(folder: Path) -> None:
+def test_page_is_self_contained(folder: Path) -> None:
     check_self_contained(folder)
 
 
-def test_every_scalar_metric_stands_in_the_table_by_tier(section: Section, folder: Path) -> None:
-    table = grid(section, "metrics", "Every metric")
+def test_every_scalar_metric_is_in_its_tier_table(section: Section, folder: Path) -> None:
+    table = find_grid(section, "metrics", "Every metric")
     names = [line.name for line in table.lines]
     assert len(names) == len(set(names)) == len(get_args(Metric))
-    assert set(names) == {METRICS[key].name for key in get_args(Metric)}
+    assert set(names) == {METRICS[key].full_name for key in get_args(Metric)}
     shown = read_run(folder)
     f1 = next(line for line in table.lines if line.name == "Field F1 (partial)")
     for cell, (_, one) in zip(f1.cells, shown.systems, strict=True):
@@ -111,7 +111,7 @@ def test_the_summary_has_score_date_data_grades_strengths_and_weaknesses(
 ) -> None:
     shown = read_run(folder)
     assert shown.names == (FIRST, SECOND)  # by falling score
-    text = said(section, "summary")
+    text = list_paragraphs(section, "summary")
     assert text[0] == "Evaluated 2026-01-01 on shipped, 30 samples."
     best = shown.report.systems[FIRST].recommendation
     assert f"{FIRST}: {best.verdict}." in text
@@ -119,10 +119,10 @@ def test_the_summary_has_score_date_data_grades_strengths_and_weaknesses(
     worse = shown.report.systems[SECOND].recommendation
     assert worse.weaknesses
     assert all(f"✗ Weakness: {one}." in text for one in worse.weaknesses)
-    table = grid(section, "summary", "At a glance")
+    table = find_grid(section, "summary", "At a glance")
     graded = {one.metric: one for one in shown.report.systems[SECOND].grades}
     for line in table.lines:
-        key = next(key for key, named in METRICS.items() if named.name == line.name)
+        key = next(key for key, named in METRICS.items() if named.full_name == line.name)
         assert line.cells[1].text.startswith(f"{graded[key].grade} · ")
     opening = " ".join(section.verdict)
     assert "30 texts" in opening
@@ -131,15 +131,17 @@ def test_the_summary_has_score_date_data_grades_strengths_and_weaknesses(
     )
 
 
-def test_the_method_says_how_the_run_was_made(section: Section, folder: Path) -> None:
-    (terms,) = (one for one in blocks_of(section, "method") if isinstance(one, Terms))
+def test_method_part_describes_the_run(section: Section, folder: Path) -> None:
+    (terms,) = (one for one in list_blocks(section, "method") if isinstance(one, Terms))
     facts = dict(terms.entries)
     assert facts["Data set"] == "shipped: 30 samples"
     assert facts["Systems"] == f"{FIRST} and {SECOND}"
     assert "temperature: 0.0" in facts[f"Settings of {FIRST}"]
     assert facts["System prompt"].startswith("You are a precise data extraction assistant")
     assert (facts["Matching"], facts["Seed"]) == ("the defaults", "42")
-    assert any("aligned before anything is counted" in text for text in said(section, "method"))
+    assert any(
+        "aligned before anything is counted" in text for text in list_paragraphs(section, "method")
+    )
     assert read_run(folder).report.signature in section_of(folder).markdown
 
 
@@ -163,10 +165,8 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("part", FIGURES)
-def test_every_figure_that_is_asked_for_is_drawn_named_and_described(
-    section: Section, part: str
-) -> None:
-    drawn = figures(section, part)
+def test_every_required_figure_is_drawn_and_described(section: Section, part: str) -> None:
+    drawn = list_figures(section, part)
     for title in FIGURES[part]:
         wanted = [f"{title}{name}" for name in SYSTEMS] if title.endswith(": ") else [title]
         for one in wanted:
@@ -176,46 +176,46 @@ def test_every_figure_that_is_asked_for_is_drawn_named_and_described(
             assert "nan" not in re.sub(r"<[^>]*>", "", svg)
 
 
-def test_the_drawings_show_the_reports_numbers(section: Section, folder: Path) -> None:
+def test_figures_show_the_report_values(section: Section, folder: Path) -> None:
     report = read_run(folder).report
     one = report.systems[FIRST]
-    gauge = figures(section, "summary")[f"Extraction quality score: {FIRST}"]
+    gauge = list_figures(section, "summary")[f"Extraction quality score: {FIRST}"]
     assert f">{one.quality.score.value:.3f}</text>" in gauge
     assert all(zone.name in gauge for zone in ZONES)
     assert one.quality.interpretation in [zone.name for zone in ZONES]
-    latency = figures(section, "performance")[f"Latency: {FIRST}"]
+    latency = list_figures(section, "performance")[f"Latency: {FIRST}"]
     counts = re.findall(r" s: (\d+) calls</title>", latency)
     assert sum(map(int, counts)) == one.outcomes.scored
-    tree = figures(section, "errors")[f"Errors by kind: {SECOND}"]
+    tree = list_figures(section, "errors")[f"Errors by kind: {SECOND}"]
     told = [int(count) for count in re.findall(r": (\d+), [^<]* of all errors", tree)]
     assert sum(told) == report.systems[SECOND].errors.total
-    wins = figures(section, "comparison")["Who wins how often"]
+    wins = list_figures(section, "comparison")["Who wins how often"]
     compared = read_run(folder).comparison
     assert compared is not None
     rate = next(w for w in compared.win_rates if (w.first, w.second) == (FIRST, SECOND))
     assert f"beats {SECOND} on {rate.wins} samples, loses {rate.losses}, ties {rate.ties}" in wins
 
 
-def test_a_difference_is_said_only_where_the_test_found_one(tmp_path: Path) -> None:
-    samples = shipped_samples(24)
-    good = rows_of(samples, "good", Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0))
-    bad = rows_of(samples, "bad", Skill(slip=0.5, constrained=False))
-    told = section_of(write_folder(tmp_path / "apart", samples, [*good, *bad]))
+def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
+    samples = load_shipped_samples(24)
+    good = simulate_rows(samples, "good", Skill(slip=0.0, extra=0.0, unparsable=0.0, error=0.0))
+    bad = simulate_rows(samples, "bad", Skill(slip=0.5, constrained=False))
+    told = section_of(write_result_folder(tmp_path / "apart", samples, [*good, *bad]))
     assert "Paired tests on the same samples find good better than bad by" in " ".join(told.verdict)
-    assert grid(told, "comparison", "Ranking").lines[0].cells[0].text == "1 ★"
-    assert "★" in figures(told, "comparison")["Key metrics"]
+    assert find_grid(told, "comparison", "Ranking").lines[0].cells[0].text == "1 ★"
+    assert "★" in list_figures(told, "comparison")["Key metrics"]
     twin = [msgspec.structs.replace(row, system="twin") for row in good]
-    same = section_of(write_folder(tmp_path / "alike", samples, [*good, *twin]))
+    same = section_of(write_result_folder(tmp_path / "alike", samples, [*good, *twin]))
     assert "better than" not in " ".join(same.verdict)
-    assert grid(same, "comparison", "Ranking").lines[0].cells[0].text == "1"
-    assert "★" not in re.sub(r"<desc.*?</desc>", "", figures(same, "comparison")["Key metrics"])
+    assert find_grid(same, "comparison", "Ranking").lines[0].cells[0].text == "1"
+    assert "★" not in re.sub(
+        r"<desc.*?</desc>", "", list_figures(same, "comparison")["Key metrics"]
+    )
 
 
-def test_the_advice_says_which_limit_decides_and_what_would_change_it(
-    section: Section, folder: Path
-) -> None:
+def test_advice_names_the_deciding_threshold(section: Section, folder: Path) -> None:
     shown = read_run(folder)
-    tree = grid(section, "advice", "Decision tree")
+    tree = find_grid(section, "advice", "Decision tree")
     branch = shown.systems[0][1].recommendation.branches[0]
     line = tree.lines[0]
     assert line.group == branch.verdict
@@ -223,25 +223,23 @@ def test_the_advice_says_which_limit_decides_and_what_would_change_it(
     met = branch.checks[0].passed
     assert line.cells[1].text == ("✓ met" if met else "✗ missed")
     assert ("unsure" in line.cells[1].below) == (not branch.checks[0].sure)
-    text = said(section, "advice")
+    text = list_paragraphs(section, "advice")
     for _, one in shown.systems:
         assert f"{one.recommendation.reasons[0][1:]}." in " ".join(text)
-    levels = grid(section, "advice", "Service levels")
+    levels = find_grid(section, "advice", "Service levels")
     assert {line.group for line in levels.lines} == {"minimum", "target", "excellence"}
     assert any("replies are no valid instance" in one for one in text)
 
 
-def compared_fields(row: SampleRow, at: int) -> Compared:
-    answer = row.answers[at]
+def list_compared_fields(row: SampleRow, index: int) -> Compared:
+    answer = row.answers[index]
     assert answer is not None
     return next(one for one in answer.details if isinstance(one, Compared))
 
 
-def test_samples_stand_side_by_side_with_the_scorers_own_verdicts(
-    section: Section, folder: Path
-) -> None:
+def test_samples_show_the_verdicts_of_the_scorer(section: Section, folder: Path) -> None:
     shown = read_run(folder)
-    table = samples_in(section)
+    table = list_samples(section)
     assert {row.facets[0].split(":")[0] for row in table.rows} >= {"best", "worst", "edge"}
     row = next(row for row in table.rows if row.facets[0] == "worst")
     (sample,) = shown.samples_of([row.id])
@@ -250,9 +248,9 @@ def test_samples_stand_side_by_side_with_the_scorers_own_verdicts(
     for at, name in enumerate(shown.names):
         if given[name].outcome in ("ERROR", "UNPARSABLE"):
             continue
-        fields = score(sample, given[name].predicted, shown.matching).fields
+        fields = score_sample(sample, given[name].predicted, shown.matching).fields
         lines = {
-            (line.cells[0], line.verdict, line.look) for line in compared_fields(row, at).lines
+            (line.cells[0], line.verdict, line.look) for line in list_compared_fields(row, at).lines
         }
         assert lines == {(one.path, *verdict_of(one)) for one in fields}
         checked += 1
@@ -261,7 +259,7 @@ def test_samples_stand_side_by_side_with_the_scorers_own_verdicts(
     assert row.answers[0].mark == mark_of(given[shown.names[0]])
 
 
-def test_a_text_in_figures_is_told_apart_from_the_number(tmp_path: Path) -> None:
+def test_numeric_text_is_distinguished_from_a_number(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}}
     sample = Sample(id="a", text="n is 12", schema=schema, expected={"n": 12, "t": "x"})
     predicted = {"n": "12", "extra": 1}
@@ -270,23 +268,21 @@ def test_a_text_in_figures_is_told_apart_from_the_number(tmp_path: Path) -> None
         system="s",
         outcome="INVALID",
         predicted=predicted,
-        score=score(sample, predicted).score,
+        score=score_sample(sample, predicted).score,
     )
-    found = samples_in(section_of(write_folder(tmp_path, [sample], [row]))).rows[0]
-    lines = {line.cells[0]: line for line in compared_fields(found, 0).lines}
+    found = list_samples(section_of(write_result_folder(tmp_path, [sample], [row]))).rows[0]
+    lines = {line.cells[0]: line for line in list_compared_fields(found, 0).lines}
     assert lines["n"].cells[1:] == ("12", '"12"')
     assert (lines["n"].verdict, lines["n"].look) == ("✗ wrong type", "wrong")
     assert (lines["t"].verdict[0], lines["t"].look, lines["t"].cells[2]) == ("○", "none", "–")
     assert (lines["extra"].verdict[0], lines["extra"].cells[1]) == ("+", "–")
 
 
-def test_every_row_stands_in_the_files_and_parquet_says_the_same_as_csv(
-    section: Section, folder: Path
-) -> None:
+def test_files_have_every_row_and_parquet_equals_csv(section: Section, folder: Path) -> None:
     from pyarrow import BufferReader
     from pyarrow import parquet as pq
 
-    rows = table_rows(section, "samples")
+    rows = list_table_rows(section, "samples")
     shown = read_run(folder)
     assert len(rows) == sum(map(len, shown.points.values())) == 60
     for name, text in section.tables.items():
@@ -298,14 +294,14 @@ def test_every_row_stands_in_the_files_and_parquet_says_the_same_as_csv(
             for key, value in mine.items():
                 if isinstance(value, bool | float | int):
                     assert theirs[key] == str(value)
-    score_ = next(row for row in table_rows(section, "metrics") if row["metric"] == "exact_match")
+    score_ = next(
+        row for row in list_table_rows(section, "metrics") if row["metric"] == "exact_match"
+    )
     value = shown.report.systems[score_["system"]].metrics["exact_match"].value
     assert float(score_["value"]) == value
 
 
-def test_without_pyarrow_a_note_says_so_and_nothing_fails(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_pyarrow_gives_a_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "find_spec", lambda name: None)
     files = page_files(section_of(folder))
     assert not [name for name in files if name.endswith(".parquet")]
@@ -313,7 +309,7 @@ def test_without_pyarrow_a_note_says_so_and_nothing_fails(
     assert "report.samples.csv" in files
 
 
-def test_only_the_formats_asked_for_are_written(folder: Path, tmp_path: Path) -> None:
+def test_only_requested_formats_are_written(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.htm"
     assert write_page(folder, out, ["html", "json"]) == [out, tmp_path / "page.json"]
     document = json.loads((tmp_path / "page.json").read_bytes())
@@ -324,11 +320,11 @@ def test_only_the_formats_asked_for_are_written(folder: Path, tmp_path: Path) ->
         write_page(folder, folder / "metrics.html")
 
 
-def all_text(section: Section) -> str:
+def join_all_text(section: Section) -> str:
     return section.markdown + "".join(page_files(section, formats=["html"])["report.html"].decode())
 
 
-ONE: dict[str, Skill] = {"alone": Skill()}
+ONE_SYSTEM: dict[str, Skill] = {"alone": Skill()}
 
 
 @pytest.mark.parametrize(
@@ -336,8 +332,8 @@ ONE: dict[str, Skill] = {"alone": Skill()}
     [
         ({"none": Skill(error=1.0)}, 6, {}, "No reply could be scored"),
         ({"x": Skill(error=1.0), "y": Skill(error=1.0)}, 4, {}, "No reply could be scored"),
-        ({"mute": Skill(error=0.0, unparsable=1.0)}, 6, {}, "are no valid instance"),
-        (ONE, 1, {}, "1 text with"),
+        ({"mute": Skill(error=0.0, unparsable=1.0)}, 6, {}, "are invalid under"),
+        (ONE_SYSTEM, 1, {}, "1 text with"),
         ({"rules": Skill(seconds=None, price=None)}, 8, {"offline": True}, OFFLINE[:40]),
         ({"a": Skill(price=None), "b": Skill(price=None)}, 8, {}, "Score against latency"),
         ({"a": Skill(seconds=None), "b": Skill()}, 8, {}, "no frontier"),
@@ -345,11 +341,11 @@ ONE: dict[str, Skill] = {"alone": Skill()}
     ],
     ids=["failed", "both failed", "no JSON", "one", "offline", "no cost", "one timed", "perfect"],
 )
-def test_degenerate_runs_have_a_page_too(
+def test_degenerate_runs_have_a_page(
     tmp_path: Path, systems: dict[str, Skill], count: int, more: dict[str, Any], expected: str
 ) -> None:
-    found = section_of(run_folder(tmp_path, systems, count=count, resamples=20, **more))
-    text = all_text(found)
+    found = section_of(write_run_folder(tmp_path, systems, count=count, resamples=20, **more))
+    text = join_all_text(found)
     assert expected in text
     assert not re.search(
         r"\bnan\b|\binf\b|None\b", re.sub(r"<style>.*?</style>", "", text, flags=re.S)
@@ -357,19 +353,21 @@ def test_degenerate_runs_have_a_page_too(
     assert ("comparison" in {part.id for part in found.parts}) == (len(systems) > 1)
 
 
-def test_confidence_and_repeats_have_a_part_of_their_own(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path, {"sure": Skill(sure=True)}, count=12, repeats=3, resamples=40)
+def test_confidence_and_repeats_have_their_own_part(tmp_path: Path) -> None:
+    folder = write_run_folder(
+        tmp_path, {"sure": Skill(sure=True)}, count=12, repeats=3, resamples=40
+    )
     found = section_of(folder)
-    assert grid(found, "confidence", "Calibration").lines[0].cells[0].text == "36"
-    assert grid(found, "confidence", "Consistency").lines[0].cells[0].text == "12"
-    answers = [row.answers[0] for row in samples_in(found).rows]
+    assert find_grid(found, "confidence", "Calibration").lines[0].cells[0].text == "36"
+    assert find_grid(found, "confidence", "Consistency").lines[0].cells[0].text == "12"
+    answers = [row.answers[0] for row in list_samples(found).rows]
     assert all(one and one.details[0].title.startswith("Asked 3 times") for one in answers)
 
 
-def many(count: int) -> tuple[list[Sample], list[ExtractionRow]]:
-    """So many samples: the shipped ones over and over, each with an id of its own."""
-    base = shipped_samples(40)
-    known = rows_of(base, "big", Skill(constrained=False))
+def make_many_samples(count: int) -> tuple[list[Sample], list[ExtractionRow]]:
+    """``count`` samples: the shipped ones repeated, each with its own id."""
+    base = load_shipped_samples(40)
+    known = simulate_rows(base, "big", Skill(constrained=False))
     samples, rows = [], []
     for number in range(count):
         id_ = f"{number:05d}"
@@ -380,34 +378,40 @@ def many(count: int) -> tuple[list[Sample], list[ExtractionRow]]:
     return samples, rows
 
 
-def test_a_large_run_has_a_small_page_and_whole_files(tmp_path: Path) -> None:
-    found = section_of(write_folder(tmp_path, *many(1_200), resamples=20))
+def test_large_run_has_a_small_page_and_complete_files(tmp_path: Path) -> None:
+    found = section_of(write_result_folder(tmp_path, *make_many_samples(1_200), resamples=20))
     page = page_files(found, formats=["html"])["report.html"]
     assert len(page) < 1_500_000
-    assert len(samples_in(found).rows) <= 60
-    assert len(table_rows(found, "samples")) == 1_200
-    assert "of 1,200 samples" in said(found, "samples")[0]
+    assert len(list_samples(found).rows) <= 60
+    assert len(list_table_rows(found, "samples")) == 1_200
+    assert "of 1,200 samples" in list_paragraphs(found, "samples")[0]
 
 
-def test_huge_outputs_stay_within_the_page(tmp_path: Path) -> None:
+def test_huge_outputs_are_cut_on_the_page(tmp_path: Path) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "string"}}
     text = "word " * 150_000
     wide = {f"key {n}": "value " * 200 for n in range(1_500)}
     samples = [Sample(id=f"{n}", text=text, schema=schema, expected=wide) for n in range(3)]
     rows = [
-        ExtractionRow(id=s.id, system="s", outcome="OK", predicted=wide, score=score(s, wide).score)
+        ExtractionRow(
+            id=s.id, system="s", outcome="OK", predicted=wide, score=score_sample(s, wide).score
+        )
         for s in samples
     ]
-    found = section_of(write_folder(tmp_path, samples, rows, resamples=20))
+    found = section_of(write_result_folder(tmp_path, samples, rows, resamples=20))
     page = page_files(found, formats=["html"])["report.html"]
     assert len(page) < 1_000_000
     assert "1,440 more that are not shown" in page.decode()
 
 
-def test_runs_are_compared_on_the_samples_they_share(tmp_path: Path) -> None:
-    samples = shipped_samples(20)
-    first = write_folder(tmp_path / "one", samples[:16], rows_of(samples[:16], "m", Skill()))
-    second = write_folder(tmp_path / "two", samples[4:], rows_of(samples[4:], "m", Skill(), seed=2))
+def test_runs_are_compared_on_shared_samples(tmp_path: Path) -> None:
+    samples = load_shipped_samples(20)
+    first = write_result_folder(
+        tmp_path / "one", samples[:16], simulate_rows(samples[:16], "m", Skill())
+    )
+    second = write_result_folder(
+        tmp_path / "two", samples[4:], simulate_rows(samples[4:], "m", Skill(), seed=2)
+    )
     shown = comparison_of([first, second])
     assert set(shown.names) == {"one: m", "two: m"}
     assert shown.report.n_samples == 12
@@ -420,30 +424,30 @@ def test_runs_are_compared_on_the_samples_they_share(tmp_path: Path) -> None:
     assert {path.suffix for path in written} == {".html", ".md", ".json", ".csv", ".parquet"}
 
 
-def test_comparing_refuses_what_cannot_be_compared(tmp_path: Path) -> None:
-    samples = shipped_samples(8)
-    rows = rows_of(samples, "m", Skill())
-    one = write_folder(tmp_path / "one", samples, rows)
+def test_incomparable_runs_are_refused(tmp_path: Path) -> None:
+    samples = load_shipped_samples(8)
+    rows = simulate_rows(samples, "m", Skill())
+    one = write_result_folder(tmp_path / "one", samples, rows)
     with pytest.raises(SettingError, match="given twice"):
         comparison_of([one, tmp_path / "two" / ".." / "one"])
     with pytest.raises(SettingError, match="only one system"):
         comparison_of([one])
     others = [msgspec.structs.replace(sample, text="another") for sample in samples]
-    changed = write_folder(tmp_path / "changed", others, rows)
+    changed = write_result_folder(tmp_path / "changed", others, rows)
     with pytest.raises(CardSetMismatchError, match="no sample in common"):
         comparison_of([one, changed])
     strict = read_run(one).matching
     loose = msgspec.structs.replace(strict, partial=0.4)
-    other = write_folder(tmp_path / "loose", samples, rows, matching=loose)
+    other = write_result_folder(tmp_path / "loose", samples, rows, matching=loose)
     with pytest.raises(CardSetMismatchError, match="other rules"):
         comparison_of([one, other])
-    two = write_folder(tmp_path / "two", samples, rows)
+    two = write_result_folder(tmp_path / "two", samples, rows)
     with pytest.raises(SettingError, match="overwrite"):
         write_comparison([one, two], two / "comparison.html")
 
 
-def test_damaged_folders_are_refused_by_name(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path / "run", ONE, count=4, resamples=20)
+def test_damaged_folders_are_named(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path / "run", ONE_SYSTEM, count=4, resamples=20)
     rows = (folder / "rows.jsonl").read_bytes()
     (folder / "rows.jsonl").write_bytes(b"\n".join(rows.splitlines()[:-1]) + b"\n")
     with pytest.raises(CardSetMismatchError, match="3 rows of 'alone', but metrics of 4"):
@@ -468,7 +472,7 @@ def test_damaged_folders_are_refused_by_name(tmp_path: Path) -> None:
         section_of(folder)
 
 
-def test_values_are_written_in_their_units() -> None:
+def test_values_have_their_units() -> None:
     assert value_text("schema_validity", 0.98765) == "98.8 %"
     assert value_text("latency_p95_s", 0.034) == "34 ms"
     assert value_text("latency_p95_s", 1.234) == "1.23 s"
@@ -484,6 +488,6 @@ def test_values_are_written_in_their_units() -> None:
     assert span_text("extraction_quality_score", None, 1.0) == ""
 
 
-def test_marks_are_told_by_sign_and_words_too() -> None:
+def test_marks_have_a_sign_and_words() -> None:
     assert len({mark.name for mark in MARKS}) == len(MARKS)
     assert all(mark.symbol and mark.words for mark in MARKS)

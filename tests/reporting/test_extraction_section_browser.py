@@ -1,4 +1,4 @@
-"""The page of structured extraction in real Chromium: seen, used, and never taken over."""
+"""The page of structured extraction in real Chromium: what a reader sees and does, and safety."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 import msgspec
 import pytest
-from extraction_folders import run_folder, write_folder
+from extraction_folders import write_result_folder, write_run_folder
 from extraction_outputs import Skill
-from page_contrast import CONTRAST
+from page_contrast import CONTRAST_SCRIPT
 from page_structure import check_headings, check_prints, check_structure
 
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import score
+from eval.extraction.scorer import score_sample
 from reporting.benchmark_sections.page import write_page
 from reporting.extraction_section.compare_page import write_comparison
 from reporting.html_report import main
-from reporting.visible import visible
+from reporting.visible_text import make_visible
 
 pytestmark = pytest.mark.browser
 
@@ -36,10 +36,11 @@ HOSTILE = (
     "=HYPERLINK(1)",
     "x" * 9_000,
 )
-OPEN_ALL = "for (const one of document.querySelectorAll('details')) one.open = true"
-TABLE = "#extraction-samples"
-# Words of a drawing that stick out of it; a rounded corner or a leader may touch the edge.
-STICKING_OUT = """() => Array.from(document.querySelectorAll('svg.plot text')).filter((text) => {
+OPEN_ALL_SCRIPT = "for (const one of document.querySelectorAll('details')) one.open = true"
+TABLE_SCRIPT = "#extraction-samples"
+# Texts of a figure that extend beyond it; a rounded corner or a leader may touch the edge.
+OVERFLOWING_TEXTS = """() => Array.from(
+  document.querySelectorAll('svg.plot text')).filter((text) => {
   const box = text.getBoundingClientRect(), all = text.closest('svg').getBoundingClientRect();
   return box.width && (box.left < all.left - 2 || box.right > all.right + 2 ||
     box.top < all.top - 2 || box.bottom > all.bottom + 2);
@@ -48,28 +49,26 @@ STICKING_OUT = """() => Array.from(document.querySelectorAll('svg.plot text')).f
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_page(run_folder(tmp_path_factory.mktemp("extraction"), count=24))[0]
+    return write_page(write_run_folder(tmp_path_factory.mktemp("extraction"), count=24))[0]
 
 
-def test_opens_quietly_and_asks_nothing_of_the_network(open_report: Any, page: Path) -> None:
+def test_page_opens_without_errors_or_requests(open_report: Any, page: Path) -> None:
     reader = open_report(page)
     assert reader.problems == []
     assert reader.requests == [reader.url]
     csp = reader.page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
     assert csp.startswith("default-src 'none'")
-    assert reader.page.locator(f"{TABLE}-count").inner_text() == "24 samples"
+    assert reader.page.locator(f"{TABLE_SCRIPT}-count").inner_text() == "24 samples"
     check_structure(reader.page)
     check_headings(reader.page)
 
 
-def test_samples_are_found_by_why_they_are_shown_and_open_field_by_field(
-    open_report: Any, page: Path
-) -> None:
+def test_samples_can_be_filtered_and_opened(open_report: Any, page: Path) -> None:
     reader = open_report(page)
-    reader.page.locator(f"{TABLE}-f-0").select_option("worst")
-    tags = reader.page.locator(f"{TABLE}-rows .tag").all_inner_texts()
+    reader.page.locator(f"{TABLE_SCRIPT}-f-0").select_option("worst")
+    tags = reader.page.locator(f"{TABLE_SCRIPT}-rows .tag").all_inner_texts()
     assert set(tags) == {"worst"}
-    more = reader.page.locator(f"{TABLE}-rows details.row").first
+    more = reader.page.locator(f"{TABLE_SCRIPT}-rows details.row").first
     more.locator("> summary").focus()
     reader.page.keyboard.press("Enter")
     answer = more.locator("details.answer").nth(1)
@@ -87,9 +86,9 @@ def test_samples_are_found_by_why_they_are_shown_and_open_field_by_field(
     assert reader.problems == []
 
 
-def test_the_first_samples_stand_there_without_scripts(open_report: Any, page: Path) -> None:
+def test_first_samples_are_shown_without_scripts(open_report: Any, page: Path) -> None:
     readers = [open_report(page), open_report(page, java_script_enabled=False)]
-    parts = f"{TABLE}-rows :is(.q, .proof, .o, .alone, pre, .compared th, .compared td)"
+    parts = f"{TABLE_SCRIPT}-rows :is(.q, .proof, .o, .alone, pre, .compared th, .compared td)"
     shown = [reader.page.locator(parts).all_text_contents() for reader in readers]
     assert shown[0] == shown[1]
     assert len(shown[0]) > 300
@@ -98,12 +97,12 @@ def test_the_first_samples_stand_there_without_scripts(open_report: Any, page: P
 def test_light_and_dark_have_enough_contrast(open_report: Any, page: Path) -> None:
     for scheme in ("light", "dark"):
         reader = open_report(page, color_scheme=scheme)
-        reader.page.evaluate(OPEN_ALL)
-        assert reader.page.evaluate(CONTRAST) == []
+        reader.page.evaluate(OPEN_ALL_SCRIPT)
+        assert reader.page.evaluate(CONTRAST_SCRIPT) == []
 
 
-# Text upon a coloured shape of the same group, against that shape as the browser paints it.
-ON_SHAPES = """() => {
+# Contrast of text on a coloured shape of the same group, with the colour the browser paints.
+CONTRAST_ON_SHAPES = """() => {
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = 1;
   const brush = canvas.getContext('2d', { willReadFrequently: true });
@@ -126,28 +125,30 @@ ON_SHAPES = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_upon_coloured_shapes_can_be_read(open_report: Any, page: Path, scheme: str) -> None:
-    ratios = open_report(page, color_scheme=scheme).page.evaluate(ON_SHAPES)
+def test_text_on_coloured_shapes_has_enough_contrast(
+    open_report: Any, page: Path, scheme: str
+) -> None:
+    ratios = open_report(page, color_scheme=scheme).page.evaluate(CONTRAST_ON_SHAPES)
     assert len(ratios) > 100
     assert min(ratios) >= 4.5
 
 
 @pytest.mark.parametrize("width", [320, 1280, 2200])
-def test_the_page_never_scrolls_sideways_and_no_words_leave_their_drawing(
+def test_page_never_scrolls_sideways_and_texts_fit_their_figures(
     open_report: Any, page: Path, width: int
 ) -> None:
     reader = open_report(page, viewport={"width": width, "height": 800})
-    reader.page.evaluate(OPEN_ALL)
+    reader.page.evaluate(OPEN_ALL_SCRIPT)
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert reader.page.evaluate(STICKING_OUT) == []
+    assert reader.page.evaluate(OVERFLOWING_TEXTS) == []
 
 
-def test_prints(open_report: Any, page: Path, tmp_path: Path) -> None:
+def test_page_can_be_printed(open_report: Any, page: Path, tmp_path: Path) -> None:
     printed = open_report(page, color_scheme="dark").page
     check_prints(printed, tmp_path / "report.pdf")
 
 
-def test_abstention_and_extraction_stand_in_one_report(
+def test_report_contains_abstention_and_extraction(
     open_report: Any, world: Any, page: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "report.html"
@@ -158,35 +159,33 @@ def test_abstention_and_extraction_stand_in_one_report(
     assert reader.count() == "60 cards"
     assert reader.page.locator("#extraction-h").inner_text() == "How well do texts become data?"
     assert reader.page.locator("#extraction svg.gauge").count() >= 1
-    reader.page.locator(f"{TABLE}-f-0").select_option("best")
+    reader.page.locator(f"{TABLE_SCRIPT}-f-0").select_option("best")
     reader.page.select_option("#f-label", "C")
     reader.wait_count("20 of 60 cards")
     assert (tmp_path / "report.extraction.samples.csv").exists()
     assert "## How well do texts become data?" in (tmp_path / "report.md").read_text("utf-8")
-    assert open_report(out, color_scheme="dark").page.evaluate(CONTRAST) == []
+    assert open_report(out, color_scheme="dark").page.evaluate(CONTRAST_SCRIPT) == []
 
 
-def test_a_comparison_of_many_systems_opens_quietly_at_every_width(
-    open_report: Any, tmp_path: Path
-) -> None:
+def test_comparison_of_many_systems_opens_at_every_width(open_report: Any, tmp_path: Path) -> None:
     names = ("provider/a-very-long-name-of-a-model-70b-instruct", "m1", "m2", "m3", "m4", "m5")
-    first = run_folder(
+    first = write_run_folder(
         tmp_path / "one", {n: Skill(slip=0.03 * i) for i, n in enumerate(names)}, count=10
     )
-    second = run_folder(tmp_path / "two", {"m1": Skill(slip=0.3, constrained=False)}, count=6)
+    second = write_run_folder(tmp_path / "two", {"m1": Skill(slip=0.3, constrained=False)}, count=6)
     out = write_comparison([first, second], tmp_path / "comparison.html")[0]
     for width in (320, 1280):
         reader = open_report(out, viewport={"width": width, "height": 800})
         assert reader.problems == []
-        reader.page.evaluate(OPEN_ALL)
+        reader.page.evaluate(OPEN_ALL_SCRIPT)
         assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
-        assert reader.page.evaluate(STICKING_OUT) == []
+        assert reader.page.evaluate(OVERFLOWING_TEXTS) == []
     check_structure(reader.page)
     ranks = reader.page.locator("#extraction-comparison table").first.locator("tbody tr").count()
     assert ranks == 7
 
 
-def hostile_folder(folder: Path) -> Path:
+def write_hostile_folder(folder: Path) -> Path:
     samples, rows = [], []
     for number, text in enumerate(HOSTILE):
         name = text[:80]
@@ -211,11 +210,11 @@ def hostile_folder(folder: Path) -> Path:
                 problem=text,
                 latency_s=0.5,
                 at_s=1e9 + number,
-                score=score(sample, given).score,
+                score=score_sample(sample, given).score,
             )
             rows.append(row)
     failed = msgspec.structs.replace(rows[-1], outcome="ERROR", predicted=None)
-    return write_folder(
+    return write_result_folder(
         folder,
         samples,
         [*rows[:-1], failed],
@@ -230,20 +229,20 @@ def hostile_folder(folder: Path) -> Path:
 
 
 def test_hostile_text_is_shown_as_text_and_never_runs(open_report: Any, tmp_path: Path) -> None:
-    written = write_page(hostile_folder(tmp_path / "run"))
+    written = write_page(write_hostile_folder(tmp_path / "run"))
     source = written[0].read_text("utf-8")
     assert source.count("<script") == source.count("</script>") == 2
     assert "\x00" not in source
     assert "\u202e" not in source
     for scripts in (True, False):
         reader = open_report(written[0], java_script_enabled=scripts)
-        reader.page.evaluate(OPEN_ALL)
+        reader.page.evaluate(OPEN_ALL_SCRIPT)
         assert reader.problems == []
         assert reader.requests == [reader.url]
         assert reader.page.title() == "How well do texts become data?"
         assert reader.page.locator("main img, main script, main iframe").count() == 0
-        shown = reader.page.locator(f"{TABLE}-rows .compared td").all_text_contents()
-        assert any(visible(text) in shown for text in HOSTILE[:3])
+        shown = reader.page.locator(f"{TABLE_SCRIPT}-rows .compared td").all_text_contents()
+        assert any(make_visible(text) in shown for text in HOSTILE[:3])
         assert reader.page.evaluate("document.documentElement.scrollWidth") <= 1280
     markdown = written[1].read_text("utf-8")
     assert "<" not in re.sub(r"^(`{3,})$.*?^\1$", "", markdown, flags=re.S | re.M)

@@ -1,4 +1,4 @@
-"""``epoche kg plot``: what is chosen, where it stands, and what a wrong command line is told."""
+"""``epoche kg plot``: selected nodes, their layout, and errors of the command line."""
 
 from __future__ import annotations
 
@@ -11,40 +11,45 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plotted_graphs import card_labelled, hostile_cards, library_run, mayor_cards
-from stage_calls import call, command, epoche, error_line
+from plot_inputs import (
+    build_library_run,
+    first_card_with_label,
+    make_mayor_cards,
+    write_hostile_cards,
+)
+from stage_calls import check_error_line, command_line, run_epoche, run_process
 
 from cards.card import read_cards
-from cards.difficulty import difficulty_of
+from cards.difficulty import compute_difficulty
 from kg.difficulty.fact_graph import FactGraph
+from kg.fact_predicates import find_fact_predicates
 from kg.knowledge import KnowledgeBase
-from kg.sayable import sayable_predicates
 from kg.text.run.folder import open_run
-from reporting.graph_page.card_page import card_page
-from reporting.graph_page.choosing import (
-    MOST_LINKS,
-    STRONGEST_PER_NODE,
-    around,
+from reporting.graph_page.card_page import build_card_page
+from reporting.graph_page.geometry import build_shape_path, format_label, place_labels
+from reporting.graph_page.layout import HEIGHT, WIDTH, place_nodes
+from reporting.graph_page.run_page import build_run_page
+from reporting.graph_page.selection import (
+    MAX_LINKS,
+    MIN_DRAWN_LINKS_PER_NODE,
     choose_links,
-    most_central,
-    strength,
+    compute_strength,
+    find_neighbourhood,
+    select_central_nodes,
 )
-from reporting.graph_page.drawing import label_text, place_labels, shape
-from reporting.graph_page.layout import HEIGHT, WIDTH, place
-from reporting.graph_page.run_page import run_page
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return library_run(tmp_path_factory.mktemp("plotted"))
+    return build_library_run(tmp_path_factory.mktemp("plotted"))
 
 
 @pytest.fixture(scope="module")
 def cards(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return mayor_cards(tmp_path_factory.mktemp("asked"))
+    return make_mayor_cards(tmp_path_factory.mktemp("asked"))
 
 
-def data_of(page: Path) -> dict:
+def read_page_data(page: Path) -> dict:
     found = re.search(
         r'<script type="application/json" id="graph-data">(.*?)</script>',
         page.read_text(encoding="utf-8"),
@@ -53,8 +58,8 @@ def data_of(page: Path) -> dict:
     return json.loads(found[1])
 
 
-def spoken(page: Path) -> str:
-    """The words of a page, without its tags."""
+def page_text(page: Path) -> str:
+    """The text of a page without its tags."""
     body = page.read_text(encoding="utf-8").split("<body>")[1].split("<script")[0]
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
 
@@ -76,42 +81,45 @@ def concept_graphs(draw: st.DrawFn) -> nx.Graph:
 
 
 @given(concept_graphs())
-def test_drawn_links_join_what_the_graph_joins_and_hold_each_nodes_strongest(graph):
-    nodes = most_central(graph, 100)
+def test_drawn_links_exist_and_include_each_nodes_strongest(graph):
+    nodes = select_central_nodes(graph, 100)
     assert sorted(nodes) == sorted(graph)
     chosen = choose_links(graph, nodes)
     drawn = nx.Graph(sorted(chosen.main))
     drawn.add_nodes_from(graph)
     parts = {frozenset(part) for part in nx.connected_components(graph)}
     assert {frozenset(part) for part in nx.connected_components(drawn)} == parts
-    assert chosen.main.isdisjoint(chosen.more)
-    assert len(chosen.main | chosen.more) == graph.number_of_edges() == chosen.links_among
+    assert chosen.main.isdisjoint(chosen.extra)
+    assert len(chosen.main | chosen.extra) == graph.number_of_edges() == chosen.n_links
     for node in graph:
-        strengths = sorted((strength(edge) for edge in graph.adj[node].values()), reverse=True)
-        shown = sorted(
-            (strength(graph.edges[pair]) for pair in chosen.main if node in pair), reverse=True
+        strengths = sorted(
+            (compute_strength(edge) for edge in graph.adj[node].values()), reverse=True
         )
-        assert shown[:STRONGEST_PER_NODE] == strengths[:STRONGEST_PER_NODE]
+        shown = sorted(
+            (compute_strength(graph.edges[pair]) for pair in chosen.main if node in pair),
+            reverse=True,
+        )
+        assert shown[:MIN_DRAWN_LINKS_PER_NODE] == strengths[:MIN_DRAWN_LINKS_PER_NODE]
 
 
 @given(concept_graphs(), st.randoms(use_true_random=False), st.integers(2, 8))
-def test_what_is_chosen_does_not_depend_on_the_order_of_the_graph(graph, rng, most):
+def test_selection_is_independent_of_graph_order(graph, rng, most):
     edges = list(graph.edges(data=True))
     rng.shuffle(edges)
     other = nx.Graph()
     other.add_nodes_from(rng.sample(list(graph), len(graph)))
     other.add_edges_from((b, a, row) for a, b, row in edges)
-    nodes = most_central(graph, most)
-    assert nodes == most_central(other, most)
+    nodes = select_central_nodes(graph, most)
+    assert nodes == select_central_nodes(other, most)
     assert choose_links(graph, nodes) == choose_links(other, nodes)
     seeds = nodes[:1]
-    assert around(graph, seeds, 2, most) == around(other, seeds, 2, most)
+    assert find_neighbourhood(graph, seeds, 2, most) == find_neighbourhood(other, seeds, 2, most)
 
 
 @given(concept_graphs(), st.integers(0, 3), st.integers(1, 20))
-def test_around_goes_as_far_as_its_hops_and_says_how_many_there_are(graph, hops, most):
+def test_around_respects_hops_and_counts_all_nodes(graph, hops, most):
     seed = min(graph)
-    found, near = around(graph, [seed], hops, most)
+    found, near = find_neighbourhood(graph, [seed], hops, most)
     reached = nx.single_source_shortest_path_length(graph, seed, cutoff=hops)
     assert near == len(reached)
     assert len(found) == min(most, near)
@@ -119,19 +127,19 @@ def test_around_goes_as_far_as_its_hops_and_says_how_many_there_are(graph, hops,
     assert lengths == sorted(lengths)
 
 
-def test_a_page_has_room_for_so_many_links_only():
+def test_links_of_a_page_are_limited():
     graph = nx.complete_graph([f"{n:02}" for n in range(80)])
     nx.set_edge_attributes(graph, 2, "weight")
     nx.set_edge_attributes(graph, 0.5, "npmi")
     chosen = choose_links(graph, sorted(graph))
-    assert len(chosen.main) + len(chosen.more) == MOST_LINKS
-    assert chosen.links_among == 80 * 79 // 2
+    assert len(chosen.main) + len(chosen.extra) == MAX_LINKS
+    assert chosen.n_links == 80 * 79 // 2
 
 
-def test_meeting_once_is_weaker_than_meeting_often():
-    rare = strength({"weight": 1, "npmi": 1.0})
-    assert rare < strength({"weight": 3, "npmi": 0.3})
-    assert strength({"weight": 9, "npmi": -0.2}) == (0.0, 0.0)
+def test_rare_cooccurrence_is_weaker_than_frequent():
+    rare = compute_strength({"weight": 1, "npmi": 1.0})
+    assert rare < compute_strength({"weight": 3, "npmi": 0.3})
+    assert compute_strength({"weight": 9, "npmi": -0.2}) == (0.0, 0.0)
 
 
 # -- where it stands -----------------------------------------------------------------------------
@@ -139,13 +147,13 @@ def test_meeting_once_is_weaker_than_meeting_often():
 
 @settings(max_examples=15)
 @given(concept_graphs(), st.booleans())
-def test_nodes_stand_in_the_box_apart_and_in_the_same_places_again(graph, turned):
+def test_layout_is_bounded_separated_and_reproducible(graph, turned):
     graph = nx.convert_node_labels_to_integers(graph, ordering="sorted")
     radii = [8.0] * len(graph)
     links = sorted(graph.edges)
     axis = (0, 1) if turned else None
-    places = place(radii, links, axis)
-    assert places == place(radii, links, axis)
+    places = place_nodes(radii, links, axis)
+    assert places == place_nodes(radii, links, axis)
     for x, y in places:
         assert 0 <= x <= WIDTH
         assert 0 <= y <= HEIGHT
@@ -155,14 +163,14 @@ def test_nodes_stand_in_the_box_apart_and_in_the_same_places_again(graph, turned
         assert places[0][0] < places[1][0]
 
 
-def test_nothing_and_one_thing_have_a_place():
-    assert place([], []) == []
-    assert place([5.0], []) == [(WIDTH / 2, HEIGHT / 2)]
+def test_empty_and_single_node_graphs_have_a_layout():
+    assert place_nodes([], []) == []
+    assert place_nodes([5.0], []) == [(WIDTH / 2, HEIGHT / 2)]
 
 
-def test_linked_nodes_stand_nearer_than_others():
+def test_linked_nodes_are_nearer_than_others():
     links = [(n, n + 1) for n in range(9)]
-    places = place([7.0] * 10, links)
+    places = place_nodes([7.0] * 10, links)
     distances = {
         pair: (
             (places[pair[0]][0] - places[pair[1]][0]) ** 2
@@ -185,8 +193,8 @@ def test_linked_nodes_stand_nearer_than_others():
         max_size=25,
     )
 )
-def test_labels_that_fit_cover_neither_each_other_nor_a_node(spots):
-    texts = [label_text(text) or "-" for text, _, _ in spots]
+def test_shown_labels_do_not_overlap(spots):
+    texts = [format_label(text) or "-" for text, _, _ in spots]
     places = [(float(x), float(y)) for _, x, y in spots]
     labels = place_labels(texts, places, [6.0] * len(spots))
     boxes = []
@@ -203,30 +211,31 @@ def test_labels_that_fit_cover_neither_each_other_nor_a_node(spots):
 
 
 def test_groups_of_one_colour_have_different_shapes():
-    assert len({shape(group, 8.0) for group in (0, 8, 16, 24)}) == 4
+    assert len({build_shape_path(group, 8.0) for group in (0, 8, 16, 24)}) == 4
 
 
 # -- a run -----------------------------------------------------------------------------------------
 
 
-def test_the_central_concepts_are_shown_and_the_rest_is_counted(run, tmp_path):
+def test_central_concepts_are_shown_and_others_counted(run, tmp_path):
     out = tmp_path / "graph.html"
-    done = epoche("kg", "plot", "--run", run, "--most", 20, "--out", out)
+    done = run_epoche("kg", "plot", "--run", run, "--most", 20, "--out", out)
     assert done.code == 0, done.err
     assert done.out.startswith("20 concepts, ")
     total = len(open_run(run).concepts)
-    assert f"Shown are the 20 concepts whose links are strongest; {total - 20} others" in spoken(
-        out
-    )
-    data = data_of(out)
+    assert (
+        f"The picture shows the 20 concepts with the strongest links; the other {total - 20} of "
+        "the run are not shown."
+    ) in page_text(out)
+    data = read_page_data(out)
     assert len(data["nodes"]) == 20
     assert {node["label"] for node in data["nodes"]} >= {"loan", "member"}
     text = data["texts"][data["nodes"][0]["texts"][0]][1]
     assert text in {chunk.text for chunk in open_run(run).chunks}
 
 
-def test_all_of_a_small_run_is_shown(run, tmp_path):
-    page = run_page(open_run(run))
+def test_small_run_is_shown_completely(run, tmp_path):
+    page = build_run_page(open_run(run))
     graph = open_run(run).concepts.graph
     assert {node.key for node in page.nodes} == set(graph)
     assert len(page.links) == graph.number_of_edges()
@@ -237,25 +246,25 @@ def test_all_of_a_small_run_is_shown(run, tmp_path):
         assert link.npmi == pytest.approx(edge["npmi"], abs=5e-4)
 
 
-def test_around_shows_what_is_linked_with_a_concept(run):
+def test_around_shows_linked_concepts(run):
     graph = open_run(run).concepts.graph
-    page = run_page(open_run(run), around_texts=["reservation lists"], most=400)
+    page = build_run_page(open_run(run), centre_texts=["reservation lists"], max_nodes=400)
     keys = [node.key for node in page.nodes]
     assert keys[0] == "reservation list"
     assert set(keys) == {"reservation list", *graph["reservation list"]}
     assert page.nodes[0].mark == "asked"
 
 
-def test_a_question_shows_its_paths_and_the_difficulty_that_analyze_tells(run, tmp_path):
+def test_question_shows_its_paths_and_difficulty(run, tmp_path):
     question = "Does a volunteer of the workshop set the due date of a loan?"
-    analysis = json.loads(epoche("kg", "analyze", question, "--run", run).out)
-    page = run_page(open_run(run), query=question, most=400)
+    analysis = json.loads(run_epoche("kg", "analyze", question, "--run", run).out)
+    page = build_run_page(open_run(run), query=question, max_nodes=400)
     asked = {node.key for node in page.nodes if node.mark == "asked"}
     assert asked == {node["id"] for node in analysis["matched"]}
-    assert page.hardness is not None
-    assert page.hardness.score.level == analysis["score"]["level"]
-    assert page.hardness.features is not None
-    assert page.hardness.features.doc_count == analysis["features"]["doc_count"]
+    assert page.difficulty is not None
+    assert page.difficulty.score.level == analysis["score"]["level"]
+    assert page.difficulty.features is not None
+    assert page.difficulty.features.doc_count == analysis["features"]["doc_count"]
     on_path = {
         frozenset((page.nodes[x.source].key, page.nodes[x.target].key))
         for x in page.links
@@ -265,15 +274,15 @@ def test_a_question_shows_its_paths_and_the_difficulty_that_analyze_tells(run, t
     assert all(link.main for link in page.links if link.on_path)
 
 
-def test_a_question_that_names_nothing_is_said_to(run, tmp_path):
+def test_question_without_concepts_is_reported(run, tmp_path):
     out = tmp_path / "graph.html"
-    assert epoche("kg", "plot", "--run", run, "--query", "Zebra?", "--out", out).code == 0
-    assert "names no concept of the run" in spoken(out)
-    assert "How hard it is: unanswerable" in spoken(out)
+    assert run_epoche("kg", "plot", "--run", run, "--query", "Zebra?", "--out", out).code == 0
+    assert "names no concept of the run" in page_text(out)
+    assert "Difficulty: unanswerable" in page_text(out)
 
 
-def test_the_same_bytes_whatever_the_hash_seed(run, cards, tmp_path):
-    card = card_labelled(cards, "C").id
+def test_hash_seed_does_not_change_the_bytes(run, cards, tmp_path):
+    card = first_card_with_label(cards, "C").id
     for what in (
         ("--run", run, "--query", "Is a fee due for a loan?"),
         ("--cards", cards, "--card", card),
@@ -281,7 +290,9 @@ def test_the_same_bytes_whatever_the_hash_seed(run, cards, tmp_path):
         pages = []
         for seed in ("1", "77"):
             out = tmp_path / f"{seed}.html"
-            done = call(command("kg", "plot", *what, "--out", out), tmp_path, PYTHONHASHSEED=seed)
+            done = run_process(
+                command_line("kg", "plot", *what, "--out", out), tmp_path, PYTHONHASHSEED=seed
+            )
             assert done.code == 0, done.err
             pages.append(out.read_bytes())
         assert pages[0] == pages[1]
@@ -291,65 +302,69 @@ def test_the_same_bytes_whatever_the_hash_seed(run, cards, tmp_path):
 
 
 @pytest.mark.parametrize("label", ["E", "C", "U"])
-def test_a_cards_claim_its_facts_and_what_is_around_it(cards, label, tmp_path):
-    card = card_labelled(cards, label)
+def test_card_page_shows_claim_facts_and_neighbourhood(cards, label, tmp_path):
+    card = first_card_with_label(cards, label)
     base = KnowledgeBase.open("mayors")
-    page = card_page(card, base)
+    page = build_card_page(card, base)
     assert [node.key for node in page.nodes[:2]] == [card.claim.subj, card.claim.obj]
     assert [node.mark for node in page.nodes[:2]] == ["asked", "asked"]
     (claim,) = [link for link in page.links if link.kind == "claim"]
     assert (claim.source, claim.target) == (0, 1)
-    assert claim.words.split()[0] == {"E": "✓", "C": "✗", "U": "?"}[label]
+    assert claim.caption.split()[0] == {"E": "✓", "C": "✗", "U": "?"}[label]
     stated = {link.sentence for link in page.links if link.of_card}
     assert stated == set(card.facts)
     index = base.graph.index
-    facts = FactGraph(index, sayable_predicates(base.domain, index))
-    level, told = difficulty_of(facts, index.terms, card.claim)
-    assert page.hardness is not None
-    assert page.hardness.score.level == level.upper()
-    assert page.hardness.score.total == told["score"]
+    facts = FactGraph(index, find_fact_predicates(base.domain, index))
+    level, features = compute_difficulty(facts, index.terms, card.claim)
+    assert page.difficulty is not None
+    assert page.difficulty.score.level == level.upper()
+    assert page.difficulty.score.total == features["score"]
     for link in page.links:
         if link.kind == "fact" and not link.of_card:
             s, o = page.nodes[link.source].key, page.nodes[link.target].key
             ids = [index.terms.get(term) for term in (s, o)]
-            assert any(index.has(ids[0], p, ids[1]) for p in index.predicates() if None not in ids)
+            assert any(
+                index.has_triple(ids[0], p, ids[1])
+                for p in index.list_predicates()
+                if None not in ids
+            )
 
 
-def test_few_are_shown_when_few_are_asked_for_and_the_rest_is_counted(cards):
-    card = card_labelled(cards, "E")
+def test_node_limit_is_applied_and_others_counted(cards):
+    card = first_card_with_label(cards, "E")
     base = KnowledgeBase.open("mayors")
-    all_of_it = card_page(card, base, most=400)
-    few = card_page(card, base, most=2)
-    told = [int(line.split()[0]) for line in few.lede if line.endswith("are not shown.")]
+    all_of_it = build_card_page(card, base, max_nodes=400)
+    few = build_card_page(card, base, max_nodes=2)
+    hidden = [int(line.split()[0]) for line in few.lede if line.endswith("are not shown.")]
     left = len(all_of_it.nodes) - len(few.nodes)
-    assert told == ([left] if left else [])
+    assert hidden == ([left] if left else [])
 
 
-def test_the_graph_of_the_manifest_is_found_and_another_is_told_of(cards, tmp_path):
-    card = card_labelled(cards, "C").id
+def test_manifest_graph_is_used_and_another_graph_reported(cards, tmp_path):
+    card = first_card_with_label(cards, "C").id
     out = tmp_path / "card.html"
     flags = ("kg", "plot", "--cards", cards, "--card", card, "--out", out)
-    assert epoche(*flags).code == 0
-    assert "around in the graph" in spoken(out) or "in the card's facts" in spoken(out)
-    assert "another graph" not in spoken(out)
-    assert epoche(*flags, "--domain", "rivers").code == 0
-    assert "made from another graph" in spoken(out)
+    assert run_epoche(*flags).code == 0
+    assert "nearby in the graph" in page_text(out) or "in the card's facts" in page_text(out)
+    assert "another graph" not in page_text(out)
+    assert run_epoche(*flags, "--domain", "rivers").code == 0
+    assert "made from another graph" in page_text(out)
 
 
-def test_a_card_without_a_graph_shows_what_it_states(cards, tmp_path):
-    hostile = hostile_cards(tmp_path, cards)
+def test_card_without_a_graph_shows_its_facts(cards, tmp_path):
+    hostile = write_hostile_cards(tmp_path, cards)
     card = read_cards(hostile)[5]
     out = tmp_path / "card.html"
-    assert epoche("kg", "plot", "--cards", hostile, "--card", card.id, "--out", out).code == 0
-    assert "Nothing says which graph the card was made from" in spoken(out)
-    assert "How hard it is" not in spoken(out)
-    assert len(data_of(out)["links"]) == 3
+    assert run_epoche("kg", "plot", "--cards", hostile, "--card", card.id, "--out", out).code == 0
+    assert "It is not known which graph the card was made from" in page_text(out)
+    assert 'id="hardness' not in out.read_text("utf-8")
+    assert len(read_page_data(out)["links"]) == 3
 
 
 # -- wrong command lines --------------------------------------------------------------------------
 
 
-def test_neither_both_and_flags_of_the_other_kind_are_refused(run, cards, tmp_path):
+def test_conflicting_flags_are_refused(run, cards, tmp_path):
     out = tmp_path / "graph.html"
     for flags in (
         (),
@@ -361,34 +376,35 @@ def test_neither_both_and_flags_of_the_other_kind_are_refused(run, cards, tmp_pa
         ("--cards", cards, "--card", "x", "--query", "y"),
         ("--run", run, "--most", 1),
     ):
-        assert epoche("kg", "plot", *flags, "--out", out).code == 2
+        assert run_epoche("kg", "plot", *flags, "--out", out).code == 2
     assert not out.exists()
 
 
-def test_an_unknown_card_is_told_the_nearest_ids(cards, tmp_path):
+def test_unknown_card_suggests_the_nearest_ids(cards, tmp_path):
     known = read_cards(cards)[3].id
     wrong = known[:-1] + ("0" if known[-1] != "0" else "1")
-    line = error_line(
-        epoche("kg", "plot", "--cards", cards, "--card", wrong, "--out", tmp_path / "x.html"), 19
+    line = check_error_line(
+        run_epoche("kg", "plot", "--cards", cards, "--card", wrong, "--out", tmp_path / "x.html"),
+        19,
     )
     assert f"no card '{wrong}'" in line
     assert known in line
 
 
-def test_a_concept_that_is_not_there_is_told_the_nearest(run, tmp_path):
-    done = epoche(
+def test_unknown_concept_suggests_the_nearest(run, tmp_path):
+    done = run_epoche(
         "kg", "plot", "--run", run, "--around", "reservatoin", "--out", tmp_path / "x.html"
     )
-    line = error_line(done, 19)
+    line = check_error_line(done, 19)
     assert "'reservatoin' names no concept of the run" in line
-    assert "reservation" in line.split("Nearest:")[1]
+    assert "reservation" in line.split("Similar concepts:")[1]
 
 
-def test_no_input_is_written_over_and_no_folder_is_a_page(cards, run, tmp_path):
+def test_inputs_and_folders_are_not_overwritten(cards, run, tmp_path):
     card = read_cards(cards)[0].id
     before = cards.read_bytes()
-    over = epoche("kg", "plot", "--cards", cards, "--card", card, "--out", cards)
+    over = run_epoche("kg", "plot", "--cards", cards, "--card", card, "--out", cards)
     assert over.code != 0
     assert cards.read_bytes() == before
-    error_line(epoche("kg", "plot", "--run", run, "--out", tmp_path), 15)
-    error_line(epoche("kg", "plot", "--run", tmp_path, "--out", tmp_path / "x.html"), 31)
+    check_error_line(run_epoche("kg", "plot", "--run", run, "--out", tmp_path), 15)
+    check_error_line(run_epoche("kg", "plot", "--run", tmp_path, "--out", tmp_path / "x.html"), 31)

@@ -1,4 +1,4 @@
-"""The page of a graph in real Chromium: what one sees, can do, and must never meet."""
+"""The page of a graph in real Chromium: what a reader sees and does, and its safety."""
 
 from __future__ import annotations
 
@@ -6,63 +6,65 @@ import re
 from pathlib import Path
 
 import pytest
-from page_contrast import CONTRAST
-from plotted_graphs import (
-    HOSTILE,
-    card_labelled,
-    hostile_cards,
-    hostile_run,
-    library_run,
-    mayor_cards,
+from page_contrast import CONTRAST_SCRIPT
+from plot_inputs import (
+    HOSTILE_TEXTS,
+    build_hostile_run,
+    build_library_run,
+    first_card_with_label,
+    make_mayor_cards,
+    write_hostile_cards,
 )
-from stage_calls import epoche
+from stage_calls import run_epoche
 
 from cards.card import read_cards
 from kg.text.run.folder import open_run
 
 pytestmark = pytest.mark.browser
 
-LIT = "() => Array.from(document.querySelectorAll('.n.lit'), (n) => n.getAttribute('aria-label'))"
-DRAWN = """() => Array.from(document.querySelectorAll('.l'))
+HIGHLIGHTED = (
+    "() => Array.from(document.querySelectorAll('.n.lit'), (n) => n.getAttribute('aria-label'))"
+)
+DRAWN_LINKS = """() => Array.from(document.querySelectorAll('.l'))
     .filter((line) => getComputedStyle(line).display !== 'none').length"""
-NODE = "name => Array.from(document.querySelectorAll('.n')).findIndex((n) => n.ariaLabel.startsWith(name + ':'))"  # noqa: E501
+FIND_NODE = "name => Array.from(document.querySelectorAll('.n')).findIndex((n) => n.ariaLabel.startsWith(name + ':'))"  # noqa: E501
 
 
-def plotted(*flags: object) -> Path:
-    done = epoche("kg", "plot", *flags)
+def plot_page(*flags: object) -> Path:
+    done = run_epoche("kg", "plot", *flags)
     assert done.code == 0, done.err
     return Path(str(flags[-1]))
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return library_run(tmp_path_factory.mktemp("drawn"))
+    return build_library_run(tmp_path_factory.mktemp("drawn"))
 
 
 @pytest.fixture(scope="module")
 def graph(run: Path) -> Path:
     question = "Does a volunteer set the due date of a loan?"
-    return plotted("--run", run, "--query", question, "--hops", 2, "--out", run / "graph.html")
+    return plot_page("--run", run, "--query", question, "--hops", 2, "--out", run / "graph.html")
 
 
 @pytest.fixture(scope="module")
 def cards(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return mayor_cards(tmp_path_factory.mktemp("claimed"))
+    return make_mayor_cards(tmp_path_factory.mktemp("claimed"))
 
 
 @pytest.fixture(scope="module")
 def claim(cards: Path) -> Path:
-    card = card_labelled(cards, "C").id
-    return plotted("--cards", cards, "--card", card, "--out", cards.parent / "card.html")
+    card = first_card_with_label(cards, "C").id
+    return plot_page("--cards", cards, "--card", card, "--out", cards.parent / "card.html")
 
 
-def dot(page, name: str):
-    number = page.evaluate(NODE, name)
+def find_node(page, name: str):
+    number = page.evaluate(FIND_NODE, name)
     assert number >= 0
     return page.locator(".n").nth(number)
 
 
-def test_opens_quietly_and_asks_nothing_of_the_network(open_report, graph, claim):
+def test_page_opens_without_errors_or_requests(open_report, graph, claim):
     for path in (graph, claim):
         reader = open_report(path)
         reader.page.wait_for_function("() => !document.querySelector('.no-js')")
@@ -73,10 +75,10 @@ def test_opens_quietly_and_asks_nothing_of_the_network(open_report, graph, claim
         assert "script-src 'sha256-" in csp.get_attribute("content")
 
 
-def test_every_concept_and_link_stands_in_picture_and_table(open_report, graph, run):
+def test_every_concept_and_link_is_in_picture_and_table(open_report, graph, run):
     page = open_report(graph).page
     concepts = open_run(run).concepts
-    labels = {concepts.label(node) for node in concepts.nodes}
+    labels = {concepts.get_label(node) for node in concepts.nodes}
     named = page.locator("#nodes tbody th > bdi").all_text_contents()
     assert set(named) <= labels
     drawn = page.locator(".n .name").all_text_contents()
@@ -84,12 +86,12 @@ def test_every_concept_and_link_stands_in_picture_and_table(open_report, graph, 
     assert page.locator("#links tbody tr").count() == page.locator(".l:not(.extra)").count()
 
 
-def test_search_finds_lights_and_opens(open_report, graph):
+def test_search_highlights_and_opens_a_node(open_report, graph):
     page = open_report(graph).page
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "f-find"
     page.keyboard.type("OVERDUE")
-    lit = page.evaluate(LIT)
+    lit = page.evaluate(HIGHLIGHTED)
     assert lit
     assert all("overdue" in name for name in lit)
     assert page.locator("#found button").count() == len(lit)
@@ -102,9 +104,9 @@ def test_search_finds_lights_and_opens(open_report, graph):
     assert page.inner_text("#found") == ""
 
 
-def test_a_click_tells_of_a_concept_and_its_neighbours_lead_on(open_report, graph, run):
+def test_click_opens_a_concept_with_its_neighbours(open_report, graph, run):
     page = open_report(graph).page
-    dot(page, "fee").click()
+    find_node(page, "fee").click()
     concepts = open_run(run).concepts
     assert page.inner_text("#details h3") == "fee"
     count = concepts.graph.nodes["fee"]["count"]
@@ -115,10 +117,10 @@ def test_a_click_tells_of_a_concept_and_its_neighbours_lead_on(open_report, grap
     assert set(page.locator("#details details p").all_text_contents()) <= texts
     rows = page.locator("#details .near button")
     page.mouse.move(2, 2)
-    assert len(page.evaluate(LIT)) == rows.count() + 1
+    assert len(page.evaluate(HIGHLIGHTED)) == rows.count() + 1
     for row in rows.all()[:5]:
         name, said = row.locator("bdi").inner_text(), row.locator("span").inner_text()
-        other = next(node for node in concepts.graph["fee"] if concepts.label(node) == name)
+        other = next(node for node in concepts.graph["fee"] if concepts.get_label(node) == name)
         edge = concepts.graph.edges["fee", other]
         assert said == f"{edge['weight']} · {edge['npmi']:.2f}"
     first = rows.first.locator("bdi").inner_text()
@@ -131,7 +133,7 @@ def test_a_click_tells_of_a_concept_and_its_neighbours_lead_on(open_report, grap
     assert page.locator("#details").is_hidden()
 
 
-def test_keyboard_goes_from_one_to_the_next_and_opens(open_report, graph):
+def test_keyboard_moves_between_nodes_and_opens_them(open_report, graph):
     reader = open_report(graph)
     page = reader.page
     assert page.locator(".n[tabindex='0']").count() == 1
@@ -160,7 +162,7 @@ def test_keyboard_goes_from_one_to_the_next_and_opens(open_report, graph):
     assert reader.problems == []
 
 
-def test_zoom_pan_drag_and_back(open_report, graph):
+def test_zoom_pan_drag_and_reset_work(open_report, graph):
     page = open_report(graph).page
     world = page.locator("#world")
     start = world.get_attribute("transform")
@@ -187,7 +189,7 @@ def test_zoom_pan_drag_and_back(open_report, graph):
     page.mouse.up()
     assert world.get_attribute("transform").startswith("translate(60.0 40.0)")
     page.click("#zoom-reset")
-    node = dot(page, "fee")
+    node = find_node(page, "fee")
     node.scroll_into_view_if_needed()
     place = node.get_attribute("transform")
     at = node.locator("path").bounding_box()
@@ -201,41 +203,41 @@ def test_zoom_pan_drag_and_back(open_report, graph):
     assert node.get_attribute("transform") == place
 
 
-def test_links_are_filtered_by_weight_and_all_of_them_can_be_drawn(open_report, graph):
+def test_links_are_filtered_by_weight(open_report, graph):
     page = open_report(graph).page
     every = page.locator(".l").count()
-    drawn = page.evaluate(DRAWN)
+    drawn = page.evaluate(DRAWN_LINKS)
     assert drawn == page.locator(".l:not(.extra)").count() < every
     page.check("#f-all")
-    assert page.evaluate(DRAWN) == every
+    assert page.evaluate(DRAWN_LINKS) == every
     page.locator("#f-weight").focus()
     page.keyboard.press("ArrowRight")
     assert page.inner_text("#weight-out") == "2"
-    assert 0 < page.evaluate(DRAWN) < every
+    assert 0 < page.evaluate(DRAWN_LINKS) < every
 
 
-def test_pointing_lights_up_neighbours_only(open_report, graph):
+def test_hover_highlights_neighbours_only(open_report, graph):
     page = open_report(graph).page
-    dot(page, "fee").hover()
-    lit = page.evaluate(LIT)
+    find_node(page, "fee").hover()
+    lit = page.evaluate(HIGHLIGHTED)
     assert any(name.startswith("fee:") for name in lit)
     assert 1 < len(lit) < page.locator(".n").count()
     assert "fee" in page.inner_text("#tip")
     page.mouse.move(2, 2)
-    assert page.evaluate(LIT) == []
+    assert page.evaluate(HIGHLIGHTED) == []
 
 
-def test_the_legend_lights_up_a_chapter(open_report, graph):
+def test_legend_highlights_a_chapter(open_report, graph):
     page = open_report(graph).page
     entry = page.locator("#legend button").first
     entry.click()
     assert entry.get_attribute("aria-pressed") == "true"
-    assert len(page.evaluate(LIT)) == int(entry.locator(".muted").inner_text())
+    assert len(page.evaluate(HIGHLIGHTED)) == int(entry.locator(".muted").inner_text())
     entry.click()
-    assert page.evaluate(LIT) == []
+    assert page.evaluate(HIGHLIGHTED) == []
 
 
-def test_colour_is_never_alone(open_report, graph):
+def test_colour_is_never_the_only_cue(open_report, graph):
     page = open_report(graph).page
     codes = page.locator("#legend .swatch text").all_text_contents()
     named = [code for code in codes if code]
@@ -244,7 +246,7 @@ def test_colour_is_never_alone(open_report, graph):
 
 
 def test_a_card_shows_its_claim_dashed_and_its_facts_in_words(open_report, claim, cards):
-    card = card_labelled(cards, "C")
+    card = first_card_with_label(cards, "C")
     reader = open_report(claim)
     page = reader.page
     assert page.inner_text("h1") == card.question
@@ -260,7 +262,7 @@ def test_a_card_shows_its_claim_dashed_and_its_facts_in_words(open_report, claim
     assert reader.problems == []
 
 
-def test_without_script_picture_legend_and_tables_are_there(open_report, graph, claim):
+def test_picture_legend_and_tables_need_no_script(open_report, graph, claim):
     for path in (graph, claim):
         page = open_report(path, java_script_enabled=False).page
         assert page.locator(".n:visible").count() == page.locator("#nodes tbody tr").count()
@@ -278,14 +280,14 @@ def test_text_has_enough_contrast(open_report, graph, claim, scheme):
         reader = open_report(path, color_scheme=scheme)
         reader.page.locator(".n").first.focus()
         reader.page.keyboard.press("Enter")
-        # Codes stand in their nodes, not on the page; what is behind them is measured below.
+        # Codes are inside nodes, not on the page background; their contrast is tested below.
         reader.page.evaluate(
             "document.querySelectorAll('.code, .swatch text').forEach((n) => n.remove())"
         )
-        assert reader.page.evaluate(CONTRAST) == []
+        assert reader.page.evaluate(CONTRAST_SCRIPT) == []
 
 
-CODES = """() => {
+CODE_CONTRAST = """() => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const light = (colour) => {
     canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
@@ -309,7 +311,7 @@ CODES = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nodes_and_the_codes_in_them_have_enough_contrast(open_report, graph, scheme):
-    *groups, ungrouped = open_report(graph, color_scheme=scheme).page.evaluate(CODES)
+    *groups, ungrouped = open_report(graph, color_scheme=scheme).page.evaluate(CODE_CONTRAST)
     assert min(groups) >= 4.5
     assert ungrouped >= 3  # it carries no code
 
@@ -351,12 +353,12 @@ def test_the_picture_fills_narrow_screens(open_report, graph):
 
 
 def test_hostile_text_is_shown_as_text_and_never_runs(open_report, cards, tmp_path):
-    run = hostile_run(tmp_path)
-    pages = [plotted("--run", run, "--out", tmp_path / "run.html")]
-    deck = hostile_cards(tmp_path, cards)
+    run = build_hostile_run(tmp_path)
+    pages = [plot_page("--run", run, "--out", tmp_path / "run.html")]
+    deck = write_hostile_cards(tmp_path, cards)
     for number, card in enumerate(read_cards(deck)):
         out = tmp_path / f"{number}.html"
-        pages.append(plotted("--cards", deck, "--card", card.id, "--out", out))
+        pages.append(plot_page("--cards", deck, "--card", card.id, "--out", out))
     for path in pages:
         source = path.read_text(encoding="utf-8")
         assert source.count("<script") == source.count("</script>") == 2
@@ -376,18 +378,18 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, cards, tmp_pa
         assert page.locator("main img, main iframe, main b > script, td script").count() == 0
         assert page.title() != "owned"
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-    assert len(pages) == len(HOSTILE) + 1
+    assert len(pages) == len(HOSTILE_TEXTS) + 1
 
 
-def test_names_are_isolated_from_what_stands_around_them(open_report, tmp_path):
-    path = plotted("--run", hostile_run(tmp_path), "--out", tmp_path / "run.html")
+def test_names_are_bidi_isolated(open_report, tmp_path):
+    path = plot_page("--run", build_hostile_run(tmp_path), "--out", tmp_path / "run.html")
     page = open_report(path).page
     bidi = "node => getComputedStyle(node).unicodeBidi"
     assert page.locator(".n .name").first.evaluate(bidi) == "isolate"
     assert page.locator("#nodes tbody bdi").first.evaluate(bidi) == "isolate"
 
 
-def test_prints(open_report, graph, tmp_path):
+def test_page_can_be_printed(open_report, graph, tmp_path):
     page = open_report(graph, color_scheme="dark").page
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

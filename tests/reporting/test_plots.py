@@ -1,4 +1,4 @@
-"""Pictures: what is drawn where, within the drawing, in proportion, and told in words."""
+"""Plots: positions inside the drawing, proportions, and descriptions in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reporting.charts import Estimate
+from reporting.charts import ChartEstimate
 from reporting.extraction_section.quality_figures import ZONES
 from reporting.plots.axes import Axis, amount_axis, round_step, share_axis
 from reporting.plots.bars import BarRow, bar_groups
@@ -25,10 +25,10 @@ from reporting.plots.radar import radar
 from reporting.plots.tree_map import Box, Family, squarified, tree_map
 
 SHARE = st.floats(0, 1)
-HOSTILE = "<script>alert(1)</script>\x00\u202e]]>&'\""
+HOSTILE_TEXTS = "<script>alert(1)</script>\x00\u202e]]>&'\""
 
 
-def numbers(picture: Picture, *names: str) -> list[float]:
+def list_numbers(picture: Picture, *names: str) -> list[float]:
     """All values of some attributes."""
     return [
         float(value)
@@ -39,50 +39,53 @@ def numbers(picture: Picture, *names: str) -> list[float]:
     ]
 
 
-def titled(picture: Picture, start: str) -> list[Group]:
+def find_groups(picture: Picture, start: str) -> list[Group]:
     return [one for one in picture.groups if one.title.startswith(start)]
 
 
-def words(picture: Picture) -> list[str]:
+def list_texts(picture: Picture) -> list[str]:
     return [shape.words for one in picture.groups for shape in one.shapes if shape.tag == "text"]
 
 
-def inside(picture: Picture) -> bool:
-    across, down = numbers(picture, "x", "x1", "x2", "cx"), numbers(picture, "y", "y1", "y2", "cy")
+def is_inside(picture: Picture) -> bool:
+    across, down = (
+        list_numbers(picture, "x", "x1", "x2", "cx"),
+        list_numbers(picture, "y", "y1", "y2", "cy"),
+    )
     return (
         all(-1 <= x <= picture.width + 1 for x in across)
         and all(-1 <= y <= picture.height + 1 for y in down)
-        and all(size >= 0 for size in numbers(picture, "width", "height", "r"))
+        and all(size >= 0 for size in list_numbers(picture, "width", "height", "r"))
     )
 
 
 @given(SHARE, SHARE, SHARE)
 @settings(deadline=None, max_examples=60)
-def test_the_gauge_marks_the_zone_of_the_score_by_more_than_colour(a, b, c):
+def test_gauge_marks_the_zone_not_only_by_colour(a, b, c):
     low, value, high = sorted((a, b, c))
-    picture = gauge(Estimate(value, low, high), ZONES)
+    picture = gauge(ChartEstimate(value, low, high), ZONES)
     here = [one for one in picture.groups if "here" in one.look]
     assert len(here) == 1
     zone = next(zone for zone in ZONES if here[0].title.startswith(zone.name))
     assert zone.low <= value <= zone.high
-    assert zone.name in words(picture)
-    assert inside(picture)
+    assert zone.name in list_texts(picture)
+    assert is_inside(picture)
 
 
 def test_a_gauge_without_a_score_marks_nothing():
-    picture = gauge(Estimate(None), ZONES)
+    picture = gauge(ChartEstimate(None), ZONES)
     assert not [one for one in picture.groups if "here" in one.look]
-    assert "–" in words(picture)
+    assert "–" in list_texts(picture)
 
 
 @given(st.lists(st.one_of(st.none(), SHARE), min_size=3, max_size=6))
 @settings(deadline=None, max_examples=40)
-def test_a_radar_draws_what_is_known_and_names_what_is_not(shares):
+def test_radar_draws_known_values_and_names_missing_ones(shares):
     picture = radar([(f"axis {n}", share) for n, share in enumerate(shares)])
     dots = [one for one in picture.groups if one.title]
     assert len(dots) == sum(share is not None for share in shares)
-    assert words(picture).count("–") == sum(share is None for share in shares)
-    assert inside(picture)
+    assert list_texts(picture).count("–") == sum(share is None for share in shares)
+    assert is_inside(picture)
 
 
 def test_a_full_share_reaches_the_outer_ring():
@@ -102,7 +105,7 @@ def test_a_full_share_reaches_the_outer_ring():
 
 @given(st.floats(1e-9, 1e12), st.booleans())
 @settings(deadline=None)
-def test_axes_end_at_a_round_number_beyond_the_greatest_value(most, whole):
+def test_axes_end_at_a_round_number_above_the_maximum(most, whole):
     axis = amount_axis(most, "", whole=whole)
     assert axis.high >= most * (1 - 1e-9)
     assert axis.high <= most * 4 + 4
@@ -113,13 +116,13 @@ def test_axes_end_at_a_round_number_beyond_the_greatest_value(most, whole):
     assert len(set(said)) == len(said)
 
 
-def test_steps_are_one_two_two_and_a_half_and_five_times_a_power_of_ten():
+def test_axis_steps_are_round_numbers():
     assert [round_step(x) for x in (0.03, 1, 1.1, 2.2, 3, 7)] == [0.05, 1, 2, 2.5, 5, 10]
     assert amount_axis(0, "").high == 1
     assert amount_axis(float("nan"), "").high == 1
 
 
-def test_a_histogram_gives_heights_in_proportion_and_marks_in_place():
+def test_histogram_heights_and_marks_are_proportional():
     picture = histogram(
         [0, 10, 20, 5],
         4.0,
@@ -129,89 +132,91 @@ def test_a_histogram_gives_heights_in_proportion_and_marks_in_place():
         noun="calls",
     )
     heights = {
-        one.title.split(":")[0]: numbers(Picture(1, 1, (one,)), "height")
-        for one in titled(picture, "")
+        one.title.split(":")[0]: list_numbers(Picture(1, 1, (one,)), "height")
+        for one in find_groups(picture, "")
         if "calls" in one.title
     }
     ten, twenty, _ = (found[0] for found in heights.values())
     assert ten * 2 == pytest.approx(twenty, abs=0.2)
     assert len(heights) == 3  # an empty bin has no bar
-    marks = {one.title: numbers(Picture(1, 1, (one,)), "x1")[0] for one in titled(picture, "p")}
+    marks = {
+        one.title: list_numbers(Picture(1, 1, (one,)), "x1")[0] for one in find_groups(picture, "p")
+    }
     assert list(marks) == ["p50 2 s", "p95 3.9 s"]
     assert marks["p50 2 s"] == pytest.approx((40 + 388) / 2)
-    assert inside(picture)
+    assert is_inside(picture)
 
 
 @given(st.lists(st.floats(0, 50), min_size=1, max_size=6), st.floats(50, 51))
 @settings(deadline=None, max_examples=40)
-def test_marks_of_a_histogram_stay_within(values, high):
+def test_histogram_marks_stay_inside(values, high):
     marks = [(f"p{n}", value) for n, value in enumerate(sorted(values))]
-    assert inside(histogram([1, 2, 3], high, marks, words="s", unit="s", noun="calls"))
+    assert is_inside(histogram([1, 2, 3], high, marks, words="s", unit="s", noun="calls"))
 
 
-def test_one_moment_is_a_dot_without_a_line():
+def test_single_point_is_a_dot_without_a_line():
     picture = over_time([(1.0, 2.0)], x_words="s", y_words="rps")
     assert not [one for one in picture.groups if one.shapes[0].attributes[0] == ("class", "curve")]
-    assert titled(picture, "until 1 s: 2 rps")
-    assert inside(over_time([], x_words="s", y_words="rps"))
+    assert find_groups(picture, "until 1 s: 2 rps")
+    assert is_inside(over_time([], x_words="s", y_words="rps"))
 
 
 @given(st.lists(st.tuples(SHARE, SHARE), max_size=40))
 @settings(deadline=None, max_examples=40)
-def test_few_samples_are_dots_and_none_is_lost(points):
+def test_few_samples_are_each_drawn_as_a_dot(points):
     picture = cloud(points, share_axis("recall"), share_axis("precision"), iso_f1=True)
     dots = [one for one in picture.groups if "recall" in one.title]
-    told = sum(
+    n_points = sum(
         int(m[1].replace(",", "")) if (m := re.match(r"([\d,]+) samples,", one.title)) else 1
         for one in dots
     )
-    assert told == len(points)
-    assert inside(picture)
+    assert n_points == len(points)
+    assert is_inside(picture)
 
 
-def test_many_samples_are_a_lattice_whose_counts_add_up_and_whose_size_is_bounded():
+def test_many_samples_are_binned_without_losses():
     points = [((n * 7919 % 10_007) / 10_007, (n * 104_729 % 9_973) / 9_973) for n in range(10_000)]
     picture = cloud(points, share_axis("complexity"), share_axis("F1"))
     squares = [one for one in picture.groups if one.title.endswith(" samples")]
     assert sum(int(one.title.split()[0].replace(",", "")) for one in squares) == 10_000
     assert len(squares) < 700
     assert len(points) > DOTS_AT_MOST
-    assert inside(picture)
+    assert is_inside(picture)
     svg = drawing(picture, "c", "many", "many")
     assert len(svg) < 100_000
 
 
-def test_curves_of_equal_f1_pass_where_f1_is_equal():
+def test_f1_curves_have_constant_f1():
     picture = cloud([], share_axis("r"), share_axis("p"), iso_f1=True)
-    for one in titled(picture, "F1 ="):
+    for one in find_groups(picture, "F1 ="):
         f1 = float(one.title.split("=")[1])
         path = dict(one.shapes[0].attributes)["d"]
         corners = [
             ((float(x) - 40) / 348, (246 - float(y)) / 216)
             for x, y in re.findall(r"([\d.]+) ([\d.]+)", path)
         ]
-        # What lies between two corners is on the curve too, or else straight lines would lie.
+        # The middle between two corners must be close to the curve too.
         middles = [((a + c) / 2, (b + d) / 2) for (a, b), (c, d) in pairwise(corners)]
         for recall, precision in corners + middles:
             assert 2 * recall * precision / (recall + precision) == pytest.approx(f1, abs=0.01)
 
 
-def test_the_frontier_joins_those_on_it_and_others_are_hollow():
+def test_frontier_joins_its_points_and_others_are_hollow():
     points = [
         NamedPoint("fast", 0.2, 0.5, None, None, "", True),
         NamedPoint("good", 0.8, 0.9, (0.7, 0.9), (0.85, 0.95), "", True),
         NamedPoint("neither", 0.9, 0.4, None, None, "", False),
     ]
     picture = named_points(points, amount_axis(1, "s"), share_axis("score"))
-    assert len(titled(picture, "the frontier")) == 1
+    assert len(find_groups(picture, "the frontier")) == 1
     assert [one.title.split(":")[0] for one in picture.groups if one.look == "open"] == ["neither"]
-    assert {"● fast", "● good", "◇ neither"} <= set(words(picture))
-    assert inside(picture)
+    assert {"● fast", "● good", "◇ neither"} <= set(list_texts(picture))
+    assert is_inside(picture)
 
 
 @given(st.lists(st.tuples(SHARE, SHARE), min_size=1, max_size=25))
 @settings(deadline=None, max_examples=30)
-def test_names_beside_a_plane_never_overlap(places):
+def test_names_beside_the_plot_never_overlap(places):
     points = [NamedPoint(f"system {n}", x, y, None, None, "") for n, (x, y) in enumerate(places)]
     picture = named_points(points, share_axis("x"), share_axis("y"))
     heights = sorted(
@@ -225,27 +230,30 @@ def test_names_beside_a_plane_never_overlap(places):
 
 
 def test_bars_are_as_long_as_their_shares_and_the_best_is_marked():
-    rows = [BarRow("a", Estimate(0.5, 0.4, 0.6), "★", "a is best"), BarRow("b", Estimate(None))]
+    rows = [
+        BarRow("a", ChartEstimate(0.5, 0.4, 0.6), "★", "a is best"),
+        BarRow("b", ChartEstimate(None)),
+    ]
     picture = bar_groups([("EQS", rows)])
     (bar,) = (one for one in picture.groups if one.title == "a is best")
-    assert numbers(Picture(1, 1, (bar,)), "width") == [(362 - 138) / 2]
-    assert "0.500 ★" in words(picture)
-    assert "–" in words(picture)
-    assert inside(picture)
+    assert list_numbers(Picture(1, 1, (bar,)), "width") == [(362 - 138) / 2]
+    assert "0.500 ★" in list_texts(picture)
+    assert "–" in list_texts(picture)
+    assert is_inside(picture)
 
 
-def test_boxes_show_quartiles_and_say_where_there_is_nothing():
+def test_box_plots_show_quartiles_and_name_empty_groups():
     picture = boxes([Spread("simple", 9, 0.0, 0.25, 0.5, 0.75, 1.0, 0.6), "complex"], "F1")
-    (box,) = titled(picture, "simple: median 0.500")
-    heights = numbers(Picture(1, 1, (box,)), "height")
+    (box,) = find_groups(picture, "simple: median 0.500")
+    heights = list_numbers(Picture(1, 1, (box,)), "height")
     assert heights == [pytest.approx((190 - 30) / 2)]
-    assert "no samples" in words(picture)
-    assert inside(picture)
+    assert "no samples" in list_texts(picture)
+    assert is_inside(picture)
 
 
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=14))
 @settings(deadline=None, max_examples=60)
-def test_boxes_of_a_tree_map_fill_it_in_proportion_and_never_overlap(sizes):
+def test_tree_map_boxes_are_proportional_and_disjoint(sizes):
     sizes = sorted(sizes, reverse=True)
     whole = Box(0, 0, 640, 300)
     found = squarified(sizes, whole)
@@ -261,7 +269,7 @@ def test_boxes_of_a_tree_map_fill_it_in_proportion_and_never_overlap(sizes):
         assert min(wide, high) < 1e-6
 
 
-def test_a_tree_map_tells_every_count_even_where_there_is_no_room():
+def test_tree_map_lists_every_count():
     families = [
         Family("values", "values", (("wrong value", 9_000), ("missing value", 3))),
         Family("types", "types", (("wrong type", 1), ("never", 0))),
@@ -271,33 +279,42 @@ def test_a_tree_map_tells_every_count_even_where_there_is_no_room():
     assert any("values, missing value: 3, <1 % of all errors" in title for title in titles)
     assert not any("never" in title for title in titles)
     assert len(titles) == 3
-    assert inside(picture)
+    assert is_inside(picture)
 
 
-def test_a_heat_map_writes_its_numbers_and_breaks_its_heads():
+def test_heat_map_shows_numbers_and_wraps_headers():
     rows = [("total fields", [HeatCell("−0.50", 0.5, "down", "told"), HeatCell("–")])]
     picture = heat_map(["provider/some-model-8b", "F1"], rows, head_lines=2)
-    assert {"−0.50", "provider/", "some-model-8b"} <= set(words(picture))
-    (cell,) = titled(picture, "told")
+    assert {"−0.50", "provider/", "some-model-8b"} <= set(list_texts(picture))
+    (cell,) = find_groups(picture, "told")
     assert (cell.look, cell.share) == ("cell down", 0.5)
-    assert inside(picture)
+    assert is_inside(picture)
 
 
-def test_hostile_words_stay_words():
+def test_hostile_words_are_escaped():
     pictures = (
-        heat_map([HOSTILE], [(HOSTILE, [HeatCell(HOSTILE, 0.5, told=HOSTILE)])]),
-        tree_map([Family(HOSTILE, "values", ((HOSTILE, 5),))]),
-        bar_groups([(HOSTILE, [BarRow(HOSTILE, Estimate(0.5), HOSTILE, HOSTILE)])]),
+        heat_map(
+            [HOSTILE_TEXTS], [(HOSTILE_TEXTS, [HeatCell(HOSTILE_TEXTS, 0.5, told=HOSTILE_TEXTS)])]
+        ),
+        tree_map([Family(HOSTILE_TEXTS, "values", ((HOSTILE_TEXTS, 5),))]),
+        bar_groups(
+            [
+                (
+                    HOSTILE_TEXTS,
+                    [BarRow(HOSTILE_TEXTS, ChartEstimate(0.5), HOSTILE_TEXTS, HOSTILE_TEXTS)],
+                )
+            ]
+        ),
         named_points(
-            [NamedPoint(HOSTILE, 0.5, 0.5, None, None, HOSTILE)],
-            share_axis(HOSTILE),
+            [NamedPoint(HOSTILE_TEXTS, 0.5, 0.5, None, None, HOSTILE_TEXTS)],
+            share_axis(HOSTILE_TEXTS),
             share_axis(""),
         ),
-        boxes([HOSTILE], HOSTILE),
-        radar([(HOSTILE, 0.5)] * 3),
+        boxes([HOSTILE_TEXTS], HOSTILE_TEXTS),
+        radar([(HOSTILE_TEXTS, 0.5)] * 3),
     )
     for picture in pictures:
-        svg = drawing(picture, "h", HOSTILE, HOSTILE)
+        svg = drawing(picture, "h", HOSTILE_TEXTS, HOSTILE_TEXTS)
         root = ElementTree.fromstring(svg)
         assert {node.tag for node in root.iter()} <= {
             *("svg", "title", "desc", "g", "line", "rect", "circle", "path", "text")
@@ -306,9 +323,9 @@ def test_hostile_words_stay_words():
         assert "\u202e" not in svg
 
 
-def test_coordinates_are_short_and_the_same_every_time():
+def test_coordinates_are_short_and_reproducible():
     assert [fixed(x) for x in (1.0, 1.25, -0.04, 10.06)] == ["1", "1.2", "0", "10.1"]
     plane = Axis(1.0, 1.0, (), "")
     assert plane.share(5.0) == 0.0
-    picture = gauge(Estimate(1 / 3, 0.3, 0.4), ZONES)
+    picture = gauge(ChartEstimate(1 / 3, 0.3, 0.4), ZONES)
     assert drawing(picture, "g", "t", "d") == drawing(picture, "g", "t", "d")

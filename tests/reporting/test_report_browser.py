@@ -1,4 +1,4 @@
-"""The report in real Chromium: what a reader sees and can do, and what must never happen."""
+"""The report in real Chromium: what a reader sees and does, and its safety."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_contrast import CONTRAST
+from page_contrast import CONTRAST_SCRIPT
 from page_structure import check_prints, check_structure
 
 from reporting.html_report import main
@@ -22,7 +22,7 @@ def report(world: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_opens_quietly_and_asks_nothing_of_the_network(open_report, report):
+def test_page_opens_without_errors_or_requests(open_report, report):
     reader = open_report(report)
     assert reader.count() == "60 cards"
     assert reader.rows() == 25
@@ -33,7 +33,7 @@ def test_opens_quietly_and_asks_nothing_of_the_network(open_report, report):
     assert "script-src 'sha256-" in csp
 
 
-def test_the_policy_of_the_page_stops_any_other_script(open_report, report, tmp_path):
+def test_content_policy_blocks_other_scripts(open_report, report, tmp_path):
     page = report.read_text(encoding="utf-8")
     intruder = tmp_path / "intruder.html"
     intruder.write_text(
@@ -42,10 +42,10 @@ def test_the_policy_of_the_page_stops_any_other_script(open_report, report, tmp_
     )
     reader = open_report(intruder)
     assert reader.page.evaluate("window.broken") is None
-    assert reader.problems  # Chromium names what it refused
+    assert reader.problems  # Chromium reports what it blocked
 
 
-def test_filters_filter(open_report, report, world):
+def test_filters_select_cards(open_report, report, world):
     reader = open_report(report)
     page = reader.page
     contradictory = [card for card in world.cards if card.label == "C"]
@@ -61,7 +61,7 @@ def test_filters_filter(open_report, report, world):
 
 def test_filters_by_a_systems_outcome_and_by_disagreement(open_report, report, world):
     reader = open_report(report)
-    answers = read_inputs(world.results, world.metrics).answers
+    answers = read_inputs(world.results, world.metrics).replies
     wrong = [
         c
         for c in world.cards
@@ -81,7 +81,7 @@ def test_filters_by_a_systems_outcome_and_by_disagreement(open_report, report, w
     reader.wait_count(f"{len(failed)} of 60 cards")
 
 
-def test_search_finds_whatever_the_accents(open_report, report, world):
+def test_search_ignores_accents(open_report, report, world):
     reader = open_report(report)
     reader.page.keyboard.press("/")
     assert reader.page.evaluate("document.activeElement.id") == "f-q"
@@ -95,10 +95,10 @@ def test_search_finds_whatever_the_accents(open_report, report, world):
     reader.wait_count("60 cards")
     reader.page.fill("#f-q", "no such river anywhere")
     reader.wait_count("0 of 60 cards")
-    assert "Loosen a filter" in reader.page.inner_text("#card-rows")
+    assert "No card matches all filters" in reader.page.inner_text("#card-rows")
 
 
-def test_sorts_by_column_with_the_keyboard(open_report, report):
+def test_columns_can_be_sorted_with_the_keyboard(open_report, report):
     reader = open_report(report)
     page = reader.page
     button = page.locator("#card-head [data-sort=question]")
@@ -118,7 +118,7 @@ def test_sorts_by_column_with_the_keyboard(open_report, report):
     assert head.get_attribute("aria-sort") == "none"
 
 
-def test_pages_and_opens_cards_with_the_keyboard(open_report, report):
+def test_cards_can_be_paged_and_opened_with_the_keyboard(open_report, report):
     reader = open_report(report)
     page = reader.page
     first = page.locator("#card-rows .q").first.inner_text()
@@ -139,7 +139,7 @@ def test_pages_and_opens_cards_with_the_keyboard(open_report, report):
     assert page.locator("#card-rows details[open]").count() == 25
 
 
-def test_the_address_keeps_the_choice(open_report, report, world):
+def test_address_stores_the_filters(open_report, report, world):
     reader = open_report(report)
     page = reader.page
     page.select_option("#f-label", "U")
@@ -160,7 +160,7 @@ def test_the_address_keeps_the_choice(open_report, report, world):
     assert again.problems == []
 
 
-def test_the_first_cards_stand_there_without_scripts(open_report, report):
+def test_first_cards_are_shown_without_scripts(open_report, report):
     with_script = open_report(report)
     without = open_report(report, java_script_enabled=False)
     shown = [
@@ -174,14 +174,14 @@ def test_the_first_cards_stand_there_without_scripts(open_report, report):
     assert "A river has at most one mouth." in without.page.inner_text("#card-rows")
 
 
-def test_dark_mode_differs_and_both_have_enough_contrast(open_report, report):
+def test_light_and_dark_mode_have_enough_contrast(open_report, report):
     backgrounds = []
     for scheme in ("light", "dark"):
         reader = open_report(report, color_scheme=scheme)
         backgrounds.append(reader.page.evaluate("getComputedStyle(document.body).backgroundColor"))
         for details in reader.page.locator("details").all()[:3]:
             details.evaluate("node => { node.open = true; }")
-        poor = reader.page.evaluate(CONTRAST)
+        poor = reader.page.evaluate(CONTRAST_SCRIPT)
         assert poor == []
     assert backgrounds[0] != backgrounds[1]
 
@@ -199,6 +199,6 @@ def test_the_page_itself_never_scrolls_sideways(open_report, report, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_prints(open_report, report, tmp_path):
+def test_page_can_be_printed(open_report, report, tmp_path):
     printed = open_report(report, color_scheme="dark").page
     check_prints(printed, tmp_path / "report.pdf")

@@ -1,4 +1,4 @@
-"""The files of a report: the same bytes every time, nothing from elsewhere, honest words."""
+"""The files of a report: reproducible bytes, no outside references, and justified statements."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import msgspec
 import pytest
 
 from eval.metrics.record import PairedComparison
-from eval.stats.paired import Discordant
+from eval.stats.paired_tests import Discordant
 from kg.base.errors import DomainError, EpocheError
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
-from reporting.card_data import SAME_PROOF
+from reporting.card_data import SAME_PROOF_TEXT
+from reporting.comparison_text import build_pair_row
 from reporting.group_view import GroupView
 from reporting.html_report import main
 from reporting.inputs import read_inputs
-from reporting.pair_words import pair_row
-from reporting.proofs import plain_proof
-from reporting.report_files import ProofSource, proof_source, write_report
-from reporting.verdict import caveats, verdict
-from reporting.view import View
+from reporting.proofs import describe_proof
+from reporting.report_files import ProofSource, open_proof_source, write_report
+from reporting.report_view import ReportView
+from reporting.summary_text import list_caveats, summarise_results
 
 SCRIPT = Path(__file__).parents[2] / "reporting" / "html_report.py"
 
@@ -45,7 +45,7 @@ def inputs(world):
     return read_inputs(world.results, world.metrics)
 
 
-def test_writes_all_formats_beside_each_other(folder):
+def test_all_formats_are_written(folder):
     names = sorted(path.name for path in folder.iterdir())
     exports = ["report.cards.csv", "report.csv", "report.json", "report.md"]
     assert names == sorted(["report.html", *exports])
@@ -54,7 +54,7 @@ def test_writes_all_formats_beside_each_other(folder):
         assert name in page
 
 
-def test_the_script_gives_the_same_bytes_whatever_the_hash_seed(world, folder, tmp_path):
+def test_hash_seed_does_not_change_the_bytes(world, folder, tmp_path):
     for seed in ("0", "1"):
         out = tmp_path / seed / "report.html"
         subprocess.run(
@@ -67,7 +67,7 @@ def test_the_script_gives_the_same_bytes_whatever_the_hash_seed(world, folder, t
             assert (out.parent / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_the_page_names_nothing_outside_itself(folder):
+def test_page_is_self_contained(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
     named = re.findall(r"""\b(?:src|href|action|poster)\s*=\s*["']?([^"'>\s]*)""", markup)
@@ -76,10 +76,10 @@ def test_the_page_names_nothing_outside_itself(folder):
     assert not re.search(r"@import|url\(", markup)
 
 
-def test_the_page_shows_the_headline_numbers_as_they_stand_in_the_metrics(folder, inputs):
+def test_headline_numbers_equal_the_metrics(folder, inputs):
     page = (folder / "report.html").read_text(encoding="utf-8")
     for policy in inputs.metrics.policies.values():
-        for system in (policy.systems[name] for name in View(inputs.metrics).systems):
+        for system in (policy.systems[name] for name in ReportView(inputs.metrics).systems):
             for key in ("AP", "CVRR", "FAR-NE", "LA", "accuracy"):
                 value = system.metrics[key]
                 if value.value is not None:
@@ -87,7 +87,7 @@ def test_the_page_shows_the_headline_numbers_as_they_stand_in_the_metrics(folder
                     assert value.low is None or f"{value.low:.3f}–{value.high:.3f}" in page
 
 
-def test_csv_holds_every_metric_and_every_card(folder, inputs):
+def test_csv_has_every_metric_and_every_card(folder, inputs):
     rows = list(csv.DictReader(io.StringIO((folder / "report.csv").read_text(encoding="utf-8"))))
     kg = [r for r in rows if (r["policy"], r["system"], r["metric"]) == ("licensed", "kg", "LA")]
     assert len(kg) == 1
@@ -102,14 +102,14 @@ def test_csv_holds_every_metric_and_every_card(folder, inputs):
     assert all(card["kg"] == card["gold"] and card["kg: outcome"] == "right" for card in cards)
 
 
-def test_markdown_and_json_tell_the_same(folder, inputs):
+def test_markdown_and_json_agree(folder, inputs):
     text = (folder / "report.md").read_text(encoding="utf-8")
     document = json.loads((folder / "report.json").read_bytes())
     assert document["metrics"]["cards"] == inputs.metrics.cards
     assert len(document["cards"]) == 60
     assert document["cards"][0]["answers"]["kg"]["outcome"] == "right"
     assert "## Policy licensed" in text
-    assert "## System against system" in text
+    assert "## Pairwise comparisons" in text
     widths = {}
     for block in text.split("\n\n"):
         if block.startswith("| "):
@@ -118,30 +118,30 @@ def test_markdown_and_json_tell_the_same(folder, inputs):
     assert widths
 
 
-def test_says_when_proofs_are_in_plain_words(folder):
+def test_proofs_without_domain_words_are_noted(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Proofs are in plain words" in page
+    assert "Proofs are worded from their records" in page
     assert "The graph states it: " in page
 
 
-def test_a_domain_out_of_reach_is_named_unless_it_was_asked_for():
-    source = proof_source("no-such-domain", asked_for=False)
-    assert source.words is plain_proof
+def test_unreachable_domain_is_named_or_an_error():
+    source = open_proof_source("no-such-domain", is_required=False)
+    assert source.render_proof is describe_proof
     assert "no-such-domain" in source.notice
     with pytest.raises(DomainError):
-        proof_source("no-such-domain", asked_for=True)
+        open_proof_source("no-such-domain", is_required=True)
 
 
-def test_the_words_of_a_domain_are_those_of_its_knowledge_base():
-    source = proof_source("rivers", asked_for=True)
+def test_domain_wording_comes_from_its_knowledge_base():
+    source = open_proof_source("rivers", is_required=True)
     base = KnowledgeBase.open("rivers")
-    asked = next(base.graph.claims())
+    asked = next(base.graph.iter_claims())
     verdict = base.oracle.license(asked)
-    assert source.words(verdict) == base.words.proof(verdict)
+    assert source.render_proof(verdict) == base.verbaliser.render_proof(verdict)
     assert (source.domain_title, source.notice) == (base.domain.title, "")
 
 
-def test_the_second_proof_of_a_card_is_shown_and_a_strange_one_is_not(inputs, tmp_path):
+def test_second_proof_is_shown_if_valid(inputs, tmp_path):
     first, second, third, *rest = inputs.cards
     proof = msgspec.to_builtins(second.proof)
     deck = (
@@ -151,27 +151,27 @@ def test_the_second_proof_of_a_card_is_shown_and_a_strange_one_is_not(inputs, tm
         *rest,
     )
     changed = dataclasses.replace(inputs, cards=deck)
-    write_report(changed, tmp_path / "r.html", ProofSource(plain_proof))
+    write_report(changed, tmp_path / "r.html", ProofSource(describe_proof))
     cards = json.loads((tmp_path / "r.json").read_bytes())["cards"]
     assert cards[0]["card_proof"] is None
-    assert cards[1]["card_proof"] == SAME_PROOF
+    assert cards[1]["card_proof"] == SAME_PROOF_TEXT
     assert cards[2]["card_proof"].startswith("The graph denies it")
     assert "From the card alone" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_a_card_without_proof_says_so(inputs, tmp_path):
+def test_card_without_proof_is_noted(inputs, tmp_path):
     first = msgspec.structs.replace(inputs.cards[0], proof=None)
     changed = dataclasses.replace(inputs, cards=(first, *inputs.cards[1:]))
-    write_report(changed, tmp_path / "r.html", ProofSource(plain_proof), ["html", "csv"])
-    assert "came without a proof" in (tmp_path / "r.cards.csv").read_text(encoding="utf-8")
+    write_report(changed, tmp_path / "r.html", ProofSource(describe_proof), ["html", "csv"])
+    assert "This card has no proof." in (tmp_path / "r.cards.csv").read_text(encoding="utf-8")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "1 of 60 cards came without a proof" in page
+    assert "1 of 60 cards have no proof" in page
     assert f"answered {inputs.metrics.n_cards} cards: " in page
     assert "cards with a proved answer" not in page
 
 
-def test_lone_surrogates_and_controls_cannot_break_the_files(inputs, tmp_path):
-    """No file can hold them, so they can only come from code; still they must not lose a report."""
+def test_surrogates_and_control_characters_do_not_break_files(inputs, tmp_path):
+    """Such characters can only come from code, but must not prevent a report."""
     bad = "a\ud800b\x00c\x1b[31m"
     card = inputs.cards[0]
     changed = msgspec.structs.replace(
@@ -192,17 +192,17 @@ def test_lone_surrogates_and_controls_cannot_break_the_files(inputs, tmp_path):
         assert "\\u0000" not in text
 
 
-def test_a_system_that_was_not_asked_a_card_is_shown_as_such(inputs, tmp_path):
-    answers = {**inputs.answers, "hasty": {}}
-    partial = dataclasses.replace(inputs, answers=answers)
-    write_report(partial, tmp_path / "r.html", ProofSource(plain_proof), ["html", "json"])
+def test_unasked_cards_are_marked(inputs, tmp_path):
+    replies = {**inputs.replies, "hasty": {}}
+    partial = dataclasses.replace(inputs, replies=replies)
+    write_report(partial, tmp_path / "r.html", ProofSource(describe_proof), ["html", "json"])
     assert "not asked" in (tmp_path / "r.html").read_text(encoding="utf-8")
     cards = json.loads((tmp_path / "r.json").read_bytes())["cards"]
     assert cards[0]["answers"]["hasty"]["pred"] is None
 
 
-def test_one_system_alone_needs_no_comparison(kit, tmp_path):
-    alone = kit.build_world(tmp_path, None, {"only": (0.5, 0.2, 0.0)}, controls=False)
+def test_one_system_alone_needs_no_comparison(report_kit, tmp_path):
+    alone = report_kit.build_world(tmp_path, None, {"only": (0.5, 0.2, 0.0)}, controls=False)
     main(alone.results, None, alone.metrics, tmp_path / "r.html", formats="html,md")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "There is only one system" in page
@@ -213,21 +213,21 @@ def test_one_system_alone_needs_no_comparison(kit, tmp_path):
     assert "Systems disagree" in page
 
 
-def test_faithfulness_cards_stand_apart(kit, tmp_path):
-    cards = kit.some_cards(60)
+def test_faithfulness_cards_are_separate(report_kit, tmp_path):
+    cards = report_kit.some_cards(60)
     kinds = ("withheld", "counterfactual")
     cards[:20] = [
         msgspec.structs.replace(card, kind=kinds[i % 2]) for i, card in enumerate(cards[:20])
     ]
-    world = kit.build_world(tmp_path, cards)
+    world = report_kit.build_world(tmp_path, cards)
     main(world.results, None, world.metrics, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert 'id="faithfulness"' in page
     headline = [card for card in cards[20:] if not card.kind.startswith("near-miss/")]
     assert f"answered {len(headline)} cards" in page
-    assert "faithfulness cards, apart" in page
-    view = View(read_inputs(world.results, world.metrics).metrics)
-    said = GroupView(view).said("faithfulness")
+    assert "faithfulness cards, separate" in page
+    view = ReportView(read_inputs(world.results, world.metrics).metrics)
+    said = GroupView(view).count_answers("faithfulness")
     for kind in kinds:
         mine = [card for card in cards if card.kind == kind]
         golds = [card.gold for card in mine]
@@ -240,7 +240,7 @@ def test_faithfulness_cards_stand_apart(kit, tmp_path):
         assert sorted(lines) == sorted(set(golds))
 
 
-def pair(a, b, better, difference, low, high):
+def make_pair(a, b, better, difference, low, high):
     return PairedComparison(
         a=a, b=b, policy="licensed", metric="accuracy", value_a=0.5, value_b=0.5,
         difference=difference, low=low, high=high, better=better, test="mcnemar-exact",
@@ -248,35 +248,45 @@ def pair(a, b, better, difference, low, high):
     )  # fmt: skip
 
 
-def test_the_verdict_states_a_difference_only_where_the_test_found_one(inputs):
-    # The ranking is kg, careful, hasty, whatever the made-up comparisons say.
-    tie = (pair("careful", "hasty", None, 0.2, -0.1, 0.4), pair("kg", "careful", None, 0.1, 0, 0.2))
+def test_verdict_states_only_significant_differences(inputs):
+    # The ranking is kg, careful, hasty, regardless of the invented comparisons.
+    tie = (
+        make_pair("careful", "hasty", None, 0.2, -0.1, 0.4),
+        make_pair("kg", "careful", None, 0.1, 0, 0.2),
+    )
     open_ = msgspec.structs.replace(inputs.metrics, comparisons=tie)
-    text = " ".join(verdict(open_, View(open_).systems))
+    text = " ".join(summarise_results(open_, ReportView(open_).systems))
     assert "more accurate" not in text
-    assert "cannot tell kg from careful and careful from hasty by accuracy" in text
-    found = (pair("hasty", "careful", "careful", -0.2, -0.3, -0.1),)
+    assert (
+        "Paired tests on the same cards find no difference in accuracy between kg and careful and "
+        "between careful and hasty."
+    ) in text
+    found = (make_pair("hasty", "careful", "careful", -0.2, -0.3, -0.1),)
     clear = msgspec.structs.replace(inputs.metrics, comparisons=found)
-    text = " ".join(verdict(clear, View(clear).systems))
+    text = " ".join(summarise_results(clear, ReportView(clear).systems))
     assert "careful more accurate than hasty by 20.0 points (10.0 to 30.0)" in text
-    assert "cannot tell" not in text
+    assert "no difference" not in text
 
 
-def test_a_comparison_says_no_more_than_its_test():
-    tested = pair("a", "b", None, 0.1, 0.0, 0.2)
-    assert pair_row(tested).finding == "cannot be told apart"
+def test_comparison_text_matches_its_test():
+    tested = make_pair("a", "b", None, 0.1, 0.0, 0.2)
+    assert build_pair_row(tested).finding == "no significant difference"
     describing = msgspec.structs.replace(tested, metric="coverage", p_holm=0.001)
-    assert pair_row(describing).finding == "cannot be told apart"  # its interval holds zero
+    assert (
+        build_pair_row(describing).finding == "no significant difference"
+    )  # the interval contains 0
     describing = msgspec.structs.replace(describing, low=0.01)
-    assert pair_row(describing).finding == "they differ"
-    assert pair_row(msgspec.structs.replace(tested, p=None, p_holm=None)).finding == ("not tested")
-    row = pair_row(pair("a", "b", "b", -0.1, -0.2, -0.05))
+    assert build_pair_row(describing).finding == "they differ"
+    assert build_pair_row(msgspec.structs.replace(tested, p=None, p_holm=None)).finding == (
+        "not tested"
+    )
+    row = build_pair_row(make_pair("a", "b", "b", -0.1, -0.2, -0.05))
     assert (row.finding, row.difference) == ("b is better", "−0.100")
     assert (row.interval, row.discordant) == ("−0.200 to −0.050", "2 : 3")
 
 
 def test_the_verdict_names_metrics_that_a_control_wins(inputs):
-    text = " ".join(caveats(inputs.metrics))
+    text = " ".join(list_caveats(inputs.metrics))
     won = {w.metric for w in inputs.metrics.policies["licensed"].won_by_controls if w.won} & {
         "AP",
         "CVRR",
@@ -289,20 +299,22 @@ def test_the_verdict_names_metrics_that_a_control_wins(inputs):
 
 
 def test_controls_never_enter_the_comparisons_or_the_groups(inputs):
-    view = View(inputs.metrics)
+    view = ReportView(inputs.metrics)
     assert view.systems == ["kg", "careful", "hasty"]
-    for _, rows in view.comparisons("licensed"):
+    for _, rows in view.group_comparisons("licensed"):
         assert rows
         assert all({row.pair.a, row.pair.b} <= set(view.systems) for row in rows)
-    assert GroupView(view).kinds().systems == ("kg", "careful", "hasty")
-    assert {line.name for _, lines in GroupView(view).near_misses().sections for line in lines} == {
+    assert GroupView(view).build_kinds().systems == ("kg", "careful", "hasty")
+    assert {
+        line.name for _, lines in GroupView(view).build_near_misses().sections for line in lines
+    } == {
         "all near-misses",
         "downstream",
         "sibling",
     }
 
 
-def test_errors_are_one_line_with_a_code(world, tmp_path):
+def test_errors_are_one_line_with_an_exit_code(world, tmp_path):
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *world.flags(tmp_path / "r.html"), "--formats", "pdf"],
         capture_output=True,

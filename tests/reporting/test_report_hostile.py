@@ -12,9 +12,9 @@ from cards.card import Card
 from kg.claims import Claim
 from reporting.html_report import main
 from reporting.inputs import read_inputs
-from reporting.proofs import plain_proof
+from reporting.proofs import describe_proof
 from reporting.report_files import ProofSource, write_report
-from reporting.visible import shown_name, visible
+from reporting.visible_text import format_name, make_visible
 
 pytestmark = pytest.mark.browser
 
@@ -35,10 +35,12 @@ HOSTILE = (
 )
 
 
-def hostile_cards(kit: Any) -> list[Card]:
-    """One card a hostile text, which stands in every text field of it."""
+def make_hostile_cards(report_kit: Any) -> list[Card]:
+    """One card per hostile text, which is in all of its text fields."""
     cards = []
-    for number, (card, text) in enumerate(zip(kit.some_cards(len(HOSTILE)), HOSTILE, strict=True)):
+    for number, (card, text) in enumerate(
+        zip(report_kit.some_cards(len(HOSTILE)), HOSTILE, strict=True)
+    ):
         asked = Claim(card.claim.subj + text, card.claim.pred + text, card.claim.obj + text)
         cards.append(
             msgspec.structs.replace(
@@ -49,25 +51,25 @@ def hostile_cards(kit: Any) -> list[Card]:
                 rules=(text,),
                 kind=text,
                 claim=asked,
-                proof=kit.proof_of(card.label, asked),
+                proof=report_kit.proof_of(card.label, asked),
                 cluster=text,
             )
         )
     return cards
 
 
-def test_hostile_text_is_shown_as_text_and_never_runs(open_report, kit, tmp_path):
+def test_hostile_text_is_shown_as_text_and_never_runs(open_report, report_kit, tmp_path):
     shares = (0.6, 0.2, 0.1)
-    world = kit.build_world(
+    world = report_kit.build_world(
         tmp_path,
-        hostile_cards(kit),
+        make_hostile_cards(report_kit),
         dict.fromkeys(HOSTILE, shares),
         raw=lambda card, pred: card.question,
         controls=False,
     )
     inputs = read_inputs(world.results, world.metrics)
     out = tmp_path / "report.html"
-    write_report(inputs, out, ProofSource(plain_proof, HOSTILE[0], HOSTILE[4]), ["html"])
+    write_report(inputs, out, ProofSource(describe_proof, HOSTILE[0], HOSTILE[4]), ["html"])
     source = out.read_text(encoding="utf-8")
     assert source.count("<script") == source.count("</script>") == 2
     assert "\x00" not in source
@@ -77,25 +79,27 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, kit, tmp_path
         assert reader.requests == [reader.url]
         page = reader.page
         assert page.title() == f"{HOSTILE[0]}: who knows when not to answer?"
-        assert page.locator("#card-rows .q").all_text_contents() == [visible(t) for t in HOSTILE]
+        assert page.locator("#card-rows .q").all_text_contents() == [
+            make_visible(t) for t in HOSTILE
+        ]
         assert page.locator("#card-rows li").first.text_content() == HOSTILE[0]
         assert page.locator("main img, main iframe, main b > script, td script").count() == 0
         kinds = page.locator("#card-rows .kind").all_text_contents()
-        assert kinds == [visible(text) for text in HOSTILE]
+        assert kinds == [make_visible(text) for text in HOSTILE]
         names = page.locator("#headline tbody:not(.controls) th bdi").all_text_contents()
-        assert {shown_name(text) for text in HOSTILE} <= set(names)
+        assert {format_name(text) for text in HOSTILE} <= set(names)
         if scripts:
             assert page.evaluate("document.documentElement.scrollWidth") <= 1280
             for text in HOSTILE[:-1]:
-                page.fill("#f-q", visible(text))
+                page.fill("#f-q", make_visible(text))
                 reader.wait_count(f"1 of {len(HOSTILE)} cards")
             assert reader.problems == []
 
 
-def test_bidi_overrides_are_written_out_and_names_isolated(open_report, kit, tmp_path):
-    cards = kit.some_cards(3)
+def test_bidi_overrides_are_escaped_and_names_isolated(open_report, report_kit, tmp_path):
+    cards = report_kit.some_cards(3)
     cards[0] = msgspec.structs.replace(cards[0], question="\u202eevil\u202c \u05e0\u05d4\u05e8?")
-    world = kit.build_world(tmp_path, cards, {"\u202ekg": (1.0, 0.0, 0.0)}, controls=False)
+    world = report_kit.build_world(tmp_path, cards, {"\u202ekg": (1.0, 0.0, 0.0)}, controls=False)
     main(world.results, None, world.metrics, tmp_path / "report.html")
     page = open_report(tmp_path / "report.html").page
     text = page.locator("body").inner_text()
@@ -106,10 +110,12 @@ def test_bidi_overrides_are_written_out_and_names_isolated(open_report, kit, tmp
 
 
 @pytest.fixture(scope="module")
-def large_report(kit: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def large_report(report_kit: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("large")
     systems = {f"system-{n}": (0.5 + n / 10, 0.2, 0.01) for n in range(5)}
-    world = kit.build_world(folder, kit.some_cards(10_000), systems, controls=False, resamples=5)
+    world = report_kit.build_world(
+        folder, report_kit.some_cards(10_000), systems, controls=False, resamples=5
+    )
     main(world.results, None, world.metrics, folder / "report.html", formats="html")
     return folder / "report.html"
 

@@ -1,4 +1,4 @@
-"""The section of a run of SKN against JSON: what it says, what it writes, what it refuses."""
+"""The section of SKN against JSON: its content, its files, and what it refuses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from typing import Any
 
 import pytest
 from benchmark_pages import check_same_bytes, check_self_contained
-from section_reading import grid
-from skn_folders import abstained, answered, failed, samples_of, two_pipelines, write_folder
+from section_blocks import find_grid
+from skn_folders import (
+    abstained_row,
+    answered_row,
+    failed_row,
+    make_samples,
+    write_run_folder,
+    write_two_pipelines,
+)
 
 from eval.skn.agent import Response
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
@@ -28,7 +35,7 @@ from reporting.skn_section.samples_of_run import MARKS, mark_of
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return two_pipelines(tmp_path_factory.mktemp("skn") / "run")
+    return write_two_pipelines(tmp_path_factory.mktemp("skn") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +59,17 @@ def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
     assert page.count("<h1>") == 1
 
 
-def test_the_same_run_gives_the_same_bytes_whatever_the_hash_seed(folder: Path) -> None:
+def test_hash_seed_does_not_change_the_bytes(folder: Path) -> None:
     check_same_bytes(folder)
 
 
-def test_the_page_names_nothing_outside_itself(folder: Path) -> None:
+def test_page_is_self_contained(folder: Path) -> None:
     check_self_contained(folder)
 
 
-def test_every_number_of_the_headline_stands_in_the_metrics(section: Section, folder: Path) -> None:
+def test_headline_numbers_equal_the_metrics(section: Section, folder: Path) -> None:
     report = read_run(folder).report
-    table = grid(section, "headline", "Every pipeline")
+    table = find_grid(section, "headline", "Every pipeline")
     for line in table.lines:
         value = report.pipelines[line.name].metrics["accuracy"]
         assert line.cells[0].text == f"{value.value:.3f}"
@@ -73,19 +80,19 @@ def test_every_number_of_the_headline_stands_in_the_metrics(section: Section, fo
     assert any(text.startswith("bounds") for text in bounds)  # the failed row could matter
 
 
-def test_a_difference_is_said_only_where_the_test_found_one(tmp_path: Path) -> None:
-    samples = samples_of(60)
-    apart = [answered(one, "json", right=False) for one in samples]
-    apart += [answered(one, "skn", right=True) for one in samples]
-    told = section_of(write_folder(tmp_path / "apart", samples, apart))
+def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
+    samples = make_samples(60)
+    apart = [answered_row(one, "json", right=False) for one in samples]
+    apart += [answered_row(one, "skn", right=True) for one in samples]
+    told = section_of(write_run_folder(tmp_path / "apart", samples, apart))
     assert "skn more accurate than json by 100.0 points" in " ".join(told.verdict)
-    alike = [answered(one, name) for one in samples for name in ("json", "skn")]
-    same = " ".join(section_of(write_folder(tmp_path / "alike", samples, alike)).verdict)
+    alike = [answered_row(one, name) for one in samples for name in ("json", "skn")]
+    same = " ".join(section_of(write_run_folder(tmp_path / "alike", samples, alike)).verdict)
     assert "cannot tell skn from json by accuracy" in same
     assert "more accurate" not in same
 
 
-def test_the_verdict_says_what_so_few_questions_would_miss(section: Section) -> None:
+def test_verdict_states_the_minimum_detectable_effect(section: Section) -> None:
     said = " ".join(section.verdict)
     assert "12 questions, 3 of which have no answer" in said
     found = re.search(r"a true difference below (\d+) points may well be missed", said)
@@ -93,8 +100,8 @@ def test_the_verdict_says_what_so_few_questions_would_miss(section: Section) -> 
     assert int(found[1]) > 10
 
 
-def test_caveats_name_failures_and_a_judge_that_judges_itself(tmp_path: Path) -> None:
-    folder = two_pipelines(tmp_path, same_judge=True, mode="as-published")
+def test_caveats_name_failures_and_self_judging(tmp_path: Path) -> None:
+    folder = write_two_pipelines(tmp_path, same_judge=True, mode="as-published")
     said = " ".join(section_of(folder).caveats)
     assert "1 of skn" in said
     assert "they are not abstentions" in said
@@ -102,7 +109,7 @@ def test_caveats_name_failures_and_a_judge_that_judges_itself(tmp_path: Path) ->
     assert "It shows what that setting shows, not what the notation does." in said
 
 
-def test_offline_says_in_every_output_that_it_measures_formats_and_no_models(
+def test_offline_outputs_say_no_models_were_measured(
     tmp_path: Path,
 ) -> None:
     from eval.skn.benchmark import run_benchmark
@@ -116,7 +123,7 @@ def test_offline_says_in_every_output_that_it_measures_formats_and_no_models(
         assert "says nothing about models" in files[name].decode()
     page = files["report.html"].decode()
     assert RETENTION in page
-    kept = grid(section, "retention", "Kept of the text")
+    kept = find_grid(section, "retention", "Kept of the text")
     report = read_run(tmp_path).report
     for line in kept.lines:
         value = report.pipelines[line.name].retention["facts"]
@@ -125,21 +132,21 @@ def test_offline_says_in_every_output_that_it_measures_formats_and_no_models(
     assert "no tokens to count" in page
 
 
-def test_a_mark_never_takes_a_failure_for_an_abstention() -> None:
-    yes, no = samples_of(4)[0], samples_of(4)[3]
-    assert mark_of(answered(yes, "skn")) == "right"
-    assert mark_of(answered(yes, "skn", right=False)) == "wrong"
-    assert mark_of(answered(no, "skn")) == "unfounded"
-    assert mark_of(abstained(no, "skn")) == "abstained"
-    assert mark_of(abstained(yes, "skn")) == "held"
-    assert mark_of(failed(no, "skn")) == "error"
-    assert mark_of(failed(no, "skn", outcome="INVALID", stage="agent")) == "invalid"
+def test_marks_distinguish_failures_from_abstentions() -> None:
+    yes, no = make_samples(4)[0], make_samples(4)[3]
+    assert mark_of(answered_row(yes, "skn")) == "right"
+    assert mark_of(answered_row(yes, "skn", right=False)) == "wrong"
+    assert mark_of(answered_row(no, "skn")) == "unfounded"
+    assert mark_of(abstained_row(no, "skn")) == "abstained"
+    assert mark_of(abstained_row(yes, "skn")) == "held"
+    assert mark_of(failed_row(no, "skn")) == "error"
+    assert mark_of(failed_row(no, "skn", outcome="INVALID", stage="agent")) == "invalid"
     lost = Verdicts(failed=("accuracy",))
-    assert mark_of(answered(yes, "skn", verdicts=lost)) == "unjudged"
+    assert mark_of(answered_row(yes, "skn", verdicts=lost)) == "unjudged"
     assert len({mark.key for mark in MARKS}) == len(MARKS) == 8
 
 
-def test_the_samples_show_the_whole_way_of_every_pipeline(section: Section) -> None:
+def test_samples_show_every_step_of_every_pipeline(section: Section) -> None:
     shown = section.html
     for text in (
         "Why does job 4 stall?",
@@ -157,8 +164,8 @@ def test_the_samples_show_the_whole_way_of_every_pipeline(section: Section) -> N
         assert text in shown, text
 
 
-def test_judges_that_fail_are_told_vote_by_vote(tmp_path: Path) -> None:
-    samples = samples_of(3)
+def test_failed_judges_are_listed_by_vote(tmp_path: Path) -> None:
+    samples = make_samples(3)
     lost = Verdicts(
         correct=None,
         correct_votes=(True, None),
@@ -168,29 +175,29 @@ def test_judges_that_fail_are_told_vote_by_vote(tmp_path: Path) -> None:
         failed=("accuracy",),
         problems=(Failure("accuracy", 1, "unreadable", "it answers with a list"),),
     )
-    rows = [answered(one, "skn", verdicts=lost) for one in samples]
-    section = section_of(write_folder(tmp_path, samples, rows))
+    rows = [answered_row(one, "skn", verdicts=lost) for one in samples]
+    section = section_of(write_run_folder(tmp_path, samples, rows))
     assert "Right or wrong: 1 right, 1 no vote." in section.html
     assert "No vote on accuracy: unreadable: it answers with a list" in section.html
     assert "3 answers lack a verdict" in " ".join(section.caveats)
     assert "Votes that could not be had: 3 on accuracy." in section.html
 
 
-def test_repeats_show_the_first_and_count_the_others(tmp_path: Path) -> None:
-    samples = samples_of(2)
-    rows = [answered(one, "skn", right=n != 1, repeat=n) for one in samples for n in range(3)]
-    section = section_of(write_folder(tmp_path, samples, rows))
+def test_first_repeat_is_shown_and_others_counted(tmp_path: Path) -> None:
+    samples = make_samples(2)
+    rows = [answered_row(one, "skn", right=n != 1, repeat=n) for one in samples for n in range(3)]
+    section = section_of(write_run_folder(tmp_path, samples, rows))
     assert "each 3 times" in " ".join(section.verdict)
     assert "Asked 3 times; the first is shown" in section.html
     assert "right 2, wrong 1" in section.html
 
 
-def test_effort_is_in_its_own_units(section: Section) -> None:
+def test_effort_has_its_own_units(section: Section) -> None:
     assert value_text("tokens", 1234.4) == "1,234"
     assert value_text("latency_p50_s", 0.756) == "0.76 s"
     assert value_text("accuracy", 0.5) == "0.500"
     assert value_text("tokens", None) == "–"
-    table = grid(section, "effort", "Tokens and time")
+    table = find_grid(section, "effort", "Tokens and time")
     named = [head.name for head in table.heads[1:]]
     cells = dict(zip(named, (cell.text for cell in table.lines[0].cells), strict=True))
     assert cells["median"] == "0.75 s"
@@ -219,24 +226,24 @@ def test_exports_agree_with_the_metrics(folder: Path) -> None:
     assert files["report.md"].decode().startswith("# Does it matter how knowledge")
 
 
-def degenerate(tmp_path: Path, kind: str) -> Path:
-    one, some = samples_of(1), samples_of(5)
+def write_degenerate_run(tmp_path: Path, kind: str) -> Path:
+    one, some = make_samples(1), make_samples(5)
     unjudged = {"verdicts": None}
     silent = Response(
         answer="It is.", confidence=None, reasoning="", abstained=False, readable=True
     )
     rows = {
-        "all failed": [failed(s, name) for s in some for name in ("json", "skn")],
-        "one pipeline": [answered(s, "skn") for s in some],
-        "one sample": [answered(s, name) for s in one for name in ("json", "skn")],
-        "one row": [answered(s, "skn") for s in one],
-        "no judge": [answered(s, name, **unjudged) for s in some for name in ("json", "skn")],
-        "no confidence": [answered(s, "skn", response=silent) for s in some],
-        "unanswerable": [abstained(s, "skn") for s in samples_of(4)[3:]],
+        "all failed": [failed_row(s, name) for s in some for name in ("json", "skn")],
+        "one pipeline": [answered_row(s, "skn") for s in some],
+        "one sample": [answered_row(s, name) for s in one for name in ("json", "skn")],
+        "one row": [answered_row(s, "skn") for s in one],
+        "no judge": [answered_row(s, name, **unjudged) for s in some for name in ("json", "skn")],
+        "no confidence": [answered_row(s, "skn", response=silent) for s in some],
+        "unanswerable": [abstained_row(s, "skn") for s in make_samples(4)[3:]],
     }[kind]
     ids = {row.id for row in rows}
-    samples = [s for s in samples_of(5) if s.id in ids]
-    return write_folder(tmp_path / "run", samples, rows, found="")
+    samples = [s for s in make_samples(5) if s.id in ids]
+    return write_run_folder(tmp_path / "run", samples, rows, search_text="")
 
 
 @pytest.mark.parametrize(
@@ -251,8 +258,8 @@ def degenerate(tmp_path: Path, kind: str) -> Path:
         "unanswerable",
     ],
 )
-def test_runs_of_little_or_nothing_have_a_section_all_the_same(tmp_path: Path, kind: str) -> None:
-    section = section_of(degenerate(tmp_path, kind))
+def test_degenerate_runs_have_a_section(tmp_path: Path, kind: str) -> None:
+    section = section_of(write_degenerate_run(tmp_path, kind))
     files = page_files(section)
     page = files["report.html"].decode()
     markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
@@ -264,7 +271,7 @@ def test_runs_of_little_or_nothing_have_a_section_all_the_same(tmp_path: Path, k
         assert "nothing to compare" in page
 
 
-def test_folders_that_hold_no_run_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_folders_without_a_run_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="no such folder"):
         section_of(tmp_path / "nowhere")
     with pytest.raises(MissingFileError, match="manifest"):
@@ -283,7 +290,7 @@ def test_folders_that_hold_no_run_are_refused(folder: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["metrics.json", "detailed_results.json", "rows.jsonl"])
 def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
-    folder = two_pipelines(tmp_path, 4)
+    folder = write_two_pipelines(tmp_path, 4)
     (folder / name).write_bytes(b'{"torn": ')
     with pytest.raises(RecordError, match=re.escape(name)):
         section_of(folder)
@@ -293,15 +300,15 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
 
 
 def test_rows_of_another_run_are_refused(tmp_path: Path) -> None:
-    folder = two_pipelines(tmp_path / "a", 4)
-    other = two_pipelines(tmp_path / "b", 8)
+    folder = write_two_pipelines(tmp_path / "a", 4)
+    other = write_two_pipelines(tmp_path / "b", 8)
     (folder / "rows.jsonl").write_bytes((other / "rows.jsonl").read_bytes())
     with pytest.raises(CardSetMismatchError, match="has a row and no metrics"):
         section_of(folder)
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
-    folder = two_pipelines(tmp_path, 4)
+    folder = write_two_pipelines(tmp_path, 4)
     metrics = json.loads((folder / "metrics.json").read_bytes())
     metrics["report"]["schema"] = "epoche.skn/0"
     (folder / "metrics.json").write_text(json.dumps(metrics))
@@ -309,10 +316,8 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
         section_of(folder)
 
 
-def test_the_card_report_shows_sections_after_its_own(
-    world: Any, folder: Path, tmp_path: Path
-) -> None:
-    second = two_pipelines(tmp_path / "second", 5)
+def test_card_report_appends_sections(world: Any, folder: Path, tmp_path: Path) -> None:
+    second = write_two_pipelines(tmp_path / "second", 5)
     plain, more = tmp_path / "plain" / "report.html", tmp_path / "more" / "report.html"
     main(world.results, None, world.metrics, plain)
     main(world.results, None, world.metrics, more, section=[folder, second])
@@ -323,7 +328,9 @@ def test_the_card_report_shows_sections_after_its_own(
     assert page.count("<h1>") == 1
     assert page.count('<h2 id="skn-h">') == 1
     names = {path.name for path in more.parent.iterdir()}
-    tables = {f"report.{one}.{name}.csv" for one in ("skn", "skn-2") for name in section_tables()}
+    tables = {
+        f"report.{one}.{name}.csv" for one in ("skn", "skn-2") for name in list_section_tables()
+    }
     assert tables <= names
     assert names - tables == {path.name for path in plain.parent.iterdir()}
     markdown = (more.parent / "report.md").read_text("utf-8")
@@ -334,18 +341,18 @@ def test_the_card_report_shows_sections_after_its_own(
     assert "sections" not in json.loads((plain.parent / "report.json").read_bytes())
 
 
-def section_tables() -> tuple[str, ...]:
+def list_section_tables() -> tuple[str, ...]:
     return ("metrics", "pairs", "samples")
 
 
-def test_a_file_of_the_run_is_never_overwritten_by_the_report(world: Any, tmp_path: Path) -> None:
-    folder = two_pipelines(tmp_path, 4)
+def test_report_never_overwrites_run_files(world: Any, tmp_path: Path) -> None:
+    folder = write_two_pipelines(tmp_path, 4)
     before = (folder / "metrics.json").read_bytes()
     with pytest.raises(SettingError, match="overwrite a file it is made from"):
         main(world.results, None, world.metrics, folder / "metrics.html", section=[folder])
     assert (folder / "metrics.json").read_bytes() == before
 
 
-def test_every_metric_of_the_record_has_words(folder: Path) -> None:
+def test_every_metric_has_a_description(folder: Path) -> None:
     for one in read_run(folder).report.pipelines.values():
         assert one.metrics.keys() <= METRICS.keys()

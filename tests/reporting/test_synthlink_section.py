@@ -1,4 +1,4 @@
-"""The section of SynthLink scores: what it says of them."""
+"""The section of SynthLink scores: its content."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ from pathlib import Path
 
 import pytest
 from markupsafe import escape
-from section_reading import blocks_of, cells, grid, said, samples_of
-from synthlink_attacks import ATTACKS, SIX, attack, honest, six_questions
-from synthlink_section_folders import scored, six, uneven
+from section_blocks import find_grid, find_samples, grid_cells, list_blocks, verdict_text
+from synthlink_attacks import (
+    ATTACKS,
+    SIX_QUESTIONS_FILE,
+    attack_predictions,
+    honest_predictions,
+    read_six_questions,
+)
+from synthlink_section_folders import (
+    score_honest_answers,
+    score_incomplete_answers,
+    score_shipped_predictions,
+)
 
-from eval.synthlink.measures import WEIGHTS
-from eval.synthlink.outputs import read_scored
-from eval.synthlink.scores import score
-from kg.base.proportions import wilson
+from eval.synthlink.metrics import AGGREGATE_WEIGHTS
+from eval.synthlink.outputs import read_scores
+from eval.synthlink.scores import score_predictions
+from kg.base.proportions import wilson_interval
 from reporting.benchmark_sections.blocks import Figures
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.samples import Detail
@@ -29,7 +39,7 @@ from reporting.synthlink_section.samples_of_folder import mark_counts
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return six(tmp_path_factory.mktemp("synthlink"))
+    return score_honest_answers(tmp_path_factory.mktemp("synthlink"))
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +47,10 @@ def section(folder: Path) -> Section:
     return section_of(folder)
 
 
-def test_modes_stand_side_by_side_with_what_lies_between(section: Section, folder: Path) -> None:
-    report = read_scored(folder).report
-    table = grid(section, "headline", "Scores")
-    rows = cells(table)
+def test_modes_are_shown_with_their_difference(section: Section, folder: Path) -> None:
+    report = read_scores(folder).report
+    table = find_grid(section, "headline", "Scores")
+    rows = grid_cells(table)
     assert list(rows) == ["corrected", "literal", "literal − corrected"]
     for mode, scores in report.modes.items():
         for cell, measure in zip(rows[mode], NAMED, strict=True):
@@ -50,13 +60,17 @@ def test_modes_stand_side_by_side_with_what_lies_between(section: Section, folde
     assert both[0] is not None
     assert both[1] is not None
     assert rows["literal − corrected"][1] == f"{both[0] - both[1]:+.3f}".replace("-", "−")
-    assert "the specification has no such measure" in section.html
+    assert "the specification does not define this metric" in section.html
 
 
-def test_what_is_gained_is_the_score_and_what_is_lost_is_the_rest(tmp_path: Path) -> None:
-    catalog = six_questions()
-    for rows in (honest(catalog), [], *(attack(name, catalog) for name in ATTACKS)):
-        report = score(rows, catalog, "both", resamples=2)
+def test_gained_and_lost_parts_sum_to_the_score(tmp_path: Path) -> None:
+    catalog = read_six_questions()
+    for rows in (
+        honest_predictions(catalog),
+        [],
+        *(attack_predictions(name, catalog) for name in ATTACKS),
+    ):
+        report = score_predictions(rows, catalog, "both", resamples=2)
         for scores in report.modes.values():
             parts = parts_of_score(scores, report.weights)
             total = scores.overall.measures["aggregate"].value
@@ -65,16 +79,18 @@ def test_what_is_gained_is_the_score_and_what_is_lost_is_the_rest(tmp_path: Path
             assert sum(part.lost for part in parts) == pytest.approx(1 - total, abs=1e-8)
             assert [part.measure for part in parts][:2] == ["f1", "rqs"]
             weights = {part.measure: part.weight for part in parts}
-            assert weights == pytest.approx(dict(WEIGHTS))
+            assert weights == pytest.approx(dict(AGGREGATE_WEIGHTS))
 
 
-def test_weights_go_where_a_catalogue_lacks_a_part(tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in SIX.read_text("utf-8").splitlines()]
+def test_weights_are_redistributed_without_steps(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in SIX_QUESTIONS_FILE.read_text("utf-8").splitlines()]
     for line in lines[:3]:
         line["steps"] = [{"instruction": "Look it up."}]
     path = tmp_path / "half.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    read = read_folder(scored(tmp_path, honest(six_questions()), catalog=path))
+    read = read_folder(
+        score_shipped_predictions(tmp_path, honest_predictions(read_six_questions()), catalog=path)
+    )
     corrected = read.report.modes["corrected"]
     parts = {part.measure: part for part in parts_of_score(corrected, read.report.weights)}
     assert parts["rqs"].weight == pytest.approx(0.15)
@@ -84,44 +100,49 @@ def test_weights_go_where_a_catalogue_lacks_a_part(tmp_path: Path) -> None:
     )
 
 
-def test_the_opening_says_what_literal_would_have_said(tmp_path: Path, section: Section) -> None:
-    catalog = six_questions()
-    heap = section_of(scored(tmp_path / "heap", attack("answer shuffled", catalog)))
+def test_verdict_compares_with_the_literal_score(tmp_path: Path, section: Section) -> None:
+    catalog = read_six_questions()
+    heap = section_of(
+        score_shipped_predictions(tmp_path / "heap", attack_predictions("answer shuffled", catalog))
+    )
     apart = re.search(
         r"would say 0\.\d+, (0\.\d+) more, above all because they give (\S+) instead of (\S+) for",
-        said(heap),
+        verdict_text(heap),
     )
     assert apart
     more, first, second = map(float, apart.groups())
     assert first > second
     one, other = (
-        read_scored(tmp_path / "heap" / "run").report.modes[mode].overall.measures["aggregate"]
+        read_scores(tmp_path / "heap" / "run").report.modes[mode].overall.measures["aggregate"]
         for mode in ("corrected", "literal")
     )
-    assert f"The score is {one.value:.3f} of 1 ({one.low:.3f} to {one.high:.3f})." in said(heap)
-    assert f"would say {other.value:.3f}" in said(heap)
+    assert f"The score is {one.value:.3f} of 1 ({one.low:.3f} to {one.high:.3f})." in verdict_text(
+        heap
+    )
+    assert f"would say {other.value:.3f}" in verdict_text(heap)
     assert more == pytest.approx(other.value - one.value, abs=6e-4)
     assert more > 0.3
-    assert "all are answered" in said(section)
+    assert "all are answered" in verdict_text(section)
 
 
-def test_the_opening_names_where_most_is_lost(section: Section, folder: Path) -> None:
+def test_verdict_names_the_largest_loss(section: Section, folder: Path) -> None:
     read = read_folder(folder)
     parts = parts_of_score(read.headline, read.report.weights)
     first, second = sorted(parts, key=lambda part: -part.lost)[:2]
     lost = re.search(
-        r"Of the ([\d.]+) that it lacks, ([\d.]+) is lost on .*? and ([\d.]+) on", said(section)
+        r"Of the ([\d.]+) that it lacks, ([\d.]+) is lost on .*? and ([\d.]+) on",
+        verdict_text(section),
     )
     assert lost
     assert [float(one) for one in lost.groups()] == pytest.approx(
         [sum(part.lost for part in parts), first.lost, second.lost], abs=6e-4
     )
-    table = grid(section, "losing", "What the corrected score is made of")
+    table = find_grid(section, "losing", "What the corrected score is made of")
     down = [line.cells[2].text for line in table.lines if line.cells[2].tone == "down"]
     assert down == [f"{first.lost:.3f}"]
 
 
-def test_a_difference_is_said_only_where_the_test_found_one(tmp_path: Path) -> None:
+def test_only_significant_differences_are_stated(tmp_path: Path) -> None:
     from eval.synthlink.catalog import read_catalog
 
     catalog = read_catalog()
@@ -137,23 +158,25 @@ def test_a_difference_is_said_only_where_the_test_found_one(tmp_path: Path) -> N
         for one in catalog.questions
     ]  # fmt: skip
     others = {"same": plain, "keywords": keywords}
-    found = section_of(scored(tmp_path, plain, others, catalog=None, domain="none"))
-    assert re.search(r"find it better than keywords\.json by \d\d\.\d points", said(found))
-    assert "cannot tell it from same.json" in said(found)
-    assert "better than same" not in said(found)
-    assert "would put" not in said(found)
-    assert "could not be told apart" not in said(found)
-    best = grid(found, "pairs", "answers.json less keywords.json, corrected")
+    found = section_of(
+        score_shipped_predictions(tmp_path, plain, others, catalog=None, domain="none")
+    )
+    assert re.search(r"find it better than keywords\.json by \d\d\.\d points", verdict_text(found))
+    assert "cannot tell it from same.json" in verdict_text(found)
+    assert "better than same" not in verdict_text(found)
+    assert "would put" not in verdict_text(found)
+    assert "could not be told apart" not in verdict_text(found)
+    best = find_grid(found, "pairs", "answers.json less keywords.json, corrected")
     told = {line.name: line.cells[-1].text for line in best.lines}
     assert told["Score"] == "answers.json is better"
-    assert told["Pages named"] == "cannot be told apart"
-    drawn = [block for block in blocks_of(found, "pairs") if isinstance(block, Figures)]
+    assert told["Pages named"] == "no significant difference"
+    drawn = [block for block in list_blocks(found, "pairs") if isinstance(block, Figures)]
     titles = [figure.title for block in drawn for figure in block.figures]
     assert "answers.json against keywords.json, corrected" in titles
     assert "answers.json against keywords.json, literal" in titles
 
 
-def test_says_where_the_published_formulas_would_turn_the_order(tmp_path: Path) -> None:
+def test_reversed_order_of_literal_scores_is_stated(tmp_path: Path) -> None:
     from eval.synthlink.catalog import read_catalog
 
     catalog = read_catalog()
@@ -167,26 +190,26 @@ def test_says_where_the_published_formulas_would_turn_the_order(tmp_path: Path) 
         for one in catalog.questions
     ]
     options = {"catalog": None, "domain": "none"}
-    found = section_of(scored(tmp_path, facts, {"heaps": heaps}, **options))
-    assert "better than heaps.json" in said(found)
-    assert "The literal scores would put heaps.json first." in said(found)
+    found = section_of(score_shipped_predictions(tmp_path, facts, {"heaps": heaps}, **options))
+    assert "better than heaps.json" in verdict_text(found)
+    assert "The literal scores would put heaps.json first." in verdict_text(found)
 
 
-def test_a_difference_that_six_questions_cannot_bear_is_called_that(section: Section) -> None:
+def test_inconclusive_difference_is_stated(section: Section) -> None:
     assert re.search(
         r"cannot tell it from shuffled\.json; the \d+\.\d points between them would need more",
-        said(section),
+        verdict_text(section),
     )
 
 
-def test_blank_missing_and_refused_are_told_apart(tmp_path: Path) -> None:
-    found = section_of(uneven(tmp_path))
+def test_blank_missing_and_refused_answers_are_distinguished(tmp_path: Path) -> None:
+    found = section_of(score_incomplete_answers(tmp_path))
     assert (
         "3 are answered, 1 is abstained from, 1 has no answer and 1 has a row that cannot be used"
-        in said(found)
+        in verdict_text(found)
     )
     assert "Over the answered ones alone the score would be 0." in " ".join(found.caveats)
-    table = cells(grid(found, "headline", "Coverage"))
+    table = grid_cells(find_grid(found, "headline", "Coverage"))
     assert table["all"] == ["6", "50 %", "3", "1", "1", "1"]
     assert table["STE"] == ["1", "0 %", "0", "1", "0", "0"]
     assert found.stats == (
@@ -201,36 +224,36 @@ def test_blank_missing_and_refused_are_told_apart(tmp_path: Path) -> None:
         "It abstains: the answer is blank.",
         "There is no row for this question.",
         "Rows that are refused, and why",
-        "retrieved_docs is no list",
+        "retrieved_docs is not a list",
     ):
         assert words in text, words
     assert "&lt;b&gt;HIA-99&lt;/b&gt;" in text
-    only = cells(grid(found, "headline", "Over answered questions alone"))
+    only = grid_cells(find_grid(found, "headline", "Over answered questions alone"))
     assert float(only["corrected"][0]) > float(
-        cells(grid(found, "headline", "Scores"))["corrected"][0]
+        grid_cells(find_grid(found, "headline", "Scores"))["corrected"][0]
     )
 
 
-def test_steps_are_counted_at_their_place_in_the_chain(section: Section, folder: Path) -> None:
+def test_steps_are_counted_by_position(section: Section, folder: Path) -> None:
     read = read_folder(folder)
     corrected = read.report.modes["corrected"]
     for one in steps_by_place(corrected, read.answers):
         with_it = [at for at, view in enumerate(read.answers) if len(view.facts) >= one.number]
         taken = [at for at in with_it if one.number in corrected.questions[at].parts.steps]
         assert (one.asked, one.taken) == (len(with_it), len(taken))
-        low, high = wilson(one.taken, one.asked)
-        shown = grid(section, "losing", "Steps by their place").lines[one.number - 1].cells[2]
+        low, high = wilson_interval(one.taken, one.asked)
+        shown = find_grid(section, "losing", "Steps by their place").lines[one.number - 1].cells[2]
         assert (shown.text, shown.below) == (
             f"{one.taken / one.asked:.3f}",
             (f"{low:.3f}–{high:.3f}",),
         )
-    chains = cells(grid(section, "losing", "How far chains are followed"))
+    chains = grid_cells(find_grid(section, "losing", "How far chains are followed"))
     assert sum(int(line[0]) for line in chains.values()) == 6
     assert all(int(a) == int(b) + int(c) + int(d) for a, b, c, d in chains.values())
 
 
-def test_a_chain_is_whole_where_every_step_is_taken(tmp_path: Path) -> None:
-    questions = six_questions().questions
+def test_chain_is_complete_with_every_step(tmp_path: Path) -> None:
+    questions = read_six_questions().questions
     rows = [
         {"question_id": one.id, "predicted_answer": " ".join(step.fact for step in one.steps)}
         for one in questions[:4]
@@ -238,17 +261,15 @@ def test_a_chain_is_whole_where_every_step_is_taken(tmp_path: Path) -> None:
     rows += [
         {"question_id": one.id, "predicted_answer": one.steps[0].fact} for one in questions[4:]
     ]
-    found = section_of(scored(tmp_path, rows))
-    chains = cells(grid(found, "losing", "How far chains are followed"))
+    found = section_of(score_shipped_predictions(tmp_path, rows))
+    chains = grid_cells(find_grid(found, "losing", "How far chains are followed"))
     assert [sum(int(line[at]) for line in chains.values()) for at in range(4)] == [6, 4, 2, 0]
-    facets = [row.facets[1] for row in samples_of(found).rows]
+    facets = [row.facets[1] for row in find_samples(found).rows]
     assert facets == ["every step"] * 4 + ["some steps"] * 2
 
 
-def test_contradicted_claims_are_counted_by_that_name_in_markdown_too(
-    section: Section, folder: Path
-) -> None:
-    table = grid(section, "losing", "Lowest scores among the answered")
+def test_contradicted_claims_are_counted_in_markdown(section: Section, folder: Path) -> None:
+    table = find_grid(section, "losing", "Lowest scores among the answered")
     assert "| Question | Score | Steps | Contradicted |" in section.markdown_at(1)
     of = {
         row.question_id: row.parts
@@ -257,13 +278,13 @@ def test_contradicted_claims_are_counted_by_that_name_in_markdown_too(
     for line in table.lines:
         claims = of[line.name].claims
         wrong = sum(one.verdict == "contradicted" for one in claims)
-        assert cells(table)[line.name][2] == (f"{wrong} of {len(claims)}" if claims else "–")
+        assert grid_cells(table)[line.name][2] == (f"{wrong} of {len(claims)}" if claims else "–")
 
 
-def test_steps_and_pages_are_marked_as_the_record_has_them(section: Section, folder: Path) -> None:
+def test_step_and_page_marks_equal_the_record(section: Section, folder: Path) -> None:
     read = read_folder(folder)
     corrected = read.report.modes["corrected"].questions
-    rows = zip(samples_of(section).rows, corrected, read.answers, strict=True)
+    rows = zip(find_samples(section).rows, corrected, read.answers, strict=True)
     for shown, row, view in rows:
         answer = shown.answers[0]
         assert answer is not None
@@ -281,34 +302,34 @@ def test_steps_and_pages_are_marked_as_the_record_has_them(section: Section, fol
         ]
 
 
-def test_claims_are_counted_by_verdict_and_by_what_decided(section: Section, folder: Path) -> None:
-    corrected = read_scored(folder).report.modes["corrected"]
-    by_verdict = cells(grid(section, "claims", "Claims by verdict"))
+def test_claims_are_counted_by_verdict_and_decider(section: Section, folder: Path) -> None:
+    corrected = read_scores(folder).report.modes["corrected"]
+    by_verdict = grid_cells(find_grid(section, "claims", "Claims by verdict"))
     assert by_verdict["all"] == [
         str(sum(corrected.claims.values())),
         *(str(corrected.claims[verdict]) for verdict in VERDICTS),
     ]
     whole = [int(text) for text in by_verdict.pop("all")]
     assert [sum(map(int, column)) for column in zip(*by_verdict.values(), strict=True)] == whole
-    decided = cells(grid(section, "claims", "What decided"))
+    decided = grid_cells(find_grid(section, "claims", "What decided"))
     assert [sum(map(int, column)) for column in zip(*decided.values(), strict=True)] == whole[1:]
     assert set(decided) <= set(DECIDED_BY.values())
 
 
-def test_every_round_and_threshold_of_the_record_is_shown(section: Section, folder: Path) -> None:
-    corrected = read_scored(folder).report.modes["corrected"]
-    table = grid(section, "rounds", "Speed by what counts as correct")
+def test_every_round_and_threshold_is_shown(section: Section, folder: Path) -> None:
+    corrected = read_scores(folder).report.modes["corrected"]
+    table = find_grid(section, "rounds", "Speed by what counts as correct")
     assert [line.cells[1].text for line in table.lines] == [f"{s.ie:.3f}" for s in corrected.sweep]
     assert [line.below for line in table.lines].count("taken for the score") == 1
-    rounds = cells(grid(section, "rounds", "First correct"))
+    rounds = grid_cells(find_grid(section, "rounds", "First correct"))
     assert sum(int(line[0]) for line in rounds.values()) == 6
-    bar = read_scored(folder).report.thresholds.correct
+    bar = read_scores(folder).report.thresholds.correct
     right = sum(max(row.parts.iteration_f1, default=0) >= bar for row in corrected.questions)
     assert int(rounds["never"][0]) == 6 - right
 
 
-def test_the_samples_show_the_whole_way(section: Section, folder: Path) -> None:
-    rows = read_scored(folder).report.modes["corrected"].questions
+def test_samples_show_every_round(section: Section, folder: Path) -> None:
+    rows = read_scores(folder).report.modes["corrected"].questions
     claims = [claim.text for row in rows for claim in row.parts.claims]
     assert len({claim.verdict for row in rows for claim in row.parts.claims}) == 3
     for text in (

@@ -1,4 +1,4 @@
-"""The page of SynthLink scores in real Chromium: what can be seen, done, and must never happen."""
+"""The page of SynthLink scores in real Chromium: what a reader sees and does, and its safety."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_contrast import CONTRAST
+from page_contrast import CONTRAST_SCRIPT
 from page_structure import check_headings, check_prints, check_structure
-from synthlink_section_folders import catalogue, catalogue_answers, ran, scored, six, uneven
+from synthlink_section_folders import (
+    answer_catalogue,
+    run_and_score,
+    score_honest_answers,
+    score_incomplete_answers,
+    score_shipped_predictions,
+    write_catalogue,
+)
 
 from reporting.benchmark_sections.page import write_page
 from reporting.html_report import main
-from reporting.visible import visible
+from reporting.visible_text import make_visible
 
 pytestmark = pytest.mark.browser
 
@@ -33,34 +40,34 @@ HOSTILE = (
     "=HYPERLINK(1)",
     "x" * 3_000,
 )
-OPEN_ALL = "for (const one of document.querySelectorAll('details')) one.open = true"
+OPEN_ALL_SCRIPT = "for (const one of document.querySelectorAll('details')) one.open = true"
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six answers against six others."""
-    return write_page(six(tmp_path_factory.mktemp("synthlink")))[0]
+    return write_page(score_honest_answers(tmp_path_factory.mktemp("synthlink")))[0]
 
 
 @pytest.fixture(scope="module")
 def ran_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run in which everything happens that can happen to a question."""
-    return write_page(ran(tmp_path_factory.mktemp("ran")))[0]
+    """A run with every possible outcome of a question."""
+    return write_page(run_and_score(tmp_path_factory.mktemp("ran")))[0]
 
 
-class Table:
+class SampleTable:
     """The table of questions of an open page."""
 
     def __init__(self, page: Any, prefix: str = "synthlink-samples") -> None:
         self.page, self.prefix = page, prefix
 
-    def control(self, name: str) -> Any:
+    def find_control(self, name: str) -> Any:
         return self.page.locator(f"#{self.prefix}-{name}")
 
-    def rows(self) -> Any:
+    def find_rows(self) -> Any:
         return self.page.locator(f"#{self.prefix}-rows > tr:has(.c-card)")
 
-    def wait(self, text: str) -> None:
+    def wait_for_count(self, text: str) -> None:
         self.page.wait_for_function(
             "([id, text]) => document.getElementById(id).textContent === text",
             arg=[f"{self.prefix}-count", text],
@@ -68,17 +75,17 @@ class Table:
         )
 
 
-def test_opens_quietly_and_asks_nothing_of_the_network(open_report, page, ran_page):
+def test_page_opens_without_errors_or_requests(open_report, page, ran_page):
     for path in (page, ran_page):
         reader = open_report(path)
         assert reader.problems == []
         assert reader.requests == [reader.url]
-        assert Table(reader.page).control("count").inner_text() == "6 questions"
+        assert SampleTable(reader.page).find_control("count").inner_text() == "6 questions"
         csp = reader.page.locator("meta[http-equiv=Content-Security-Policy]")
         assert csp.get_attribute("content").startswith("default-src 'none'")
 
 
-def test_the_opening_can_be_read_without_scrolling(open_report, page):
+def test_verdict_is_visible_without_scrolling(open_report, page):
     reader = open_report(page)
     lede = reader.page.locator(".lede")
     assert "The score is 0." in lede.inner_text()
@@ -94,31 +101,31 @@ def test_the_opening_can_be_read_without_scrolling(open_report, page):
 
 def test_filters_search_and_a_linked_question(open_report, ran_page):
     reader = open_report(ran_page)
-    table = Table(reader.page)
-    table.control("f-mark").select_option("ERROR")
-    table.wait("1 of 6 questions")
-    assert "! ERROR" in table.rows().first.inner_text()
-    table.control("clear").click()
-    table.control("f-0").select_option("Economic and Industrial Shifts")
-    table.wait("1 of 6 questions")
-    table.control("clear").click()
-    table.control("f-1").select_option("no step")
-    table.wait("3 of 6 questions")
-    table.control("clear").click()
+    table = SampleTable(reader.page)
+    table.find_control("f-mark").select_option("ERROR")
+    table.wait_for_count("1 of 6 questions")
+    assert "! ERROR" in table.find_rows().first.inner_text()
+    table.find_control("clear").click()
+    table.find_control("f-0").select_option("Economic and Industrial Shifts")
+    table.wait_for_count("1 of 6 questions")
+    table.find_control("clear").click()
+    table.find_control("f-1").select_option("no step")
+    table.wait_for_count("3 of 6 questions")
+    table.find_control("clear").click()
     reader.page.locator("h1").click()
     reader.page.keyboard.press("/")
     assert reader.page.evaluate("document.activeElement.id") == "synthlink-samples-f-q"
     reader.page.keyboard.type("SHIRTWAIST")
-    table.wait("1 of 6 questions")
+    table.wait_for_count("1 of 6 questions")
     reader.page.goto(f"{reader.url}#synthlink-samples?id=HIA-01")
     reader.page.reload()
-    table.wait("1 of 6 questions")
-    assert "cotton" in table.rows().first.inner_text()
+    table.wait_for_count("1 of 6 questions")
+    assert "cotton" in table.find_rows().first.inner_text()
     assert reader.problems == []
 
 
-def test_a_row_opens_on_the_way_to_the_answer(open_report, ran_page):
-    table = Table(open_report(ran_page).page)
+def test_row_opens_with_the_rounds(open_report, ran_page):
+    table = SampleTable(open_report(ran_page).page)
     more = table.page.locator("#synthlink-samples-rows details.row").first
     more.locator("> summary").focus()
     table.page.keyboard.press("Enter")
@@ -133,7 +140,7 @@ def test_a_row_opens_on_the_way_to_the_answer(open_report, ran_page):
     assert any(text.startswith("✓ borne out") for text in verdicts)
 
 
-def test_the_first_questions_stand_there_without_scripts(open_report, page):
+def test_first_questions_are_shown_without_scripts(open_report, page):
     readers = [open_report(page), open_report(page, java_script_enabled=False)]
     parts = "#synthlink-samples-rows :is(.q, .proof, .o, .alone, .verdict, pre, li, h3, h4)"
     shown = [reader.page.locator(parts).all_text_contents() for reader in readers]
@@ -149,8 +156,8 @@ def test_light_and_dark_have_enough_contrast(open_report, page, ran_page):
             reader = open_report(path, color_scheme=scheme)
             body = "getComputedStyle(document.body).backgroundColor"
             backgrounds.append(reader.page.evaluate(body))
-            reader.page.evaluate(OPEN_ALL)
-            assert reader.page.evaluate(CONTRAST) == []
+            reader.page.evaluate(OPEN_ALL_SCRIPT)
+            assert reader.page.evaluate(CONTRAST_SCRIPT) == []
         assert backgrounds[0] != backgrounds[1]
 
 
@@ -158,14 +165,14 @@ def test_light_and_dark_have_enough_contrast(open_report, page, ran_page):
 def test_the_page_itself_never_scrolls_sideways(open_report, page, ran_page, width):
     for path in (page, ran_page):
         reader = open_report(path, viewport={"width": width, "height": 800})
-        reader.page.evaluate(OPEN_ALL)
+        reader.page.evaluate(OPEN_ALL_SCRIPT)
         assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_names_of_lines_stay_words_on_a_narrow_screen(open_report, page, ran_page):
+def test_row_names_are_not_broken_on_narrow_screens(open_report, page, ran_page):
     for path in (page, ran_page):
         reader = open_report(path, viewport={"width": 390, "height": 800})
-        reader.page.evaluate(OPEN_ALL)
+        reader.page.evaluate(OPEN_ALL_SCRIPT)
         names = "document.querySelectorAll('main .scroller tbody th[scope=row]')"
         found = reader.page.evaluate(f"Array.from({names}, (name) => name.offsetWidth)")
         assert len(found) > 20
@@ -179,32 +186,32 @@ def test_landmarks_captions_names_headings_and_visible_focus(open_report, page, 
         check_headings(reader.page)
 
 
-def test_prints(open_report, page, tmp_path):
+def test_page_can_be_printed(open_report, page, tmp_path):
     printed = open_report(page, color_scheme="dark").page
     check_prints(printed, tmp_path / "report.pdf")
 
 
-def test_two_folders_in_the_card_report_do_not_disturb_each_other(open_report, world, tmp_path):
-    folders = [six(tmp_path / "a"), uneven(tmp_path / "b")]
+def test_two_folders_in_one_report_are_independent(open_report, world, tmp_path):
+    folders = [score_honest_answers(tmp_path / "a"), score_incomplete_answers(tmp_path / "b")]
     out = tmp_path / "report.html"
     main(world.results, None, world.metrics, out, section=folders)
     reader = open_report(out)
     assert reader.problems == []
     check_structure(reader.page)
-    first, second = Table(reader.page), Table(reader.page, "synthlink-2-samples")
-    second.control("f-mark").select_option("abstained")
-    second.wait("1 of 6 questions")
-    first.wait("6 questions")
+    first, second = SampleTable(reader.page), SampleTable(reader.page, "synthlink-2-samples")
+    second.find_control("f-mark").select_option("abstained")
+    second.wait_for_count("1 of 6 questions")
+    first.wait_for_count("6 questions")
     for scheme in ("light", "dark"):
-        assert open_report(out, color_scheme=scheme).page.evaluate(CONTRAST) == []
+        assert open_report(out, color_scheme=scheme).page.evaluate(CONTRAST_SCRIPT) == []
 
 
-def hostile(folder: Path) -> Path:
-    """Scores with hostile text in every place that takes text, names and notes included."""
-    path = catalogue(folder / "hostile.jsonl", HOSTILE)
-    rows: list[Any] = [*catalogue_answers(HOSTILE)]
+def write_hostile_scores(folder: Path) -> Path:
+    """Scores with hostile text in every text field, names and notes included."""
+    path = write_catalogue(folder / "hostile.jsonl", HOSTILE)
+    rows: list[Any] = [*answer_catalogue(HOSTILE)]
     rows += [{"question_id": text[:200], "predicted_answer": "?"} for text in HOSTILE]
-    out = scored(folder, rows, {"other": []}, catalog=path, domain="none")
+    out = score_shipped_predictions(folder, rows, {"other": []}, catalog=path, domain="none")
     record = out / "synthlink_scores.json"
     document = json.loads(record.read_bytes())
     report = document["report"]
@@ -227,7 +234,7 @@ def hostile(folder: Path) -> Path:
 
 
 def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
-    folder = hostile(tmp_path)
+    folder = write_hostile_scores(tmp_path)
     written = write_page(folder)
     source = written[0].read_text("utf-8")
     assert source.count("<script") == source.count("</script>") == 2
@@ -238,12 +245,12 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
         assert reader.requests == [reader.url]
         assert reader.page.title() == "Can it link what no single page tells?"
         shown = reader.page.locator("#synthlink-samples-rows .q").all_text_contents()
-        assert shown == [visible(f"{at} {text}") for at, text in enumerate(HOSTILE[:10])]
+        assert shown == [make_visible(f"{at} {text}") for at, text in enumerate(HOSTILE[:10])]
         assert reader.page.locator("main img, main script:not([type])").count() == 0
         assert HOSTILE[0] in "".join(reader.page.locator(".points li").all_text_contents())
         reader.page.set_viewport_size({"width": 390, "height": 800})
         if scripts:
-            reader.page.evaluate(OPEN_ALL)
+            reader.page.evaluate(OPEN_ALL_SCRIPT)
             assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
             check_structure(reader.page)
     markdown = (folder / "report.md").read_text("utf-8")
@@ -251,13 +258,13 @@ def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
     table = (folder / "report.questions.csv").read_text("utf-8")
     assert ",=HYPERLINK" not in table
     assert "\n=HYPERLINK" not in table
-    table = Table(open_report(written[0]).page)
-    table.control("f-size").select_option("25")
-    assert table.rows().count() == len(HOSTILE)
+    table = SampleTable(open_report(written[0]).page)
+    table.find_control("f-size").select_option("25")
+    assert table.find_rows().count() == len(HOSTILE)
 
 
 def test_hostile_text_of_a_run_is_shown_as_text_too(open_report, tmp_path):
-    folder = ran(tmp_path)
+    folder = run_and_score(tmp_path)
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
     texts = iter(HOSTILE * 10)
     for row in rows:

@@ -1,4 +1,4 @@
-"""The section of SynthLink scores: what it writes, whatever it is given, and what it refuses."""
+"""The section of SynthLink scores: the files it writes for any input, and what it refuses."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ import pytest
 from benchmark_pages import check_same_bytes, check_self_contained
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from section_reading import grid, said, samples_of
-from synthlink_attacks import SIX, honest, six_questions
-from synthlink_section_folders import ran, scored, six, uneven
+from section_blocks import find_grid, find_samples, verdict_text
+from synthlink_attacks import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
+from synthlink_section_folders import (
+    run_and_score,
+    score_honest_answers,
+    score_incomplete_answers,
+    score_shipped_predictions,
+)
 
-from eval.synthlink.measures import MEASURES
-from eval.synthlink.outputs import read_scored
+from eval.synthlink.metrics import METRICS
+from eval.synthlink.outputs import read_scores
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from reporting.benchmark_sections.opening import section_of
 from reporting.benchmark_sections.page import page_files, write_page
@@ -33,7 +38,7 @@ from reporting.synthlink_section.verdict_words import LITERAL
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return six(tmp_path_factory.mktemp("synthlink"))
+    return score_honest_answers(tmp_path_factory.mktemp("synthlink"))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,7 @@ def section(folder: Path) -> Section:
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ran(tmp_path_factory.mktemp("ran"))
+    return run_and_score(tmp_path_factory.mktemp("ran"))
 
 
 def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
@@ -62,24 +67,26 @@ def test_writes_the_page_and_its_exports_into_the_folder(folder: Path) -> None:
     assert page.count("<h1>") == 1
 
 
-def test_the_same_scores_give_the_same_bytes_whatever_the_hash_seed(folder: Path) -> None:
+def test_hash_seed_does_not_change_the_bytes(folder: Path) -> None:
     check_same_bytes(folder)
 
 
-def test_the_page_names_nothing_outside_itself(folder: Path) -> None:
+def test_page_is_self_contained(folder: Path) -> None:
     check_self_contained(folder)
 
 
 def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
-    rows = csv.DictReader(io.StringIO(section_of(uneven(tmp_path)).tables["measures"], newline=""))
-    overall = read_scored(tmp_path / "run").report.modes["corrected"].overall
+    rows = csv.DictReader(
+        io.StringIO(section_of(score_incomplete_answers(tmp_path)).tables["measures"], newline="")
+    )
+    overall = read_scores(tmp_path / "run").report.modes["corrected"].overall
     assert overall.answered_only["aggregate"] != overall.measures["aggregate"].value
     for row in rows:
         if (row["mode"], row["category"]) == ("corrected", "all"):
             measure = row["measure"]
             assert row["answered_only"] == str(overall.answered_only[measure])
     files = page_files(section_of(folder))
-    found = read_scored(folder)
+    found = read_scores(folder)
     rows = [*csv.DictReader(io.StringIO(files["report.measures.csv"].decode(), newline=""))]
     by_key = {(row["mode"], row["category"], row["measure"]): row for row in rows}
     for mode, scores in found.report.modes.items():
@@ -87,11 +94,11 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
             for measure, value in group.measures.items():
                 held = by_key[mode, category, measure]["value"]
                 assert held == ("" if value.value is None else str(value.value))
-    assert len(rows) == 2 * 7 * len(MEASURES)
+    assert len(rows) == 2 * 7 * len(METRICS)
     pairs = list(csv.DictReader(io.StringIO(files["report.pairs.csv"].decode(), newline="")))
     assert len(pairs) == len(found.comparisons[0].differences)
     told = list(csv.DictReader(io.StringIO(files["report.questions.csv"].decode(), newline="")))
-    assert [row["id"] for row in told] == [one.id for one in six_questions().questions]
+    assert [row["id"] for row in told] == [one.id for one in read_six_questions().questions]
     corrected = found.report.modes["corrected"].questions
     assert [row["aggregate_corrected"] for row in told] == [
         str(row.parts.aggregate) for row in corrected
@@ -103,15 +110,15 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
     assert files["report.md"].decode().startswith("# Can it link what no single page tells?")
 
 
-def few(tmp_path: Path, kind: str) -> Path:
-    catalog = six_questions()
-    rows = honest(catalog)
+def write_degenerate_scores(tmp_path: Path, kind: str) -> Path:
+    catalog = read_six_questions()
+    rows = honest_predictions(catalog)
     bare = tmp_path / "bare.jsonl"
-    lines = [json.loads(line) for line in SIX.read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in SIX_QUESTIONS_FILE.read_text("utf-8").splitlines()]
     for line in lines:
         line["steps"] = [{"instruction": step["instruction"]} for step in line["steps"]]
     if kind == "one question":
-        lines = json.loads(f"[{SIX.read_text('utf-8').splitlines()[0]}]")
+        lines = json.loads(f"[{SIX_QUESTIONS_FILE.read_text('utf-8').splitlines()[0]}]")
     bare.write_text("".join(json.dumps(line) + "\n" for line in lines))
     options: dict[str, Any] = {
         "literal alone": {"mode": "literal"},
@@ -127,7 +134,7 @@ def few(tmp_path: Path, kind: str) -> Path:
             {"question_id": row["question_id"], "predicted_answer": "Sea."} for row in rows
         ],
     }.get(kind, rows)
-    return scored(tmp_path, answers, **options)
+    return score_shipped_predictions(tmp_path, answers, **options)
 
 
 KINDS = (
@@ -137,8 +144,8 @@ KINDS = (
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_of_little_or_nothing_have_a_section_all_the_same(tmp_path: Path, kind: str) -> None:
-    found = section_of(few(tmp_path, kind))
+def test_degenerate_scores_have_a_section(tmp_path: Path, kind: str) -> None:
+    found = section_of(write_degenerate_scores(tmp_path, kind))
     files = page_files(found)
     page = files["report.html"].decode()
     markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
@@ -158,7 +165,9 @@ def test_scores_of_little_or_nothing_have_a_section_all_the_same(tmp_path: Path,
     assert (LITERAL in page) == (kind == "literal alone")
     marks = mark_counts(read_folder(tmp_path / "run"))
     assert (marks["below"] > 0) == (kind == "no facts")
-    assert ("would say" in said(found)) == (kind not in ("literal alone", "corrected alone"))
+    assert ("would say" in verdict_text(found)) == (
+        kind not in ("literal alone", "corrected alone")
+    )
 
 
 DAMAGED = ("manifest.json", "synthlink_scores.json", "synthlink_answers.jsonl")
@@ -166,7 +175,7 @@ DAMAGED = ("manifest.json", "synthlink_scores.json", "synthlink_answers.jsonl")
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
-    folder = six(tmp_path)
+    folder = score_honest_answers(tmp_path)
     text = (folder / name).read_bytes()
     (folder / name).write_bytes(text[: len(text) // 2])
     with pytest.raises(RecordError, match=re.escape(name)):
@@ -176,8 +185,8 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
         section_of(folder)
 
 
-def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
-    folder = six(tmp_path)
+def test_mismatched_files_are_refused(tmp_path: Path) -> None:
+    folder = score_honest_answers(tmp_path)
     answers = folder / "synthlink_answers.jsonl"
     whole = answers.read_bytes()
     answers.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
@@ -202,10 +211,8 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
         record.write_bytes(keep)
 
 
-def test_a_file_of_the_folder_is_never_overwritten_by_the_report(
-    world: Any, tmp_path: Path
-) -> None:
-    folder = six(tmp_path)
+def test_report_never_overwrites_folder_files(world: Any, tmp_path: Path) -> None:
+    folder = score_honest_answers(tmp_path)
     before = (folder / "synthlink_scores.json").read_bytes()
     out = folder / "synthlink_scores.html"
     with pytest.raises(SettingError, match="overwrite a file it is made from"):
@@ -213,7 +220,7 @@ def test_a_file_of_the_folder_is_never_overwritten_by_the_report(
     assert (folder / "synthlink_scores.json").read_bytes() == before
 
 
-def test_the_card_report_shows_it_after_its_own_parts(
+def test_card_report_appends_the_section(
     world: Any, folder: Path, run_folder: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "report.html"
@@ -235,13 +242,11 @@ def test_the_card_report_shows_it_after_its_own_parts(
     assert list(document["sections"]) == ["synthlink", "synthlink-2"]
 
 
-def test_a_page_holds_no_more_questions_than_it_can_bear(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = sum(row.characters for row in samples_of(section_of(folder)).rows)
+def test_questions_on_a_page_are_limited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sum(row.characters for row in find_samples(section_of(folder)).rows)
     monkeypatch.setattr(samples_of_folder, "CHARACTERS", whole // 2)
     found = section_of(folder)
-    rows = samples_of(found).rows
+    rows = find_samples(found).rows
     assert 1 < len(rows) < 6
     assert sum(row.characters for row in rows) <= whole // 2
     assert f"The first {len(rows)} of 6; the CSV file has all." in found.html
@@ -249,30 +254,30 @@ def test_a_page_holds_no_more_questions_than_it_can_bear(
     assert len(list(csv.DictReader(io.StringIO(table, newline="")))) == 6
 
 
-def test_lists_without_end_are_cut(tmp_path: Path) -> None:
-    rows = honest(six_questions())
+def test_long_lists_are_cut(tmp_path: Path) -> None:
+    rows = honest_predictions(read_six_questions())
     rows[0]["retrieved_docs"] = [f"https://news.example/{n}" for n in range(400)]
     rows[0]["iterations"] = [{"answers": [f"{n} ships sank."], "docs": []} for n in range(400)]
     rows[0]["predicted_answer"] += "".join(f" In {n} a ship sank." for n in range(400))
-    html = section_of(scored(tmp_path, rows)).html
+    html = section_of(score_shipped_predictions(tmp_path, rows)).html
     for title in ("Pages it names; ✓ are sources; 370", "Rounds; 370", "What it claims; 3"):
         assert title in html, title
     assert "https://news.example/29<" in html
     assert "https://news.example/30<" not in html
 
 
-TOLD = st.one_of(
+STRANGE_ANSWERS = st.one_of(
     st.just(""),
     st.text(max_size=80),
-    st.lists(st.sampled_from(six_questions().questions[0].answer.split()), max_size=30).map(
+    st.lists(st.sampled_from(read_six_questions().questions[0].answer.split()), max_size=30).map(
         " ".join
     ),
 )
 
 
 @settings(max_examples=12)
-@given(st.lists(TOLD, min_size=6, max_size=6), st.lists(TOLD, max_size=3))
-def test_whatever_is_answered_can_be_shown(
+@given(st.lists(STRANGE_ANSWERS, min_size=6, max_size=6), st.lists(STRANGE_ANSWERS, max_size=3))
+def test_any_answer_can_be_shown(
     tmp_path_factory: pytest.TempPathFactory, answers: list[str], pages: list[str]
 ) -> None:
     rows = [
@@ -282,13 +287,15 @@ def test_whatever_is_answered_can_be_shown(
             "retrieved_docs": pages,
             "iterations": [{"answers": [answer], "docs": pages}],
         }
-        for one, answer in zip(six_questions().questions, answers, strict=True)
+        for one, answer in zip(read_six_questions().questions, answers, strict=True)
     ]
-    folder = scored(tmp_path_factory.mktemp("any"), rows, domain="none", resamples=20)
+    folder = score_shipped_predictions(
+        tmp_path_factory.mktemp("any"), rows, domain="none", resamples=20
+    )
     read = read_folder(folder)
     assert mark_counts(read).total() == 6
     answered = read.report.n_answered
-    whole = grid(section_of(folder), "losing", "What the corrected score is made of").lines[-1]
+    whole = find_grid(section_of(folder), "losing", "What the corrected score is made of").lines[-1]
     total = read.report.modes["corrected"].overall.measures["aggregate"].value
     assert float(whole.cells[1].text) == pytest.approx(total, abs=6e-4)
     files = page_files(section_of(folder))
@@ -296,6 +303,6 @@ def test_whatever_is_answered_can_be_shown(
     assert (b"all are answered" in files["report.html"]) == (answered == 6)
 
 
-def test_marks_and_measures_are_all_named() -> None:
+def test_every_mark_and_measure_has_a_name() -> None:
     assert len({mark.key for mark in MARKS}) == len(MARKS)
-    assert set(NAMED) == set(MEASURES)
+    assert set(NAMED) == set(METRICS)

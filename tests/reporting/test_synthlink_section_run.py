@@ -1,4 +1,4 @@
-"""The section of SynthLink scores that a run or a judge stands beside."""
+"""The section of SynthLink scores together with a run or a judge."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from section_reading import cells, grid
-from synthlink_attacks import SIX, honest, six_questions
-from synthlink_section_folders import RESAMPLES, ran, six
+from section_blocks import find_grid, grid_cells
+from synthlink_attacks import SIX_QUESTIONS_FILE, honest_predictions, read_six_questions
+from synthlink_section_folders import RESAMPLES, run_and_score, score_honest_answers
 
-from eval.synthlink.outputs import read_scored
+from eval.synthlink.outputs import read_scores
 from eval.synthlink.running.row import read_rows
 from eval.synthlink.score_options import ScoreOptions
-from eval.synthlink.verdicts.applying import with_verdicts
-from eval.synthlink.verdicts.judge_report import judge_report
-from eval.synthlink.verdicts.record import JudgedLine, Judgement, JudgeReport
+from eval.synthlink.verdicts.judge_report import build_judge_report
+from eval.synthlink.verdicts.record import Judgement, JudgeReport, VerdictLine
+from eval.synthlink.verdicts.score_update import apply_verdicts
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import to_json_bytes
 from reporting.benchmark_sections.opening import section_of
@@ -29,10 +29,10 @@ from reporting.synthlink_section.trails import reached
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ran(tmp_path_factory.mktemp("ran"))
+    return run_and_score(tmp_path_factory.mktemp("ran"))
 
 
-def test_a_run_beside_the_scores_is_told_round_by_round(run_folder: Path) -> None:
+def test_run_next_to_the_scores_is_shown_by_round(run_folder: Path) -> None:
     found = section_of(run_folder)
     assert "teller" in found.about
     for text in (
@@ -49,40 +49,40 @@ def test_a_run_beside_the_scores_is_told_round_by_round(run_folder: Path) -> Non
     assert "1 in a reply that cannot be read and 1 in a failure" in " ".join(found.caveats)
     marks = mark_counts(read_folder(run_folder))
     assert (marks["invalid"], marks["error"], marks["missing"], marks["abstained"]) == (1, 1, 0, 1)
-    outcomes = cells(grid(found, "run", "Outcomes"))
+    outcomes = grid_cells(find_grid(found, "run", "Outcomes"))
     assert outcomes == {"ANSWERED": ["3"], "ABSTAINED": ["1"], "INVALID": ["1"], "ERROR": ["1"]}
-    work = cells(grid(found, "run", "What it took"))
+    work = grid_cells(find_grid(found, "run", "What it took"))
     assert work["Rounds"] == ["7", "1.2"]
     assert work["Searches"] == ["7", "1.2"]
     assert work["Pages found"] == ["12", "2.0"]
-    links = cells(grid(found, "run", "Sentences linked"))
+    links = grid_cells(find_grid(found, "run", "Sentences linked"))
     assert links == {"borne out": ["3", "50 %"], "contradicted": ["3", "50 %"]}
 
 
-def test_tokens_and_seconds_are_of_the_rows_that_tell_them(tmp_path: Path) -> None:
-    folder = ran(tmp_path)
+def test_tokens_and_seconds_use_rows_that_have_them(tmp_path: Path) -> None:
+    folder = run_and_score(tmp_path)
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
     assert "Tokens read by the model" not in section_of(folder).html
     for row, tokens in zip(rows, (100, 300), strict=False):
         row["usage"] = {"prompt_tokens": tokens, "completion_tokens": 7}
         row["latency_s"] = 1.25
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    table = grid(section_of(folder), "run", "What it took")
-    work = cells(table)
+    table = find_grid(section_of(folder), "run", "What it took")
+    work = grid_cells(table)
     assert work["Tokens read by the model"] == ["400", "200.0"]
     assert work["Tokens written by it"] == ["14", "7.0"]
     assert work["Seconds waiting for it"] == ["2.5", "1.2"]
     assert [line.below for line in table.lines][-1] == "2 of 6 rows tell it"
 
 
-def test_sources_found_read_and_named_are_counted(run_folder: Path) -> None:
+def test_found_read_and_named_sources_are_counted(run_folder: Path) -> None:
     read = read_folder(run_folder)
     assert read.run is not None
     sources = [len(view.sources) for view in read.answers]
     answered = [at for at, row in enumerate(read_rows(run_folder / "rows.jsonl")) if row.trail
                 and row.outcome == "ANSWERED"]  # fmt: skip
     assert len(answered) == 3
-    table = cells(grid(section_of(run_folder), "run", "Sources"))
+    table = grid_cells(find_grid(section_of(run_folder), "run", "Sources"))
     assert table["named"] == ["3", f"{300 / sum(sources):.0f} %"]
     assert reached(read.run, read.answers) == (
         sum(sources),
@@ -92,12 +92,12 @@ def test_sources_found_read_and_named_are_counted(run_folder: Path) -> None:
     )
 
 
-def test_a_run_of_a_part_of_the_questions_says_so(tmp_path: Path) -> None:
-    found = section_of(ran(tmp_path, limit=2))
+def test_run_on_some_questions_is_noted(tmp_path: Path) -> None:
+    found = section_of(run_and_score(tmp_path, limit=2))
     assert "Only 2 of 6 questions were asked; the others count as missing." in found.caveats
 
 
-def test_a_system_that_answers_from_the_graph_is_not_praised_for_its_claims(
+def test_system_answering_from_the_graph_gets_a_caveat(
     tmp_path: Path,
 ) -> None:
     from eval.synthlink.running.run import run
@@ -111,58 +111,61 @@ def test_a_system_that_answers_from_the_graph_is_not_praised_for_its_claims(
     assert "answers from the very graph" not in " ".join(section_of(tmp_path).caveats)
 
 
-def judged(folder: Path) -> JudgeReport:
-    """Has a judge find every claim supported that the graph left open, and puts that on record."""
-    found = read_scored(folder)
-    questions = six_questions().questions
+def write_judge_report(folder: Path) -> JudgeReport:
+    """Records a judge that finds every claim supported that the graph left open."""
+    found = read_scores(folder)
+    questions = read_six_questions().questions
     corrected = found.report.modes["corrected"]
     said: dict[str, Any] = {"planned": 2, "verdict": "supported", "votes": ("supported",) * 2}
     lines = [
-        JudgedLine(key="", kind="claim", question_id=row.question_id, claim=claim.text, **said)
+        VerdictLine(key="", kind="claim", question_id=row.question_id, claim=claim.text, **said)
         for row in corrected.questions
         for claim in row.parts.claims
     ]
     lines += [
-        JudgedLine(key="", kind=kind, question_id="HIA-01", claim="It was.", **said)
+        VerdictLine(key="", kind=kind, question_id="HIA-01", claim="It was.", **said)
         for kind in ("own fact", "other fact")
     ]
     judgement = Judgement(
         models=("loop/<b>judge</b>",), same=True, planned=2, params={}, lines=tuple(lines)
     )
     rows = tuple(
-        replace(row, parts=with_verdicts(row.parts, question, judgement.by_claim))
+        replace(row, parts=apply_verdicts(row.parts, question, judgement.lines_by_claim))
         for row, question in zip(corrected.questions, questions, strict=True)
     )
-    report = judge_report(judgement, rows)
+    report = build_judge_report(judgement, rows)
     modes = found.report.modes | {"corrected": replace(corrected, questions=rows)}
     changed = replace(found, report=replace(found.report, judge=report, modes=modes))
     (folder / "synthlink_scores.json").write_bytes(to_json_bytes(changed))
     return report
 
 
-def test_a_judge_stands_beside_what_words_would_have_said(tmp_path: Path) -> None:
-    folder = six(tmp_path)
-    before = read_scored(folder).report.modes["corrected"].claims
-    report = judged(folder)
+def test_judge_verdicts_are_compared_with_word_matching(tmp_path: Path) -> None:
+    folder = score_honest_answers(tmp_path)
+    before = read_scores(folder).report.modes["corrected"].claims
+    report = write_judge_report(folder)
     found = section_of(folder)
-    table = cells(grid(found, "claims", "Words against the judge"))
+    table = grid_cells(find_grid(found, "claims", "Words against the judge"))
     moved = {"borne out": "licensed", "contradicted": "contradicted", "cannot be told": "unknown"}
     assert table == {
         words: [str(before[key]), "0", "0"] for words, key in moved.items() if before[key]
     }
-    trust = cells(grid(found, "claims", "How far the judge can be trusted"))
+    trust = grid_cells(find_grid(found, "claims", "How far the judge can be trusted"))
     assert trust["Every vote is the same"][0] == "100 %"
     assert trust["Calls another question's facts not told"] == ["0.000", "1"]
-    decided = cells(grid(found, "claims", "What decided"))
+    decided = grid_cells(find_grid(found, "claims", "What decided"))
     assert decided["a model that judges"][0] == str(report.decided)
     assert "a model that judges; by words: contradicted" in found.html
     assert "loop/&lt;b&gt;judge&lt;/b&gt; judged what the graph left open" in found.html
     assert "The model that answered also judged" in found.html
-    assert "judged what the graph left open" not in section_of(six(tmp_path / "nobody")).html
+    assert (
+        "judged what the graph left open"
+        not in section_of(score_honest_answers(tmp_path / "nobody")).html
+    )
 
 
-def test_rows_that_are_not_what_was_scored_are_refused(tmp_path: Path) -> None:
-    folder = ran(tmp_path / "run")
+def test_rows_other_than_the_scored_are_refused(tmp_path: Path) -> None:
+    folder = run_and_score(tmp_path / "run")
     rows = folder / "rows.jsonl"
     rows.write_text(rows.read_text("utf-8").replace("In 1794 Eli Whitney", "In 1795 Eli Whitney"))
     with pytest.raises(CardSetMismatchError, match="'HIA-01' is not what was scored"):
@@ -172,12 +175,15 @@ def test_rows_that_are_not_what_was_scored_are_refused(tmp_path: Path) -> None:
         section_of(folder)
 
 
-def test_rows_of_a_run_are_left_alone_where_another_file_was_scored(tmp_path: Path) -> None:
-    folder = ran(tmp_path / "run")
-    (tmp_path / "mine.json").write_text(json.dumps(honest(six_questions())))
+def test_run_rows_are_ignored_for_another_scored_file(tmp_path: Path) -> None:
+    folder = run_and_score(tmp_path / "run")
+    (tmp_path / "mine.json").write_text(json.dumps(honest_predictions(read_six_questions())))
     write_scores(
         ScoreOptions(
-            predictions=tmp_path / "mine.json", output_dir=folder, catalog=SIX, resamples=RESAMPLES
+            predictions=tmp_path / "mine.json",
+            output_dir=folder,
+            catalog=SIX_QUESTIONS_FILE,
+            resamples=RESAMPLES,
         )
     )
     found = section_of(folder)

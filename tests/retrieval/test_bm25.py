@@ -1,4 +1,4 @@
-"""BM25: right scores, settled ties, and the protocol all retrievers share."""
+"""BM25: correct scores, settled ties, and the protocol of all retrievers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kg.base.errors import DuplicateIdError
 from kg.embedding.embedder import Embedder
-from kg.text.normaliser import content_words
+from kg.text.normaliser import extract_content_words
 from retrieval.bm25 import BM25
-from retrieval.dense import Dense
+from retrieval.dense import DenseRetriever
 from retrieval.protocol import Passage, Retriever
 
 CORPUS = [
@@ -26,14 +26,16 @@ CORPUS = [
 ]
 
 
-def reference(query: str, corpus: list[Passage], k1: float = 1.5, b: float = 0.75) -> list[float]:
+def reference_scores(
+    query: str, corpus: list[Passage], k1: float = 1.5, b: float = 0.75
+) -> list[float]:
     """Robertson and Zaragoza's formula in Lucene's variant, written out."""
-    lines = [content_words(passage.text) for passage in corpus]
+    lines = [extract_content_words(passage.text) for passage in corpus]
     mean = sum(map(len, lines)) / len(lines)
     scores = []
     for line in lines:
         counts, score = Counter(line), 0.0
-        for word in content_words(query):
+        for word in extract_content_words(query):
             holding = sum(word in other for other in lines)
             idf = math.log(1 + (len(lines) - holding + 0.5) / (holding + 0.5))
             frequency = counts[word]
@@ -48,16 +50,16 @@ texts = st.lists(vocabulary, min_size=1, max_size=8).map(" ".join)
 
 @given(st.lists(texts, min_size=1, max_size=8), texts)
 @settings(deadline=None, max_examples=60)
-def test_scores_are_the_formulas(lines: list[str], query: str) -> None:
+def test_scores_follow_the_formula(lines: list[str], query: str) -> None:
     corpus = [Passage(str(number), line) for number, line in enumerate(lines)]
-    expected = reference(query, corpus)
+    expected = reference_scores(query, corpus)
     found = BM25(corpus).get_scores(query, len(corpus))
     assert set(found) == {str(n) for n, score in enumerate(expected) if score > 0}
     for passage_id, score in found.items():
         assert score == pytest.approx(expected[int(passage_id)], rel=1e-4)
 
 
-def test_best_first_and_only_what_matches() -> None:
+def test_matches_are_ranked_best_first() -> None:
     found = BM25(CORPUS).search("Does the Rhine flow into the North Sea?", 10)
     assert [passage_id for passage_id, _ in found] == ["a", "c", "b", "d"]
     assert all(score > 0 for _, score in found)
@@ -68,7 +70,7 @@ def test_equal_scores_keep_the_corpus_order() -> None:
     assert [found for found, _ in BM25(corpus).search("brook", 7)] == list("0123456")
 
 
-def test_the_pool_limits_size_and_choice() -> None:
+def test_pool_limits_size_and_candidates() -> None:
     retriever = BM25(CORPUS)
     assert list(retriever.get_scores("North Sea Rhine", 1)) == ["a"]
     assert list(retriever.get_scores("North Sea Rhine", 5, {"c", "d", "zzz"})) == ["c", "d"]
@@ -76,7 +78,7 @@ def test_the_pool_limits_size_and_choice() -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?", "the of", "zebra", "\x00", "🙂", "{{7*7}}"])
-def test_nothing_to_look_for(query: str) -> None:
+def test_query_without_words_finds_nothing(query: str) -> None:
     assert BM25(CORPUS).search(query, 3) == []
 
 
@@ -86,12 +88,12 @@ def test_small_and_empty_corpora() -> None:
     assert [found for found, _ in BM25([Passage("a", "Rhine")]).search("rhine", 3)] == ["a"]
 
 
-def test_doubled_ids_are_named() -> None:
+def test_duplicate_ids_are_named() -> None:
     with pytest.raises(DuplicateIdError, match="'x'"):
         BM25([Passage("x", "a b"), Passage("y", "c"), Passage("x", "d")])
 
 
-def letters(texts: object) -> np.ndarray:
+def count_letters(texts: object) -> np.ndarray:
     """A toy embedder: letter counts."""
     rows = [
         [text.casefold().count(chr(97 + letter)) for letter in range(26)]
@@ -100,25 +102,25 @@ def letters(texts: object) -> np.ndarray:
     return np.array(rows, dtype=np.float32).reshape(len(rows), 26)
 
 
-TOY = Embedder(letters, "toy")
+TOY = Embedder(count_letters, "toy")
 
 
 def test_dense_ranks_by_cosine_with_settled_ties() -> None:
     corpus = [Passage("x", "aab"), Passage("y", "ccc"), Passage("z", "aabaab"), Passage("o", "1")]
-    retriever = Dense(corpus, TOY)
+    retriever = DenseRetriever(corpus, TOY)
     scores = retriever.get_scores("aab", 4)
     assert list(scores) == ["x", "z", "y", "o"], "length does not matter, order settles"
     assert scores["x"] == pytest.approx(1.0)
-    assert scores["o"] == 0.0, "a text without a direction is similar to nothing"
+    assert scores["o"] == 0.0, "a zero vector has similarity 0"
     assert list(retriever.get_scores("aab", 4, {"y", "o"})) == ["y", "o"]
     assert retriever.params() == {
         "name": "dense",
         "embedder": "toy",
         "weights_sha256": None,
     }
-    assert Dense([], TOY).search("a", 3) == []
+    assert DenseRetriever([], TOY).search("a", 3) == []
 
 
-def test_both_are_retrievers() -> None:
+def test_bm25_and_dense_satisfy_the_protocol() -> None:
     assert isinstance(BM25(CORPUS), Retriever)
-    assert isinstance(Dense(CORPUS, TOY), Retriever)
+    assert isinstance(DenseRetriever(CORPUS, TOY), Retriever)

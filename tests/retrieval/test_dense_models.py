@@ -16,20 +16,20 @@ from retrieval.ensemble import EnsembleRanker
 from retrieval.protocol import Passage
 
 
-def counting(calls: list[int]) -> embedder.Embedder:
-    def encode(texts: Sequence[str]) -> np.ndarray:
+def counting_embedder(calls: list[int]) -> embedder.Embedder:
+    def encode_and_count(texts: Sequence[str]) -> np.ndarray:
         calls.append(len(texts))
         return np.array([[len(text), text.count("a"), 1.0] for text in texts], dtype=np.float32)
 
-    return embedder.Embedder(encode, "toy", "ab" * 32)
+    return embedder.Embedder(encode_and_count, "toy", "ab" * 32)
 
 
-def test_a_corpus_is_embedded_once_and_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
+def test_corpus_is_embedded_once_and_a_damaged_cache_rebuilt(tmp_path: Path) -> None:
     calls: list[int] = []
     corpus = [Passage("x", "aab"), Passage("y", "cccc")]
     folder = tmp_path / "made" / "here"
-    first = dense.Dense(corpus, counting(calls), cache=folder)
-    again = dense.Dense(corpus, counting(calls), cache=folder)
+    first = dense.DenseRetriever(corpus, counting_embedder(calls), cache=folder)
+    again = dense.DenseRetriever(corpus, counting_embedder(calls), cache=folder)
     assert calls == [2]
     assert again.search("ab", 2) == first.search("ab", 2)
     (file,) = folder.iterdir()
@@ -37,25 +37,27 @@ def test_a_corpus_is_embedded_once_and_a_damaged_cache_is_made_again(tmp_path: P
     for damaged in (b"", whole[:-1], whole[:64], whole[:-1] + bytes([whole[-1] ^ 1])):
         file.write_bytes(damaged)
         calls.clear()
-        repaired = dense.Dense(corpus, counting(calls), cache=folder)
+        repaired = dense.DenseRetriever(corpus, counting_embedder(calls), cache=folder)
         assert calls == [2]
         assert file.read_bytes() == whole
         assert repaired.search("ab", 2) == first.search("ab", 2)
     for other in ([Passage("x", "aabc"), Passage("y", "ccc")], [*corpus, Passage("z", "")]):
         calls.clear()
-        dense.Dense(other, counting(calls), cache=folder)
+        dense.DenseRetriever(other, counting_embedder(calls), cache=folder)
         assert calls == [len(other)]
-    others = counting(calls)._replace(sha256="cd" * 32)
+    others = counting_embedder(calls)._replace(sha256="cd" * 32)
     calls.clear()
-    dense.Dense(corpus, others, cache=folder)
+    dense.DenseRetriever(corpus, others, cache=folder)
     assert calls == [2]
-    assert dense.Dense([], counting(calls), cache=folder).search("a", 1) == []
+    assert dense.DenseRetriever([], counting_embedder(calls), cache=folder).search("a", 1) == []
 
 
-def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_unwritable_cache_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError):
-        dense.Dense([Passage("x", "a")], counting([]), cache=tmp_path / "file" / "cache")
+        dense.DenseRetriever(
+            [Passage("x", "a")], counting_embedder([]), cache=tmp_path / "file" / "cache"
+        )
 
 
 @pytest.mark.slow
@@ -65,21 +67,21 @@ def test_a_real_model_finds_the_paraphrase(minilm: embedder.Embedder, tmp_path: 
         Passage("river", "The Rhine flows into the North Sea."),
         Passage("bank", "The bank lends money at two per cent."),
     ]
-    retriever = dense.Dense(corpus, minilm, cache=tmp_path)
+    retriever = dense.DenseRetriever(corpus, minilm, cache=tmp_path)
     assert retriever.search("Where does the stream reach the ocean?", 1)[0][0] == "river"
     assert BM25(corpus).search("Where does the stream reach the ocean?", 3) == []
-    kept = dense.Dense(corpus, minilm, cache=tmp_path)
+    kept = dense.DenseRetriever(corpus, minilm, cache=tmp_path)
     asked = "What is baked from grain?"
     assert kept.search(asked, 3) == retriever.search(asked, 3)
 
 
 @pytest.mark.slow
-def test_an_ensemble_keeps_what_either_finds(minilm: embedder.Embedder) -> None:
+def test_ensemble_keeps_results_of_both_retrievers(minilm: embedder.Embedder) -> None:
     corpus = [
         Passage("named", "Zzyzx is at 4.5 m."),
         Passage("meant", "The stream ends in the ocean."),
         Passage("other", "Bread is made of flour and water."),
     ]
-    both = EnsembleRanker(corpus, (BM25(corpus), dense.Dense(corpus, minilm)), pool=1)
+    both = EnsembleRanker(corpus, (BM25(corpus), dense.DenseRetriever(corpus, minilm)), pool=1)
     found = both.get_scores("Does the river Zzyzx reach the sea?", 2)
     assert set(found) == {"named", "meant"}

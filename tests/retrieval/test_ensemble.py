@@ -1,4 +1,4 @@
-"""The ensemble: the published formulas, settled ties, and retrievers that find nothing."""
+"""The ensemble: the published formulas, settled ties, and retrievers without results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.bm25 import BM25
-from retrieval.ensemble import RRF_K, EnsembleRanker, Method, normalised_weights
+from retrieval.ensemble import RRF_K, EnsembleRanker, Method, normalise_weights
 from retrieval.protocol import Passage, Retriever
 
 CORPUS = [Passage(letter, letter) for letter in "abcdefgh"]
 
 
-class Fixed:
-    """A retriever that always finds the same."""
+class FixedRetriever:
+    """A retriever that always returns the same results."""
 
     name = "fixed"
 
@@ -39,15 +39,15 @@ class Fixed:
         return list(self.get_scores(query, k).items())
 
 
-pools = st.dictionaries(
+result_pools = st.dictionaries(
     st.sampled_from("abcdefgh"), st.floats(-10, 10, allow_nan=False), max_size=8
 )
-many = st.lists(pools, min_size=1, max_size=4)
+several_pools = st.lists(result_pools, min_size=1, max_size=4)
 
 
-@given(many)
-def test_rrf_is_the_formula(found: list[dict[str, float]]) -> None:
-    retrievers = [Fixed(pool) for pool in found]
+@given(several_pools)
+def test_rrf_follows_the_formula(found: list[dict[str, float]]) -> None:
+    retrievers = [FixedRetriever(pool) for pool in found]
     scores = EnsembleRanker(CORPUS, retrievers).get_scores("q", 8)
     exact: dict[str, Fraction] = {}
     for pool in found:
@@ -60,44 +60,51 @@ def test_rrf_is_the_formula(found: list[dict[str, float]]) -> None:
         assert score == pytest.approx(float(exact[name] / speaking), rel=1e-12)
 
 
-@given(many, st.sampled_from(["rrf", "linear"]))
+@given(several_pools, st.sampled_from(["rrf", "linear"]))
 def test_the_order_of_retrievers_does_not_matter(
     found: list[dict[str, float]], method: Method
 ) -> None:
     orders = {
         tuple(EnsembleRanker(CORPUS, list(order), method=method).get_scores("q", 8).items())
-        for order in itertools.permutations([Fixed(pool) for pool in found])
+        for order in itertools.permutations([FixedRetriever(pool) for pool in found])
     }
     assert len(orders) == 1
 
 
-@given(many, st.sampled_from(["rrf", "linear"]), st.integers(1, 8))
-def test_best_first_ties_in_corpus_order(
+@given(several_pools, st.sampled_from(["rrf", "linear"]), st.integers(1, 8))
+def test_results_are_best_first_with_ties_in_corpus_order(
     found: list[dict[str, float]], method: Method, size: int
 ) -> None:
-    ranker = EnsembleRanker(CORPUS, [Fixed(pool) for pool in found], method=method)
+    ranker = EnsembleRanker(CORPUS, [FixedRetriever(pool) for pool in found], method=method)
     whole = list(ranker.get_scores("q", 8).items())
     assert whole == sorted(whole, key=lambda pair: (-pair[1], pair[0]))
     assert ranker.search("q", size) == whole[:size]
 
 
-def test_not_being_found_is_less_than_being_found_last() -> None:
-    one, two = Fixed({"a": 2.0, "b": 1.0}), Fixed({"c": 1.0, "a": 0.5, "b": 0.1})
+def test_missing_result_scores_below_the_last_one() -> None:
+    one, two = FixedRetriever({"a": 2.0, "b": 1.0}), FixedRetriever({"c": 1.0, "a": 0.5, "b": 0.1})
     scores = EnsembleRanker(CORPUS, (one, two)).get_scores("q", 8)
     assert scores["c"] == pytest.approx(0.5 / 61), "half the weight, one retriever only"
     assert scores["b"] == pytest.approx(0.5 / 62 + 0.5 / 63)
     assert list(scores) == ["a", "b", "c"]
 
 
-def test_linear_spreads_each_pool_between_0_and_1() -> None:
-    one, two = Fixed({"a": 30.0, "b": 20.0, "c": 10.0}), Fixed({"d": 0.2, "a": 0.2})
+def test_linear_scales_each_pool_to_0_and_1() -> None:
+    one, two = (
+        FixedRetriever({"a": 30.0, "b": 20.0, "c": 10.0}),
+        FixedRetriever({"d": 0.2, "a": 0.2}),
+    )
     scores = EnsembleRanker(CORPUS, (one, two), (3, 1), method="linear").get_scores("q", 8)
     assert scores == {"a": pytest.approx(1.0), "b": 0.375, "d": 0.25, "c": 0.0}
     assert list(scores) == ["a", "b", "d", "c"]
 
 
-def test_a_retriever_that_finds_nothing_is_absent_and_not_a_zero() -> None:
-    one, two, silent = Fixed({"a": 3.0, "b": 1.0}), Fixed({"b": 0.4, "c": 0.1}), Fixed({})
+def test_retriever_without_results_is_left_out() -> None:
+    one, two, silent = (
+        FixedRetriever({"a": 3.0, "b": 1.0}),
+        FixedRetriever({"b": 0.4, "c": 0.1}),
+        FixedRetriever({}),
+    )
     for method in get_args(Method):
         both = EnsembleRanker(CORPUS, (one, two), (1, 3), method=method).get_scores("q", 8)
         with_silent = EnsembleRanker(CORPUS, (one, silent, two), (1, 4, 3), method=method)
@@ -109,11 +116,13 @@ def test_a_retriever_that_finds_nothing_is_absent_and_not_a_zero() -> None:
         assert nothing.get_scores("q", 8) == {}
 
 
-@given(many, st.sampled_from(["rrf", "linear"]), st.integers(-2, 9), st.permutations(CORPUS))
-def test_scores_depend_on_no_order_and_stay_in_bounds(
+@given(
+    several_pools, st.sampled_from(["rrf", "linear"]), st.integers(-2, 9), st.permutations(CORPUS)
+)
+def test_scores_are_bounded_and_independent_of_order(
     found: list[dict[str, float]], method: Method, size: int, corpus: list[Passage]
 ) -> None:
-    retrievers = [Fixed(pool) for pool in found]
+    retrievers = [FixedRetriever(pool) for pool in found]
     scores = EnsembleRanker(CORPUS, retrievers, method=method).get_scores("q", 8)
     assert EnsembleRanker(corpus, retrievers, method=method).get_scores("q", 8) == scores
     assert all(0 <= score <= 1 and math.isfinite(score) for score in scores.values())
@@ -121,8 +130,8 @@ def test_scores_depend_on_no_order_and_stay_in_bounds(
     assert list(some.items()) == list(scores.items())[: max(size, 0)]
 
 
-def test_scores_may_be_as_far_apart_as_floats_go() -> None:
-    wide = Fixed({"a": 1.7e308, "b": 0.0, "c": -1.7e308})
+def test_extreme_scores_are_scaled() -> None:
+    wide = FixedRetriever({"a": 1.7e308, "b": 0.0, "c": -1.7e308})
     assert EnsembleRanker(CORPUS, (wide,), method="linear").get_scores("q", 8) == {
         "a": 1.0,
         "b": 0.5,
@@ -130,24 +139,28 @@ def test_scores_may_be_as_far_apart_as_floats_go() -> None:
     }
 
 
-def test_ties_of_one_retriever_are_settled_by_another_and_then_by_the_corpus() -> None:
-    tied = Fixed(dict.fromkeys("abcd", 1.0))
+def test_ties_are_settled_by_another_retriever_then_the_corpus() -> None:
+    tied = FixedRetriever(dict.fromkeys("abcd", 1.0))
     for method in get_args(Method):
-        ranker = EnsembleRanker(CORPUS, (tied, Fixed({"c": 3, "b": 2, "h": 1})), method=method)
+        ranker = EnsembleRanker(
+            CORPUS, (tied, FixedRetriever({"c": 3, "b": 2, "h": 1})), method=method
+        )
         assert list(ranker.get_scores("q", 8))[:4] == ["c", "b", "a", "d"]
 
 
 def test_retrievers_of_another_corpus_are_refused() -> None:
     for method in get_args(Method):
-        ranker = EnsembleRanker(CORPUS, (Fixed({"a": 1.0}), Fixed({"0": 1.0})), method=method)
-        with pytest.raises(ValueError, match=r"fixed found '0'.*share their passage ids"):
+        ranker = EnsembleRanker(
+            CORPUS, (FixedRetriever({"a": 1.0}), FixedRetriever({"0": 1.0})), method=method
+        )
+        with pytest.raises(ValueError, match=r"fixed returned '0'.*share passage ids"):
             ranker.get_scores("q", 3)
-    with pytest.raises(ValueError, match="by nan"):
-        EnsembleRanker(CORPUS, (Fixed({"a": math.nan}),)).get_scores("q", 3)
+    with pytest.raises(ValueError, match="the score nan"):
+        EnsembleRanker(CORPUS, (FixedRetriever({"a": math.nan}),)).get_scores("q", 3)
 
 
-def test_a_retriever_of_weight_zero_is_not_asked() -> None:
-    one, two = Fixed({"a": 1.0}), Fixed({"b": 1.0})
+def test_retriever_of_weight_zero_is_not_called() -> None:
+    one, two = FixedRetriever({"a": 1.0}), FixedRetriever({"b": 1.0})
     ranker = EnsembleRanker(CORPUS, (one, two), (1, 0), pool=3)
     assert list(ranker.get_scores("q", 5)) == ["a"]
     assert (one.asked, two.asked) == ([5], []), "never fewer than are wanted"
@@ -155,8 +168,8 @@ def test_a_retriever_of_weight_zero_is_not_asked() -> None:
     assert one.asked == [5, 3]
 
 
-def test_only_the_chunks_asked_for() -> None:
-    ranker = EnsembleRanker(CORPUS, (BM25(CORPUS), Fixed({"a": 1.0, "b": 0.5})))
+def test_only_requested_chunks_are_scored() -> None:
+    ranker = EnsembleRanker(CORPUS, (BM25(CORPUS), FixedRetriever({"a": 1.0, "b": 0.5})))
     assert isinstance(ranker, Retriever)
     assert list(ranker.get_scores("b", 5, {"b", "c"})) == ["b"]
     assert ranker.get_scores("z", 5, {"h"}) == {}
@@ -166,25 +179,25 @@ def test_only_the_chunks_asked_for() -> None:
 def test_weights_sum_to_one(weights: list[float]) -> None:
     if max(weights) == 0:
         with pytest.raises(ValueError, match="all weights"):
-            normalised_weights(weights, len(weights))
+            normalise_weights(weights, len(weights))
         return
-    normal = normalised_weights(weights, len(weights))
+    normal = normalise_weights(weights, len(weights))
     assert math.fsum(normal) == pytest.approx(1.0)
-    assert normalised_weights(normal, len(normal)) == normal, "once is enough"
+    assert normalise_weights(normal, len(normal)) == normal, "once is enough"
 
 
 @pytest.mark.parametrize("weights", [(-1, 2), (math.nan, 1), (math.inf, 1), (1,), (1, 1, 1)])
-def test_weights_that_mean_nothing_are_refused(weights: Sequence[float]) -> None:
+def test_invalid_weights_are_refused(weights: Sequence[float]) -> None:
     with pytest.raises(ValueError, match="weight"):
-        EnsembleRanker(CORPUS, (Fixed({}), Fixed({})), weights)
+        EnsembleRanker(CORPUS, (FixedRetriever({}), FixedRetriever({})), weights)
 
 
-def test_parameters_name_everything_that_decides() -> None:
-    params = EnsembleRanker(CORPUS, (BM25(CORPUS), Fixed({})), (1, 3)).params()
+def test_params_hold_every_setting() -> None:
+    params = EnsembleRanker(CORPUS, (BM25(CORPUS), FixedRetriever({})), (1, 3)).params()
     assert params["weights"] == [0.25, 0.75]
     assert params["k"] == 60
     assert params["retrievers"] == [BM25(CORPUS).params(), {"name": "fixed"}]
-    assert EnsembleRanker(CORPUS, (Fixed({}),), name="hybrid").params()["name"] == "hybrid"
-    assert "k" not in EnsembleRanker(CORPUS, (Fixed({}),), method="linear").params()
+    assert EnsembleRanker(CORPUS, (FixedRetriever({}),), name="hybrid").params()["name"] == "hybrid"
+    assert "k" not in EnsembleRanker(CORPUS, (FixedRetriever({}),), method="linear").params()
     with pytest.raises(ValueError, match="pool"):
-        EnsembleRanker(CORPUS, (Fixed({}),), pool=0)
+        EnsembleRanker(CORPUS, (FixedRetriever({}),), pool=0)

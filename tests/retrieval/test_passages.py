@@ -1,4 +1,4 @@
-"""A graph in words: all that is stated, nothing that is inferred, and no vocabulary."""
+"""Graph facts as passages: all asserted facts, no inferred ones, and no vocabulary."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from kg.domain import Domain
 from kg.graph import Graph
 from kg.words.labels import Labels
-from kg.words.verbalise import Verbaliser
-from retrieval.passages import passages_of
+from kg.words.verbaliser import Verbaliser
+from retrieval.passages import build_passages
 
 TURTLE = """
 @prefix : <urn:x:> .
@@ -43,8 +43,8 @@ def words(graph: Graph) -> Verbaliser:
     return Verbaliser(domain, Labels(graph), graph)
 
 
-def test_one_sentence_a_fact(graph: Graph, words: Verbaliser) -> None:
-    passages = passages_of(graph, words)
+def test_every_fact_is_one_sentence(graph: Graph, words: Verbaliser) -> None:
+    passages = build_passages(graph, words)
     texts = [passage.text for passage in passages]
     assert len(texts) == 8
     assert "Rhine is a river." in texts
@@ -56,9 +56,9 @@ def test_one_sentence_a_fact(graph: Graph, words: Verbaliser) -> None:
     assert [passage.id for passage in passages] == [f"f{n:06d}" for n in range(1, 9)]
 
 
-def test_one_passage_a_subject_holds_the_same_sentences(graph: Graph, words: Verbaliser) -> None:
-    facts = [passage.text for passage in passages_of(graph, words, "fact")]
-    subjects = passages_of(graph, words, "subject")
+def test_subject_passages_contain_the_same_sentences(graph: Graph, words: Verbaliser) -> None:
+    facts = [passage.text for passage in build_passages(graph, words, "fact")]
+    subjects = build_passages(graph, words, "subject")
     assert [passage.id for passage in subjects] == ["urn:x:rhine", "urn:x:main"]
     lines = [line for passage in subjects for line in passage.text.splitlines()]
     assert sorted(lines) == sorted(facts)
@@ -66,4 +66,4 @@ def test_one_passage_a_subject_holds_the_same_sentences(graph: Graph, words: Ver
 
 
 def test_an_empty_graph_has_no_passages(words: Verbaliser) -> None:
-    assert passages_of(Graph.from_claims([]), words) == []
+    assert build_passages(Graph.from_claims([]), words) == []

@@ -1,4 +1,4 @@
-"""Re-ranking with a real cross-encoder, tiny and random, made here without any hub."""
+"""Re-ranking with a real but tiny and random cross-encoder, made without a model hub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kg.base.errors import MissingFileError, WeightsError
 from retrieval.bm25 import BM25
 from retrieval.ensemble import EnsembleRanker
 from retrieval.protocol import Passage, Retriever
-from retrieval.reranking import Reranked, load_reranker
+from retrieval.reranker import RerankingRetriever, load_reranker
 
 pytestmark = pytest.mark.extra("dense")
 CORPUS = [
@@ -32,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return write_cross_encoder(tmp_path_factory.mktemp("rerank") / "tiny", 11, num_labels=1)
 
 
-def test_the_order_is_the_models(folder: Path) -> None:
-    """Against the model itself, asked without sentence-transformers."""
+def test_order_is_that_of_the_model(folder: Path) -> None:
+    """Compared with the model itself, called without sentence-transformers."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -46,42 +46,46 @@ def test_the_order_is_the_models(folder: Path) -> None:
             logit = float(model(**inputs).logits[0, 0])
         expected[passage.id] = 1 / (1 + math.exp(-logit))
     base = BM25(CORPUS)
-    reranked = Reranked(CORPUS, base, load_reranker(str(folder)))
+    reranked = RerankingRetriever(CORPUS, base, load_reranker(str(folder)))
     found = reranked.get_scores(QUERY, 5)
     assert set(found) == set(base.get_scores(QUERY, 5)) == {"tree", "hash", "bitmap", "again"}
     assert found == {one: pytest.approx(expected[one], abs=1e-5) for one in found}
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert list(found) != list(base.get_scores(QUERY, 5)), "an order that stays proves little"
-    assert list(found).index("hash") + 1 == list(found).index("again"), "equal: BM25's order"
+    assert list(found).index("hash") + 1 == list(found).index("again"), "ties keep BM25's order"
 
 
-def test_pool_choice_and_silence(folder: Path) -> None:
+def test_pool_limit_filter_and_empty_results(folder: Path) -> None:
     encoder = load_reranker(str(folder))
-    reranked = Reranked(CORPUS, BM25(CORPUS), encoder, pool=1)
+    reranked = RerankingRetriever(CORPUS, BM25(CORPUS), encoder, pool=1)
     assert isinstance(reranked, Retriever)
-    whole = Reranked(CORPUS, BM25(CORPUS), encoder).get_scores(QUERY, 9)
+    whole = RerankingRetriever(CORPUS, BM25(CORPUS), encoder).get_scores(QUERY, 9)
     (only,) = reranked.get_scores(QUERY, 1)
     assert only == BM25(CORPUS).search(QUERY, 1)[0][0], "nothing else was read"
-    assert set(reranked.get_scores(QUERY, 9)) == set(whole), "as many as are asked for"
-    some = Reranked(CORPUS, BM25(CORPUS), encoder).get_scores(QUERY, 9, {"tree", "lock", "no"})
+    assert set(reranked.get_scores(QUERY, 9)) == set(whole), "k results are returned"
+    some = RerankingRetriever(CORPUS, BM25(CORPUS), encoder).get_scores(
+        QUERY, 9, {"tree", "lock", "no"}
+    )
     assert set(some) == {"tree"}
     assert reranked.get_scores("zebra", 3) == {}
-    assert Reranked([], BM25([]), encoder).search(QUERY, 3) == []
+    assert RerankingRetriever([], BM25([]), encoder).search(QUERY, 3) == []
     with pytest.raises(ValueError, match="pool"):
-        Reranked(CORPUS, BM25(CORPUS), encoder, pool=0)
+        RerankingRetriever(CORPUS, BM25(CORPUS), encoder, pool=0)
 
 
-def test_an_ensemble_can_be_reranked_and_says_so(folder: Path) -> None:
+def test_reranked_ensemble_is_named_in_params(folder: Path) -> None:
     ensemble = EnsembleRanker(CORPUS, (BM25(CORPUS),))
-    reranked = Reranked(CORPUS, ensemble, load_reranker(str(folder)))
+    reranked = RerankingRetriever(CORPUS, ensemble, load_reranker(str(folder)))
     params = reranked.params()
-    assert (params["name"], params["model"]) == ("ensemble+rerank", "tiny"), "never the path"
+    assert (params["name"], params["model"]) == ("ensemble+rerank", "tiny"), (
+        "params must not contain a path"
+    )
     assert len(str(params["weights_sha256"])) == 64
     assert params["retriever"] == ensemble.params()
     assert reranked.search(QUERY, 2) == reranked.search(QUERY, 2)
 
 
-def test_models_that_cannot_rank_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_unusable_models_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="3 outputs"):
         load_reranker(str(write_cross_encoder(tmp_path / "three", 11, num_labels=3)))
     with pytest.raises(MissingFileError):

@@ -1,4 +1,4 @@
-"""What every retriever over any passages promises, whatever the passages and the question."""
+"""Properties of every retriever for any passages and any question."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg.embedding.lexical import lexical_embedder
+from kg.embedding.lexical import make_lexical_embedder
 from retrieval.bm25 import BM25
-from retrieval.dense import Dense
+from retrieval.dense import DenseRetriever
 from retrieval.ensemble import EnsembleRanker
 from retrieval.protocol import Passage, Retriever
 
-LEXICAL = lexical_embedder()
+LEXICAL = make_lexical_embedder()
 
 
-def ensemble(passages: Sequence[Passage], method: str) -> Retriever:
-    parts = (BM25(passages), Dense(passages, LEXICAL))
+def make_ensemble(passages: Sequence[Passage], method: str) -> Retriever:
+    parts = (BM25(passages), DenseRetriever(passages, LEXICAL))
     return EnsembleRanker(passages, parts, (1, 2), method=method)  # type: ignore[arg-type]
 
 
-MAKERS: dict[str, Callable[[Sequence[Passage]], Retriever]] = {
+FACTORIES: dict[str, Callable[[Sequence[Passage]], Retriever]] = {
     "bm25": BM25,
-    "dense": lambda passages: Dense(passages, LEXICAL),
-    "rrf": lambda passages: ensemble(passages, "rrf"),
-    "linear": lambda passages: ensemble(passages, "linear"),
+    "dense": lambda passages: DenseRetriever(passages, LEXICAL),
+    "rrf": lambda passages: make_ensemble(passages, "rrf"),
+    "linear": lambda passages: make_ensemble(passages, "linear"),
 }
 PROMISED = {
     "bm25": (0.0, math.inf),
@@ -45,13 +45,13 @@ corpora = st.lists(texts, max_size=7).map(
 )
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", FACTORIES)
 @given(corpora, texts, st.integers(-1, 9), st.data())
 @settings(deadline=None, max_examples=60)
-def test_promises(
+def test_retriever_protocol_holds_for_any_corpus(
     name: str, corpus: list[Passage], query: str, size: int, data: st.DataObject
 ) -> None:
-    make = MAKERS[name]
+    make = FACTORIES[name]
     retriever = make(corpus)
     scores = retriever.get_scores(query, len(corpus))
     order = [passage.id for passage in corpus]
@@ -64,7 +64,9 @@ def test_promises(
     chosen = retriever.get_scores(query, 9, some)
     assert set(chosen) == some.intersection(scores)
     if name in ("bm25", "dense"):
-        assert chosen == {one: scores[one] for one in chosen}, "a choice changes no score"
+        assert chosen == {one: scores[one] for one in chosen}, (
+            "selecting candidates does not change scores"
+        )
     shuffled = make(data.draw(st.permutations(corpus)))
     again = shuffled.get_scores(query, len(corpus))
     assert again == scores

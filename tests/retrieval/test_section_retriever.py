@@ -1,4 +1,4 @@
-"""Retrieval over the section tree: the right sections, ties settled by another retriever."""
+"""Retrieval over the section tree: the expected sections, and ties settled by another retriever."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from kg.base.errors import RunFolderError
 from kg.text.chunks import Chunk
-from kg.text.concepts.linking import link
+from kg.text.concepts.linker import link_concepts
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.text.sections.building import build_section_tree
-from kg.text.sections.scoring import TIE_STEP
+from kg.text.sections.builder import build_section_tree
+from kg.text.sections.scorer import MAX_TIE_REDUCTION
 from retrieval.bm25 import BM25
 from retrieval.protocol import Passage, Retriever
 from retrieval.sections import SectionRetriever
 
 
-def chunk(section: str, number: int, heading: str, text: str) -> Chunk:
+def make_chunk(section: str, number: int, heading: str, text: str) -> Chunk:
     """The ``number``-th chunk of a section of the document d."""
     section_id = f"d#{section}"
     return Chunk(
@@ -28,11 +28,11 @@ def chunk(section: str, number: int, heading: str, text: str) -> Chunk:
 
 
 CHUNKS = [
-    chunk("1", 1, "Storage", "Where bytes are kept."),
-    chunk("1.1", 1, "Overview of Physical Storage Media", "Tapes are slow."),
-    chunk("1.1", 2, "Overview of Physical Storage Media", "Magnetic disks spin."),
-    chunk("1.1", 3, "Overview of Physical Storage Media", "Flash wears out."),
-    chunk("2", 1, "Locking", "A lock is held."),
+    make_chunk("1", 1, "Storage", "Where bytes are kept."),
+    make_chunk("1.1", 1, "Overview of Physical Storage Media", "Tapes are slow."),
+    make_chunk("1.1", 2, "Overview of Physical Storage Media", "Magnetic disks spin."),
+    make_chunk("1.1", 3, "Overview of Physical Storage Media", "Flash wears out."),
+    make_chunk("2", 1, "Locking", "A lock is held."),
 ]
 KEYWORDS = [
     ChunkKeywords("d#1", ("bytes",)),
@@ -41,32 +41,32 @@ KEYWORDS = [
     ChunkKeywords("d#1.1/3", ("flash",)),
     ChunkKeywords("d#2", ("lock",)),
 ]
-GRAPH = link(KEYWORDS)
+GRAPH = link_concepts(KEYWORDS)
 TREE = build_section_tree(CHUNKS, GRAPH)
 PASSAGES = [Passage(one.id, one.text) for one in CHUNKS]
 MEDIA = ["d#1.1", "d#1.1/2", "d#1.1/3"]
 
 
-def test_headings_are_met_whatever_the_case() -> None:
+def test_headings_match_in_any_case() -> None:
     found = SectionRetriever(PASSAGES, TREE, GRAPH).get_scores("physical storage media", 9)
     assert list(found) == [*MEDIA, "d#1"], "in the order of the text"
     assert found["d#1.1"] == found["d#1.1/3"] == 1.0 > found["d#1"] > 0
 
 
 def test_ties_inside_a_section_are_settled_by_another_retriever() -> None:
-    retriever = SectionRetriever(PASSAGES, TREE, GRAPH, ties=BM25(PASSAGES))
+    retriever = SectionRetriever(PASSAGES, TREE, GRAPH, tie_breaker=BM25(PASSAGES))
     query = "Which physical storage media are magnetic disks, which flash?"
     found = retriever.get_scores(query, 9)
     assert list(found)[:3] == ["d#1.1/2", "d#1.1/3", "d#1.1"]
     plain = SectionRetriever(PASSAGES, TREE, GRAPH).get_scores(query, 9)
     for chunk_id, score in plain.items():
-        assert score * (1 - TIE_STEP) <= found[chunk_id] <= score
+        assert score * (1 - MAX_TIE_REDUCTION) <= found[chunk_id] <= score
     assert list(retriever.get_scores(query, 1)) == ["d#1.1/2"]
     assert list(retriever.get_scores(query, 9, {"d#1.1", "d#1.1/3", "no"})) == ["d#1.1/3", "d#1.1"]
 
 
-def test_it_is_a_retriever_that_says_what_decides() -> None:
-    retriever = SectionRetriever(PASSAGES, TREE, GRAPH, ties=BM25(PASSAGES), alpha=0.5)
+def test_section_retriever_satisfies_the_protocol() -> None:
+    retriever = SectionRetriever(PASSAGES, TREE, GRAPH, tie_breaker=BM25(PASSAGES), alpha=0.5)
     assert isinstance(retriever, Retriever)
     params = retriever.params()
     assert (params["name"], params["alpha"], params["lookup"]) == ("section_tree", 0.5, False)
@@ -77,7 +77,7 @@ def test_it_is_a_retriever_that_says_what_decides() -> None:
         SectionRetriever(PASSAGES, TREE, GRAPH, alpha=1.5)
 
 
-def test_a_tree_of_other_chunks_is_refused() -> None:
+def test_tree_of_other_chunks_is_refused() -> None:
     with pytest.raises(RunFolderError, match="'d#2', which is not among the chunks"):
         SectionRetriever(PASSAGES[:-1], TREE, GRAPH)
 
@@ -89,16 +89,16 @@ words = st.lists(
 
 @given(words, st.integers(0, 6), st.permutations(PASSAGES), st.booleans())
 @settings(deadline=None)
-def test_bounds_choice_and_order(
+def test_scores_are_bounded_filtered_and_ordered(
     query: list[str], size: int, corpus: list[Passage], tied: bool
 ) -> None:
     text = " ".join(query)
     ties = BM25(PASSAGES) if tied else None
-    retriever = SectionRetriever(PASSAGES, TREE, GRAPH, ties=ties)
+    retriever = SectionRetriever(PASSAGES, TREE, GRAPH, tie_breaker=ties)
     scores = retriever.get_scores(text, 9)
     assert all(0 < score <= 1 for score in scores.values())
     assert list(retriever.get_scores(text, size).items()) == list(scores.items())[:size]
-    again = SectionRetriever(corpus, TREE, GRAPH, ties=BM25(corpus) if tied else None)
+    again = SectionRetriever(corpus, TREE, GRAPH, tie_breaker=BM25(corpus) if tied else None)
     assert again.get_scores(text, 9) == scores
     if not tied:
         order = [passage.id for passage in corpus]

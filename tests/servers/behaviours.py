@@ -1,7 +1,7 @@
-"""What a scripted server can do with a request: answer it well, or fail in a way servers fail.
+"""Behaviours of a scripted server: normal replies, and failures as real servers have them.
 
-A behaviour is an async function of the request that returns the response. Each name here makes
-one; ``FAULTS`` lists those a client must survive.
+A behaviour is an async function of the request that returns the response. The functions here each
+make one; ``FAULTS`` lists those that a client must survive.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ API_KEY = "sk-loopback-scripted-9d27e4"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChatRequest:
     """One request for a completion.
 
     Attributes:
-        number: how many came before it.
-        attempt: how many of those had the very same body.
+        number: number of earlier requests.
+        attempt: number of earlier requests with the same body.
         body: the JSON sent.
         key: the API key sent.
         at: the server's monotonic clock when it came, in seconds.
@@ -50,18 +50,18 @@ class Asked:
 
     @property
     def response_format(self) -> str:
-        """Type of the structure asked for: ``json_schema``, ``json_object`` or ``text``."""
+        """Type of the requested structure: ``json_schema``, ``json_object`` or ``text``."""
         return str(self.body.get("response_format", {}).get("type", "text"))
 
 
-Behaviour = Callable[[Asked], Awaitable[web.StreamResponse]]
-Say = Callable[[Asked], str]
+Behaviour = Callable[[ChatRequest], Awaitable[web.StreamResponse]]
+ReplyWriter = Callable[[ChatRequest], str]
 """Makes the reply's text from the request."""
 
 
-def verdict(asked: Asked) -> str:
-    """A structured answer that depends on the last message alone."""
-    last = str(asked.body["messages"][-1]["content"])
+def write_verdict(request: ChatRequest) -> str:
+    """A structured answer that depends only on the last message."""
+    last = str(request.body["messages"][-1]["content"])
     digest = hashlib.sha256(last.encode()).digest()
     return json.dumps(
         {
@@ -72,19 +72,21 @@ def verdict(asked: Asked) -> str:
     )
 
 
-def completion(asked: Asked, content: object, **message: object) -> dict[str, Any]:
-    """A whole ``chat.completion`` with this message."""
+def completion_body(request: ChatRequest, content: object, **message: object) -> dict[str, Any]:
+    """A complete ``chat.completion`` with this message."""
     said: dict[str, Any] = {"role": "assistant", "content": content, **message}
     choice: dict[str, Any] = {"index": 0, "message": said, "finish_reason": "stop"}
-    if asked.body.get("logprobs"):
-        choice["logprobs"] = {"content": [_logprob(piece) for piece in _pieces(str(content))]}
+    if request.body.get("logprobs"):
+        choice["logprobs"] = {
+            "content": [_logprob_entry(piece) for piece in _split_pieces(str(content))]
+        }
     words = len(str(content).split())
-    length = len(asked.prompt.split())
+    length = len(request.prompt.split())
     return {
-        "id": f"chatcmpl-{asked.number}",
+        "id": f"chatcmpl-{request.number}",
         "object": "chat.completion",
         "created": 1_700_000_000,
-        "model": asked.body.get("model", MODEL),
+        "model": request.body.get("model", MODEL),
         "choices": [choice],
         "usage": {
             "prompt_tokens": length,
@@ -95,7 +97,7 @@ def completion(asked: Asked, content: object, **message: object) -> dict[str, An
 
 
 def error_body(status: int, message: str, code: str | None = None) -> dict[str, Any]:
-    """An error as these servers word it."""
+    """The JSON body of an error, as these servers write it."""
     kind = "invalid_request_error" if status < 500 else "server_error"
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
@@ -103,54 +105,54 @@ def error_body(status: int, message: str, code: str | None = None) -> dict[str, 
 # --- good replies ---------------------------------------------------------------------------
 
 
-def reply(say: Say = verdict, *, delay: float = 0.0) -> Behaviour:
+def normal_reply(say: ReplyWriter = write_verdict, *, delay: float = 0.0) -> Behaviour:
     """A normal reply, streamed if asked, after ``delay`` seconds."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
+    async def respond(request: ChatRequest) -> web.StreamResponse:
         await asyncio.sleep(delay)
-        text = say(asked)
-        if asked.body.get("stream"):
-            return await _streamed(asked, text)
-        return web.json_response(completion(asked, text))
+        text = say(request)
+        if request.body.get("stream"):
+            return await _stream_reply(request, text)
+        return web.json_response(completion_body(request, text))
 
-    return act
+    return respond
 
 
-def without_usage(say: Say = verdict) -> Behaviour:
-    """A normal reply that does not say how many tokens it took."""
+def reply_without_usage(say: ReplyWriter = write_verdict) -> Behaviour:
+    """A normal reply without token counts."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
-        body = completion(asked, say(asked))
+    async def respond(request: ChatRequest) -> web.StreamResponse:
+        body = completion_body(request, say(request))
         del body["usage"]
         return web.json_response(body)
 
-    return act
+    return respond
 
 
-def without_structure(
-    say: Say = verdict, *, refuses: tuple[str, ...] = ("json_schema",)
+def reject_structured_output(
+    say: ReplyWriter = write_verdict, *, rejected_formats: tuple[str, ...] = ("json_schema",)
 ) -> Behaviour:
-    """400 for the response formats in ``refuses``, as servers answer that do not know them."""
-    normal = reply(say)
+    """400 for the formats in ``rejected_formats``, as from servers that do not support them."""
+    normal = normal_reply(say)
 
-    async def act(asked: Asked) -> web.StreamResponse:
-        if asked.response_format in refuses:
-            message = f"response_format type {asked.response_format!r} is not supported"
+    async def respond(request: ChatRequest) -> web.StreamResponse:
+        if request.response_format in rejected_formats:
+            message = f"response_format type {request.response_format!r} is not supported"
             return web.json_response(error_body(400, message), status=400)
-        return await normal(asked)
+        return await normal(request)
 
-    return act
+    return respond
 
 
-def prose(asked: Asked) -> str:
-    """What a server says that ignores ``response_format`` without a word."""
-    return f"{json.loads(verdict(asked))['answer']}. That follows from what was said."
+def write_prose(request: ChatRequest) -> str:
+    """The text of a server that silently ignores ``response_format``."""
+    return f"{json.loads(write_verdict(request))['answer']}. That follows from what was said."
 
 
 # --- failures -------------------------------------------------------------------------------
 
 
-def status(
+def http_error(
     code: int,
     message: str = "the server cannot answer",
     *,
@@ -159,272 +161,284 @@ def status(
 ) -> Behaviour:
     """An HTTP error with a JSON body."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
+    async def respond(request: ChatRequest) -> web.StreamResponse:
         body = error_body(code, message, error_code)
         return web.json_response(body, status=code, headers=headers)
 
-    return act
+    return respond
 
 
-def rate_limited(after: float | None = None, *, as_date: bool = False) -> Behaviour:
+def rate_limit_error(retry_after_s: float | None = None, *, as_date: bool = False) -> Behaviour:
     """429, with ``Retry-After`` in seconds or as an HTTP date, or without it."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
+    async def respond(request: ChatRequest) -> web.StreamResponse:
         headers = {}
-        if after is not None:
-            date = formatdate(time() + after, usegmt=True)
-            headers["Retry-After"] = date if as_date else f"{after:g}"
+        if retry_after_s is not None:
+            date = formatdate(time() + retry_after_s, usegmt=True)
+            headers["Retry-After"] = date if as_date else f"{retry_after_s:g}"
         body = error_body(429, "Rate limit reached for requests", "rate_limit_exceeded")
         return web.json_response(body, status=429, headers=headers)
 
-    return act
+    return respond
 
 
-def out_of_quota() -> Behaviour:
-    """429 that no waiting ends."""
-    return status(429, "You exceeded your current quota.", error_code="insufficient_quota")
+def quota_error() -> Behaviour:
+    """429 that does not end by waiting."""
+    return http_error(429, "You exceeded your current quota.", error_code="insufficient_quota")
 
 
-def expired_key() -> Behaviour:
+def expired_key_error() -> Behaviour:
     """401 for every key."""
-    return status(401, "Your API key has expired.", error_code="invalid_api_key")
+    return http_error(401, "Your API key has expired.", error_code="invalid_api_key")
 
 
-def no_such_model() -> Behaviour:
+def unknown_model_error() -> Behaviour:
     """404 for every model."""
-    return status(404, "The model does not exist.", error_code="model_not_found")
+    return http_error(404, "The model does not exist.", error_code="model_not_found")
 
 
-def reset() -> Behaviour:
-    """The connection is reset before anything is said."""
+def reset_connection() -> Behaviour:
+    """Resets the connection before any reply."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
-        transport = asked.web.transport
+    async def respond(request: ChatRequest) -> web.StreamResponse:
+        transport = request.web.transport
         assert transport is not None
         linger = struct.pack("ii", 1, 0)  # close with RST instead of FIN
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         transport.abort()
         return web.Response()
 
-    return act
+    return respond
 
 
-def hang() -> Behaviour:
-    """Nothing is ever said, and the connection stays open."""
+def never_reply() -> Behaviour:
+    """Never replies and keeps the connection open."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
+    async def respond(request: ChatRequest) -> web.StreamResponse:
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 
-    return act
+    return respond
 
 
-def drip(say: Say = verdict, *, interval: float = 0.05, size: int = 1) -> Behaviour:
-    """A right reply, ``size`` bytes every ``interval`` seconds: each read succeeds, none ends."""
+def drip_reply(
+    say: ReplyWriter = write_verdict, *, interval: float = 0.05, size: int = 1
+) -> Behaviour:
+    """A correct reply, ``size`` bytes every ``interval`` seconds: no single read times out."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
-        body = json.dumps(completion(asked, say(asked))).encode()
+    async def respond(request: ChatRequest) -> web.StreamResponse:
+        body = json.dumps(completion_body(request, say(request))).encode()
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.content_length = len(body)
-        await response.prepare(asked.web)
+        await response.prepare(request.web)
         for start in range(0, len(body), size):
             await response.write(body[start : start + size])
             await asyncio.sleep(interval)
         return response
 
-    return act
+    return respond
 
 
-def truncated(say: Say = verdict) -> Behaviour:
+def truncated_reply(say: ReplyWriter = write_verdict) -> Behaviour:
     """Half of the promised bytes, then the connection closes."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
-        body = json.dumps(completion(asked, say(asked))).encode()
+    async def respond(request: ChatRequest) -> web.StreamResponse:
+        body = json.dumps(completion_body(request, say(request))).encode()
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.content_length = len(body)
-        await response.prepare(asked.web)
+        await response.prepare(request.web)
         await response.write(body[: len(body) // 2])
-        assert asked.web.transport is not None
-        asked.web.transport.close()
+        assert request.web.transport is not None
+        request.web.transport.close()
         return response
 
-    return act
+    return respond
 
 
-def raw_body(make: Callable[[Asked], bytes], content_type: str = "application/json") -> Behaviour:
-    """200 with these very bytes as its body."""
+def reply_with_bytes(
+    make: Callable[[ChatRequest], bytes], content_type: str = "application/json"
+) -> Behaviour:
+    """200 with exactly these bytes as its body."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
-        return web.Response(body=make(asked), headers={"Content-Type": content_type})
+    async def respond(request: ChatRequest) -> web.StreamResponse:
+        return web.Response(body=make(request), headers={"Content-Type": content_type})
 
-    return act
-
-
-def half_json(say: Say = verdict) -> Behaviour:
-    """A body that ends in the middle of the JSON, correctly framed."""
-    return raw_body(lambda asked: json.dumps(completion(asked, say(asked))).encode()[:60])
+    return respond
 
 
-def invalid_json() -> Behaviour:
-    """A body that is no JSON though it says so."""
-    return raw_body(lambda asked: b'{"choices": [{"message": nonsense}]}')
+def half_json_reply(say: ReplyWriter = write_verdict) -> Behaviour:
+    """A correctly framed body that ends in the middle of the JSON."""
+    return reply_with_bytes(
+        lambda request: json.dumps(completion_body(request, say(request))).encode()[:60]
+    )
 
 
-def web_page() -> Behaviour:
-    """200 with a page, as proxies and portals give it."""
-    return raw_body(lambda asked: b"<html><body>Please log in.</body></html>", "text/html")
+def invalid_json_reply() -> Behaviour:
+    """A body labelled as JSON that is none."""
+    return reply_with_bytes(lambda request: b'{"choices": [{"message": nonsense}]}')
 
 
-def in_latin_1() -> Behaviour:
+def html_reply() -> Behaviour:
+    """200 with an HTML page, as proxies and portals send it."""
+    return reply_with_bytes(
+        lambda request: b"<html><body>Please log in.</body></html>", "text/html"
+    )
+
+
+def latin_1_reply() -> Behaviour:
     """JSON in Latin-1 that claims to be UTF-8."""
 
-    def make(asked: Asked) -> bytes:
-        body = completion(asked, "UNKNOWN: das weiß ich nicht, naïv gefragt")
+    def make_body(request: ChatRequest) -> bytes:
+        body = completion_body(request, "UNKNOWN: das weiß ich nicht, naïv gefragt")
         return json.dumps(body, ensure_ascii=False).encode("latin-1")
 
-    return raw_body(make)
+    return reply_with_bytes(make_body)
 
 
-def invalid_utf8() -> Behaviour:
-    """JSON with bytes that no UTF-8 text holds."""
+def invalid_utf8_reply() -> Behaviour:
+    """JSON with bytes that are not valid UTF-8."""
 
-    def make(asked: Asked) -> bytes:
-        body = json.dumps(completion(asked, "UNKNOWN HERE"))
+    def make_body(request: ChatRequest) -> bytes:
+        body = json.dumps(completion_body(request, "UNKNOWN HERE"))
         return body.encode().replace(b"HERE", b"\xff\xfe\xc3")
 
-    return raw_body(make)
+    return reply_with_bytes(make_body)
 
 
-def edited(change: Callable[[dict[str, Any]], object], say: Say = verdict) -> Behaviour:
-    """A normal reply whose JSON was changed in place."""
+def edited_reply(
+    change: Callable[[dict[str, Any]], object], say: ReplyWriter = write_verdict
+) -> Behaviour:
+    """A normal reply whose JSON is changed in place."""
 
-    async def act(asked: Asked) -> web.StreamResponse:
-        body = completion(asked, say(asked))
+    async def respond(request: ChatRequest) -> web.StreamResponse:
+        body = completion_body(request, say(request))
         change(body)
         return web.json_response(body)
 
-    return act
+    return respond
 
 
-def no_choices() -> Behaviour:
+def reply_without_choices() -> Behaviour:
     """``choices`` is an empty list."""
-    return edited(lambda body: body.update(choices=[]))
+    return edited_reply(lambda body: body.update(choices=[]))
 
 
-def empty_text() -> Behaviour:
+def empty_text_reply() -> Behaviour:
     """The reply's text is empty."""
-    return edited(lambda body: None, lambda asked: "")
+    return edited_reply(lambda body: None, lambda request: "")
 
 
-def null_text() -> Behaviour:
+def null_text_reply() -> Behaviour:
     """The reply's text is null."""
-    return edited(lambda body: body["choices"][0]["message"].update(content=None))
+    return edited_reply(lambda body: body["choices"][0]["message"].update(content=None))
 
 
-def listed_text() -> Behaviour:
-    """A list of parts where a string was expected."""
+def listed_text_reply() -> Behaviour:
+    """A list of parts instead of a string."""
 
-    def change(body: dict[str, Any]) -> None:
+    def edit_body(body: dict[str, Any]) -> None:
         message = body["choices"][0]["message"]
         message["content"] = [{"type": "text", "text": message["content"]}]
 
-    return edited(change)
+    return edited_reply(edit_body)
 
 
-def refusal() -> Behaviour:
-    """The model's refusal, in the field made for it."""
+def refusal_reply() -> Behaviour:
+    """The model's refusal, in its own field."""
 
-    def change(body: dict[str, Any]) -> None:
+    def edit_body(body: dict[str, Any]) -> None:
         text = "I'm sorry, I cannot help with that."
         body["choices"][0]["message"].update(content=None, refusal=text)
 
-    return edited(change)
+    return edited_reply(edit_body)
 
 
-def filtered() -> Behaviour:
-    """A content filter took the reply away."""
+def filtered_reply() -> Behaviour:
+    """A content filter removed the reply."""
 
-    def change(body: dict[str, Any]) -> None:
+    def edit_body(body: dict[str, Any]) -> None:
         body["choices"][0].update(finish_reason="content_filter")
         body["choices"][0]["message"].update(content="")
 
-    return edited(change)
+    return edited_reply(edit_body)
 
 
-def cut_off() -> Behaviour:
-    """The token limit ended the reply in the middle of its JSON."""
+def cut_off_reply() -> Behaviour:
+    """The token limit cut the reply in the middle of its JSON."""
 
-    def change(body: dict[str, Any]) -> None:
+    def edit_body(body: dict[str, Any]) -> None:
         body["choices"][0].update(finish_reason="length")
 
-    return edited(change, lambda asked: verdict(asked)[:20])
+    return edited_reply(edit_body, lambda request: write_verdict(request)[:20])
 
 
-def huge(megabytes: int = 10) -> Behaviour:
-    """A reply of so many megabytes of prose."""
+def huge_reply(megabytes: int = 10) -> Behaviour:
+    """A reply of ``megabytes`` of prose."""
     text = "UNKNOWN or not " * (megabytes * 1_000_000 // 15)
-    return edited(lambda body: body["choices"][0]["message"].update(content=text))
+    return edited_reply(lambda body: body["choices"][0]["message"].update(content=text))
 
 
 FAULTS: dict[str, Callable[[], Behaviour]] = {
-    "429 without Retry-After": rate_limited,
-    "429 with Retry-After in seconds": lambda: rate_limited(0.05),
-    "429 with Retry-After as a date": lambda: rate_limited(1, as_date=True),
-    "429 for good": out_of_quota,
-    "408": lambda: status(408),
-    "500": lambda: status(500),
-    "502": lambda: status(502),
-    "503": lambda: status(503),
-    "400": lambda: status(400, "the prompt is too long", error_code="context_length_exceeded"),
-    "401": expired_key,
-    "404": no_such_model,
-    "reset": reset,
-    "hang": hang,
-    "slow drip": drip,
-    "truncated": truncated,
-    "half JSON": half_json,
-    "invalid JSON": invalid_json,
-    "web page": web_page,
-    "latin-1": in_latin_1,
-    "invalid UTF-8": invalid_utf8,
-    "no choices": no_choices,
-    "empty text": empty_text,
-    "null text": null_text,
-    "list of parts": listed_text,
-    "refusal": refusal,
-    "content filter": filtered,
-    "cut off": cut_off,
-    "10 MB": huge,
-    "prose": lambda: reply(prose),
-    "no structured output": without_structure,
-    "no JSON at all": lambda: without_structure(refuses=("json_schema", "json_object")),
-    "no usage": without_usage,
+    "429 without Retry-After": rate_limit_error,
+    "429 with Retry-After in seconds": lambda: rate_limit_error(0.05),
+    "429 with Retry-After as a date": lambda: rate_limit_error(1, as_date=True),
+    "429 for good": quota_error,
+    "408": lambda: http_error(408),
+    "500": lambda: http_error(500),
+    "502": lambda: http_error(502),
+    "503": lambda: http_error(503),
+    "400": lambda: http_error(400, "the prompt is too long", error_code="context_length_exceeded"),
+    "401": expired_key_error,
+    "404": unknown_model_error,
+    "reset": reset_connection,
+    "hang": never_reply,
+    "slow drip": drip_reply,
+    "truncated": truncated_reply,
+    "half JSON": half_json_reply,
+    "invalid JSON": invalid_json_reply,
+    "web page": html_reply,
+    "latin-1": latin_1_reply,
+    "invalid UTF-8": invalid_utf8_reply,
+    "no choices": reply_without_choices,
+    "empty text": empty_text_reply,
+    "null text": null_text_reply,
+    "list of parts": listed_text_reply,
+    "refusal": refusal_reply,
+    "content filter": filtered_reply,
+    "cut off": cut_off_reply,
+    "10 MB": huge_reply,
+    "prose": lambda: normal_reply(write_prose),
+    "no structured output": reject_structured_output,
+    "no JSON at all": lambda: reject_structured_output(
+        rejected_formats=("json_schema", "json_object")
+    ),
+    "no usage": reply_without_usage,
 }
-"""Every way to fail, by name. Some leave a good answer possible; none may be read as another."""
+"""Every fault by name. After some a good answer is possible; none may be taken for another."""
 
 
-def _pieces(text: str) -> list[str]:
-    """A text cut like tokens: words with the space before them, at most 8 letters each."""
+def _split_pieces(text: str) -> list[str]:
+    """A text split like tokens: words with the space before them, at most 8 letters each."""
     words = [word if place == 0 else f" {word}" for place, word in enumerate(text.split(" "))]
     return [word[start : start + 8] for word in words for start in range(0, len(word), 8)]
 
 
-def _logprob(piece: str) -> dict[str, Any]:
+def _logprob_entry(piece: str) -> dict[str, Any]:
     value = -((sum(piece.encode()) % 50) + 1) / 100
     top = {"token": piece, "logprob": value, "bytes": list(piece.encode())}
     return {**top, "top_logprobs": [top]}
 
 
-async def _streamed(asked: Asked, text: str) -> web.StreamResponse:
+async def _stream_reply(request: ChatRequest, text: str) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-    await response.prepare(asked.web)
+    await response.prepare(request.web)
     shared = {
-        "id": f"chatcmpl-{asked.number}",
+        "id": f"chatcmpl-{request.number}",
         "object": "chat.completion.chunk",
         "created": 1_700_000_000,
-        "model": asked.body.get("model", MODEL),
+        "model": request.body.get("model", MODEL),
     }
-    for piece in _pieces(text):
+    for piece in _split_pieces(text):
         choice = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
         line = json.dumps({**shared, "choices": [choice]})
         await response.write(f"data: {line}\n\n".encode())

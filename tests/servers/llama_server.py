@@ -1,8 +1,8 @@
 """A real OpenAI-compatible server with a tiny random model, for tests of the protocol.
 
-llama.cpp's own server (from the ``xllamacpp`` wheel) serves a model that ``write_model`` makes:
-everything about the requests and replies is real, the answers are noise and must never be shown
-as results. The server has threads that outlive it, so it runs in a process of its own:
+llama.cpp's own server (from the ``xllamacpp`` wheel) serves a model made by ``write_model``: the
+requests and replies are real, the answers are noise and must never be reported as results. The
+server has threads that outlive it, so it runs in a process of its own:
 
     python tests/servers/llama_server.py FOLDER
 """
@@ -19,12 +19,12 @@ from pathlib import Path
 
 MODEL = "tiny-random"
 API_KEY = "sk-loopback-llama-3f81c0"
-SLOTS = 8
-CONTEXT = 8 * 8_192
+PARALLEL_SLOTS = 8
+CONTEXT_TOKENS = 8 * 8_192
 """Tokens of all slots together. A token is about a letter here, so cards need thousands."""
 
 LAYERS, WIDTH, HEADS, HIDDEN = 2, 64, 4, 128
-TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: "
+CHAT_TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: "
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class LlamaServer:
     api_key: str = API_KEY
 
 
-def vocabulary() -> tuple[list[str], list[float], list[int]]:
+def build_vocabulary() -> tuple[list[str], list[float], list[int]]:
     """366 pieces of a SentencePiece vocabulary: specials, all bytes, letters and a few words.
 
     Returns:
@@ -67,11 +67,11 @@ def write_model(path: Path) -> None:
     import numpy as np
     from gguf import GGUFWriter
 
-    pieces, scores, kinds = vocabulary()
+    pieces, scores, kinds = build_vocabulary()
     random = np.random.default_rng(0)
     writer = GGUFWriter(path, "llama")
     writer.add_name(MODEL)
-    writer.add_context_length(CONTEXT // SLOTS)
+    writer.add_context_length(CONTEXT_TOKENS // PARALLEL_SLOTS)
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(LAYERS)
     writer.add_feed_forward_length(HIDDEN)
@@ -87,7 +87,7 @@ def write_model(path: Path) -> None:
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
-    writer.add_chat_template(TEMPLATE)
+    writer.add_chat_template(CHAT_TEMPLATE)
 
     def add(name: str, *shape: int) -> None:
         values = random.standard_normal(shape) * 0.3
@@ -116,7 +116,7 @@ def write_model(path: Path) -> None:
 
 @contextmanager
 def llama_server(folder: Path) -> Iterator[LlamaServer]:
-    """A server in a process of its own until the context ends.
+    """Runs a server in a process of its own until the context ends.
 
     Args:
         folder: where the model and the server's log are written.
@@ -147,7 +147,7 @@ def llama_server(folder: Path) -> Iterator[LlamaServer]:
 
 
 def serve(folder: Path) -> None:
-    """Serves until standard input ends, that is, until whoever started this is gone."""
+    """Serves until standard input ends, that is, until the parent process has ended."""
     from xllamacpp import CommonParams, Server
 
     model = folder / "tiny-random.gguf"
@@ -158,8 +158,8 @@ def serve(folder: Path) -> None:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [API_KEY]
-    params.n_parallel = SLOTS
-    params.n_ctx = CONTEXT
+    params.n_parallel = PARALLEL_SLOTS
+    params.n_ctx = CONTEXT_TOKENS
     # One thread holds one kept-alive connection; with fewer than there are connections, the
     # rest wait until those are closed, seconds later.
     params.n_threads_http = 80

@@ -1,8 +1,9 @@
-"""An OpenAI-compatible server on loopback that does what a test tells it.
+"""An OpenAI-compatible server on loopback whose replies a test scripts.
 
-It runs in a thread with an event loop of its own. What it does with a completion request is a
-``Behaviour`` (see ``behaviours``): one for all, a list (one a request, the last for all further
-ones), or a function that picks one for each request. It keeps a log of what it was asked.
+It runs in a thread with its own event loop and logs the requests it receives. How it responds to a
+completion request is a ``Behaviour`` (see ``behaviours``). A test sets one behaviour for all
+requests, a list of them (one per request; the last one also for all further requests), or a
+function that chooses one for each request.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from typing import Self
 
 import msgspec
 from aiohttp import web
-from servers.behaviours import API_KEY, MODEL, Asked, Behaviour, error_body, reply
+from servers.behaviours import API_KEY, MODEL, Behaviour, ChatRequest, error_body, normal_reply
 
 Script = Behaviour | Sequence[Behaviour]
-Pick = Callable[[Asked], Behaviour]
+BehaviourChooser = Callable[[ChatRequest], Behaviour]
 
 
 class ScriptedServer:
-    """The server; use it as a context.
+    """The server, as a context manager that starts and stops it.
 
     Attributes:
         base_url: address of the API, ``/v1`` included.
         model: name of the model it lists.
         api_key: the key it accepts; any other gets 401.
-        requests: the completion requests so far, in the order they came.
-        in_flight: how many of them are being answered now.
-        most_in_flight: the most there ever were.
+        requests: the completion requests so far, in order of arrival.
+        in_flight: number of requests that are being answered now.
+        most_in_flight: maximum of ``in_flight`` so far.
     """
 
     model = MODEL
@@ -40,31 +41,33 @@ class ScriptedServer:
 
     def __init__(self) -> None:
         self.base_url = ""
-        self.requests: list[Asked] = []
+        self.requests: list[ChatRequest] = []
         self.in_flight = 0
-        self.most_in_flight = 0
+        self.max_in_flight = 0
         self._bodies: Counter[bytes] = Counter()
-        self._pick: Pick = lambda asked: _NORMAL
-        self._thread = threading.Thread(target=self._run, name="scripted server", daemon=True)
+        self._choose_behaviour: BehaviourChooser = lambda request: _NORMAL_REPLY
+        self._thread = threading.Thread(
+            target=self._run_thread, name="scripted server", daemon=True
+        )
         self._ready = threading.Event()
 
     def behave(self, script: Script) -> None:
-        """Says what to do from now on: one behaviour, or one for each of the next requests."""
+        """Sets the behaviour from now on: one for all requests, or one for each of the next."""
         if callable(script):
-            self._pick = lambda asked: script
+            self._choose_behaviour = lambda request: script
             return
         steps, start = list(script), len(self.requests)
-        self._pick = lambda asked: steps[min(asked.number - start, len(steps) - 1)]
+        self._choose_behaviour = lambda request: steps[min(request.number - start, len(steps) - 1)]
 
-    def behave_by(self, pick: Pick) -> None:
-        """Says what to do from now on, request by request."""
-        self._pick = pick
+    def behave_with(self, chooser: BehaviourChooser) -> None:
+        """Sets a function that chooses the behaviour of each request from now on."""
+        self._choose_behaviour = chooser
 
-    def forget(self) -> None:
-        """Empties the log, so that numbers and attempts start at 0 again."""
+    def clear_log(self) -> None:
+        """Clears the log, so that numbers and attempts start at 0 again."""
         self.requests.clear()
         self._bodies.clear()
-        self.most_in_flight = 0
+        self.max_in_flight = 0
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -78,23 +81,23 @@ class ScriptedServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._loop.call_soon_threadsafe(self._over.set)
+        self._loop.call_soon_threadsafe(self._stop_requested.set)
         self._thread.join(10)
         assert not self._thread.is_alive(), "the server did not stop"
 
-    def _run(self) -> None:
+    def _run_thread(self) -> None:
         try:
-            # Also cancels what is left.
-            asyncio.run(self._serve())
+            # asyncio.run also cancels requests that are still being answered.
+            asyncio.run(self._serve_requests())
         finally:
             self._ready.set()
 
-    async def _serve(self) -> None:
-        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+    async def _serve_requests(self) -> None:
+        self._loop, self._stop_requested = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=64 * 2**20)
-        app.router.add_post("/v1/chat/completions", self._complete)
-        app.router.add_get("/v1/models", self._models)
-        # A hanging request must not outlast its client, nor hold up the end of a test.
+        app.router.add_post("/v1/chat/completions", self._complete_chat)
+        app.router.add_get("/v1/models", self._list_models)
+        # A hanging request must end with its client and must not delay the end of a test.
         runner = web.AppRunner(
             app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True
         )
@@ -104,62 +107,65 @@ class ScriptedServer:
             host, port = runner.addresses[0][:2]
             self.base_url = f"http://{host}:{port}/v1"
             self._ready.set()
-            await self._over.wait()
+            await self._stop_requested.wait()
         finally:
             await runner.cleanup()
 
-    async def _models(self, request: web.Request) -> web.StreamResponse:
-        if (refused := _refused(request)) is not None:
+    async def _list_models(self, request: web.Request) -> web.StreamResponse:
+        if (refused := _refuse_key(request)) is not None:
             return refused
         row = {"id": self.model, "object": "model", "created": 0, "owned_by": "tests"}
         return web.json_response({"object": "list", "data": [row]})
 
-    async def _complete(self, request: web.Request) -> web.StreamResponse:
-        if (refused := _refused(request)) is not None:
+    async def _complete_chat(self, request: web.Request) -> web.StreamResponse:
+        if (refused := _refuse_key(request)) is not None:
             return refused
         sent = await request.read()
-        asked = Asked(
+        asked = ChatRequest(
             number=len(self.requests),
             attempt=self._bodies[sent],
             body=msgspec.json.decode(sent),
-            key=_key(request),
+            key=_get_api_key(request),
             at=time.monotonic(),
             web=request,
         )
         self.requests.append(asked)
         self._bodies[sent] += 1
         self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
-            return await self._pick(asked)(asked)
+            return await self._choose_behaviour(asked)(asked)
         finally:
             self.in_flight -= 1
 
 
-def first(times: int, fault: Behaviour, then: Behaviour | None = None) -> Pick:
-    """Fails the first ``times`` attempts at every request, then answers it.
+def fail_first_attempts(
+    attempts: int, fault: Behaviour, normal: Behaviour | None = None
+) -> BehaviourChooser:
+    """Makes the server fail the first ``times`` attempts at each request, then answer it.
 
-    Attempts are told by the request's body, so this means the same however many are in flight.
+    Requests with the same body count as attempts at one request, so this also works with
+    concurrent requests.
     """
-    good = then or _NORMAL
-    return lambda asked: fault if asked.attempt < times else good
+    good = normal or _NORMAL_REPLY
+    return lambda request: fault if request.attempt < attempts else good
 
 
-def after(count: int, fault: Behaviour, before: Behaviour | None = None) -> Pick:
-    """Answers ``count`` requests, then fails all further ones."""
-    good = before or _NORMAL
-    return lambda asked: fault if asked.number >= count else good
+def fail_after(count: int, fault: Behaviour, normal: Behaviour | None = None) -> BehaviourChooser:
+    """Makes the server answer ``count`` requests, then fail all further ones."""
+    good = normal or _NORMAL_REPLY
+    return lambda request: fault if request.number >= count else good
 
 
-_NORMAL = reply()
+_NORMAL_REPLY = normal_reply()
 
 
-def _key(request: web.Request) -> str:
+def _get_api_key(request: web.Request) -> str:
     return request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
-def _refused(request: web.Request) -> web.Response | None:
-    if _key(request) == API_KEY:
+def _refuse_key(request: web.Request) -> web.Response | None:
+    if _get_api_key(request) == API_KEY:
         return None
     body = error_body(401, "Incorrect API key provided.", "invalid_api_key")
     return web.json_response(body, status=401)

@@ -1,7 +1,7 @@
-"""A search engine on this machine, which clients reach as their proxy and take for the real one.
+"""A local search engine that clients reach as their proxy and take for the real one.
 
 It answers ``CONNECT host:443`` itself, with a certificate for that host by an authority made on
-the spot. So a client's own network code and parser are at work, and nothing leaves the machine.
+the spot. So a client uses its own network code and parser, and nothing leaves the machine.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def make_certificates(folder: Path, host: str) -> None:
             "-CAcreateserial", "-out", "host.pem", "-extfile", "extension")  # fmt: skip
 
 
-def page_of(results: list[Result]) -> str:
-    """Results as the HTML face of DuckDuckGo shows them."""
+def render_results_page(results: list[Result]) -> str:
+    """A page of results as the HTML version of DuckDuckGo shows them."""
     rows = "".join(
         f'<div class="result"><div class="links_main result__body"><h2><a href="{escape(href)}">'
         f'{escape(title)}</a></h2><a href="{escape(href)}">{escape(body)}</a></div></div>'
@@ -45,7 +45,7 @@ def page_of(results: list[Result]) -> str:
 
 
 class SearchEngine:
-    """The server; answers every request as it is told to at that moment.
+    """The server; answers every request with its current status and page.
 
     Attributes:
         status: of its answers.
@@ -54,13 +54,13 @@ class SearchEngine:
     """
 
     def __init__(self, certificates: Path) -> None:
-        self.status, self.page = 200, page_of([])
+        self.status, self.page = 200, render_results_page([])
         self.requests: list[tuple[str, str, str]] = []
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._tls.load_cert_chain(certificates / "host.pem", certificates / "host.key")
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread = threading.Thread(target=self._serve_clients, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -71,7 +71,7 @@ class SearchEngine:
         self._listener.close()
         self._thread.join()
 
-    def _serve(self) -> None:
+    def _serve_clients(self) -> None:
         while True:
             try:
                 client, _ = self._listener.accept()
@@ -80,15 +80,15 @@ class SearchEngine:
             with client:
                 client.settimeout(5)
                 try:
-                    self._answer(client)
+                    self._answer_client(client)
                 except OSError:
                     continue  # The client gave up: its affair.
 
-    def _answer(self, client: socket.socket) -> None:
-        asked, _ = _until_blank_line(client)
+    def _answer_client(self, client: socket.socket) -> None:
+        asked, _ = _read_until_blank_line(client)
         client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         with self._tls.wrap_socket(client, server_side=True) as secure:
-            head, body = _until_blank_line(secure)
+            head, body = _read_until_blank_line(secure)
             length = re.search(r"(?i)content-length: *(\d+)", head)
             while length and len(body) < int(length[1]):
                 body += secure.recv(65_536)
@@ -101,7 +101,7 @@ class SearchEngine:
             )
 
 
-def _until_blank_line(client: socket.socket) -> tuple[str, bytes]:
+def _read_until_blank_line(client: socket.socket) -> tuple[str, bytes]:
     data = b""
     while b"\r\n\r\n" not in data:
         more = client.recv(65_536)

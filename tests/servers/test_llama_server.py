@@ -1,4 +1,4 @@
-"""The real server behind the tests speaks the protocol, asked by the official client."""
+"""The real test server follows the protocol, as seen by the official client."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ SCHEMA: Any = {
 }
 
 
-def client(server: LlamaServer, **changed: Any) -> AsyncOpenAI:
+def open_client(server: LlamaServer, **changed: Any) -> AsyncOpenAI:
     settings = {"base_url": server.base_url, "api_key": server.api_key, "max_retries": 0}
     return AsyncOpenAI(http_client=DefaultAioHttpClient(), **{**settings, **changed})
 
 
 def test_chat_with_usage_and_logprobs(llama_server: LlamaServer) -> None:
     async def talk() -> None:
-        async with client(llama_server) as api:
+        async with open_client(llama_server) as api:
             assert llama_server.model in {model.id for model in (await api.models.list()).data}
             done = await api.chat.completions.create(
                 model=llama_server.model, messages=ASK, max_tokens=5, logprobs=True, temperature=0
@@ -54,10 +54,10 @@ def test_chat_with_usage_and_logprobs(llama_server: LlamaServer) -> None:
     asyncio.run(talk())
 
 
-def test_structured_output_holds_the_random_model_to_the_schema(llama_server: LlamaServer) -> None:
+def test_structured_output_follows_the_schema(llama_server: LlamaServer) -> None:
     async def talk() -> set[str]:
         said = set()
-        async with client(llama_server) as api:
+        async with open_client(llama_server) as api:
             for seed in range(12):
                 done = await api.chat.completions.create(
                     model=llama_server.model,
@@ -76,7 +76,7 @@ def test_structured_output_holds_the_random_model_to_the_schema(llama_server: Ll
 def test_streaming_gives_the_same_text(llama_server: LlamaServer) -> None:
     async def talk() -> tuple[str, str | None]:
         sent: Any = {"model": llama_server.model, "messages": ASK, "max_tokens": 12}
-        async with client(llama_server) as api:
+        async with open_client(llama_server) as api:
             whole = await api.chat.completions.create(**sent, temperature=0)
             parts = []
             async for chunk in await api.chat.completions.create(
@@ -91,11 +91,11 @@ def test_streaming_gives_the_same_text(llama_server: LlamaServer) -> None:
 
 def test_wrong_key_and_wrong_request_are_refused(llama_server: LlamaServer) -> None:
     async def talk() -> None:
-        async with client(llama_server, api_key="sk-wrong") as api:
+        async with open_client(llama_server, api_key="sk-wrong") as api:
             with pytest.raises(AuthenticationError):
                 await api.chat.completions.create(model=llama_server.model, messages=ASK)
         wrong: Any = {"type": "json_schema", "json_schema": {"schema": {"type": "no such type"}}}
-        async with client(llama_server) as api:
+        async with open_client(llama_server) as api:
             with pytest.raises(BadRequestError):
                 await api.chat.completions.create(
                     model=llama_server.model, messages=ASK, response_format=wrong
@@ -106,7 +106,7 @@ def test_wrong_key_and_wrong_request_are_refused(llama_server: LlamaServer) -> N
 
 def test_64_at_once_are_all_answered(llama_server: LlamaServer) -> None:
     async def talk() -> list[int]:
-        async with client(llama_server, timeout=30) as api:
+        async with open_client(llama_server, timeout=30) as api:
             done = await asyncio.gather(
                 *(
                     api.chat.completions.create(
@@ -120,13 +120,13 @@ def test_64_at_once_are_all_answered(llama_server: LlamaServer) -> None:
     assert asyncio.run(talk()) == [1] * 64
 
 
-def test_the_model_is_the_same_bytes_every_time(tmp_path: Path) -> None:
+def test_model_bytes_are_reproducible(tmp_path: Path) -> None:
     for name in ("a.gguf", "b.gguf"):
         write_model(tmp_path / name)
     assert (tmp_path / "a.gguf").read_bytes() == (tmp_path / "b.gguf").read_bytes()
 
 
-def test_the_server_goes_when_whoever_started_it_is_killed(tmp_path: Path) -> None:
+def test_server_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     starter = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
@@ -145,7 +145,7 @@ def test_the_server_goes_when_whoever_started_it_is_killed(tmp_path: Path) -> No
     address = done.stdout.decode().strip()
     assert address.startswith("http://127.0.0.1:")
 
-    async def gone() -> bool:
+    async def is_gone() -> bool:
         port = int(address.split(":")[2].split("/")[0])
         for _ in range(200):
             try:
@@ -157,4 +157,4 @@ def test_the_server_goes_when_whoever_started_it_is_killed(tmp_path: Path) -> No
             await asyncio.sleep(0.02)
         return False
 
-    assert asyncio.run(gone())
+    assert asyncio.run(is_gone())

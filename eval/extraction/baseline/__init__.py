@@ -1,11 +1,11 @@
-"""The baseline: rules that fill a schema from a text without any model.
+"""The baseline: rules that fill a schema from a text without a model.
 
-It knows the schema (types, formats, enums, names, descriptions) and the text, and nothing else; it
-never sees what is expected. Its numbers say what surface cues alone are worth, and let the whole
-benchmark run where there is no model; they say nothing of how a model would fare.
+It uses only the schema (types, formats, enums, names, descriptions) and the text; it never sees the
+expected output. It shows what surface cues alone achieve, and it makes the benchmark run without a
+model. Its numbers do not describe any model.
 """
 
 from typing import Final
 
 BASELINE: Final = "baseline"
-"""The baseline's name among the systems of a run."""
+"""Name of the baseline among the systems of a run."""

@@ -1,4 +1,4 @@
-"""The baseline itself: walks the schema and fills what the text has a candidate for."""
+"""Fills a schema by rules: walks it and takes the best candidate of the text for each field."""
 
 from __future__ import annotations
 
@@ -7,148 +7,173 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from eval.extraction.baseline import BASELINE
-from eval.extraction.baseline.leaves import Leaf, cues_of, listed, value_of
-from eval.extraction.baseline.reading import Reading
-from eval.extraction.schemas.schema_check import SchemaCheck
-from eval.extraction.schemas.schema_fields import OTHER_NAME, Merged
+from eval.extraction.baseline.leaves import Leaf, build_cues, find_listed_values, find_value
+from eval.extraction.baseline.text_index import TextIndex
+from eval.extraction.schemas.schema_fields import OTHER_NAME, MergedSchema
 from eval.extraction.schemas.schema_graph import Path
+from eval.extraction.schemas.schema_validator import SchemaValidator
 
 VERSION: Final = 1
-"""Raised when the rules change, so that rows of other rules are not taken up."""
+"""Must be increased when the rules change, so that runs with older rules are not resumed."""
 
 MAX_FIELDS: Final = 2_000
-"""Fields that are looked for; a schema with more gets the first ones."""
+"""Maximum number of fields to fill; only the first ones of a larger schema are filled."""
 MAX_LEVELS: Final = 12
 MAX_ELEMENTS: Final = 100
 
-_RULES = ("pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength")
-_RULES_OF_TEXT = (*_RULES[:1], "maxLength")
+_RULE_KEYWORDS = (
+    "pattern",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+)
+_TEXT_RULE_KEYWORDS = (*_RULE_KEYWORDS[:1], "maxLength")
 _COLUMNS = re.compile(r"\t|\s{2,}|\s\|\s|^\||\|$")
 _BULLET = re.compile(r"\s*(?:[-*\u2022\u00b7\u2013]|\d{1,3}[.)])\s+")
 
 
 class Baseline:
-    """Rules that need no model; deterministic.
+    """Deterministic rules that need no model.
 
     Attributes:
-        name: of the system.
+        name: name of the system.
     """
 
     name = BASELINE
 
     def params(self) -> dict[str, Any]:
-        """What decides what it extracts."""
+        """Returns the parameters that determine what it extracts."""
         return {"rules": "surface cues of names, types, formats and enums", "version": VERSION}
 
     def extract(self, text: str, schema: Mapping[str, Any]) -> Any:
-        """What the text says, in the shape of the schema; no field that nothing points at.
+        """Extracts JSON for a schema; fields without a candidate in the text are left out.
 
         Args:
-            text: the first 50,000 characters are read.
-            schema: a usable schema.
+            text: the text; only the first 50,000 characters are read.
+            schema: a valid schema.
         """
-        filling = _Filling(SchemaCheck.of(dict(schema)))
-        found = filling.value(Reading(text), ((),), "", (), 0)
-        return {} if found is None else found
+        filling = _SchemaFiller(SchemaValidator.from_schema(dict(schema)))
+        prediction = filling.fill_value(TextIndex(text), ((),), "", (), 0)
+        return {} if prediction is None else prediction
 
 
-class _Filling:
-    def __init__(self, check: SchemaCheck) -> None:
-        self._graph = check.graph
-        self._left = MAX_FIELDS
+class _SchemaFiller:
+    def __init__(self, validator: SchemaValidator) -> None:
+        self._graph = validator.graph
+        self._fields_left = MAX_FIELDS
 
-    def value(
+    def fill_value(
         self,
-        reading: Reading,
+        index: TextIndex,
         starts: tuple[Path, ...],
         name: str,
-        around: tuple[str, ...],
+        ancestors: tuple[str, ...],
         level: int,
         required: bool = False,
     ) -> Any:
-        """What the text says of one place of the schema; null if nothing."""
-        self._left -= 1
-        if self._left < 0 or level > MAX_LEVELS:
+        """Fills one part of the schema; returns ``None`` if the text has no candidate."""
+        self._fields_left -= 1
+        if self._fields_left < 0 or level > MAX_LEVELS:
             return None
-        merged = Merged(self._graph, starts)
+        merged = MergedSchema(self._graph, starts)
         if merged.properties:
-            return self._object(reading, merged, name, around, level)
+            return self._fill_object(index, merged, name, ancestors, level)
         if merged.items:
-            return self._array(reading, merged, name, around, level)
-        return value_of(self._leaf(merged, name, around, required=required), reading)
+            return self._fill_array(index, merged, name, ancestors, level)
+        return find_value(self._build_leaf(merged, name, ancestors, required=required), index)
 
-    def _object(
-        self, reading: Reading, merged: Merged, name: str, around: tuple[str, ...], level: int
+    def _fill_object(
+        self,
+        index: TextIndex,
+        merged: MergedSchema,
+        name: str,
+        ancestors: tuple[str, ...],
+        level: int,
     ) -> dict[str, Any] | None:
-        found: dict[str, Any] = {}
-        inner = (*around[-2:], name) if name else around
+        fields: dict[str, Any] = {}
+        inner = (*ancestors[-2:], name) if name else ancestors
         for key, places in merged.properties.items():
             if key == OTHER_NAME:
                 continue
             required = key in merged.required
-            said = self.value(reading, tuple(places), key, inner, level + 1, required)
-            if said is not None:
-                found[key] = said
-        return found or None
+            value = self.fill_value(index, tuple(places), key, inner, level + 1, required)
+            if value is not None:
+                fields[key] = value
+        return fields or None
 
-    def _array(
-        self, reading: Reading, merged: Merged, name: str, around: tuple[str, ...], level: int
+    def _fill_array(
+        self,
+        index: TextIndex,
+        merged: MergedSchema,
+        name: str,
+        ancestors: tuple[str, ...],
+        level: int,
     ) -> list[Any] | None:
-        element = Merged(self._graph, tuple(merged.items))
+        element = MergedSchema(self._graph, tuple(merged.items))
         if not element.properties:
             if element.items:
                 return None
-            leaf = self._leaf(element, name, around, self._described(merged))
-            return listed(leaf, reading)[:MAX_ELEMENTS] or None
-        found: list[Any] = []
-        for line in _entries(reading)[:MAX_ELEMENTS]:
-            one = self._object(Reading(line), element, name, around, level + 1)
-            if one is not None and element.required <= one.keys():
-                found.append(one)
-        return found or None
+            leaf = self._build_leaf(element, name, ancestors, self._description_text(merged))
+            return find_listed_values(leaf, index)[:MAX_ELEMENTS] or None
+        elements: list[Any] = []
+        for line in _list_entries(index)[:MAX_ELEMENTS]:
+            element_fields = self._fill_object(TextIndex(line), element, name, ancestors, level + 1)
+            if element_fields is not None and element.required <= element_fields.keys():
+                elements.append(element_fields)
+        return elements or None
 
-    def _leaf(
+    def _build_leaf(
         self,
-        merged: Merged,
+        merged: MergedSchema,
         name: str,
-        around: tuple[str, ...],
+        ancestors: tuple[str, ...],
         description: str = "",
         *,
         required: bool = False,
     ) -> Leaf:
-        said = " ".join(part for part in (self._described(merged), description) if part)
+        description = " ".join(
+            part for part in (self._description_text(merged), description) if part
+        )
         choices: list[Any] = []
         rule: dict[str, Any] = {}
-        for node in self._nodes(merged):
-            choices += [one for one in node.get("enum", ()) if one is not None]
+        for node in self._subschema_nodes(merged):
+            choices += [choice for choice in node.get("enum", ()) if choice is not None]
             choices += [node["const"]] if node.get("const") is not None else []
-            rule.update({key: node[key] for key in (*_RULES, *_RULES_OF_TEXT) if key in node})
+            rule.update(
+                {key: node[key] for key in (*_RULE_KEYWORDS, *_TEXT_RULE_KEYWORDS) if key in node}
+            )
         return Leaf(
             name=name,
-            cues=cues_of(name, said, around),
-            types=merged.said_types,
+            cues=build_cues(name, description, ancestors),
+            types=merged.declared_types,
             formats=tuple(sorted(merged.formats)),
             choices=tuple(choices),
-            rule=rule,
+            rules=rule,
             required=required,
         )
 
-    def _described(self, merged: Merged) -> str:
-        said = [node.get(key) for node in self._nodes(merged) for key in ("title", "description")]
-        return " ".join(text for text in said if isinstance(text, str))
+    def _description_text(self, merged: MergedSchema) -> str:
+        texts = [
+            node.get(key)
+            for node in self._subschema_nodes(merged)
+            for key in ("title", "description")
+        ]
+        return " ".join(text for text in texts if isinstance(text, str))
 
-    def _nodes(self, merged: Merged) -> list[dict[str, Any]]:
+    def _subschema_nodes(self, merged: MergedSchema) -> list[dict[str, Any]]:
         return [self._graph.subschemas[path].node for path in sorted(merged.origins)]
 
 
-def _entries(reading: Reading) -> list[str]:
-    """The lines of a text that look like entries of a list or rows of a table.
+def _list_entries(index: TextIndex) -> list[str]:
+    """Returns the lines of a text that look like list items or table rows.
 
-    A table's first row, if no figure stands in it, names the columns; its words are put before
-    the cells, so that they point at them.
+    If the first row of a table has no digits, it is used as the header, and each cell is prefixed
+    with its column name as a label.
     """
-    bullets = [line for line in reading.lines if _BULLET.match(line)]
-    rows = [[cell for cell in _COLUMNS.split(line.strip()) if cell] for line in reading.lines]
+    bullets = [line for line in index.lines if _BULLET.match(line)]
+    rows = [[cell for cell in _COLUMNS.split(line.strip()) if cell] for line in index.lines]
     rows = [row for row in rows if len(row) >= 3]
     if len(rows) >= 2:
         head, *body = rows

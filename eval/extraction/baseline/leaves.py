@@ -1,4 +1,4 @@
-"""What a text says of one field: the candidate of the right kind that its name points at best."""
+"""Finds the value of one field: the candidate of the right kind nearest to the field's cues."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.extraction.baseline.reading import WORD, Reading, is_denied
 from eval.extraction.baseline.spans import Kind, Span
-from eval.extraction.schemas.schema_check import SchemaCheck
+from eval.extraction.baseline.text_index import WORD_PATTERN, TextIndex, is_denied
+from eval.extraction.schemas.schema_validator import SchemaValidator
 from kg.base.errors import SchemaError
-from kg.words.plain_text import words_of
+from kg.words.plain_text import list_words
 
 _CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_EMPTY_WORDS: Final = frozenset(
-    words_of(
+_STOP_WORDS: Final = frozenset(
+    list_words(
         """
         a an and are as at be by date each for from given has have if in is it its no not null
         number of on one or per text that the their there to was were which whether with without
@@ -80,134 +80,143 @@ _KIND_WORDS: Final[dict[str, Kind]] = {
     "website": "url",
     "homepage": "url",
 }
-_LEAST = 0.25
-"""Nearness below which a candidate is not taken."""
-_MOST_CANDIDATES = 400
-_LONGEST_TEXT = 200
-_MOST_CHOICES = 20
+_MIN_NEARNESS = 0.25
+"""Minimum nearness of a candidate."""
+_MAX_CANDIDATES = 400
+_MAX_TEXT_LENGTH = 200
+_MAX_CHOICES = 20
 
 
 class Leaf(msgspec.Struct, frozen=True):
-    """What the schema says of a scalar."""
+    """Description of a scalar field, copied from the schema."""
 
     name: str
     cues: dict[str, float]
-    """Words that point at it, by weight."""
+    """Words that point at it → weight."""
     types: tuple[str, ...]
     formats: tuple[str, ...] = ()
     choices: tuple[Any, ...] = ()
-    rule: dict[str, Any] = {}
-    """``pattern``, ``minimum``, … by which a candidate is checked."""
+    rules: dict[str, Any] = {}
+    """Keywords such as ``pattern`` and ``minimum`` that a candidate must satisfy."""
     required: bool = False
     """Whether its object must have it: then a weak candidate is better than none."""
 
     @property
-    def least(self) -> float:
-        """Nearness below which a candidate is not taken."""
-        return 0.0 if self.required else _LEAST
+    def min_nearness(self) -> float:
+        """Minimum nearness of a candidate."""
+        return 0.0 if self.required else _MIN_NEARNESS
 
 
-def cues_of(name: str, description: str, around: tuple[str, ...] = ()) -> dict[str, float]:
-    """Words that point at a field, by weight: of its name 2, its description 1, its holders 0.5."""
+def build_cues(name: str, description: str, ancestors: tuple[str, ...] = ()) -> dict[str, float]:
+    """Returns the words that point at a field with weights.
+
+    Words of its name weigh 2, of its description 1, and of the names of enclosing objects 0.5.
+    """
     cues: dict[str, float] = {}
-    for text, weight in ((name, 2.0), (description[:300], 1.0), *((one, 0.5) for one in around)):
-        for word in _words(text):
-            if word not in _EMPTY_WORDS and word not in cues:
+    for text, weight in (
+        (name, 2.0),
+        (description[:300], 1.0),
+        *((ancestor, 0.5) for ancestor in ancestors),
+    ):
+        for word in _split_words(text):
+            if word not in _STOP_WORDS and word not in cues:
                 cues[word] = weight
     return cues
 
 
-def value_of(leaf: Leaf, reading: Reading) -> Any:
-    """What the text says of a field; null where nothing points at anything."""
+def find_value(leaf: Leaf, index: TextIndex) -> Any:
+    """Finds a field's value in the text; returns ``None`` if there is no candidate."""
     if leaf.choices:
-        return _choice(leaf, reading)
+        return _find_choice(leaf, index)
     if "boolean" in leaf.types:
-        return _truth(leaf, reading)
+        return _find_boolean(leaf, index)
     if "integer" in leaf.types or "number" in leaf.types:
-        return _number(leaf, reading)
+        return _find_number(leaf, index)
     kind = next((_FORMATS[name] for name in leaf.formats if name in _FORMATS), None)
     kind = kind or next(
-        (_KIND_WORDS[word] for word in _words(leaf.name) if word in _KIND_WORDS), None
+        (_KIND_WORDS[word] for word in _split_words(leaf.name) if word in _KIND_WORDS), None
     )
     if kind is not None:
-        return _of_kind(leaf, reading, (kind,))
-    if "pattern" in leaf.rule:
-        return _of_pattern(leaf, reading)
-    return _text(leaf, reading)
+        return _find_span_value(leaf, index, (kind,))
+    if "pattern" in leaf.rules:
+        return _find_pattern_value(leaf, index)
+    return _find_text(leaf, index)
 
 
-def listed(leaf: Leaf, reading: Reading) -> list[Any]:
-    """What the text lists of a field's elements."""
+def find_listed_values(leaf: Leaf, index: TextIndex) -> list[Any]:
+    """Finds the elements of an array field that the text lists."""
     if leaf.choices:
-        return [choice for choice in leaf.choices if _is_said(choice, reading)]
-    label = reading.labelled(leaf.cues) or reading.sentence(leaf.cues)
+        return [choice for choice in leaf.choices if _is_affirmed(choice, index)]
+    label = index.find_labelled_value(leaf.cues) or index.find_sentence(leaf.cues)
     if not label:
         return []
-    inner = Reading(label)
+    inner = TextIndex(label)
     if "integer" in leaf.types or "number" in leaf.types:
         return [
-            span.value for span in inner.spans if span.kind == "number" and _fits(leaf, span.value)
+            span.value
+            for span in inner.spans
+            if span.kind == "number" and _satisfies_rules(leaf, span.value)
         ]
     kind = next((_FORMATS[name] for name in leaf.formats if name in _FORMATS), None)
     if kind is not None:
         return list(dict.fromkeys(span.value for span in inner.spans if span.kind == kind))
     tail = label.rpartition(":")[2]
     parts = [part.strip(" .") for part in re.split(r",|;|\band\b|\bund\b|\bet\b|\by\b", tail)]
-    return [part for part in parts if part and len(part) <= 60 and _fits(leaf, part)]
+    return [part for part in parts if part and len(part) <= 60 and _satisfies_rules(leaf, part)]
 
 
-def _words(text: str) -> list[str]:
-    return [word.lower() for word in WORD.findall(_CASE.sub(" ", text.replace("_", " ")))]
+def _split_words(text: str) -> list[str]:
+    return [word.lower() for word in WORD_PATTERN.findall(_CASE.sub(" ", text.replace("_", " ")))]
 
 
-def _choice(leaf: Leaf, reading: Reading) -> Any:
-    """The allowed value that is said nearest to the cues."""
+def _find_choice(leaf: Leaf, index: TextIndex) -> Any:
+    """Returns the allowed value that occurs nearest to the cues."""
     best: tuple[float, int, Any] = (0.0, 0, None)
     for order, choice in enumerate(leaf.choices):
-        for start, end in _said_at(choice, reading):
-            worth = 1.0 + reading.nearness(start, end, leaf.cues)
-            best = max(best, (worth, -order, choice), key=lambda one: one[:2])
+        for start, end in _iter_choice_spans(choice, index):
+            worth = 1.0 + index.score_nearness(start, end, leaf.cues)
+            best = max(best, (worth, -order, choice), key=lambda candidate: candidate[:2])
     return best[2]
 
 
-def _said_at(choice: Any, reading: Reading) -> Iterator[tuple[int, int]]:
+def _iter_choice_spans(choice: Any, index: TextIndex) -> Iterator[tuple[int, int]]:
     if not isinstance(choice, str) or not choice.strip():
         return
-    wanted = re.escape(choice.replace("_", " ").replace("-", " ")).replace(r"\ ", r"[\s_-]+")
+    pattern = re.escape(choice.replace("_", " ").replace("-", " ")).replace(r"\ ", r"[\s_-]+")
     for number, match in enumerate(
-        re.finditer(rf"(?<!\w){wanted}(?!\w)", reading.text, re.IGNORECASE)
+        re.finditer(rf"(?<!\w){pattern}(?!\w)", index.text, re.IGNORECASE)
     ):
         if number >= 20:
             return
         yield match.span()
 
 
-def _is_said(choice: Any, reading: Reading) -> bool:
-    for start, _ in _said_at(choice, reading):
-        return not is_denied(reading.text[max(start - 25, 0) : start])
+def _is_affirmed(choice: Any, index: TextIndex) -> bool:
+    for start, _ in _iter_choice_spans(choice, index):
+        return not is_denied(index.text[max(start - 25, 0) : start])
     return False
 
 
-def _truth(leaf: Leaf, reading: Reading) -> bool | None:
-    sentence = reading.sentence(leaf.cues)
+def _find_boolean(leaf: Leaf, index: TextIndex) -> bool | None:
+    sentence = index.find_sentence(leaf.cues)
     if not sentence:
         return False if leaf.required else None
     return not is_denied(sentence)
 
 
-def _number(leaf: Leaf, reading: Reading) -> Any:
-    whole = "number" not in leaf.types
-    units = [unit for word in _words(leaf.name) for unit in _UNITS.get(word, ())]
+def _find_number(leaf: Leaf, index: TextIndex) -> Any:
+    is_whole = "number" not in leaf.types
+    units = [unit for word in _split_words(leaf.name) for unit in _UNITS.get(word, ())]
     best: tuple[float, int, Any] = (-1.0, 0, None)
-    for span in _some(reading, "number"):
+    for span in _candidate_spans(index, "number"):
         value = span.value
-        if (whole and isinstance(value, float)) or not _fits(leaf, value):
+        if (is_whole and isinstance(value, float)) or not _satisfies_rules(leaf, value):
             continue
-        worth = reading.nearness(span.start, span.end, leaf.cues)
+        worth = index.score_nearness(span.start, span.end, leaf.cues)
         if units:
-            worth += 1.0 if _has_unit(reading.text, span, units) else -0.5
-        best = max(best, (worth, -span.start, value), key=lambda one: one[:2])
-    return best[2] if best[0] >= leaf.least else None
+            worth += 1.0 if _has_unit(index.text, span, units) else -0.5
+        best = max(best, (worth, -span.start, value), key=lambda candidate: candidate[:2])
+    return best[2] if best[0] >= leaf.min_nearness else None
 
 
 def _has_unit(text: str, span: Span, units: list[str]) -> bool:
@@ -216,44 +225,44 @@ def _has_unit(text: str, span: Span, units: list[str]) -> bool:
     return after in units or (bool(before) and before[-1].strip("(") in units)
 
 
-def _of_kind(leaf: Leaf, reading: Reading, kinds: tuple[Kind, ...]) -> Any:
-    found: list[tuple[float, int, Any]] = []
+def _find_span_value(leaf: Leaf, index: TextIndex, kinds: tuple[Kind, ...]) -> Any:
+    candidates: list[tuple[float, int, Any]] = []
     for kind in kinds:
-        for span in _some(reading, kind):
-            if _fits(leaf, span.value):
-                worth = reading.nearness(span.start, span.end, leaf.cues)
-                found.append((worth, -span.start, span.value))
-    if not found:
+        for span in _candidate_spans(index, kind):
+            if _satisfies_rules(leaf, span.value):
+                worth = index.score_nearness(span.start, span.end, leaf.cues)
+                candidates.append((worth, -span.start, span.value))
+    if not candidates:
         return None
-    best = max(found, key=lambda one: one[:2])
-    # The only date or address of a text needs nothing that points at it.
-    return best[2] if best[0] >= leaf.least or len(found) == 1 else None
+    best = max(candidates, key=lambda candidate: candidate[:2])
+    # If there is only one candidate in the text, take it without any cue.
+    return best[2] if best[0] >= leaf.min_nearness or len(candidates) == 1 else None
 
 
-def _of_pattern(leaf: Leaf, reading: Reading) -> Any:
-    return _of_kind(leaf, reading, ("time", "code", "number", "date", "phone"))
+def _find_pattern_value(leaf: Leaf, index: TextIndex) -> Any:
+    return _find_span_value(leaf, index, ("time", "code", "number", "date", "phone"))
 
 
-def _text(leaf: Leaf, reading: Reading) -> Any:
-    label = reading.labelled(leaf.cues)
+def _find_text(leaf: Leaf, index: TextIndex) -> Any:
+    label = index.find_labelled_value(leaf.cues)
     if label:
         end = re.search(r"[.;](?:\s|$)|\n|,\s", label)
-        said = (label[: end.start()] if end else label).strip()
-        if said and len(said) <= _LONGEST_TEXT and _fits(leaf, said):
-            return said
-    return _of_kind(leaf, reading, ("name", "quoted", "code"))
+        value = (label[: end.start()] if end else label).strip()
+        if value and len(value) <= _MAX_TEXT_LENGTH and _satisfies_rules(leaf, value):
+            return value
+    return _find_span_value(leaf, index, ("name", "quoted", "code"))
 
 
-def _some(reading: Reading, kind: Kind) -> list[Span]:
-    return [span for span in reading.spans if span.kind == kind][:_MOST_CANDIDATES]
+def _candidate_spans(index: TextIndex, kind: Kind) -> list[Span]:
+    return [span for span in index.spans if span.kind == kind][:_MAX_CANDIDATES]
 
 
-def _fits(leaf: Leaf, value: Any) -> bool:
-    """Whether a candidate keeps the rules of the field: its pattern, its limits."""
-    if not leaf.rule:
+def _satisfies_rules(leaf: Leaf, value: Any) -> bool:
+    """Returns whether a candidate satisfies the field's pattern and limits."""
+    if not leaf.rules:
         return True
-    said = str(value) if "pattern" in leaf.rule and not isinstance(value, str) else value
+    candidate = str(value) if "pattern" in leaf.rules and not isinstance(value, str) else value
     try:
-        return SchemaCheck.of(leaf.rule).valid(said)
+        return SchemaValidator.from_schema(leaf.rules).is_valid(candidate)
     except SchemaError:
         return True

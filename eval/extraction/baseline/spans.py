@@ -1,4 +1,4 @@
-"""What stands in a text that has a form of its own: numbers, dates, times, addresses, names."""
+"""Finds numbers, dates, times, addresses, names and similar spans in a text by their form."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final, Literal
 
 import msgspec
 
-from eval.extraction.matchers.dates import MONTHS, moment
+from eval.extraction.matchers.dates import MONTHS, parse_moment
 from kg.words.number_words import NUMBER_WORDS
 
 Kind = Literal["number", "date", "time", "email", "url", "uuid", "phone", "name", "quoted", "code"]
 
-MOST: Final = 5_000
-"""Spans of one text that are looked at, and so many numbers in words."""
+MAX_SPANS: Final = 5_000
+"""Maximum number of spans per text, and of number words in addition."""
 
-_MONTH = "|".join(sorted(map(re.escape, MONTHS), key=lambda name: (-len(name), name)))
+_MONTH_PATTERN = "|".join(sorted(map(re.escape, MONTHS), key=lambda name: (-len(name), name)))
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("url", re.compile(r"https?://[^\s<>\"')\]]{1,300}")),
     (
@@ -30,7 +30,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "date",
         re.compile(
-            rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?(?:{_MONTH})\.?,?"
+            rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?(?:{_MONTH_PATTERN})\.?,?"
             r"(?:\s+(?:de\s+)?\d{4})?(?!\w)",
             re.IGNORECASE,
         ),
@@ -38,7 +38,8 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "date",
         re.compile(
-            rf"\b(?:{_MONTH})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?(?!\w)", re.IGNORECASE
+            rf"\b(?:{_MONTH_PATTERN})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?(?!\w)",
+            re.IGNORECASE,
         ),
     ),
     ("time", re.compile(r"\b(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\b")),
@@ -65,55 +66,58 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""In this order: what one has taken no other takes, but for names, which may hold anything."""
+"""Applied in this order; a span of a later kind may not overlap an earlier one, except for names
+and quotations, which may contain anything."""
 
-_WORDED = {word: number for number, word in enumerate(NUMBER_WORDS[:13])}
-_WORDED_PATTERN = re.compile(r"\b(?:" + "|".join(_WORDED) + r"|once|twice)\b", re.IGNORECASE)
+_NUMBER_WORDS = {word: number for number, word in enumerate(NUMBER_WORDS[:13])}
+_NUMBER_WORD_PATTERN = re.compile(
+    r"\b(?:" + "|".join(_NUMBER_WORDS) + r"|once|twice)\b", re.IGNORECASE
+)
 _TITLES = re.compile(r"^(?:Dear|Mr|Mrs|Ms|Dr|Prof|The|A|An|In|On|At|It|He|She|We|I)\b\.?\s*")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Something with a form."""
+    """A recognised stretch of text."""
 
     kind: Kind
     start: int
     end: int
     text: str
     value: str | float | int
-    """A number; a date as ISO 8601; else the text."""
+    """A number, a date as ISO 8601, or the text itself."""
 
 
-def spans_of(text: str) -> list[Span]:
-    """All spans of a text, by where they begin, at most ``MOST``."""
+def find_spans(text: str) -> list[Span]:
+    """Finds the spans of a text, sorted by start, up to the limit ``MAX_SPANS``."""
     taken: list[tuple[int, int]] = []
-    found: list[Span] = []
-    year = _usual_year(text)
+    spans: list[Span] = []
+    year = _most_frequent_year(text)
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
             start, end = match.span(match.lastindex or 0)
-            if kind not in {"name", "quoted"} and _overlaps(taken, start, end):
+            if kind not in {"name", "quoted"} and _overlaps_any(taken, start, end):
                 continue
-            span = _span(kind, start, end, text[start:end], year)
+            span = _build_span(kind, start, end, text[start:end], year)
             if span is None:
                 continue
-            found.append(span)
+            spans.append(span)
             if kind not in {"name", "quoted", "code"}:
                 taken.insert(bisect_left(taken, (start, end)), (start, end))
-            if len(found) >= MOST:
+            if len(spans) >= MAX_SPANS:
                 break
-    found += islice(_worded(text), MOST)
-    return sorted(found, key=lambda span: (span.start, span.end, span.kind))
+    spans += islice(_iter_number_words(text), MAX_SPANS)
+    return sorted(spans, key=lambda span: (span.start, span.end, span.kind))
 
 
-def number_in(text: str) -> float | int | None:
-    """The number a text writes, ``1,234.5`` or ``1.234,5``; null if it is none."""
+def parse_number(text: str) -> float | int | None:
+    """Parses a number such as ``1,234.5`` or ``1.234,5``; returns ``None`` if it is none."""
     plain = re.sub(r"[\u00a0 '\u2019]", "", text.replace("\u2212", "-")).lstrip("+")
     comma, dot = plain.rfind(","), plain.rfind(".")
     if comma >= 0 and dot >= 0:
         plain = plain.replace("," if comma < dot else ".", "").replace(",", ".")
     elif comma >= 0:
-        # Three digits after every comma: thousands; otherwise it is the decimal mark.
+        # Three digits after every comma: thousands separators; otherwise a decimal comma.
         parts = plain.split(",")
         thousands = all(len(part) == 3 for part in parts[1:]) and parts[0] not in {"0", "-0"}
         plain = plain.replace(",", "" if thousands else ".")
@@ -124,12 +128,12 @@ def number_in(text: str) -> float | int | None:
     return int(number) if number.is_integer() and "." not in plain else number
 
 
-def _span(kind: Kind, start: int, end: int, text: str, year: str) -> Span | None:
+def _build_span(kind: Kind, start: int, end: int, text: str, default_year: str) -> Span | None:
     value: str | float | int | None = text
     if kind == "number":
-        value = number_in(text)
+        value = parse_number(text)
     elif kind == "date":
-        value = _iso(text, year)
+        value = _to_iso_date(text, default_year)
     elif kind in {"url", "email"}:
         value = text = text.rstrip(".,;:!?")
         end = start + len(text)
@@ -143,29 +147,32 @@ def _span(kind: Kind, start: int, end: int, text: str, year: str) -> Span | None
     return Span(kind, start, end, text, value) if value not in (None, "") else None
 
 
-def _iso(text: str, year: str) -> str | None:
-    """A date as ISO 8601; one without a year is of the year the text speaks of."""
-    found = moment(text)
-    if (found is None or not _YEAR.search(text)) and year:
-        found = moment(f"{text} {year}")
-    if found is None or found.year is None or found.month is None or found.day is None:
+def _to_iso_date(text: str, default_year: str) -> str | None:
+    """Converts a date to ISO 8601; a date without a year gets the text's most frequent year."""
+    moment = parse_moment(text)
+    if (moment is None or not _YEAR.search(text)) and default_year:
+        moment = parse_moment(f"{text} {default_year}")
+    if moment is None or moment.year is None or moment.month is None or moment.day is None:
         return None
-    return f"{found.year:04}-{found.month:02}-{found.day:02}"
+    return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
 
 
-def _usual_year(text: str) -> str:
+def _most_frequent_year(text: str) -> str:
     years = _YEAR.findall(text)
     return max(years, key=lambda year: (years.count(year), -years.index(year))) if years else ""
 
 
-def _worded(text: str) -> Iterator[Span]:
-    for match in _WORDED_PATTERN.finditer(text):
+def _iter_number_words(text: str) -> Iterator[Span]:
+    for match in _NUMBER_WORD_PATTERN.finditer(text):
         word = match.group().lower()
-        value = {"once": 1, "twice": 2}.get(word, _WORDED.get(word, 0))
+        value = {"once": 1, "twice": 2}.get(word, _NUMBER_WORDS.get(word, 0))
         yield Span("number", match.start(), match.end(), match.group(), value)
 
 
-def _overlaps(taken: list[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether a stretch meets one that is taken; those are disjoint and sorted."""
-    at = bisect_left(taken, (start, end))
-    return any(one < end and start < other for one, other in taken[max(at - 1, 0) : at + 1])
+def _overlaps_any(taken: list[tuple[int, int]], start: int, end: int) -> bool:
+    """Returns whether a span overlaps one of ``taken``, which are disjoint and sorted."""
+    index = bisect_left(taken, (start, end))
+    return any(
+        taken_start < end and start < taken_end
+        for taken_start, taken_end in taken[max(index - 1, 0) : index + 1]
+    )

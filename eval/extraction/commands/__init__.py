@@ -1,1 +1,1 @@
-"""The commands that are about data, configurations and servers, not about a run."""
+"""Commands that check data, configurations and servers without a run."""

@@ -1,4 +1,4 @@
-"""Reaches the server of a run: ``epoche extract test-connection``, or this file as a script."""
+"""Tests the connection to a model server: ``epoche extract test-connection``, or as a script."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
-_ANY = "unnamed"
-"""Asked for while only the server's list of models is wanted."""
+_PLACEHOLDER_MODEL = "unnamed"
+"""Placeholder model name for listing the server's models."""
 
 
 def main(
     base_url: Annotated[
-        str | None, typer.Option(help="Address of the server; goes before the configuration's.")
+        str | None, typer.Option(help="URL of the server; overrides the configuration.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="By default the configuration's, else the first listed.")
+        str | None,
+        typer.Option(help="Name of the model. [default: the configuration's, or the first listed]"),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="YAML file with both.")] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML configuration file.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for each reply.")] = 60.0,
 ) -> None:
-    """Says whether a server can be used and what it supports, as `epoche test-connection` does."""
+    """Tests whether a server can be used and what it supports, like `epoche test-connection`."""
     import asyncio
 
-    from eval.check_connection import RETRIES, check
+    from eval.check_connection import MAX_RETRIES, check_server
     from eval.extraction.running.config_flags import with_flags
     from eval.extraction.running.config_reading import read_config
     from eval.extraction.running.run_options import models_of
@@ -42,30 +43,30 @@ def main(
     section = settings.model
     unnamed = section.base_url is not None and section.model_name is None
     if unnamed:
-        settings = with_flags(settings, {"model.model_name": _ANY})
+        settings = with_flags(settings, {"model.model_name": _PLACEHOLDER_MODEL})
     (name,) = models_of(settings, ())
     options = ClientOptions(
-        model=name, base_url=section.base_url, timeout_s=timeout, max_retries=RETRIES
+        model=name, base_url=section.base_url, timeout_s=timeout, max_retries=MAX_RETRIES
     )
     if unnamed:
-        first = asyncio.run(_first_listed(options))
-        say(f"no model is named; the first that is listed is asked: {first}")
+        first = asyncio.run(_find_first_model(options))
+        print_text(f"no model given; using the first one the server lists: {first}")
         (name,) = models_of(with_flags(settings, {"model.model_name": first}), ())
         options = ClientOptions(
-            model=name, base_url=section.base_url, timeout_s=timeout, max_retries=RETRIES
+            model=name, base_url=section.base_url, timeout_s=timeout, max_retries=MAX_RETRIES
         )
-    asyncio.run(check(options))
+    asyncio.run(check_server(options))
 
 
-async def _first_listed(options: ClientOptions) -> str:
+async def _find_first_model(options: ClientOptions) -> str:
     from eval.llm import ModelClient
     from kg.base.errors import ModelAccessError
 
     async with ModelClient.open(options) as client:
-        listed = await client.models()
+        listed = await client.list_models()
     if not listed:
         raise ModelAccessError(
-            "the server lists no model", where=str(options.base_url), hint="Name one with --model."
+            "the server lists no model", where=str(options.base_url), hint="Give one with --model."
         )
     return sorted(listed)[0]
 

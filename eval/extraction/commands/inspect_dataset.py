@@ -1,4 +1,4 @@
-"""What a set of samples, or one schema, asks for: ``epoche extract inspect``, or as a script."""
+"""Summarises a set of samples or one schema: ``epoche extract inspect``, or as a script."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import run_script, say_json, warn
+from kg.base.console import print_json, print_warning, run_script
 
 if TYPE_CHECKING:
-    from eval.extraction.samples.loading import Loaded
+    from eval.extraction.samples.loader import LoadedSamples
 
-_REASONS = 10
-"""Malformed rows that are told one by one."""
-_WIDE = 120
-"""Columns of what goes to a file or a pipe."""
+_MAX_REASONS = 10
+"""Maximum number of malformed rows that are listed."""
+_PIPE_WIDTH = 120
+"""Width of the output, in columns, if it goes to a file or a pipe."""
 
 
 def main(
@@ -26,78 +26,81 @@ def main(
     schema: Annotated[
         Path | None, typer.Option(help="One JSON Schema (a JSON file) instead of samples.")
     ] = None,
-    split: Annotated[str, typer.Option(help="Of a data set on the hub.")] = "test",
+    split: Annotated[str, typer.Option(help="Split of a data set on the hub.")] = "test",
     cache_dir: Annotated[
-        Path | None, typer.Option(help="Folder for what is fetched from a hub.")
+        Path | None, typer.Option(help="Folder for downloads from the hub.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Take only the first so many usable rows.")
+        int | None, typer.Option(min=1, help="Use only the first N usable rows.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Draw so many of those at random.")
+        int | None, typer.Option(min=1, help="Sample N of these rows at random.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of that draw.")] = 42,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for --sample.")] = 42,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A malformed row is an error, not left out.")
+        bool, typer.Option("--strict", help="Fail on a malformed row instead of leaving it out.")
     ] = False,
     formats: Annotated[
-        bool, typer.Option("--formats/--no-formats", help="Expected outputs must keep formats.")
+        bool,
+        typer.Option(
+            "--formats/--no-formats", help="Whether expected outputs must satisfy schema formats."
+        ),
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Looks samples over before anything is measured with them; no model is called.
+    """Summarises a set of samples before it is used in a run. No model is called.
 
-    Tells which rows are malformed and why, how complex the schemas are, which domains, languages,
-    types and formats there are, and how long the texts. With --schema, whether that schema can be
-    used, and its complexity.
+    Lists malformed rows with the reason, and the distribution of schema complexity, domains,
+    languages, field types, formats and text lengths. With --schema, checks that schema and prints
+    its complexity.
     """
-    # Loaded here, so that `epoche --help` stays quick.
-    from eval.extraction.samples.loading import load
+    # Imported here, so that `epoche --help` stays fast.
+    from eval.extraction.samples.loader import load_samples
 
     if schema is not None:
-        _inspect_schema(schema)
+        _print_schema_summary(schema)
         return
-    loaded = load(
+    loaded = load_samples(
         source,
         split=split,
         cache_dir=cache_dir,
         limit=limit,
-        sample=sample,
+        sample_size=sample,
         seed=seed,
         strict=strict,
         formats=formats,
     )
-    _show(loaded, as_json=as_json)
+    _print_statistics(loaded, as_json=as_json)
 
 
-def _show(loaded: Loaded, *, as_json: bool) -> None:
-    from eval.extraction.samples.dataset_statistics import describe, statistics_of
+def _print_statistics(loaded: LoadedSamples, *, as_json: bool) -> None:
+    from eval.extraction.samples.dataset_statistics import compute_statistics, render_tables
     from kg.base.files import to_json_bytes
 
     for note in loaded.notes:
-        warn(note)
+        print_warning(note)
     if loaded.rejected:
-        warn(loaded.rejections_in_words(_REASONS))
-    found = statistics_of(loaded.samples, len(loaded.rejected))
+        print_warning(loaded.describe_rejections(_MAX_REASONS))
+    statistics = compute_statistics(loaded.samples, len(loaded.rejected))
     if as_json:
-        say_json(to_json_bytes(found, indent=2).decode())
+        print_json(to_json_bytes(statistics, indent=2).decode())
         return
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else _WIDE)
-    for table in describe(found):
+    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    for table in render_tables(statistics):
         console.print(table, markup=False, highlight=False)
 
 
-def _inspect_schema(path: Path) -> None:
+def _print_schema_summary(path: Path) -> None:
     """Prints the complexity of one schema as JSON.
 
     Raises:
-        SchemaError: the file holds no schema that can be used.
+        SchemaError: the file has no usable schema.
     """
-    from eval.extraction.matchers.fields import check_matchers
-    from eval.extraction.schemas.complexity import complexity_of
-    from eval.extraction.schemas.schema_check import MAX_SCHEMA_CHARACTERS, SchemaCheck
+    from eval.extraction.matchers.schema_nodes import check_matchers
+    from eval.extraction.schemas.complexity import compute_complexity
+    from eval.extraction.schemas.schema_validator import MAX_SCHEMA_CHARACTERS, SchemaValidator
     from kg.base.errors import SchemaError
     from kg.base.files import require_file, to_json_bytes
     from kg.base.strict_json import NotJsonError, parse_json
@@ -105,15 +108,15 @@ def _inspect_schema(path: Path) -> None:
     with require_file(path, "schema file").open("rb") as handle:
         data = handle.read(4 * MAX_SCHEMA_CHARACTERS + 1)  # a character has at most four bytes
     try:
-        check = SchemaCheck.of(parse_json(data.removeprefix(b"\xef\xbb\xbf")))
+        check = SchemaValidator.from_schema(parse_json(data.removeprefix(b"\xef\xbb\xbf")))
         check_matchers(check.schema)
-        told = {"draft": check.draft, "complexity": complexity_of(check.schema)}
+        summary = {"draft": check.draft, "complexity": compute_complexity(check.schema)}
     except NotJsonError as error:
-        raise SchemaError(f"the schema is no JSON: {error}", where=str(path)) from error
+        raise SchemaError(f"the schema is not JSON: {error}", where=str(path)) from error
     except SchemaError as error:
         where = f"{path}: {error.where}" if error.where else str(path)
         raise SchemaError(error.what, where=where, hint=error.hint) from error
-    say_json(to_json_bytes(told, indent=2).decode())
+    print_json(to_json_bytes(summary, indent=2).decode())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Checks a configuration: ``epoche extract validate-config``, or this file as a script."""
+"""Validates a configuration: ``epoche extract validate-config``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg.base.console import run_script, say
+from kg.base.console import print_text, run_script
 
 if TYPE_CHECKING:
     from eval.extraction.running.config import Config
 
 
 def main(config: Annotated[Path, typer.Option(help="The YAML file.")]) -> None:
-    """Lists everything that is wrong with a configuration, each with its line.
+    """Lists all errors in a configuration, each with its line.
 
-    No model is called and nothing is loaded. The exit code is 0 if the file can be used.
+    No model is called and no data is loaded. The exit code is 0 if the file can be used.
     """
     from eval.extraction.running.config import notes_on
     from eval.extraction.running.config_reading import check_config
     from kg.base.errors import ConfigError
 
-    found, problems = check_config(config)
+    checked, problems = check_config(config)
     for problem in problems:
-        say(f"{config}: {problem}")
-    if found is None:
-        faults = "1 fault" if len(problems) == 1 else f"{len(problems)} faults"
-        raise ConfigError(f"{faults} in the configuration", where=str(config))
-    _say_endpoint(found, config)
-    for note in notes_on(found):
-        say(f"note: {note}")
-    say(f"{config} can be used")
+        print_text(f"{config}: {problem}")
+    if checked is None:
+        errors = "1 error" if len(problems) == 1 else f"{len(problems)} errors"
+        raise ConfigError(f"{errors} in the configuration", where=str(config))
+    _print_endpoint(checked, config)
+    for note in notes_on(checked):
+        print_text(f"note: {note}")
+    print_text(f"{config} can be used")
 
 
-def _say_endpoint(found: Config, path: Path) -> None:
-    """Where the model would be asked, without asking it.
+def _print_endpoint(found: Config, path: Path) -> None:
+    """Prints which server the model would be called on, without calling it.
 
     Raises:
-        ConfigError: nowhere.
+        ConfigError: the configuration determines no server.
     """
     from eval.extraction.running.run_options import models_of
     from eval.model.environment import read_variables
@@ -47,7 +47,7 @@ def _say_endpoint(found: Config, path: Path) -> None:
 
     section = found.model
     if section.model_name is None:
-        say("no model.model_name: name a model with --model, or use --offline")
+        print_text("model.model_name is not set: give a model with --model, or use --offline")
         return
     try:
         (name,) = models_of(found, ())
@@ -56,7 +56,7 @@ def _say_endpoint(found: Config, path: Path) -> None:
         raise ConfigError(
             f"model: {error.what}", where=f"{path}: {error.where}", hint=error.hint
         ) from error
-    say(f"{endpoint.name} is asked at {endpoint.base_url}")
+    print_text(f"{endpoint.name} will be called at {endpoint.base_url}")
 
 
 if __name__ == "__main__":

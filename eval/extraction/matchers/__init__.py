@@ -1,1 +1,1 @@
-"""How two values of one field are compared: one matcher a kind of field."""
+"""Compares the values of a field: schema nodes, and one matcher per kind of field."""

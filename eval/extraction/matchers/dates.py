@@ -1,4 +1,4 @@
-"""Dates and times: read from what people and machines write, compared part by part."""
+"""Parses dates and times in common human and machine notations, and compares them by part."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import datetime
 import re
 from typing import NamedTuple
 
-from eval.extraction.matchers.compared import EQUAL, Compared, below_exact
-from eval.extraction.matchers.normalising import folded
-from eval.extraction.matchers.strings import exact_text, partial_text
+from eval.extraction.matchers.match_result import EQUAL, MatchResult, cap_below_exact
+from eval.extraction.matchers.normalisation import fold_case
+from eval.extraction.matchers.strings import match_exact_text, match_partial_text
 from eval.extraction.settings import Matching
 
-LONGEST = 64
-"""Characters of a text that is read as a date."""
+MAX_DATE_LENGTH = 64
+"""Maximum length of a text that is parsed as a date."""
 
 _MONTH_NAMES = (
     "january januar janvier enero",
@@ -30,7 +30,7 @@ _MONTH_NAMES = (
 )
 MONTHS = {name: month for month, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
 """Names of months in English, German, French and Spanish."""
-_SHORT = {
+_MONTH_ABBREVIATIONS = {
     "jan": 1, "feb": 2, "febr": 2, "mar": 3, "mär": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8,
     "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12, "ene": 1, "abr": 4, "ago": 8,
     "dic": 12, "janv": 1, "févr": 2, "avr": 4, "juil": 7, "déc": 12,
@@ -54,63 +54,68 @@ _FILLERS = frozenset(
 
 
 class Moment(NamedTuple):
-    """A date, a time, or both; parts that were not said are null."""
+    """A date, a time, or both; parts that are not given are ``None``."""
 
     year: int | None = None
     month: int | None = None
     day: int | None = None
     clock: datetime.time | None = None
-    """With its zone, if one was said."""
+    """With its time zone, if one is given."""
 
 
-def same_date(expected: str, came: str, matching: Matching, tolerance: float | None) -> Compared:
-    """Dates and times by what they say, not how.
+def match_date(
+    expected: str, predicted: str, matching: Matching, tolerance: float | None
+) -> MatchResult:
+    """Matches dates and times by meaning, independently of their notation.
 
-    Equal moments score 1, and so do dates within ``tolerance`` days. Otherwise the share of the
-    parts that either states (year, month, day, time) on which both agree. Where one cannot be read
-    as a date, both are compared as texts.
+    Equal moments score 1, and so do dates within ``tolerance`` days. Otherwise the score is the
+    share of parts (year, month, day, time; those given on either side) that agree. If one cannot be
+    parsed as a date, both are compared as texts.
     """
-    if expected == came:
+    if expected == predicted:
         return EQUAL
-    first, second = moment(expected), moment(came)
+    first, second = parse_moment(expected), parse_moment(predicted)
     if first is None or second is None:
-        return partial_text(expected, came, matching)
-    if first == second or _same_instant(first, second):
+        return match_partial_text(expected, predicted, matching)
+    if first == second or _is_same_instant(first, second):
         return EQUAL
-    if tolerance is not None and _days_apart(first, second) <= tolerance:
+    if tolerance is not None and _day_difference(first, second) <= tolerance:
         return False, 1.0, None
     pairs = [pair for pair in zip(first, second, strict=True) if pair != (None, None)]
-    agreed = sum(one == other for one, other in pairs)
-    return False, round(below_exact(agreed / len(pairs), matching), 12), None
+    agreed = sum(part == other for part, other in pairs)
+    return False, round(cap_below_exact(agreed / len(pairs), matching), 12), None
 
 
-def same_time(expected: str, came: str, matching: Matching, _: float | None = None) -> Compared:
-    """Times of day by what they say, or nothing; as texts where one is no time."""
-    first, second = moment(expected), moment(came)
+def match_time(
+    expected: str, predicted: str, matching: Matching, _: float | None = None
+) -> MatchResult:
+    """Matches times of day: equal, or score 0; compared as texts if one is not a time."""
+    first, second = parse_moment(expected), parse_moment(predicted)
     if first is not None and first == second:
         return EQUAL
-    return exact_text(expected, came, matching)
+    return match_exact_text(expected, predicted, matching)
 
 
-def moment(text: str) -> Moment | None:
-    """What a text says of date and time; null if it is none, or says several things at once.
+def parse_moment(text: str) -> Moment | None:
+    """Parses a date or time; returns ``None`` if the text is neither, or is ambiguous.
 
-    ISO 8601, year first, day first with points, names of months in four languages. With slashes
-    or hyphens and the year last, only where one number is above 12: 05/06/2024 is two dates.
+    Reads ISO 8601, year first, day first with points, and month names in four languages. With
+    slashes or hyphens and the year last, one of day and month must be above 12:
+    05/06/2024 may be two dates.
     """
-    if len(text) > LONGEST:
+    if len(text) > MAX_DATE_LENGTH:
         return None
     text = text.strip()
     clock: datetime.time | None = None
     found = _TIME.search(text)
     if found is not None:
-        clock = _clock(found)
+        clock = _parse_clock(found)
         if clock is None:
             return None
         text = text[: found.start()].rstrip(" ,")
         if not text:
             return Moment(clock=clock)
-    date = _numeric_date(text) or _worded_date(text)
+    date = _parse_numeric_date(text) or _parse_worded_date(text)
     if date is None:
         return None
     try:
@@ -123,7 +128,7 @@ def moment(text: str) -> Moment | None:
 _Date = tuple[int, int | None, int | None]
 
 
-def _numeric_date(text: str) -> _Date | None:
+def _parse_numeric_date(text: str) -> _Date | None:
     found = _YEAR_FIRST.fullmatch(text) or _COMPACT.fullmatch(text)
     if found is not None:
         year, month, day = found.groups()
@@ -139,13 +144,13 @@ def _numeric_date(text: str) -> _Date | None:
     return None
 
 
-def _worded_date(text: str) -> _Date | None:
-    words = [word for word in _NOT_WORDS.split(folded(text)) if word and word not in _FILLERS]
+def _parse_worded_date(text: str) -> _Date | None:
+    words = [word for word in _NOT_WORDS.split(fold_case(text)) if word and word not in _FILLERS]
     year: int | None = None
     month: int | None = None
     day: int | None = None
     for word in words:
-        named = MONTHS.get(word) or _SHORT.get(word)
+        named = MONTHS.get(word) or _MONTH_ABBREVIATIONS.get(word)
         ordinal = _ORDINAL.fullmatch(word)
         if named and month is None:
             month = named
@@ -160,48 +165,54 @@ def _worded_date(text: str) -> _Date | None:
     return year, month, day
 
 
-def _clock(found: re.Match[str]) -> datetime.time | None:
-    hour, minute, second = int(found[1]), int(found[2]), int(found[3] or 0)
-    half = (found[5] or "").lower().replace(".", "")
+def _parse_clock(match: re.Match[str]) -> datetime.time | None:
+    hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
+    half = (match[5] or "").lower().replace(".", "")
     if half:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half == "pm" else 0)
     zone: datetime.tzinfo | None = None
-    said = found[6]
-    if said in {"Z", "z", "UTC", "GMT"}:
+    offset_text = match[6]
+    if offset_text in {"Z", "z", "UTC", "GMT"}:
         zone = datetime.UTC
-    elif said:
-        digits = said[1:].replace(":", "")
+    elif offset_text:
+        digits = offset_text[1:].replace(":", "")
         offset = datetime.timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
         if offset >= datetime.timedelta(days=1):
             return None
-        zone = datetime.timezone(-offset if said[0] == "-" else offset)
+        zone = datetime.timezone(-offset if offset_text[0] == "-" else offset)
     try:
-        return datetime.time(hour, minute, second, int((found[4] or "0").ljust(6, "0")[:6]), zone)
+        return datetime.time(hour, minute, second, int((match[4] or "0").ljust(6, "0")[:6]), zone)
     except ValueError:
         return None
 
 
-def _same_instant(first: Moment, second: Moment) -> bool:
-    """Whether two full date-times with zones are the same point in time."""
-    instants = [_instant(one) for one in (first, second)]
+def _is_same_instant(first: Moment, second: Moment) -> bool:
+    """Returns whether two full date-times with time zones are the same point in time."""
+    instants = [_to_instant(moment) for moment in (first, second)]
     return None not in instants and instants[0] == instants[1]
 
 
-def _instant(one: Moment) -> datetime.datetime | None:
-    if one.clock is None or one.clock.tzinfo is None or not (one.year and one.month and one.day):
+def _to_instant(moment: Moment) -> datetime.datetime | None:
+    if (
+        moment.clock is None
+        or moment.clock.tzinfo is None
+        or not (moment.year and moment.month and moment.day)
+    ):
         return None
-    return datetime.datetime.combine(datetime.date(one.year, one.month, one.day), one.clock)
+    return datetime.datetime.combine(
+        datetime.date(moment.year, moment.month, moment.day), moment.clock
+    )
 
 
-def _days_apart(first: Moment, second: Moment) -> float:
-    """Days between two whole dates; infinite where a part is missing or their times differ."""
+def _day_difference(first: Moment, second: Moment) -> float:
+    """Returns the days between two full dates; infinite if a part is missing or times differ."""
     if first.clock != second.clock:
         return float("inf")
     days = []
-    for one in (first, second):
-        if not (one.year and one.month and one.day):
+    for moment in (first, second):
+        if not (moment.year and moment.month and moment.day):
             return float("inf")
-        days.append(datetime.date(one.year, one.month, one.day).toordinal())
+        days.append(datetime.date(moment.year, moment.month, moment.day).toordinal())
     return abs(days[0] - days[1])

@@ -1,44 +1,44 @@
-"""Addresses and numbers that name something: one spelling each, then equal or not."""
+"""Matches e-mail addresses, URLs, UUIDs and telephone numbers after normalising their spelling."""
 
 from __future__ import annotations
 
 import re
 
-from eval.extraction.matchers.compared import EQUAL, UNEQUAL, Compared
-from eval.extraction.matchers.normalising import folded, spaced
+from eval.extraction.matchers.match_result import EQUAL, UNEQUAL, MatchResult
+from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.settings import Matching
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _DEFAULT_PORTS = {"http": ":80", "https": ":443", "ftp": ":21"}
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x|#)\s*\d+\s*$", re.IGNORECASE)
-LEAST_DIGITS = 7
-"""Digits that a telephone number must have for one without a country code to be recognised."""
+MIN_PHONE_DIGITS = 7
+"""Minimum digits of a number without country code to match the same number with one."""
 
 
-def email(text: str) -> str:
-    """An address without ``mailto:`` and angle brackets, folded."""
-    return folded(text.strip().strip("<>")).removeprefix("mailto:")
+def normalise_email(text: str) -> str:
+    """Normalises an e-mail address: case-folded, without ``mailto:`` and angle brackets."""
+    return fold_case(text.strip().strip("<>")).removeprefix("mailto:")
 
 
-def url(text: str) -> str:
-    """An address with scheme and host folded, no default port, no slash at the end."""
+def normalise_url(text: str) -> str:
+    """Normalises a URL: scheme and host in lower case, no default port, no trailing slash."""
     found = _URL.fullmatch(text.strip())
     if found is None:
         return text.strip().rstrip("/")
-    scheme, host = found[1].lower(), folded(found[2])
+    scheme, host = found[1].lower(), fold_case(found[2])
     host = host.removesuffix(_DEFAULT_PORTS.get(scheme, "\0"))
     return f"{scheme}://{host}{found[3]}".rstrip("/")
 
 
-def uuid(text: str) -> str:
-    """The hexadecimal digits of a UUID, folded."""
-    return folded(text.strip()).removeprefix("urn:uuid:").strip("{}").replace("-", "")
+def normalise_uuid(text: str) -> str:
+    """Returns the hexadecimal digits of a UUID in lower case."""
+    return fold_case(text.strip()).removeprefix("urn:uuid:").strip("{}").replace("-", "")
 
 
-def phone(text: str) -> str:
-    """The digits of a telephone number; ``+`` or ``00`` before a country code become ``+``.
+def normalise_phone(text: str) -> str:
+    """Returns the digits of a telephone number; ``+`` or ``00`` before a country code become ``+``.
 
-    An extension stays part of the number, behind an ``x``.
+    An extension is kept, after an ``x``.
     """
     text = text.strip().removeprefix("tel:")
     found = _EXTENSION.search(text[-20:])
@@ -54,31 +54,37 @@ def phone(text: str) -> str:
     return digits + extension
 
 
-def same_email(expected: str, came: str, _: Matching, __: float | None = None) -> Compared:
-    """Equal in one spelling, or nothing; so the next two."""
-    return EQUAL if email(expected) == email(came) else UNEQUAL
+def match_email(expected: str, predicted: str, _: Matching, __: float | None = None) -> MatchResult:
+    """Matches e-mail addresses: equal after normalisation, or score 0."""
+    return EQUAL if normalise_email(expected) == normalise_email(predicted) else UNEQUAL
 
 
-def same_url(expected: str, came: str, _: Matching, __: float | None = None) -> Compared:
-    """Equal in one spelling, or nothing."""
-    return EQUAL if url(expected) == url(came) else UNEQUAL
+def match_url(expected: str, predicted: str, _: Matching, __: float | None = None) -> MatchResult:
+    """Matches URLs: equal after normalisation, or score 0."""
+    return EQUAL if normalise_url(expected) == normalise_url(predicted) else UNEQUAL
 
 
-def same_uuid(expected: str, came: str, _: Matching, __: float | None = None) -> Compared:
-    """Equal in one spelling, or nothing."""
-    return EQUAL if uuid(expected) == uuid(came) else UNEQUAL
+def match_uuid(expected: str, predicted: str, _: Matching, __: float | None = None) -> MatchResult:
+    """Matches UUIDs: equal after normalisation, or score 0."""
+    return EQUAL if normalise_uuid(expected) == normalise_uuid(predicted) else UNEQUAL
 
 
-def same_phone(expected: str, came: str, matching: Matching, _: float | None = None) -> Compared:
-    """Equal by digits; where one lacks the country code, 0.75 if the rest agrees."""
-    first, second = phone(expected), phone(came)
+def match_phone(
+    expected: str, predicted: str, matching: Matching, _: float | None = None
+) -> MatchResult:
+    """Matches telephone numbers by digits; 0.75 if only the country code is missing on one side."""
+    first, second = normalise_phone(expected), normalise_phone(predicted)
     if not first or not second:
-        return EQUAL if spaced(expected, matching) == spaced(came, matching) else UNEQUAL
+        return (
+            EQUAL
+            if normalise_spacing(expected, matching) == normalise_spacing(predicted, matching)
+            else UNEQUAL
+        )
     if first == second:
         return EQUAL
     local, full = sorted((first, second), key=lambda number: number.startswith("+"))
     if full.startswith("+") and not local.startswith("+"):
         local = local.lstrip("0")
-        if len(local) >= LEAST_DIGITS and full.endswith(local):
+        if len(local) >= MIN_PHONE_DIGITS and full.endswith(local):
             return False, 0.75, None
     return UNEQUAL

@@ -1,19 +1,20 @@
-"""Numbers: equal, near, or a quantity with its unit written as text."""
+"""Matches numbers: exactly, approximately, or as quantities with units in texts."""
 
 from __future__ import annotations
 
 import math
 import re
 
-from eval.extraction.matchers.compared import EQUAL, UNEQUAL, Compared, below_exact
-from eval.extraction.matchers.normalising import folded
-from eval.extraction.matchers.strings import exact_text
+from eval.extraction.matchers.match_result import EQUAL, UNEQUAL, MatchResult, cap_below_exact
+from eval.extraction.matchers.normalisation import fold_case
+from eval.extraction.matchers.strings import match_exact_text
 from eval.extraction.settings import Matching
 
 Number = int | float
 
-LONGEST = 100
-"""Characters of a text that is read as a quantity; digits beyond take quadratic time to read."""
+MAX_QUANTITY_LENGTH = 100
+"""Maximum length of a text that is parsed as a quantity: Python parses long digit strings in
+quadratic time."""
 
 _QUANTITY = re.compile(
     r"(?P<before>[^\d+.,-]*)(?P<number>[+-]?(?:\d[\d.,'’ ]*|[.,]\d[\d.,]*)(?:[eE][+-]?\d{1,3})?)"
@@ -24,34 +25,36 @@ _THREE_DIGITS = re.compile(r"\d{3}")
 _SEPARATORS = re.compile(r"[.,]")
 
 
-def exact_number(
-    expected: Number, came: Number, matching: Matching, _: float | None = None
-) -> Compared:
-    """Equal to within ``epsilon``, or nothing; whole numbers to the digit."""
-    return EQUAL if equal_numbers(expected, came, matching.epsilon) else UNEQUAL
+def match_exact_number(
+    expected: Number, predicted: Number, matching: Matching, _: float | None = None
+) -> MatchResult:
+    """Matches numbers exactly: floats within ``epsilon``, integers equal; else score 0."""
+    return EQUAL if are_equal_numbers(expected, predicted, matching.epsilon) else UNEQUAL
 
 
-def near_number(
-    expected: Number, came: Number, matching: Matching, tolerance: float | None
-) -> Compared:
-    """1 less the relative difference: ``1 - |came - expected| / |expected|``, at least 0.
+def match_near_number(
+    expected: Number, predicted: Number, matching: Matching, tolerance: float | None
+) -> MatchResult:
+    """Scores numbers by 1 − relative difference: ``1 - |predicted - expected| / |expected|``.
 
-    Within the tolerance it is 1. Beyond it, it stays below an exact match's, since the numbers do
-    differ: 104 for 100 would else be exact. Of an expected 0 only 0 is near.
+    The score is at least 0, and 1 within the tolerance. Outside the tolerance it is capped below
+    the exact threshold; otherwise 104 for 100 would count as exact. If 0 is expected, only 0
+    scores above 0.
     """
-    if equal_numbers(expected, came, matching.epsilon):
+    if are_equal_numbers(expected, predicted, matching.epsilon):
         return EQUAL
-    off = relative_difference(expected, came)
+    difference = relative_difference(expected, predicted)
     allowed = matching.numeric_tolerance if tolerance is None else tolerance
-    if off <= allowed:
+    if difference <= allowed:
         return False, 1.0, None
-    return False, round(below_exact(max(0.0, 1 - off), matching), 12), None
+    return False, round(cap_below_exact(max(0.0, 1 - difference), matching), 12), None
 
 
-def equal_numbers(first: Number, second: Number, epsilon: float) -> bool:
-    """Whether they differ by at most ``epsilon``; whole numbers not at all.
+def are_equal_numbers(first: Number, second: Number, epsilon: float) -> bool:
+    """Returns whether numbers differ by at most ``epsilon``; two integers must be equal.
 
-    JSON has no NaN, but readers let it pass: it equals itself here, or nothing would equal itself.
+    JSON has no NaN, but some parsers accept it; here NaN equals NaN, so that a value always equals
+    itself.
     """
     if first == second:
         return True
@@ -61,31 +64,31 @@ def equal_numbers(first: Number, second: Number, epsilon: float) -> bool:
         return first != first and second != second
     try:
         return abs(first - second) <= epsilon
-    except OverflowError:  # a whole number beyond all floats, and a float
+    except OverflowError:  # an integer too large for a float, and a float
         return False
 
 
-def relative_difference(expected: Number, came: Number) -> float:
-    """``|came - expected| / |expected|``; infinite of 0, of what overflows, and of NaN."""
+def relative_difference(expected: Number, predicted: Number) -> float:
+    """``|predicted - expected| / |expected|``; infinite for expected 0, on overflow and for NaN."""
     try:
-        off = abs(came - expected) / abs(expected)
+        difference = abs(predicted - expected) / abs(expected)
     except (OverflowError, ZeroDivisionError):
         return math.inf
-    return off if off == off else math.inf
+    return math.inf if math.isnan(difference) else difference
 
 
-def quantity_text(
-    expected: str, came: str, matching: Matching, tolerance: float | None
-) -> Compared:
-    """Numbers in texts, with their units: "12 kg" is "12.0 kg".
+def match_quantity(
+    expected: str, predicted: str, matching: Matching, tolerance: float | None
+) -> MatchResult:
+    """Matches quantities in texts: "12 kg" equals "12.0 kg".
 
-    A different unit is nothing; a unit on one side only halves the score. Units are compared as
-    they are written, none is converted. What is no quantity must be equal as text.
+    A different unit scores 0; a unit on one side only halves the score. Units are compared as
+    written, without conversion. Texts that are not quantities must be equal.
     """
-    first, second = quantity(expected), quantity(came)
+    first, second = parse_quantity(expected), parse_quantity(predicted)
     if first is None or second is None:
-        return exact_text(expected, came, matching)
-    equal, score, _ = near_number(first[0], second[0], matching, tolerance)
+        return match_exact_text(expected, predicted, matching)
+    equal, score, _ = match_near_number(first[0], second[0], matching, tolerance)
     if first[1] == second[1]:
         return equal, score, None
     if first[1] and second[1]:
@@ -93,26 +96,27 @@ def quantity_text(
     return False, score / 2, None
 
 
-def quantity(text: str) -> tuple[float, str] | None:
-    """A number and what is written around it, folded; null if the text has no number, or two.
+def parse_quantity(text: str) -> tuple[float, str] | None:
+    """Parses a number and its unit (case-folded); ``None`` if there is not exactly one number.
 
-    Of several separators the last one is the decimal one if it occurs once. A lone comma before
-    three digits separates thousands, a lone point never does: "1,234" is 1234, "1.234" is not.
+    With two kinds of separators, the last one is the decimal separator if it occurs once. A single
+    comma before three digits separates thousands, a single point never does: "1,234" is 1234, but
+    "1.234" is not.
     """
-    if len(text) > LONGEST:
+    if len(text) > MAX_QUANTITY_LENGTH:
         return None
     found = _QUANTITY.fullmatch(text)
     if found is None or any(char.isdigit() for char in found["after"]):
         return None
-    number = plain_number(found["number"].rstrip(" .,'’"))
+    number = parse_plain_number(found["number"].rstrip(" .,'’"))
     if number is None:
         return None
     unit = " ".join((found["before"] + " " + found["after"]).split())
-    return number, folded(unit)
+    return number, fold_case(unit)
 
 
-def plain_number(text: str) -> float | None:
-    """A number as people write it; null if it is none."""
+def parse_plain_number(text: str) -> float | None:
+    """Parses a number with thousands or decimal separators; ``None`` if it is not a number."""
     text = re.sub(r"['’\s]", "", text)
     marks = _SEPARATORS.findall(text)
     if marks:

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from eval.extraction.measuring.quality_score import WEIGHTS, Weights
+from eval.extraction.metrics.quality_score import DEFAULT_WEIGHTS, ScoreWeights
 from eval.extraction.record import Average, Level
-from eval.extraction.settings import DEFAULT, Matching
+from eval.extraction.settings import DEFAULT_MATCHING, Matching
 
 SYSTEM: Final = (
     "You are a precise data extraction assistant. Extract information from the provided text "
@@ -176,11 +176,12 @@ class MetricSection(_Section, frozen=True, kw_only=True, forbid_unknown_fields=T
         tuple[Name, ...],
         Meta(description="Metrics to print; every metric is measured and reported all the same."),
     ] = ()
-    field_matching: Matching = DEFAULT
+    field_matching: Matching = DEFAULT_MATCHING
     aggregation: AggregationSection = AggregationSection()
     eqs_weights: Annotated[
-        Weights, Meta(description="Parts of the extraction quality score; divided by their sum.")
-    ] = WEIGHTS
+        ScoreWeights,
+        Meta(description="Parts of the extraction quality score; divided by their sum."),
+    ] = DEFAULT_WEIGHTS
     sla: Annotated[
         dict[Level, dict[str, float]],
         Meta(description="Limits of the service levels; what is left out stays as it is."),

@@ -9,14 +9,14 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from eval.extraction.measuring.grades import Requirements
+from eval.extraction.metrics.grades import Requirements
 from eval.extraction.record import Metric
 from eval.extraction.running.config import FAMILIES, Config, allowed_words
 from eval.extraction.running.yaml_reading import MAX_BYTES, Lined, Place, read_yaml
 from eval.redaction import is_secret_name
 from kg.base.errors import ConfigError
 from kg.base.files import require_file
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
 METRICS: Final[tuple[str, ...]] = (*FAMILIES, *get_args(Metric))
 """What may stand under ``metrics.enabled``."""
@@ -210,18 +210,18 @@ def _nearest(name: str, known: tuple[str, ...]) -> str:
 
 
 def _quoted(name: str) -> str:
-    return repr(plain(name, 60))
+    return repr(clean_text(name, 60))
 
 
 def _said(error: msgspec.ValidationError) -> str:
     """What is wrong, without msgspec's own name for the place unless it says more than ours."""
     what, _, where = str(error).partition(" - at ")
     inner = where.strip("`").removeprefix("$")
-    return plain(f"{what} (at {inner.lstrip('.')})" if inner else what, 300)
+    return clean_text(f"{what} (at {inner.lstrip('.')})" if inner else what, 300)
 
 
 def _dotted(place: Place) -> str:
-    return plain(".".join(map(str, place)), 120)
+    return clean_text(".".join(map(str, place)), 120)
 
 
 def _line(lined: Lined, place: Place) -> int:

@@ -13,11 +13,11 @@ import msgspec
 
 from eval.extraction.running.prompts import PromptBuilder
 from eval.llm import Completion, ModelClient, SchemaForm
-from eval.model.calling import UNREADABLE
+from eval.model.caller import UNREADABLE_FINISH_REASON
 from eval.model.calls import current_calls
 from eval.result import Usage
 from kg.base.errors import ModelCallError
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
 _MOST_FORMS = 1000
 """Schemas whose forms are kept; samples often share theirs."""
@@ -103,7 +103,7 @@ class ModelExtractor:
         messages = self._prompts.build_messages(text, schema)
         asked = sum(len(message["content"]) for message in messages)
         try:
-            reply = await self.client.fill(
+            reply = await self.client.ask_schema(
                 messages, self._form(schema), repair=self._repair, streamed=self._streamed
             )
         except ModelCallError as error:
@@ -115,7 +115,9 @@ class ModelExtractor:
             parsed=read,
             predicted=reply.value,
             raw="" if read and _is_bare(last.text, reply.value) else last.text,
-            problem="" if read else plain(_problem(reply.problem or "", last), _LONGEST_PROBLEM),
+            problem=""
+            if read
+            else clean_text(_problem(reply.problem or "", last), _LONGEST_PROBLEM),
             notes=tuple(current_calls().fallbacks),
             confidence=_probability(last) if read else None,
             latency_s=_seconds(turns),
@@ -134,9 +136,9 @@ class ModelExtractor:
         return Extracted(
             parsed=False,
             failed=True,
-            problem=plain(error.what, _LONGEST_PROBLEM),
+            problem=clean_text(error.what, _LONGEST_PROBLEM),
             notes=tuple(calls.fallbacks),
-            usage=calls.usage(),
+            usage=calls.sum_usage(),
             retries=calls.retries,
             timed_out=calls.timeouts > 0,
             input_chars=asked,
@@ -153,11 +155,11 @@ class ModelExtractor:
 
 
 def _problem(problem: str, completion: Completion) -> str:
-    if completion.refused:
+    if completion.is_refused:
         return f"refused: {completion.refusal or 'by a content filter'}"
     if completion.finish_reason == "length":
         return f"cut off at max_tokens; {problem}"
-    if completion.finish_reason == UNREADABLE:
+    if completion.finish_reason == UNREADABLE_FINISH_REASON:
         return "the server could not read what its model wrote; it may be cut off at max_tokens"
     return problem
 

@@ -11,23 +11,23 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from eval.extraction.measuring.grades import REQUIREMENTS, Requirements
-from eval.extraction.measuring.measure_plan import CONFIDENCE, Plan
-from eval.extraction.measuring.quality_score import WEIGHTS, Weights
+from eval.extraction.metrics.grades import REQUIREMENTS, Requirements
+from eval.extraction.metrics.measurement_plan import CONFIDENCE, MeasurementPlan
+from eval.extraction.metrics.quality_score import DEFAULT_WEIGHTS, ScoreWeights
 from eval.extraction.record import Average, Level
 from eval.extraction.running.output_files import MANIFEST
 from eval.extraction.settings import Matching
 from eval.running.folder_manifest import FolderManifest
-from eval.running.places import Places
-from eval.running.taking_up import read_as, taken_up
-from eval.stats.intervals import RESAMPLES
+from eval.running.resume import read_run_manifest, resume_manifest
+from eval.running.row_layout import RowLayout
+from eval.stats.bootstrap import RESAMPLES
 
 
 class Measuring(msgspec.Struct, frozen=True, kw_only=True):
     """How the report is made of the rows. It may change without any row changing."""
 
     average: Average = "micro"
-    weights: Weights = WEIGHTS
+    weights: ScoreWeights = DEFAULT_WEIGHTS
     requirements: dict[Level, Requirements] = msgspec.field(
         default_factory=lambda: dict(REQUIREMENTS)
     )
@@ -70,20 +70,20 @@ class ExtractionManifest(FolderManifest, frozen=True, kw_only=True):
     measuring: Measuring = Measuring()
 
     @property
-    def places(self) -> Places:
+    def places(self) -> RowLayout:
         """Which rows the run has."""
-        return Places(
+        return RowLayout(
             self.sample_count, systems=len(self.systems), repeats=self.repeats, limit=self.limit
         )
 
-    def plan(self, notes: tuple[str, ...] = ()) -> Plan:
+    def plan(self, notes: tuple[str, ...] = ()) -> MeasurementPlan:
         """How its report is made.
 
         Args:
             notes: what else a reader must know.
         """
         how = self.measuring
-        return Plan(
+        return MeasurementPlan(
             resamples=how.resamples,
             seed=self.seed,
             confidence=how.confidence,
@@ -111,7 +111,7 @@ def read_manifest(path: Path | str) -> ExtractionManifest:
         MissingFileError: no such file.
         RecordError: it is none of such a run.
     """
-    return read_as(path, ExtractionManifest, _WRITTEN_BY)
+    return read_run_manifest(path, ExtractionManifest, _WRITTEN_BY)
 
 
 def continued(new: ExtractionManifest, folder: Path) -> ExtractionManifest:
@@ -121,7 +121,7 @@ def continued(new: ExtractionManifest, folder: Path) -> ExtractionManifest:
         RecordError: there is no manifest, so nobody knows what the rows are.
         CardSetMismatchError: they were made from other samples or otherwise.
     """
-    return taken_up(new, folder / MANIFEST, SAME_IN_A_RUN, _WRITTEN_BY)
+    return resume_manifest(new, folder / MANIFEST, SAME_IN_A_RUN, _WRITTEN_BY)
 
 
 def _in_words(matching: Matching) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 from eval.extraction.row import OUTCOMES, ExtractionRow, Outcome
 from eval.extraction.running.extractors import Extracted, ModelExtractor, RuleExtractor
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import score
+from eval.extraction.scorer import score_sample
 from eval.extraction.settings import Matching
 from eval.result import Usage
-from eval.running.grid import Awaited, Grid, Immediate, Told
-from eval.running.places import Places
-from eval.running.workers import Answered
+from eval.running.grid import AsyncQuestion, Grid, RowKey, SyncQuestion
+from eval.running.row_layout import RowLayout
+from eval.running.workers import AnsweredRow
 from kg.base.files import to_json_bytes
 
 Extractor = ModelExtractor | RuleExtractor
@@ -37,46 +37,48 @@ class ExtractionPlan(Grid[ExtractionRow]):
         self,
         samples: Sequence[Sample],
         extractors: Sequence[Extractor],
-        places: Places,
+        layout: RowLayout,
         matching: Matching,
         *,
-        seen: Callable[[int, Usage | None], None],
+        on_row: Callable[[int, Usage | None], None],
         ready: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
         super().__init__(
             [sample.id for sample in samples],
             [extractor.name for extractor in extractors],
-            places,
-            kind=ExtractionRow,
-            told=_told,
-            words=("sample", "system"),
-            seen=seen,
+            layout,
+            row_type=ExtractionRow,
+            row_key=_told,
+            nouns=("sample", "system"),
+            on_row=on_row,
         )
         self._samples = samples
         self._extractors = extractors
         self._matching = matching
         self._ready = ready
 
-    def question(self, place: int) -> Awaited | Immediate:
+    def question(self, place: int) -> AsyncQuestion | SyncQuestion:
         """What is asked for a place."""
-        item, repeat, column = self.numbers_at(place)
+        item, repeat, column = self.split_position(place)
         sample, extractor = self._samples[item], self._extractors[column]
         if isinstance(extractor, ModelExtractor):
-            return Awaited(place, repeat, self._later(sample, extractor, repeat))
-        return Immediate(place, repeat, self._now(sample, extractor, repeat))
+            return AsyncQuestion(place, repeat, self._later(sample, extractor, repeat))
+        return SyncQuestion(place, repeat, self._now(sample, extractor, repeat))
 
     def _later(
         self, sample: Sample, extractor: ModelExtractor, repeat: int
-    ) -> Callable[[], Coroutine[Any, Any, Answered]]:
-        async def work() -> Answered:
+    ) -> Callable[[], Coroutine[Any, Any, AnsweredRow]]:
+        async def work() -> AnsweredRow:
             await self._ready()
             got = await extractor.extract(sample.text, sample.schema)
             return _answered(row_of(sample, extractor.name, repeat, got, self._matching))
 
         return work
 
-    def _now(self, sample: Sample, extractor: RuleExtractor, repeat: int) -> Callable[[], Answered]:
-        def work() -> Answered:
+    def _now(
+        self, sample: Sample, extractor: RuleExtractor, repeat: int
+    ) -> Callable[[], AnsweredRow]:
+        def work() -> AnsweredRow:
             predicted = extractor.extract(sample.text, sample.schema)
             got = Extracted(
                 parsed=True,
@@ -101,7 +103,7 @@ def row_of(
         got: what came.
         matching: how it is compared.
     """
-    found = score(sample, got.predicted, matching, parsed=got.parsed).score
+    found = score_sample(sample, got.predicted, matching, parsed=got.parsed).score
     outcome: Outcome = "OK" if found.valid else "INVALID"
     if not got.parsed:
         outcome = "ERROR" if got.failed else "UNPARSABLE"
@@ -130,9 +132,9 @@ def row_of(
     )
 
 
-def _answered(row: ExtractionRow) -> Answered:
-    return Answered(OUTCOMES.index(row.outcome), to_json_bytes(row) + b"\n", row.usage)
+def _answered(row: ExtractionRow) -> AnsweredRow:
+    return AnsweredRow(OUTCOMES.index(row.outcome), to_json_bytes(row) + b"\n", row.usage)
 
 
-def _told(row: ExtractionRow) -> Told:
-    return Told(row.id, row.system, row.repeat, OUTCOMES.index(row.outcome), row.usage)
+def _told(row: ExtractionRow) -> RowKey:
+    return RowKey(row.id, row.system, row.repeat, OUTCOMES.index(row.outcome), row.usage)

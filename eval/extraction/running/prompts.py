@@ -7,7 +7,7 @@ import re
 from typing import Any, Final
 
 from eval.model.completion import Message
-from eval.model.schema_form import without_extensions
+from eval.model.schema_form import remove_extensions
 
 _SLOT: Final = re.compile(r"\{(text|schema)\}")
 
@@ -36,7 +36,7 @@ class PromptBuilder:
             text: what to extract from.
             schema: what to extract.
         """
-        shown = json.dumps(without_extensions(schema), ensure_ascii=False, indent=2)
+        shown = json.dumps(remove_extensions(schema), ensure_ascii=False, indent=2)
         said = {"text": text, "schema": shown}
 
         def filled(template: str) -> str:

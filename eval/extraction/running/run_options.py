@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from eval.extraction.baseline import BASELINE
-from eval.extraction.measuring.grades import REQUIREMENTS, Requirements
+from eval.extraction.metrics.grades import REQUIREMENTS, Requirements
 from eval.extraction.record import Level
 from eval.extraction.running.config import Config
 from eval.extraction.running.manifest import Measuring
 from eval.extraction.running.output_files import METRICS, written_by
 from eval.model.options import CACHE_NAME, ClientOptions
-from eval.running.session import Limits
+from eval.running.session import RunLimits
 from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ class RunOptions:
         return not self.models
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RunLimits:
         """How many are asked at once, and when to give up."""
         how = self.config.performance
-        return Limits(
+        return RunLimits(
             concurrency=how.concurrency,
             max_cost=how.max_cost,
             max_consecutive_errors=how.max_consecutive_errors,
@@ -169,7 +169,7 @@ def client_of(
     place = cache
     if place is None and how.cache_dir is not None:
         place = Path(how.cache_dir) / CACHE_NAME
-    return ClientOptions.of_flags(
+    return ClientOptions.from_flags(
         model=None,
         concurrency=how.concurrency,
         rpm=how.requests_per_minute,

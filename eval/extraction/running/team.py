@@ -11,7 +11,7 @@ import msgspec
 from eval.extraction.running.extractors import ModelExtractor, RuleExtractor
 from eval.extraction.running.prompts import PromptBuilder
 from eval.extraction.running.run_options import RunOptions
-from eval.running.taking_up import as_stored
+from eval.running.resume import round_trip_json
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -45,7 +45,7 @@ class Team:
 
     def params(self) -> dict[str, Any]:
         """What each says of itself, as a manifest gives it back."""
-        return {one.name: as_stored(one.params()) for one in self.extractors}
+        return {one.name: round_trip_json(one.params()) for one in self.extractors}
 
     def observed(self) -> dict[str, Any]:
         """What the models turned out to do, by system."""

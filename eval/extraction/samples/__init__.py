@@ -1,1 +1,1 @@
-"""Samples: what one is, and reading them from files, folders and hubs to the letter."""
+"""Samples, and reading them from files, folders and the hub."""

@@ -1,6 +1,6 @@
-"""What a set of samples consists of: complexity, domains, languages, field types, text lengths.
+"""Computes statistics of a set of samples: complexity, domains, languages, field types, lengths.
 
-Numbers made of a set mean little to a reader who does not know what it asks for; these say it.
+They describe the tasks of a data set, which a reader needs to interpret scores on it.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from eval.extraction.samples.sample import Sample
-from eval.extraction.schemas.complexity import FEATURES, Complexity, complexity_of_fields
-from eval.extraction.schemas.schema_check import SchemaCheck
-from eval.extraction.schemas.schema_fields import SchemaField, fields_of
-from kg.words.plain_text import plain
+from eval.extraction.schemas.complexity import FEATURES, Complexity, compute_fields_complexity
+from eval.extraction.schemas.schema_fields import SchemaField, list_schema_fields
+from eval.extraction.schemas.schema_validator import SchemaValidator
+from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 BINS = ("simple", "medium", "complex")
 UNNAMED = "(none)"
-"""Stands for a domain that no sample names, and a type that no schema says."""
-MOST_SHOWN = 20
-"""Rows a table of counts has on the terminal; the JSON has all."""
+"""Key for samples without a domain, and for fields without a type."""
+MAX_TABLE_ROWS = 20
+"""Maximum rows of a table of counts on the terminal; the JSON has all."""
 
 
-class Spread(msgspec.Struct, frozen=True):
-    """How numbers are spread."""
+class NumberSummary(msgspec.Struct, frozen=True):
+    """Minimum, quartiles, mean and maximum of numbers."""
 
     least: float
     lower_quartile: float
@@ -41,54 +41,54 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class DatasetStatistics(msgspec.Struct, frozen=True):
-    """What a set of samples consists of. Counts are of samples unless said otherwise."""
+    """Statistics of a set of samples. Counts are numbers of samples unless stated otherwise."""
 
     samples: int
     rejected: int
-    """Rows that were left out because they are no samples."""
+    """Number of malformed rows that were left out."""
     schemas: int
-    """Distinct schemas."""
+    """Number of distinct schemas."""
     bins: dict[str, int]
-    """By complexity, simplest first."""
-    score: Spread
-    """Of the complexity score."""
-    features: dict[str, Spread]
-    """Of the complexity features; those that are yes or no count as 1 or 0."""
+    """Samples by complexity bin, simplest first."""
+    score: NumberSummary
+    """Complexity scores."""
+    features: dict[str, NumberSummary]
+    """Complexity features; yes/no features count as 1 or 0."""
     domains: dict[str, int]
-    """The most frequent first, as all that follow."""
+    """Most frequent first, like the other counts below."""
     languages: dict[str, int]
     drafts: dict[str, int]
-    """Of JSON Schema."""
+    """Drafts of JSON Schema."""
     depths: dict[str, int]
     """Declared fields by nesting depth, shallowest first."""
     field_types: dict[str, int]
-    """Declared fields by type; one of several types counts under each."""
+    """Declared fields by type; a field with several types counts under each."""
     required: dict[str, int]
-    """Declared fields by whether their object must have them."""
+    """Declared fields by ``required`` and ``optional``."""
     nullable: int
     """Declared fields that may be null."""
     enumerated: int
-    """Declared fields that must be one of given values."""
+    """Declared fields that must be one of a list of values."""
     formats: dict[str, int]
-    """Declared fields by the format they must have."""
-    text_characters: Spread
-    text_words: Spread
-    """Runs of characters between white space, which says little of scripts that set none."""
-    expected_characters: Spread
-    """Of the expected output, written as compact JSON."""
+    """Declared fields by their format."""
+    text_characters: NumberSummary
+    text_words: NumberSummary
+    """Words separated by white space; not meaningful for scripts without white space."""
+    expected_characters: NumberSummary
+    """Length of the expected output as compact JSON."""
 
 
-def statistics_of(samples: Iterable[Sample], rejected: int = 0) -> DatasetStatistics:
-    """What ``samples`` consist of. Each distinct schema is analysed once.
+def compute_statistics(samples: Iterable[Sample], rejected: int = 0) -> DatasetStatistics:
+    """Computes the statistics of ``samples``. Each distinct schema is analysed once.
 
     Args:
-        samples: at least one.
-        rejected: rows that were left out before, for the record.
+        samples: at least one sample.
+        rejected: number of malformed rows that were left out, only reported.
 
     Raises:
         ValueError: there are no samples.
     """
-    counts: dict[str, Counter[str]] = {name: Counter() for name in _COUNTED}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in _COUNTER_NAMES}
     texts: list[int] = []
     words: list[int] = []
     outputs: list[int] = []
@@ -98,9 +98,9 @@ def statistics_of(samples: Iterable[Sample], rejected: int = 0) -> DatasetStatis
         content = msgspec.json.encode(sample.schema, order="deterministic")
         key = hashlib.sha256(content).digest()
         if key not in known:
-            check = SchemaCheck.of(sample.schema)
-            paths = fields_of(check)
-            known[key] = (check.draft, paths, complexity_of_fields(paths))
+            check = SchemaValidator.from_schema(sample.schema)
+            paths = list_schema_fields(check)
+            known[key] = (check.draft, paths, compute_fields_complexity(paths))
         draft, paths, complexity = known[key]
         complexities.append(complexity)
         counts["domains"][sample.domain or UNNAMED] += 1
@@ -112,32 +112,35 @@ def statistics_of(samples: Iterable[Sample], rejected: int = 0) -> DatasetStatis
         outputs.append(len(msgspec.json.encode(sample.expected).decode()))
     if not complexities:
         raise ValueError("no samples")
-    binned = Counter(str(one.bin) for one in complexities)
+    binned = Counter(str(complexity.bin) for complexity in complexities)
     return DatasetStatistics(
         samples=len(complexities),
         rejected=rejected,
         schemas=len(known),
         bins={name: binned[name] for name in BINS},
-        score=_spread([one.score for one in complexities]),
+        score=_summarise_numbers([complexity.score for complexity in complexities]),
         features={
-            name: _spread([float(getattr(one, name)) for one in complexities]) for name in FEATURES
+            name: _summarise_numbers(
+                [float(getattr(complexity, name)) for complexity in complexities]
+            )
+            for name in FEATURES
         },
-        domains=_sorted(counts["domains"]),
-        languages=_sorted(counts["languages"]),
-        drafts=_sorted(counts["drafts"]),
+        domains=_sort_by_count(counts["domains"]),
+        languages=_sort_by_count(counts["languages"]),
+        drafts=_sort_by_count(counts["drafts"]),
         depths={key: counts["depths"][key] for key in sorted(counts["depths"], key=int)},
-        field_types=_sorted(counts["field_types"]),
-        required=_sorted(counts["required"]),
+        field_types=_sort_by_count(counts["field_types"]),
+        required=_sort_by_count(counts["required"]),
         nullable=counts["marks"]["nullable"],
         enumerated=counts["marks"]["enumerated"],
-        formats=_sorted(counts["formats"]),
-        text_characters=_spread(texts),
-        text_words=_spread(words),
-        expected_characters=_spread(outputs),
+        formats=_sort_by_count(counts["formats"]),
+        text_characters=_summarise_numbers(texts),
+        text_words=_summarise_numbers(words),
+        expected_characters=_summarise_numbers(outputs),
     )
 
 
-_COUNTED = (
+_COUNTER_NAMES = (
     "domains",
     "languages",
     "drafts",
@@ -161,15 +164,15 @@ def _count_fields(counts: dict[str, Counter[str]], paths: tuple[SchemaField, ...
         counts["formats"].update(field.formats)
 
 
-def _sorted(counts: Counter[str]) -> dict[str, int]:
+def _sort_by_count(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _spread(values: Sequence[float]) -> Spread:
-    """Quartiles as ``statistics.quantiles`` has them with the method *inclusive* (R's type 7)."""
+def _summarise_numbers(values: Sequence[float]) -> NumberSummary:
+    """Summarises numbers; quartiles by the method *inclusive* of ``statistics`` (R's type 7)."""
     quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else None
     lower, middle, upper = quartiles or (values[0],) * 3
-    return Spread(
+    return NumberSummary(
         least=min(values),
         lower_quartile=lower,
         median=middle,
@@ -179,62 +182,63 @@ def _spread(values: Sequence[float]) -> Spread:
     )
 
 
-def describe(found: DatasetStatistics) -> Iterator[Table]:
-    """The statistics as tables for a terminal."""
-    yield _spread_table(found)
+def render_tables(stats: DatasetStatistics) -> Iterator[Table]:
+    """Renders the statistics as tables for a terminal."""
+    yield _render_summary_table(stats)
     for title, counts in (
-        ("Complexity", found.bins),
-        ("Domains", found.domains),
-        ("Languages", found.languages),
-        ("Drafts of JSON Schema", found.drafts),
+        ("Complexity", stats.bins),
+        ("Domains", stats.domains),
+        ("Languages", stats.languages),
+        ("Drafts of JSON Schema", stats.drafts),
     ):
-        yield _count_table(title, counts, "samples", found.samples)
-    fields = sum(found.required.values())
+        yield _render_count_table(title, counts, "samples", stats.samples)
+    fields = sum(stats.required.values())
     marks = {
-        **found.required,
-        "may be null": found.nullable,
-        "one of given values": found.enumerated,
+        **stats.required,
+        "may be null": stats.nullable,
+        "one of a list of values": stats.enumerated,
     }
     for title, counts in (
-        ("Types of fields", found.field_types),
-        ("Depths of fields", found.depths),
-        ("Formats of fields", found.formats),
-        ("Demands on fields", marks),
+        ("Types of fields", stats.field_types),
+        ("Depths of fields", stats.depths),
+        ("Formats of fields", stats.formats),
+        ("Requirements on fields", marks),
     ):
-        yield _count_table(title, counts, "fields", fields)
+        yield _render_count_table(title, counts, "fields", fields)
 
 
-def _spread_table(found: DatasetStatistics) -> Table:
+def _render_summary_table(stats: DatasetStatistics) -> Table:
     from rich.table import Table as RichTable
 
-    left_out = f", {_counted(found.rejected, 'row')} left out" if found.rejected else ""
-    title = f"{_counted(found.samples, 'sample')} of {_counted(found.schemas, 'schema')}{left_out}"
+    left_out = f", {_format_count(stats.rejected, 'row')} left out" if stats.rejected else ""
+    schemas = _format_count(stats.schemas, "schema")
+    title = f"{_format_count(stats.samples, 'sample')} of {schemas}{left_out}"
     table = RichTable(title=title, title_justify="left")
     table.add_column("per sample")
-    for name in ("least", "quartile", "median", "mean", "quartile", "most"):
+    for name in ("min", "quartile", "median", "mean", "quartile", "max"):
         table.add_column(name, justify="right")
     rows = {
-        "characters of text": found.text_characters,
-        "words of text": found.text_words,
-        "characters of expected output": found.expected_characters,
-        "complexity score": found.score,
-        **{name.replace("_", " "): spread for name, spread in found.features.items()},
+        "characters of text": stats.text_characters,
+        "words of text": stats.text_words,
+        "characters of expected output": stats.expected_characters,
+        "complexity score": stats.score,
+        **{name.replace("_", " "): spread for name, spread in stats.features.items()},
     }
     for name, spread in rows.items():
-        numbers = (getattr(spread, field) for field in Spread.__struct_fields__)
-        table.add_row(name, *map(_short, numbers))
+        numbers = (getattr(spread, field) for field in NumberSummary.__struct_fields__)
+        table.add_row(name, *map(_format_number, numbers))
     return table
 
 
-def _counted(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def _short(number: float) -> str:
+def _format_number(number: float) -> str:
     return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
 
 
-def _count_table(title: str, counts: dict[str, int], what: str, total: int) -> Table:
+def _render_count_table(title: str, counts: dict[str, int], what: str, total: int) -> Table:
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -242,11 +246,11 @@ def _count_table(title: str, counts: dict[str, int], what: str, total: int) -> T
     table.add_column("")
     table.add_column(what, justify="right")
     table.add_column("share", justify="right")
-    shown = list(counts.items())[:MOST_SHOWN]
-    rest = sum(counts.values()) - sum(count for _, count in shown)
+    shown = list(counts.items())[:MAX_TABLE_ROWS]
+    n_hidden = sum(counts.values()) - sum(count for _, count in shown)
     for name, count in shown:
-        table.add_row(Text(plain(name)), f"{count:,}", f"{count / total:.1%}")
-    if len(counts) > MOST_SHOWN:
-        others = f"{len(counts) - MOST_SHOWN:,} others"
-        table.add_row(others, f"{rest:,}", f"{rest / total:.1%}")
+        table.add_row(Text(clean_text(name)), f"{count:,}", f"{count / total:.1%}")
+    if len(counts) > MAX_TABLE_ROWS:
+        others = f"{len(counts) - MAX_TABLE_ROWS:,} others"
+        table.add_row(others, f"{n_hidden:,}", f"{n_hidden / total:.1%}")
     return table

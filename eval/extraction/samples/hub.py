@@ -1,4 +1,4 @@
-"""Rows of a data set on a hub, through the ``datasets`` package, or of its cache without a hub."""
+"""Reads the rows of a data set on the Hugging Face hub, or from the cache if it is unreachable."""
 
 from __future__ import annotations
 
@@ -10,105 +10,108 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from eval.extraction.samples.row_files import Row, arrow_row
+from eval.extraction.samples.row_files import Row, row_from_arrow
 from kg.base.errors import MissingExtraError, SettingError
-from kg.words.plain_text import listing, plain
+from kg.words.plain_text import clean_text, join_list
 
 HUB_TIMEOUT_S = 10.0
-"""Seconds the hub has to say that it is there; what follows is the library's own affair."""
+"""Time limit for the first request to the hub; later requests have the library's own limits."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
-_INSTEAD = "Check the name and the connection, or name a local JSONL or Parquet file instead."
+_HINT = "Check the name and the connection, or use a local JSONL or Parquet file instead."
 
 
 def is_hub_name(source: str) -> bool:
-    """Whether ``source`` is written like a data set of a hub: ``owner/name``."""
+    """Returns whether ``source`` has the form ``owner/name`` of a data set on the hub."""
     return _NAME.fullmatch(source) is not None
 
 
 class HubRows:
-    """The rows of one split.
+    """The rows of one split of a data set.
 
     Args:
         name: ``owner/name``.
-        split: the split wanted. If there is no such split and only one other, that one is taken
-            and said so: ``paraloq/json_data_extraction`` has ``train`` only, and the whole of a
-            set is for measuring, since nothing is trained here.
-        cache: folder for what is fetched; by default the library's own.
+        split: the requested split. If it does not exist and there is only one other, that one is
+            read instead (the loader adds a note): ``paraloq/json_data_extraction`` only has
+            ``train``, which is fine here because nothing is trained.
+        cache: folder for downloads; by default the library's own.
 
     Attributes:
         split: the split that is read.
-        count: its rows.
-        from_cache: whether the hub did not answer and what was fetched earlier is read.
+        count: number of rows of the split.
+        from_cache: whether the hub was unreachable and earlier downloads are read.
 
     Raises:
-        MissingExtraError: ``datasets`` is not installed; or the hub has no such set or cannot be
-            reached, and the cache does not hold it.
-        SettingError: there is no such split, and several others.
+        MissingExtraError: ``datasets`` is not installed; or the hub has no such data set or cannot
+            be reached, and it is not in the cache.
+        SettingError: there is no such split, but several others.
     """
 
     def __init__(self, name: str, split: str, cache: Path | None) -> None:
-        found, self.from_cache = _splits(name, cache)
+        splits, self.from_cache = _load_splits(name, cache)
         self.split = split
-        if split not in found:
-            if len(found) != 1:
+        if split not in splits:
+            if len(splits) != 1:
                 raise SettingError(
-                    f"no split {plain(split)!r}",
+                    f"no split {clean_text(split)!r}",
                     where=name,
-                    hint=f"There are {listing(sorted(map(str, found)))}.",
+                    hint=f"Available splits: {join_list(sorted(map(str, splits)))}.",
                 )
-            self.split = next(iter(found))
-        self._table = found[self.split]
+            self.split = next(iter(splits))
+        self._table = splits[self.split]
         self.count: int = len(self._table)
 
     def __iter__(self) -> Iterator[Row]:
         for number, values in enumerate(self._table, start=1):
-            yield arrow_row(number, values)
+            yield row_from_arrow(number, values)
 
 
-def _splits(name: str, cache: Path | None) -> tuple[dict[str, Any], bool]:
-    """The tables of all splits, and whether they are what was fetched earlier."""
+def _load_splits(name: str, cache: Path | None) -> tuple[dict[str, Any], bool]:
+    """Returns the tables of all splits, and whether they come from the cache."""
     try:
-        # By name rather than by statement: type checkers run without the extra installed.
+        # Imported by name, because type checkers run without the extra installed.
         datasets = importlib.import_module("datasets")
         hub = importlib.import_module("huggingface_hub")
     except ImportError as error:
         raise MissingExtraError(
             "datasets is not installed",
             where=name,
-            hint="Install it with `pip install 'epoche[hub]'`, or name a local file.",
+            hint="Install it with `pip install 'epoche[hub]'`, or use a local file.",
         ) from error
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
     where = None if cache is None else str(cache)
     try:
-        if _answers(hub, name):
+        if _is_reachable(hub, name):
             return dict(datasets.load_dataset(name, cache_dir=where)), False
-        with _offline(hub):  # what the cache holds, without half a minute of retries
+        with _force_offline(hub):  # read the cache without half a minute of retries
             return dict(datasets.load_dataset(name, cache_dir=where)), True
-    except Exception as error:  # the library raises what it pleases, by version
+    except Exception as error:  # the exception types differ between versions of the library
         raise MissingExtraError(
-            f"the data set cannot be had from the hub: {type(error).__name__}: {error}",
+            f"the data set cannot be loaded from the hub: {type(error).__name__}: {error}",
             where=name,
-            hint=_INSTEAD,
+            hint=_HINT,
         ) from error
 
 
-def _answers(hub: Any, name: str) -> bool:
-    """Whether the hub can be reached; a set it does not have is found out later, and named."""
+def _is_reachable(hub: Any, name: str) -> bool:
+    """Returns whether the hub is reachable, even if it does not have the data set.
+
+    A missing data set is reported later, by ``load_dataset``.
+    """
     if hub.constants.HF_HUB_OFFLINE:
         return False
     try:
         hub.HfApi().dataset_info(name, timeout=HUB_TIMEOUT_S)
     except hub.errors.HfHubHTTPError:
         return True
-    except Exception:  # no name service, no route, refused, too slow: by the HTTP library in use
+    except Exception:  # no DNS, no route, refused, timeout: the type depends on the HTTP library
         return False
     return True
 
 
 @contextmanager
-def _offline(hub: Any) -> Iterator[None]:
+def _force_offline(hub: Any) -> Iterator[None]:
     before = hub.constants.HF_HUB_OFFLINE
     hub.constants.HF_HUB_OFFLINE = True
     try:

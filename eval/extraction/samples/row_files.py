@@ -1,7 +1,7 @@
-"""The rows of a data file, whatever it is: JSON lines, a JSON array, Parquet, gzipped or not.
+"""Reads the rows of a data file: JSON lines, a JSON array or Parquet; JSON may be gzipped.
 
-What a file is shows in its first bytes, not in its name. A row that cannot be read is handed on
-with the reason, so that one bad line costs one sample and not the set.
+The format is detected from the first bytes, not from the name. A row that cannot be read is
+returned with the reason, so that one bad line costs one sample and not the whole set.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kg.base.files import MAX_LINE_BYTES, require_file
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_ROWS_BYTES = 4 * 2**30
-"""Bytes of JSON lines, counted after unpacking, so that a gzip bomb ends."""
+"""Maximum size of JSON lines after decompression, as a protection against gzip bombs."""
 MAX_WHOLE_BYTES = 256 * 2**20
-"""Bytes of a JSON array, unpacked, and of what one row group of Parquet may unpack to: both are
-held in memory."""
+"""Maximum size of a JSON array after decompression, and of one Parquet row group: both are loaded
+into memory."""
 _BATCH_ROWS = 64
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".parquet", ".jsonl.gz", ".ndjson.gz", ".json.gz")
-"""Names of the files that are read in a folder."""
+"""Endings of the files that are read in a folder."""
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
@@ -38,38 +38,40 @@ class Row(msgspec.Struct, frozen=True):
     """One row of a file."""
 
     number: int
-    """From 1; of JSON lines the line's."""
+    """Number of the row, from 1; for JSON lines the line number."""
     values: dict[str, Any] | None
     problem: str = ""
-    """Why there are no values."""
+    """The reason if there are no values; otherwise empty."""
 
 
-def rows_of(path: Path) -> Iterator[Row]:
-    """The rows of a file, one at a time where its kind allows it.
+def iter_file_rows(path: Path) -> Iterator[Row]:
+    """Yields the rows of a file; JSON lines and Parquet are streamed.
 
     Raises:
-        MissingFileError: it is not there.
+        MissingFileError: it does not exist.
         MissingExtraError: it is Parquet, and ``pyarrow`` is not installed.
-        RecordError: it is damaged as a whole, or larger than can be read.
+        RecordError: it is damaged as a whole, or too large.
     """
     require_file(path, "data file")
     with path.open("rb") as handle:
         start = handle.read(4)
     if start == _PARQUET:
-        yield from _of_parquet(path)
+        yield from _iter_parquet(path)
         return
     packed = start.startswith(_GZIP)
     with path.open("rb") as plain_file:
         file = cast("IO[bytes]", gzip.GzipFile(fileobj=plain_file)) if packed else plain_file
         try:
-            yield from _of_json(file, path)
+            yield from _iter_json(file, path)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise RecordError(
-                f"damaged gzip file: {error}", where=str(path), hint="Fetch or pack it again."
+                f"damaged gzip file: {error}",
+                where=str(path),
+                hint="Download or compress it again.",
             ) from error
 
 
-def _of_json(file: IO[bytes], path: Path) -> Iterator[Row]:
+def _iter_json(file: IO[bytes], path: Path) -> Iterator[Row]:
     head = b""
     while not head.removeprefix(_BYTE_ORDER_MARK).lstrip() and len(head) < MAX_LINE_BYTES:
         line = file.readline(MAX_LINE_BYTES - len(head) + 1)
@@ -77,61 +79,69 @@ def _of_json(file: IO[bytes], path: Path) -> Iterator[Row]:
             return
         head += line
     if head.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
-        yield from _of_array(head, file, path)
+        yield from _iter_array(head, file, path)
     else:
-        yield from _of_lines(head, file, path)
+        yield from _iter_lines(head, file, path)
 
 
-def _of_lines(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
-    """Rows of JSON lines; ``head`` is what was read of them, blank lines and the first other."""
+def _iter_lines(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
+    """Yields the rows of JSON lines.
+
+    Args:
+        head: the bytes already read: leading blank lines and the first non-blank line.
+        file: the file, positioned after these bytes.
+        path: path of the file, for messages.
+    """
     number = max(head.rstrip(b"\n").count(b"\n"), 0) + 1
     line = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
     passed = len(head)
     while line:
         if len(line) > MAX_LINE_BYTES:
-            while line and not line.endswith(b"\n"):  # skips the rest of it
+            while line and not line.endswith(b"\n"):  # skip the rest of the line
                 line = file.readline(MAX_LINE_BYTES)
                 passed += len(line)
             yield Row(number, None, f"the line is longer than {MAX_LINE_BYTES:,} bytes")
         elif line.strip():
-            yield _row(number, line, torn=not line.endswith(b"\n"))
+            yield _parse_line(number, line, is_incomplete=not line.endswith(b"\n"))
         line = file.readline(MAX_LINE_BYTES + 1)
         number += 1
         passed += len(line)
-        _refuse_if(passed > MAX_ROWS_BYTES, MAX_ROWS_BYTES, path)
+        _require_size(passed > MAX_ROWS_BYTES, MAX_ROWS_BYTES, path)
 
 
-def _row(number: int, line: bytes, *, torn: bool) -> Row:
+def _parse_line(number: int, line: bytes, *, is_incomplete: bool) -> Row:
     try:
         values = parse_json(line.rstrip())
     except NotJsonError as error:
-        why = "the last line is torn" if torn else f"no JSON: {error}"
+        why = "the last line is incomplete" if is_incomplete else f"not JSON: {error}"
         return Row(number, None, why)
-    return _row_of(number, values)
+    return _row_from_value(number, values)
 
 
-def _row_of(number: int, values: Any) -> Row:
+def _row_from_value(number: int, values: Any) -> Row:
     if not isinstance(values, dict):
-        return Row(number, None, "no JSON object")
+        return Row(number, None, "not a JSON object")
     return Row(number, values)
 
 
-def _of_array(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
+def _iter_array(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
     data = head + file.read(max(MAX_WHOLE_BYTES - len(head), 0) + 1)
-    _refuse_if(len(data) > MAX_WHOLE_BYTES, MAX_WHOLE_BYTES, path)
+    _require_size(len(data) > MAX_WHOLE_BYTES, MAX_WHOLE_BYTES, path)
     try:
         rows = parse_json(data.removeprefix(_BYTE_ORDER_MARK))
     except NotJsonError as error:
         raise RecordError(
-            f"no JSON array: {error}", where=str(path), hint="Correct it, or write JSON lines."
+            f"not a JSON array: {error}",
+            where=str(path),
+            hint="Correct the file, or write JSON lines.",
         ) from error
     for number, values in enumerate(rows, start=1):
-        yield _row_of(number, values)
+        yield _row_from_value(number, values)
 
 
-def _of_parquet(path: Path) -> Iterator[Row]:
+def _iter_parquet(path: Path) -> Iterator[Row]:
     try:
-        # By name rather than by statement: type checkers run without the extra installed.
+        # Imported by name, because type checkers run without the extra installed.
         arrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
@@ -147,45 +157,47 @@ def _of_parquet(path: Path) -> Iterator[Row]:
             largest = max(
                 (file.metadata.row_group(group).total_byte_size for group in groups), default=0
             )
-            _refuse_if(largest > MAX_WHOLE_BYTES, MAX_WHOLE_BYTES, path)
+            _require_size(largest > MAX_WHOLE_BYTES, MAX_WHOLE_BYTES, path)
             for batch in file.iter_batches(batch_size=_BATCH_ROWS):
                 for values in batch.to_pylist():
                     number += 1
-                    yield arrow_row(number, values)
+                    yield row_from_arrow(number, values)
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise RecordError(
-            f"damaged Parquet file: {error}", where=str(path), hint="Fetch or write it again."
+            f"damaged Parquet file: {error}",
+            where=str(path),
+            hint="Download or write it again.",
         ) from error
 
 
-def arrow_row(number: int, values: Mapping[str, Any]) -> Row:
-    """A row of a table with typed columns, as Parquet and ``datasets`` have them.
+def row_from_arrow(number: int, values: Mapping[str, Any]) -> Row:
+    """Converts a row of a typed table (Parquet, ``datasets``) to a ``Row``.
 
-    Such a column gives each of its objects all keys that any has, null where they were not. In a
-    schema, where null means nothing, they are taken away again.
+    A typed column gives each of its objects the keys of all objects, with null where a key was
+    missing. In a schema, where null has no meaning, these keys are removed again.
     """
     try:
-        kept: dict[str, Any] = msgspec.to_builtins(values)
+        fields: dict[str, Any] = msgspec.to_builtins(values)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-        return Row(number, None, f"a value that JSON cannot hold: {error}")
-    if isinstance(kept.get("schema"), dict):
-        kept["schema"] = without_nulls(kept["schema"])
-    return Row(number, kept)
+        return Row(number, None, f"a value that JSON cannot represent: {error}")
+    if isinstance(fields.get("schema"), dict):
+        fields["schema"] = drop_nulls(fields["schema"])
+    return Row(number, fields)
 
 
-def without_nulls(value: Any) -> Any:
-    """``value`` with no key whose value is null; elements of arrays stay."""
+def drop_nulls(value: Any) -> Any:
+    """Removes keys whose value is null, recursively; elements of arrays stay."""
     if isinstance(value, dict):
-        return {key: without_nulls(held) for key, held in value.items() if held is not None}
+        return {key: drop_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [without_nulls(held) for held in value]
+        return [drop_nulls(item) for item in value]
     return value
 
 
-def _refuse_if(too_large: bool, limit: int, path: Path) -> None:
+def _require_size(too_large: bool, limit: int, path: Path) -> None:
     if too_large:
         raise RecordError(
-            f"it is larger than {limit:,} bytes once unpacked",
+            f"larger than {limit:,} bytes when decompressed",
             where=str(path),
-            hint="Split it, or write it as JSON lines.",
+            hint="Split the file, or write it as JSON lines.",
         )

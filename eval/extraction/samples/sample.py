@@ -1,8 +1,8 @@
-"""One item of the benchmark: a text, the schema to fill from it, and what is right.
+"""Defines one item of the benchmark: a text, the schema to fill from it, and the expected output.
 
-A row is read in the seed's shape (``text``, ``schema``, ``expected_output``) and in that of
-``paraloq/json_data_extraction`` (``text``, ``schema``, ``item``, ``topic``, ``medium``, ``title``),
-where schema and item are JSON texts.
+Rows are read in the specification's format (``text``, ``schema``, ``expected_output``) and in that
+of ``paraloq/json_data_extraction`` (``text``, ``schema``, ``item``, ``topic``, ``medium``,
+``title``), where schema and item are JSON texts.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 import msgspec
 
-from eval.extraction.matchers.fields import check_matchers
-from eval.extraction.schemas.schema_check import SchemaCheck
+from eval.extraction.matchers.schema_nodes import check_matchers
+from eval.extraction.schemas.schema_validator import SchemaValidator
 from kg.base.errors import SchemaError
 from kg.base.strict_json import NotJsonError, parse_json
 
-MAX_TEXT = 1_000_000
-"""Characters a text may have: it goes into a prompt whole."""
+MAX_TEXT_LENGTH = 1_000_000
+"""Maximum length of a text in characters: the whole text is put into a prompt."""
 
 EXPECTED_KEYS = ("expected_output", "item")
 DOMAIN_KEYS = ("domain", "topic")
-"""Names of one and the same column, the first that a row has being read."""
+"""Alternative names of a column; the first one that a row has is read."""
 
 _EMPTY_NAMES = ("", None)
 
@@ -33,118 +33,118 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     text: str
     schema: dict[str, Any]
-    """May be shared with other samples that have the same; never to be changed."""
+    """May be shared with other samples that have the same schema; must not be modified."""
     expected: Any
-    """What is to be extracted: a valid instance of ``schema``."""
+    """The expected output: a valid instance of ``schema``."""
     domain: str = ""
     language: str = "en"
     meta: dict[str, Any] = {}
-    """What else the row held, as it stood there."""
+    """Other columns of the row, unchanged."""
 
 
 class RowError(ValueError):
-    """A row is no sample; the message says why in one clause."""
+    """A row is not a valid sample; the message gives the reason in one clause."""
 
 
 def sample_from_row(row: Mapping[str, Any], default_id: str, *, formats: bool = True) -> Sample:
     """Reads one row.
 
     Args:
-        row: ``text``, ``schema`` and ``expected_output`` (or ``item``); ``id``, ``domain`` (or
-            ``topic``), ``language`` and ``meta`` as they are there. Schema and expected output may
-            be JSON texts.
+        row: ``text``, ``schema`` and ``expected_output`` (or ``item``); optionally ``id``,
+            ``domain`` (or ``topic``), ``language`` and ``meta``. Schema and expected output may be
+            JSON texts.
         default_id: the sample's id if the row has none.
-        formats: whether the expected output must keep the schema's formats.
+        formats: whether the expected output must satisfy the schema's formats.
 
     Raises:
         RowError: a column is missing or of the wrong kind, the schema cannot be used, or the
-            expected output is no valid instance of it.
+            expected output is not valid under it.
     """
     text = row.get("text")
     if not isinstance(text, str) or not text.strip():
-        raise RowError("its text is missing, empty or no text")
-    if len(text) > MAX_TEXT:
-        raise RowError(f"its text is longer than {MAX_TEXT:,} characters")
-    check = _check_of(row.get("schema"), formats)
+        raise RowError("its text is missing, empty or not a string")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise RowError(f"its text is longer than {MAX_TEXT_LENGTH:,} characters")
+    check = _compile_row_schema(row.get("schema"), formats)
     key = next((key for key in EXPECTED_KEYS if key in row), EXPECTED_KEYS[0])
-    expected = _expected_of(row, key, check)
+    expected = _read_expected(row, key, check)
     domain_key = next((key for key in DOMAIN_KEYS if row.get(key) not in _EMPTY_NAMES), "domain")
     taken = {"id", "text", "schema", "language", "meta", key, domain_key}
     return Sample(
-        id=_id_of(row.get("id"), default_id),
+        id=_read_id(row.get("id"), default_id),
         text=text,
         schema=check.schema,
         expected=expected,
-        domain=_word_of(row, domain_key, ""),
-        language=_word_of(row, "language", "en"),
-        meta={**_meta_of(row.get("meta")), **{k: v for k, v in row.items() if k not in taken}},
+        domain=_read_text(row, domain_key, ""),
+        language=_read_text(row, "language", "en"),
+        meta={**_read_meta(row.get("meta")), **{k: v for k, v in row.items() if k not in taken}},
     )
 
 
-def _check_of(schema: Any, formats: bool) -> SchemaCheck:
+def _compile_row_schema(schema: Any, formats: bool) -> SchemaValidator:
     if isinstance(schema, str):
-        schema = _parsed(schema, "its schema")
+        schema = _parse_json_text(schema, "its schema")
     if schema is None:
         raise RowError("its schema is missing")
     try:
-        check = SchemaCheck.of(schema, formats=formats)
+        check = SchemaValidator.from_schema(schema, formats=formats)
         check_matchers(check.schema)
     except SchemaError as error:
-        raise RowError(f"its schema cannot be used: {error.one_line()}") from error
+        raise RowError(f"its schema cannot be used: {error.format_line()}") from error
     return check
 
 
-def _expected_of(row: Mapping[str, Any], key: str, check: SchemaCheck) -> Any:
-    """The expected output: parsed where it is a JSON text, unless the schema wants that text."""
+def _read_expected(row: Mapping[str, Any], key: str, validator: SchemaValidator) -> Any:
+    """Reads the expected output; a JSON text is parsed unless the schema requires a string."""
     expected = row.get(key)
     if expected is None and key not in row:
         raise RowError(f"its {EXPECTED_KEYS[0]} is missing")
     if isinstance(expected, str):
-        if check.valid(expected) and not check.valid(_parsed_or_none(expected)):
+        if validator.is_valid(expected) and not validator.is_valid(_parse_or_none(expected)):
             return expected
-        expected = _parsed(expected, f"its {key}")
-    found = check.errors(expected, most=1)
-    if found:
-        raise RowError(f"its {key} is not valid under its schema: {found[0]}")
+        expected = _parse_json_text(expected, f"its {key}")
+    violations = validator.list_errors(expected, max_errors=1)
+    if violations:
+        raise RowError(f"its {key} is not valid under its schema: {violations[0]}")
     return expected
 
 
-def _parsed(text: str, what: str) -> Any:
+def _parse_json_text(text: str, what: str) -> Any:
     try:
         return parse_json(text)
     except NotJsonError as error:
-        raise RowError(f"{what} is no JSON: {error}") from error
+        raise RowError(f"{what} is not JSON: {error}") from error
 
 
-def _parsed_or_none(text: str) -> Any:
+def _parse_or_none(text: str) -> Any:
     try:
-        return _parsed(text, "")
+        return _parse_json_text(text, "")
     except RowError:
         return None
 
 
-def _id_of(value: Any, default: str) -> str:
+def _read_id(value: Any, default: str) -> str:
     if value in _EMPTY_NAMES:
         return default
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RowError("its id is neither a text nor a whole number")
+        raise RowError("its id is neither a string nor an integer")
     return str(value)
 
 
-def _word_of(row: Mapping[str, Any], key: str, default: str) -> str:
+def _read_text(row: Mapping[str, Any], key: str, default: str) -> str:
     value = row.get(key)
     if value in _EMPTY_NAMES:
         return default
     if not isinstance(value, str):
-        raise RowError(f"its {key} is no text")
+        raise RowError(f"its {key} is not a string")
     return value
 
 
-def _meta_of(value: Any) -> dict[str, Any]:
+def _read_meta(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if isinstance(value, str):
-        value = _parsed(value, "its meta")
+        value = _parse_json_text(value, "its meta")
     if not isinstance(value, dict):
-        raise RowError("its meta is no object")
+        raise RowError("its meta is not an object")
     return value

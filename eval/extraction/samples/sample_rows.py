@@ -1,4 +1,4 @@
-"""Samples as the rows of a file, and the hash by which a set of them is known."""
+"""Converts samples to the rows of a file, and hashes a set of samples."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import msgspec
 from eval.extraction.samples.sample import Sample
 
 
-def as_row(sample: Sample) -> dict[str, object]:
-    """A sample under the keys that are read."""
+def sample_to_row(sample: Sample) -> dict[str, object]:
+    """Converts a sample to a row with the keys that ``sample_from_row`` reads."""
     row = msgspec.structs.asdict(sample)
     row["expected_output"] = row.pop("expected")
     return row
 
 
-def digest_of(samples: Iterable[Sample]) -> str:
-    """SHA-256 of all samples in their order, as hexadecimal digits."""
+def hash_samples(samples: Iterable[Sample]) -> str:
+    """Returns the SHA-256 of all samples in their order, in hexadecimal."""
     digest = hashlib.sha256()
     for sample in samples:
         digest.update(msgspec.json.encode(sample))

@@ -1,1 +1,1 @@
-"""JSON Schemas: followed, checked, flattened into fields, and weighed by how much they ask for."""
+"""JSON Schema: reference graph, validation, flattening into fields, and complexity."""

@@ -1,9 +1,9 @@
-"""How much a schema asks for: the seed's ten features, one score, and three bins.
+"""Measures the complexity of a schema: the specification's ten features, a score and three bins.
 
-The score is the greater of two, one of the number of fields and one of their depth, each rising
-from 0 towards 1 and placed so that the bins of the score (below .33, below .67, the rest) are the
-bins the seed describes in words: *simple* has fewer than 5 fields, none deeper than 1; *complex*
-has more than 15 fields or one deeper than 2; *medium* is everything between.
+The score is the maximum of a score for the number of fields and one for their depth, both rising
+from 0 towards 1. They are scaled so that the bins of the score (below .33, below .67, the rest)
+match the specification's description: *simple* has fewer than 5 fields, none deeper than 1;
+*complex* has more than 15 fields or one deeper than 2; *medium* is everything in between.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from eval.extraction.schemas.schema_check import SchemaCheck
-from eval.extraction.schemas.schema_fields import SchemaField, fields_of
+from eval.extraction.schemas.schema_fields import SchemaField, list_schema_fields
+from eval.extraction.schemas.schema_validator import SchemaValidator
 
 Bin = Literal["simple", "medium", "complex"]
 
 SIMPLE_BELOW: Final = 0.33
 COMPLEX_FROM: Final = 0.67
 MEDIUM_FIELDS: Final = 5
-"""Fewest fields of a schema that is not simple."""
+"""Minimum number of fields of a schema that is at least medium."""
 COMPLEX_FIELDS: Final = 16
-"""Fewest fields of a schema that is complex."""
+"""Minimum number of fields of a complex schema."""
 COMPLEX_DEPTH: Final = 3
-"""Least depth of a schema that is complex."""
+"""Minimum depth of a complex schema."""
 _DEPTH_SCORES = (0.0, 0.165, 0.5)
-"""Scores of depths 0 to 2: half of what is simple, then the middle of what is medium."""
+"""Scores of depths 0 to 2: 0, the middle of *simple*, the middle of *medium*."""
 
 FEATURES: Final = (
     "total_fields",
@@ -40,48 +40,48 @@ FEATURES: Final = (
     "enum_fields_count",
     "format_constrained_fields",
 )
-"""The seed's names of what is counted, in its order."""
+"""The specification's names of the features, in its order."""
 
 
 class Complexity(msgspec.Struct, frozen=True):
-    """The seed's ten features of a schema, its score and its bin."""
+    """The specification's ten features of a schema, with score and bin."""
 
     total_fields: int
-    """Fields as they are scored: leaves, an array of scalars being one."""
+    """Scored fields: leaves; an array of scalars is one field."""
     required_fields: int
-    """Those that the object which has them must have."""
+    """Fields that their enclosing object must have."""
     optional_fields: int
     max_nesting_depth: int
-    """Of the deepest field: objects above it, less the outermost."""
+    """Depth of the deepest field: enclosing objects, not counting the outermost."""
     has_arrays: bool
     has_nested_objects: bool
-    """Whether an object stands inside another, or in an array."""
+    """Whether an object is nested in another object or in an array."""
     total_possible_paths: int
-    """Fields and what holds them: every path of a flattened value."""
+    """Fields and holders: every path of a flattened value."""
     field_types_diversity: int
-    """Distinct JSON types of all paths, null left out."""
+    """Distinct JSON types of all paths, without null."""
     enum_fields_count: int
     format_constrained_fields: int
     score: float
-    """From 0 up to, never quite, 1."""
+    """In [0, 1)."""
     bin: Bin
 
 
-def complexity_of(schema: dict[str, Any]) -> Complexity:
-    """The complexity of a schema.
+def compute_complexity(schema: dict[str, Any]) -> Complexity:
+    """Computes the complexity of a schema.
 
     Raises:
         SchemaError: the schema cannot be used.
     """
-    return complexity_of_fields(fields_of(SchemaCheck.of(schema)))
+    return compute_fields_complexity(list_schema_fields(SchemaValidator.from_schema(schema)))
 
 
-def complexity_of_fields(paths: tuple[SchemaField, ...]) -> Complexity:
-    """The complexity of the schema that declares ``paths``."""
+def compute_fields_complexity(paths: tuple[SchemaField, ...]) -> Complexity:
+    """Computes the complexity of the schema that declares ``paths``."""
     fields = [path for path in paths if path.kind == "field"]
     depth = max((field.depth for field in fields), default=0)
     required = sum(field.required for field in fields)
-    score = max(fields_score(len(fields)), depth_score(depth))
+    score = max(score_field_count(len(fields)), score_depth(depth))
     return Complexity(
         total_fields=len(fields),
         required_fields=required,
@@ -94,12 +94,12 @@ def complexity_of_fields(paths: tuple[SchemaField, ...]) -> Complexity:
         enum_fields_count=sum(field.enumerated for field in fields),
         format_constrained_fields=sum(bool(field.formats) for field in fields),
         score=score,
-        bin=bin_of(score),
+        bin=complexity_bin(score),
     )
 
 
-def fields_score(fields: int) -> float:
-    """Score of a number of fields: straight up to 5 and to 16, then ``1 - .33 * 16 / n``."""
+def score_field_count(fields: int) -> float:
+    """Scores a number of fields: piecewise linear up to 5 and to 16, then ``1 - .33 * 16 / n``."""
     if fields < MEDIUM_FIELDS:
         return SIMPLE_BELOW * fields / MEDIUM_FIELDS
     if fields < COMPLEX_FIELDS:
@@ -108,15 +108,15 @@ def fields_score(fields: int) -> float:
     return 1 - (1 - COMPLEX_FROM) * COMPLEX_FIELDS / fields
 
 
-def depth_score(depth: int) -> float:
-    """Score of a depth: 0, .165 and .5, then ``1 - .33 * 3 / d``."""
+def score_depth(depth: int) -> float:
+    """Scores a depth: 0, .165, .5 for depths 0 to 2, then ``1 - .33 * 3 / d``."""
     if depth < COMPLEX_DEPTH:
         return _DEPTH_SCORES[depth]
     return 1 - (1 - COMPLEX_FROM) * COMPLEX_DEPTH / depth
 
 
-def bin_of(score: float) -> Bin:
-    """The bin of a score, as the seed cuts them."""
+def complexity_bin(score: float) -> Bin:
+    """Returns the bin of a complexity score."""
     if score < SIMPLE_BELOW:
         return "simple"
     return "medium" if score < COMPLEX_FROM else "complex"

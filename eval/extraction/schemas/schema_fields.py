@@ -1,8 +1,8 @@
-"""The fields a schema declares: what a value may hold, flattened into paths.
+"""Flattens a JSON Schema into the paths and fields that it declares.
 
-A *field* is a leaf: a scalar, an array of scalars, or an object that declares no properties. What
-holds fields (an object with properties, an array of such objects) is a path, but no field. The
-alternatives of ``anyOf`` and its like are put together, since a value may hold the fields of any.
+A *field* is a leaf: a scalar, an array of scalars, or an object that declares no properties. An
+object with properties, or an array of such objects, is a path but not a field (a *holder*). The
+alternatives of ``anyOf`` and similar keywords are merged, since a value may have fields of any.
 """
 
 from __future__ import annotations
@@ -12,67 +12,67 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from eval.extraction.schemas.schema_check import SchemaCheck
 from eval.extraction.schemas.schema_graph import Path, SchemaGraph
+from eval.extraction.schemas.schema_validator import SchemaValidator
 
 MAX_PATHS: Final = 10_000
-"""Paths after which counting stops; a schema that declares more is as complex as any."""
+"""Number of paths after which flattening stops; such a schema is maximally complex anyway."""
 MAX_LEVELS: Final = 64
-"""Levels of objects after which a schema is taken to have no more."""
+"""Object nesting after which deeper levels are ignored."""
 
 TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
 
-_ALTERNATIVES = ("allOf", "anyOf", "oneOf")
-_CONDITIONAL = ("then", "else")
-_DEPENDENT = ("dependentSchemas", "dependencies")
+_ALTERNATIVE_KEYWORDS = ("allOf", "anyOf", "oneOf")
+_CONDITIONAL_KEYWORDS = ("then", "else")
+_DEPENDENT_KEYWORDS = ("dependentSchemas", "dependencies")
 OTHER_NAME: Final = "*"
-"""Stands for a name that the schema does not spell out."""
+"""Placeholder for property names that the schema does not list (``additionalProperties`` etc.)."""
 
 
 class SchemaField(msgspec.Struct, frozen=True):
     """One path of a value."""
 
     path: str
-    """As ``orders[].item``; empty for the root of a value that is no object."""
+    """For example ``orders[].item``; empty for the root of a value that is not an object."""
     kind: Literal["field", "holder"]
     depth: int
-    """Objects above it, less the outermost: 0 at the top."""
+    """Number of enclosing objects, not counting the outermost: 0 at the top level."""
     required: bool
-    """Whether the object that has it must have it."""
+    """Whether the enclosing object must have it."""
     types: tuple[str, ...]
-    """JSON types it may have, without null, in the order of ``TYPES``; empty if none is said."""
+    """JSON types it may have, without null, in the order of ``TYPES``; empty if unspecified."""
     nullable: bool
     enumerated: bool
-    """Whether it, or each of its elements, is one of given values."""
+    """Whether its value, or each of its elements, must be one of a list of values."""
     formats: tuple[str, ...]
-    """Formats it, or each of its elements, must have, sorted."""
+    """Formats that its value, or each of its elements, must have; sorted."""
 
 
-def fields_of(check: SchemaCheck) -> tuple[SchemaField, ...]:
-    """All paths of a schema's values, in the schema's order, at most ``MAX_PATHS``.
+def list_schema_fields(validator: SchemaValidator) -> tuple[SchemaField, ...]:
+    """Returns all paths that a schema declares, in its order, at most ``MAX_PATHS``.
 
-    A subschema that comes back inside itself is entered once; there it is one field.
+    A recursive subschema is expanded once; where it recurs, it counts as one field.
     """
-    return tuple(_fields(check.graph))
+    return tuple(_iter_fields(validator.graph))
 
 
-class Merged:
-    """All subschemas that may describe one and the same part of a value, taken together.
+class MergedSchema:
+    """All subschemas that may apply to the same part of a value, merged into one.
 
     Args:
-        graph: the schema's.
-        starts: where the subschemas stand that are known to; what they refer to and the
-            alternatives they name are found from there.
+        graph: graph of the schema.
+        starts: paths of the subschemas to start from; their references and alternatives are
+            followed.
 
     Attributes:
-        origins: where all of them stand.
-        types: what ``type`` names, or the types of the values where only those are given.
-        formats: what ``format`` names.
+        origins: paths of all merged subschemas.
+        types: types that ``type`` names, or the types of the ``enum``/``const`` values.
+        formats: values of ``format``.
         enumerated: whether ``enum`` or ``const`` is used.
-        properties: places of the subschemas of each property; those of names the schema does not
-            spell out stand under ``OTHER_NAME``.
-        required: names the value must have, by any of the alternatives.
-        items: places of the subschemas of an array's elements.
+        properties: property name → paths of its subschemas; names that the schema does not list
+            are under ``OTHER_NAME``.
+        required: names that are required by any of the alternatives.
+        items: paths of the subschemas of an array's elements.
     """
 
     def __init__(self, graph: SchemaGraph, starts: tuple[Path, ...]) -> None:
@@ -90,19 +90,19 @@ class Merged:
                 continue
             self.origins.add(path)
             node = graph.subschemas[path].node
-            self._take(path, node)
-            waiting += reversed(list(_same_value(path, node)))
-            if (target := graph.target(path)) is not None:
+            self._merge_subschema(path, node)
+            waiting += reversed(list(_same_value_paths(path, node)))
+            if (target := graph.resolve_ref(path)) is not None:
                 waiting.append(target)
 
-    def _take(self, path: Path, node: dict[str, Any]) -> None:
+    def _merge_subschema(self, path: Path, node: dict[str, Any]) -> None:
         named = node.get("type")
         self.types.update([named] if isinstance(named, str) else named or [])
         values = [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
         if values:
             self.enumerated = True
             if named is None:
-                self.types.update(map(_type_of, values))
+                self.types.update(map(_json_type_name, values))
         if "format" in node:
             self.formats.add(node["format"])
         self.required.update(node.get("required", ()))
@@ -115,68 +115,68 @@ class Merged:
             place = (*path, "additionalProperties")
             self.properties.setdefault(OTHER_NAME, []).append(place)
         for keyword in ("items", "prefixItems", "additionalItems", "contains"):
-            held = node.get(keyword)
-            if isinstance(held, dict):
+            child = node.get(keyword)
+            if isinstance(child, dict):
                 self.items.append((*path, keyword))
-            elif isinstance(held, list):
-                self.items += [(*path, keyword, str(index)) for index in range(len(held))]
+            elif isinstance(child, list):
+                self.items += [(*path, keyword, str(index)) for index in range(len(child))]
 
     @property
-    def said_types(self) -> tuple[str, ...]:
-        """Its types but null; what its keywords speak of, where no type is named."""
-        found = self.types - {"null"}
-        if not found:
-            found = {"object"} if self.properties else {"array"} if self.items else set()
-        return tuple(name for name in TYPES if name in found)
+    def declared_types(self) -> tuple[str, ...]:
+        """Declared types except null; derived from other keywords if there is no ``type``."""
+        types = self.types - {"null"}
+        if not types:
+            types = {"object"} if self.properties else {"array"} if self.items else set()
+        return tuple(name for name in TYPES if name in types)
 
 
-def _same_value(path: Path, node: dict[str, Any]) -> Iterator[Path]:
-    """Subschemas inside ``node`` that may declare more about the same value."""
-    for keyword in _ALTERNATIVES:
+def _same_value_paths(path: Path, node: dict[str, Any]) -> Iterator[Path]:
+    """Yields the paths of subschemas inside ``node`` that apply to the same value."""
+    for keyword in _ALTERNATIVE_KEYWORDS:
         for index in range(len(node.get(keyword, ()))):
             yield (*path, keyword, str(index))
-    for keyword in _CONDITIONAL:
+    for keyword in _CONDITIONAL_KEYWORDS:
         yield (*path, keyword)
-    for keyword in _DEPENDENT:
+    for keyword in _DEPENDENT_KEYWORDS:
         for name in node.get(keyword, {}):
             yield (*path, keyword, name)
 
 
-class _Waiting(msgspec.Struct, frozen=True):
+class _PendingPath(msgspec.Struct, frozen=True):
     starts: tuple[Path, ...]
     path: str
     objects: int
-    """Objects above it."""
+    """Number of enclosing objects."""
     required: bool
     above: tuple[frozenset[Path], ...]
-    """The subschemas of the objects and arrays it stands in, by which a return is known."""
+    """Subschemas of the enclosing objects and arrays; used to detect recursion."""
 
 
-def _fields(graph: SchemaGraph) -> Iterator[SchemaField]:
-    waiting = [_Waiting(((),), "", 0, True, ())]
+def _iter_fields(graph: SchemaGraph) -> Iterator[SchemaField]:
+    waiting = [_PendingPath(((),), "", 0, True, ())]
     given = 0
     while waiting and given < MAX_PATHS:
-        at = waiting.pop()
-        merged = Merged(graph, at.starts)
+        pending = waiting.pop()
+        merged = MergedSchema(graph, pending.starts)
         inner, array = merged, False
-        path = at.path
-        above = at.above
-        # An array is opened down to what its elements are; arrays of arrays in one go.
+        path = pending.path
+        above = pending.above
+        # Descend to the element type of an array; nested arrays are handled in the same step.
         while inner.items and not inner.properties and path.count("[]") < MAX_LEVELS:
             above = (*above, frozenset(inner.origins))
-            inner = Merged(graph, tuple(inner.items))
+            inner = MergedSchema(graph, tuple(inner.items))
             path += "[]"
             array = True
-        returns = any(inner.origins & origins for origins in above)
-        opened = bool(inner.properties) and not returns and at.objects < MAX_LEVELS
-        if at.path or not opened or array:
+        is_recursive = any(inner.origins & origins for origins in above)
+        opened = bool(inner.properties) and not is_recursive and pending.objects < MAX_LEVELS
+        if pending.path or not opened or array:
             given += 1
             yield SchemaField(
-                path=at.path,
+                path=pending.path,
                 kind="holder" if opened else "field",
-                depth=max(at.objects - 1, 0),
-                required=at.required,
-                types=merged.said_types,
+                depth=max(pending.objects - 1, 0),
+                required=pending.required,
+                types=merged.declared_types,
                 nullable="null" in merged.types,
                 enumerated=merged.enumerated or inner.enumerated,
                 formats=tuple(sorted(merged.formats | inner.formats)),
@@ -184,10 +184,10 @@ def _fields(graph: SchemaGraph) -> Iterator[SchemaField]:
         if opened:
             above = (*above, frozenset(inner.origins))
             children = [
-                _Waiting(
+                _PendingPath(
                     tuple(places),
                     f"{path}.{name}" if path else name,
-                    at.objects + 1,
+                    pending.objects + 1,
                     name in inner.required,
                     above,
                 )
@@ -196,7 +196,7 @@ def _fields(graph: SchemaGraph) -> Iterator[SchemaField]:
             waiting += reversed(children)
 
 
-def _type_of(value: Any) -> str:
+def _json_type_name(value: Any) -> str:
     if value is None:
         return "null"
     names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}

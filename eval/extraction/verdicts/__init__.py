@@ -1,1 +1,1 @@
-"""From aligned fields to verdicts: category, type, error pattern, invention."""
+"""Aligns and judges fields: category, type, error pattern, hallucination."""

@@ -1,14 +1,14 @@
-"""Which of the specification's error patterns a field that is wrong shows: one of twelve."""
+"""Assigns one of the specification's twelve error patterns to a wrong field."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from typing import Any, Final
 
-from eval.extraction.matchers.choosing import canonical
-from eval.extraction.matchers.comparing import coerced
-from eval.extraction.matchers.fields import json_text
-from eval.extraction.matchers.normalising import folded, words_apart
+from eval.extraction.matchers.normalisation import fold_case, is_word_boundary
+from eval.extraction.matchers.registry import canonical_value
+from eval.extraction.matchers.schema_nodes import encode_json
+from eval.extraction.matchers.value_comparison import coerce_value
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.alignment import Entry
 
@@ -20,70 +20,74 @@ PLACEHOLDERS: Final = frozenset(
         *("unbekannt", "keine angabe", "inconnu", "non précisé", "desconocido", "no disponible"),
     ]
 )
-"""Texts that say there is nothing, where null would have said it."""
+"""Texts that mean "no value", where null would be correct."""
 
-_LOOKS: Final = 100
-"""Occurrences of one text in another that are looked at."""
+_MAX_OCCURRENCES: Final = 100
+"""Maximum number of occurrences of one text in another that are checked."""
 
 
-def moved(entries: list[Entry], matching: Matching) -> frozenset[int]:
-    """Indexes of fields that were extracted, but at another place: missed here, spurious there.
+def find_moved_fields(entries: list[Entry], matching: Matching) -> frozenset[int]:
+    """Finds fields that were extracted under another path: missed here, spurious there.
 
-    They have the same name and value and another path. Each missed one is found once at most.
+    They have the same name and value but different paths. Each missed field is matched at most
+    once.
+
+    Returns:
+        The indexes of both the missed and the spurious fields.
     """
-    # By identity and then by path, so that no field is held against many of its own path.
+    # Indexed by identity, then by path, so that fields with the same path are skipped in one step.
     missed: dict[Any, dict[str, deque[int]]] = defaultdict(lambda: defaultdict(deque))
     for index, entry in enumerate(entries):
-        if entry.compared is None and entry.predicted is None and entry.mismatch is None:
-            identity = _identity(entry, entry.expected, matching)
-            missed[identity][entry.place.path].append(index)
-    found: set[int] = set()
+        if entry.match is None and entry.predicted is None and entry.mismatch is None:
+            identity = _field_identity(entry, entry.expected, matching)
+            missed[identity][entry.node.path].append(index)
+    moved: set[int] = set()
     if not missed:
         return frozenset()
     for index, entry in enumerate(entries):
-        if entry.compared is None and entry.predicted is not None and entry.mismatch is None:
-            by_path = missed.get(_identity(entry, entry.predicted, matching), {})
-            path = next((path for path in by_path if path != entry.place.path), None)
+        if entry.match is None and entry.predicted is not None and entry.mismatch is None:
+            by_path = missed.get(_field_identity(entry, entry.predicted, matching), {})
+            path = next((path for path in by_path if path != entry.node.path), None)
             if path is not None:
-                found |= {by_path[path].popleft(), index}
+                moved |= {by_path[path].popleft(), index}
                 if not by_path[path]:
                     del by_path[path]
-    return frozenset(found)
+    return frozenset(moved)
 
 
-def _identity(entry: Entry, value: Any, matching: Matching) -> tuple[str, Any]:
+def _field_identity(entry: Entry, value: Any, matching: Matching) -> tuple[str, Any]:
     if isinstance(value, list | dict):
-        return entry.place.name, json_text(value) if entry.place.level < 50 else id(value)
-    return entry.place.name, canonical(value, "exact", matching)
+        return entry.node.name, encode_json(value) if entry.node.level < 50 else id(value)
+    return entry.node.name, canonical_value(value, "exact", matching)
 
 
-def missed_error(entry: Entry, *, moved_away: bool) -> str:
-    """The pattern of an expected field that did not come."""
+def classify_missed(entry: Entry, *, is_moved: bool) -> str:
+    """Returns the pattern of an expected field that was not extracted."""
     if entry.mismatch is not None:
-        return _structure_error(entry)
-    if moved_away:
+        return _classify_mismatch(entry)
+    if is_moved:
         return "wrong_nesting"
-    return "missing_required_field" if entry.place.required else "missing_value"
+    return "missing_required_field" if entry.node.required else "missing_value"
 
 
-def spurious_error(entry: Entry, hallucination: int, *, moved_here: bool) -> str:
-    """The pattern of a field that came and was not expected."""
+def classify_spurious(entry: Entry, hallucination: int, *, is_moved: bool) -> str:
+    """Returns the pattern of an extracted field that was not expected."""
     if entry.mismatch is not None:
-        return _structure_error(entry)
-    if moved_here:
+        return _classify_mismatch(entry)
+    if is_moved:
         return "wrong_nesting"
     if is_placeholder(entry.predicted):
         return "type_coercion_failed"
     return "hallucinated_value" if hallucination == 1 else "extra_field"
 
 
-def paired_error(
+def classify_paired(
     entry: Entry, category: str, hallucination: int, *, type_right: bool | None
 ) -> str:
-    """The pattern of a field that came and is not an exact match of the right type."""
+    """Returns the pattern of an extracted field that is not an exact match of the right type."""
     expected, predicted = entry.expected, entry.predicted
-    if type(expected) is not type(predicted) and not _both_numbers(expected, predicted):
-        readable = coerced(predicted, type(expected)) is not None
+    if type(expected) is not type(predicted) and not _are_numbers(expected, predicted):
+        readable = coerce_value(predicted, type(expected)) is not None
         unreadable = isinstance(predicted, str) and not readable
         return "type_coercion_failed" if unreadable else "wrong_type"
     if type_right is False:
@@ -91,10 +95,10 @@ def paired_error(
     if category == "exact":
         return ""
     if isinstance(expected, str):
-        first, second = (" ".join(folded(text).split()) for text in (expected, predicted))
-        if _holds(first, second):
+        first, second = (" ".join(fold_case(text).split()) for text in (expected, predicted))
+        if _contains_words(first, second):
             return "incomplete_extraction"
-        if _holds(second, first):
+        if _contains_words(second, first):
             return "over_extraction"
     if hallucination == 2:
         return "hallucinated_value"
@@ -102,28 +106,30 @@ def paired_error(
 
 
 def is_placeholder(value: Any) -> bool:
-    """Whether a value says in words that there is none."""
-    return isinstance(value, str) and len(value) < 40 and folded(value.strip()) in PLACEHOLDERS
+    """Returns whether a value is a placeholder for "no value", such as "n/a"."""
+    return isinstance(value, str) and len(value) < 40 and fold_case(value.strip()) in PLACEHOLDERS
 
 
-def _structure_error(entry: Entry) -> str:
+def _classify_mismatch(entry: Entry) -> str:
     assert entry.mismatch is not None
     kinds = {entry.mismatch.expected, entry.mismatch.predicted}
     return "array_vs_object" if kinds == {"array", "object"} else "wrong_type"
 
 
-def _both_numbers(first: Any, second: Any) -> bool:
+def _are_numbers(first: Any, second: Any) -> bool:
     return type(first) in (int, float) and type(second) in (int, float)
 
 
-def _holds(whole: str, part: str) -> bool:
-    """Whether ``part`` stands in ``whole`` from the edge of a word to the edge of a word."""
-    at = whole.find(part) if part and len(part) < len(whole) else -1
-    for _ in range(_LOOKS):
-        if at < 0:
+def _contains_words(whole: str, part: str) -> bool:
+    """Returns whether ``part`` occurs in ``whole`` between word boundaries."""
+    start = whole.find(part) if part and len(part) < len(whole) else -1
+    for _ in range(_MAX_OCCURRENCES):
+        if start < 0:
             return False
-        end = at + len(part)
-        if words_apart(whole[at - 1 : at], part[0]) and words_apart(part[-1], whole[end : end + 1]):
+        end = start + len(part)
+        if is_word_boundary(whole[start - 1 : start], part[0]) and is_word_boundary(
+            part[-1], whole[end : end + 1]
+        ):
             return True
-        at = whole.find(part, at + 1)
+        start = whole.find(part, start + 1)
     return False

@@ -1,8 +1,8 @@
-"""Whether a value that was not expected stands in the text after all, or in another field.
+"""Decides whether an extracted value occurs in the text or in another expected field.
 
-Type 1 is a field nobody expected with a value that stands nowhere; type 2 an expected field with
-such a value; type 3 a value that does stand in the text, or in an expected field, under a name it
-was not expected under; type 4 an array element beyond those expected.
+Types of hallucination: 1, an unexpected field whose value occurs nowhere; 2, an expected field with
+such a value; 3, a value that occurs in the text or in an expected field, but under an unexpected
+field name; 4, a surplus array element.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from eval.extraction.matchers.dates import MONTHS, moment
-from eval.extraction.matchers.normalising import folded, words_apart
-from eval.extraction.matchers.quantities import LONGEST, plain_number
+from eval.extraction.matchers.dates import MONTHS, parse_moment
+from eval.extraction.matchers.normalisation import fold_case, is_word_boundary
+from eval.extraction.matchers.quantities import MAX_QUANTITY_LENGTH, parse_plain_number
 from kg.words.number_words import NUMBER_WORDS
 
-MAX_TEXT: Final = 1_000_000
-"""Characters of a text that are searched."""
+MAX_TEXT_LENGTH: Final = 1_000_000
+"""Number of characters of a text that are searched."""
 
 _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
@@ -32,16 +32,16 @@ _SCALES = {
 """Words for thousands, millions and thousand millions in English, German, French and Spanish."""
 _DIGITS = re.compile(r"\d+")
 _SEPARATORS = re.compile(r"[.,'’ ]")
-_SPOKEN = dict(enumerate(NUMBER_WORDS))
+_WORDS_BY_NUMBER = dict(enumerate(NUMBER_WORDS))
 """English words for small numbers."""
 
 
 class Evidence:
-    """What a sample's text and its expected fields say; each part prepared when first needed."""
+    """Searches a sample's text and its expected fields; each index is built when first needed."""
 
     def __init__(self, text: str, expected: Iterable[Any]) -> None:
-        """Takes the text, and the values of the expected fields."""
-        self._text: Final = " ".join(folded(text[:MAX_TEXT]).split())
+        """Takes the text and the values of the expected fields."""
+        self._text: Final = " ".join(fold_case(text[:MAX_TEXT_LENGTH]).split())
         self._expected: Final = expected
         self._known: dict[tuple[str, str], bool] = {}
         self._expected_texts: str | None = None
@@ -50,67 +50,67 @@ class Evidence:
         self._numbers: frozenset[float] | None = None
         self._large_numbers: frozenset[float] | None = None
 
-    def has(self, value: Any, matcher: str) -> bool:
-        """Whether a value stands in the text or is that of an expected field.
+    def contains_value(self, value: Any, matcher: str) -> bool:
+        """Returns whether a value occurs in the text or equals that of an expected field.
 
-        A text stands there if it does so between word boundaries, whatever its case and spacing; a
-        date if its year, month and day do; a number if it is written there, as a share also in
-        percent; an array if all its elements do. Truth values and nested values cannot be looked
-        for and never do.
+        A string occurs if it is found between word boundaries, ignoring case and spacing; a date if
+        its year, month and day occur; a number if it is written in the text, a share also as a
+        percentage; an array if all its elements occur. Booleans and nested values cannot be
+        searched for and never occur.
         """
         if isinstance(value, str):
-            wanted = " ".join(folded(value).split())
-            if not any(map(str.isalnum, wanted)):
+            folded = " ".join(fold_case(value).split())
+            if not any(map(str.isalnum, folded)):
                 return False
-            # Kept, since a reply may say the same thing a hundred thousand times.
-            known = self._known.get((wanted, matcher))
+            # Cached, since a reply may repeat the same value a hundred thousand times.
+            known = self._known.get((folded, matcher))
             if known is None:
-                known = self._known[wanted, matcher] = (
-                    self._has_text(wanted)
-                    or self._has_date(wanted, matcher)
-                    or f"\n{wanted}\n" in self._values()[0]
+                known = self._known[folded, matcher] = (
+                    self._has_text(folded)
+                    or self._has_date(folded, matcher)
+                    or f"\n{folded}\n" in self._expected_values()[0]
                 )
             return known
         if isinstance(value, list):
-            return bool(value) and all(self.has(one, matcher) for one in value)
+            return bool(value) and all(self.contains_value(element, matcher) for element in value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
-        return self._has_number(value) or value in self._values()[1]
+        return self._has_number(value) or value in self._expected_values()[1]
 
     def _has_text(self, wanted: str) -> bool:
-        at = self._text.find(wanted)
-        while at >= 0:
-            end = at + len(wanted)
-            if words_apart(self._text[at - 1 : at], wanted[0]) and words_apart(
+        start = self._text.find(wanted)
+        while start >= 0:
+            end = start + len(wanted)
+            if is_word_boundary(self._text[start - 1 : start], wanted[0]) and is_word_boundary(
                 wanted[-1], self._text[end : end + 1]
             ):
                 return True
-            at = self._text.find(wanted, end)
+            start = self._text.find(wanted, end)
         return False
 
     def _has_date(self, wanted: str, matcher: str) -> bool:
         if matcher != "date" and not wanted[:4].isdecimal():
             return False
-        found = moment(wanted)
-        if found is None or found.year is None or str(found.year) not in self._text:
+        moment = parse_moment(wanted)
+        if moment is None or moment.year is None or str(moment.year) not in self._text:
             return False
-        if found.day is not None and found.day not in self.numbers:
+        if moment.day is not None and moment.day not in self.numbers:
             return False
         return (
-            found.month is None
-            or found.month in self.numbers
-            or any(self._has_text(name) for name, at in MONTHS.items() if at == found.month)
+            moment.month is None
+            or moment.month in self.numbers
+            or any(self._has_text(name) for name, month in MONTHS.items() if month == moment.month)
         )
 
     def _has_number(self, value: float) -> bool:
         try:
             size = abs(float(value))
-        except OverflowError:  # a whole number beyond all floats
-            return abs(value) < 10**LONGEST and self._has_text(str(abs(value)))
-        if size in _SPOKEN and self._has_text(_SPOKEN[int(size)]):
+        except OverflowError:  # an integer too large for a float
+            return abs(value) < 10**MAX_QUANTITY_LENGTH and self._has_text(str(abs(value)))
+        if size in _WORDS_BY_NUMBER and self._has_text(_WORDS_BY_NUMBER[int(size)]):
             return True
-        # Reading all numbers of a text takes long, and most numbers that are made up have digits
-        # that it has nowhere, however it separates, scales or rounds them.
+        # Parsing all numbers of a text is slow. Most made-up numbers have digits that do not occur
+        # in the text in any notation, so test the digits first.
         if self._digits is None:
             self._digits = _SEPARATORS.sub("", self._text)
         significant = f"{size:.12g}".partition("e")[0].replace(".", "").strip("0")
@@ -120,53 +120,58 @@ class Evidence:
             return True
         return size >= 1000 and size in self.large_numbers
 
-    def _values(self) -> tuple[str, frozenset[float]]:
-        """The texts of the expected fields and of the elements of their arrays, and the numbers."""
+    def _expected_values(self) -> tuple[str, frozenset[float]]:
+        """Returns the expected strings and numbers, including those in arrays.
+
+        Returns:
+            The folded strings, each between newlines, and the set of numbers.
+        """
         if self._expected_texts is None:
             texts: list[str] = []
             numbers: set[float] = set()
             for value in self._expected:
-                for one in value if isinstance(value, list) else (value,):
-                    if isinstance(one, str):
-                        texts.append(" ".join(one.split()))
-                    elif isinstance(one, int | float) and not isinstance(one, bool):
-                        numbers.add(one)
-            self._expected_texts = folded("\n".join(("", *texts, "")))
+                for item in value if isinstance(value, list) else (value,):
+                    if isinstance(item, str):
+                        texts.append(" ".join(item.split()))
+                    elif isinstance(item, int | float) and not isinstance(item, bool):
+                        numbers.add(item)
+            self._expected_texts = fold_case("\n".join(("", *texts, "")))
             self._expected_numbers = frozenset(numbers)
         return self._expected_texts, self._expected_numbers
 
     @property
     def numbers(self) -> frozenset[float]:
-        """The numbers of the text, read both ways where a separator may mean two things."""
+        """The numbers of the text; a number with an ambiguous separator is read both ways."""
         if self._numbers is None:
-            found: set[float] = set()
+            numbers: set[float] = set()
             for text in set(_NUMBER.findall(self._text)):
-                found.update(_readings(text[:LONGEST]))
-            self._numbers = frozenset(found)
+                numbers.update(_iter_readings(text[:MAX_QUANTITY_LENGTH]))
+            self._numbers = frozenset(numbers)
         return self._numbers
 
     @property
     def large_numbers(self) -> frozenset[float]:
-        """The numbers of the text that blanks divide or words multiply."""
+        """Numbers of the text with digit groups ("1 000") or scale words ("3 million")."""
         if self._large_numbers is None:
-            found = {
-                float(text[:LONGEST].replace(" ", "")) for text in _GROUPED.findall(self._text)
+            numbers = {
+                float(text[:MAX_QUANTITY_LENGTH].replace(" ", ""))
+                for text in _GROUPED.findall(self._text)
             }
             for text, word in set(_SCALED.findall(self._text)):
-                number = plain_number(text[:LONGEST]) if word in _SCALES else None
+                number = parse_plain_number(text[:MAX_QUANTITY_LENGTH]) if word in _SCALES else None
                 if number is not None:
-                    found.add(round(number * _SCALES[word], 6))
-            self._large_numbers = frozenset(found)
+                    numbers.add(round(number * _SCALES[word], 6))
+            self._large_numbers = frozenset(numbers)
         return self._large_numbers
 
 
-def _readings(text: str) -> Iterator[float]:
-    """The numbers that digits and separators may mean, parts of dates and of times included."""
+def _iter_readings(text: str) -> Iterator[float]:
+    """Yields every number that digits and separators may stand for, also parts of dates."""
     if text.isdecimal():
         yield float(text)
         return
     yield from map(float, _DIGITS.findall(text))
     for reading in (text, text.replace(",", ""), text.replace(".", ""), text.replace(",", ".")):
-        number = plain_number(reading)
+        number = parse_plain_number(reading)
         if number is not None:
             yield number

@@ -1,8 +1,8 @@
-"""What one extraction is worth: its sufficient statistics, and every field with its verdict.
+"""Defines the score of one extraction: its sufficient statistics, and a verdict per field.
 
-All that a report says of accuracy is made of these counts, so that a sample is scored once and
-resampled as often as needed. Counts are on their merits, whether or not the reply is valid: what
-an invalid reply is worth is decided where they are added up (``Tally.voided``).
+All accuracy metrics are computed from these counts, so that a sample is scored once and resampled
+as often as needed. The counts do not depend on whether the reply is valid; the policy for invalid
+replies is applied when they are added up (``Tally.remove_credit``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from eval.extraction.matchers.compared import Similarity
+from eval.extraction.matchers.match_result import Similarity
 from eval.extraction.record import Mode
 from eval.extraction.schemas.complexity import Complexity
 
@@ -30,44 +30,45 @@ ERROR_PATTERNS: dict[str, tuple[str, ...]] = {
     ),
     "boundary_errors": ("incomplete_extraction", "over_extraction"),
 }
-"""The patterns by family. A field that is wrong has one of them, so they divide the errors."""
+"""Error patterns by family. Every wrong field has exactly one of them."""
 
-UNDECLARED = "(not in the schema)"
-"""Key of the breakdown by name for fields that neither schema nor expectation knows."""
+UNDECLARED_FIELDS_KEY = "(not in the schema)"
+"""Key, in the breakdown by field name, of fields that are neither in the schema nor in the expected
+output."""
 
 
 class Tally(msgspec.Struct, frozen=True, array_like=True):
-    """Counts of fields. Of a sample, a type, a depth, a name; they add up."""
+    """Counts of fields, for example of a sample, a type or a depth. Tallies can be added."""
 
     expected: int = 0
     predicted: int = 0
     strict: int = 0
-    """Equal, in value and type."""
+    """Equal in value and type."""
     exact: int = 0
-    """Score at least the exact threshold; every strict one is."""
+    """Score of at least the exact threshold; includes every strict match."""
     partial: int = 0
-    """Score at least the partial threshold and below the exact one."""
+    """Score of at least the partial threshold, but below the exact one."""
     lenient: int = 0
-    """Score at least the lenient threshold, the exact and partial ones included."""
+    """Score of at least the lenient threshold; includes exact and partial matches."""
     missed: int = 0
     spurious: int = 0
     type_right: int = 0
-    """Predicted fields of the type that the schema (or else the expectation) has for them."""
+    """Predicted fields with the type that the schema (or else the expected output) gives."""
     type_total: int = 0
     """Predicted fields for which there is such a type."""
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(*(a + b for a, b in zip(_values(self), _values(other), strict=True)))
+        return Tally(*(a + b for a, b in zip(_get_counts(self), _get_counts(other), strict=True)))
 
     @property
-    def paired(self) -> int:
+    def n_paired(self) -> int:
         """Fields that are both expected and predicted."""
         return self.expected - self.missed
 
-    def voided(self) -> Tally:
-        """The same fields with nothing right: what an invalid reply is worth under ``zero``.
+    def remove_credit(self) -> Tally:
+        """Returns the tally of an invalid reply under the policy ``zero``: no field is right.
 
-        Nothing becomes missed or spurious by it: pairs become incorrect.
+        All pairs count as incorrect. The numbers of missed and spurious fields do not change.
         """
         return Tally(
             expected=self.expected,
@@ -77,43 +78,43 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
             type_total=self.type_total,
         )
 
-    def categories(self, mode: Mode) -> dict[Category, int]:
-        """The five counts of SemEval 2013 task 9.1 in a mode. Strict mode has no partial ones."""
+    def count_categories(self, mode: Mode) -> dict[Category, int]:
+        """Counts the five categories of SemEval 2013 task 9.1; strict mode has no partial ones."""
         exact = self.strict if mode == "strict" else self.exact
         near = {"strict": 0, "partial": self.partial, "lenient": self.lenient - self.exact}[mode]
         return {
             "exact": exact,
             "partial": near,
-            "incorrect": self.paired - exact - near,
+            "incorrect": self.n_paired - exact - near,
             "missed": self.missed,
             "spurious": self.spurious,
         }
 
-    def credit(self, mode: Mode) -> float:
-        """Fields earned: whole ones, and in partial mode halves."""
+    def sum_credit(self, mode: Mode) -> float:
+        """Sums the credit of all fields; partial matches count half in partial mode."""
         if mode == "strict":
             return self.strict
         return self.exact + 0.5 * self.partial if mode == "partial" else self.lenient
 
     def precision(self, mode: Mode) -> float | None:
-        """Credit per predicted field; null where none was predicted."""
-        return self.credit(mode) / self.predicted if self.predicted else None
+        """Returns credit / predicted fields; ``None`` if no field was predicted."""
+        return self.sum_credit(mode) / self.predicted if self.predicted else None
 
     def recall(self, mode: Mode) -> float | None:
-        """Credit per expected field; null where none was expected."""
-        return self.credit(mode) / self.expected if self.expected else None
+        """Returns credit / expected fields; ``None`` if no field is expected."""
+        return self.sum_credit(mode) / self.expected if self.expected else None
 
     def f1(self, mode: Mode) -> float | None:
-        """Twice the credit per field on either side, which is the harmonic mean where both are.
+        """Returns 2 · credit / (expected + predicted), the harmonic mean of precision and recall.
 
-        So it is 0, not null, where only one side has fields; null where neither has.
+        It is 0, not ``None``, if only one side has fields; ``None`` if neither has.
         """
         fields = self.expected + self.predicted
-        return 2 * self.credit(mode) / fields if fields else None
+        return 2 * self.sum_credit(mode) / fields if fields else None
 
     @property
     def type_accuracy(self) -> float | None:
-        """Share of predicted fields of the right type."""
+        """Share of predicted fields with the right type; ``None`` if there are no typed fields."""
         return self.type_right / self.type_total if self.type_total else None
 
     @property
@@ -127,40 +128,40 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
         return self.missed / self.expected if self.expected else None
 
 
-def _values(tally: Tally) -> tuple[int, ...]:
+def _get_counts(tally: Tally) -> tuple[int, ...]:
     return msgspec.structs.astuple(tally)
 
 
 class FieldMatch(msgspec.Struct, frozen=True):
-    """One field: what was expected of it, what came, and the verdict."""
+    """One field: expected value, predicted value, and verdict."""
 
     path: str
-    """``orders[].item``; a key that holds dots, brackets or quotes is written ``["a.b"]``."""
+    """For example ``orders[].item``; a key with dots, brackets or quotes is written ``["a.b"]``."""
     name: str
     """The last key of the path."""
     depth: int
-    """Objects around it, the outermost not counted."""
+    """Number of enclosing objects, not counting the outermost."""
     required: bool
-    """Whether the object it stands in must have it."""
+    """Whether the enclosing object must have it."""
     type_expected: str
-    """JSON type that the schema has for it, else that of the expected value; empty if neither."""
+    """JSON type of the schema, or else of the expected value; empty if neither is known."""
     type_predicted: str
-    """JSON type of what came; empty if nothing did."""
+    """JSON type of the predicted value; empty if there is none."""
     matcher: str
     category: Category
-    """In partial mode."""
+    """Category in partial mode."""
     strict: bool
     score: float | None
-    """Within 0 and 1; null where one side has nothing."""
+    """In [0, 1]; null if one side has no value."""
     similarity: Similarity | None
-    """Of two texts under matcher ``partial`` or ``fuzzy``."""
+    """Similarities of two texts under the matchers ``partial`` and ``fuzzy``."""
     type_right: bool | None
-    """Null where nothing came or no type is known."""
+    """Null if there is no predicted value or no type is known."""
     error: str
     """One of ``ERROR_PATTERNS``, or empty if the match is exact."""
     hallucination: int
-    """1 name and value made up, 2 value made up, 3 value under a wrong name, 4 elements beyond
-    those expected; 0 none."""
+    """1 field and value made up, 2 value made up, 3 value under a wrong field, 4 surplus array
+    elements; 0 none."""
     expected: Any = None
     predicted: Any = None
 
@@ -170,50 +171,50 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     id: str
     parsed: bool
-    """Whether the reply was JSON at all; if not, nothing counts as predicted."""
+    """Whether the reply was JSON; if not, no field counts as predicted."""
     valid: bool
-    """Whether it is a valid instance of the schema."""
+    """Whether it is valid under the schema."""
     exact_match: bool
     """Valid, every field strictly equal, none missed or spurious, ordered arrays in order."""
     tally: Tally
     by: dict[str, dict[str, Tally]]
-    """Of dimension (``type``, ``depth``, ``name``, ``required``) and key."""
+    """Dimension (``type``, ``depth``, ``name``, ``required``) → key → tally."""
     complexity: Complexity
     domain: str = ""
     language: str = "en"
     schema_errors: tuple[str, ...] = ()
     """``PATH: KEYWORD``, at most twenty."""
     hallucinations: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """Fields by type of hallucination, 1 to 4. All spurious ones are of type 1, 3 or 4; pairs can
-    be of type 2, and lists with elements too many of type 4."""
+    """Number of fields by type of hallucination, 1 to 4. Spurious fields have type 1, 3 or 4; pairs
+    may have type 2, and lists with surplus elements type 4."""
     confusion: dict[str, int] = {}
     """Predicted fields by ``EXPECTED>PREDICTED`` type, right ones included."""
     errors: dict[str, int] = {}
-    """Fields by error pattern; a field moved elsewhere is two, one missed and one spurious."""
+    """Fields by error pattern; a field in the wrong place counts twice, as missed and spurious."""
     error_fields: dict[str, int] = {}
-    """The same by ``PATTERN PATH``."""
+    """Number of fields by ``PATTERN PATH``, the error pattern and the path."""
     composite: dict[int, int] = {}
-    """Pairs by score, in hundredths rounded down."""
+    """Histogram of the scores of pairs: hundredths, rounded down → number of pairs."""
     token_f1: dict[int, int] = {}
-    """Pairs of texts by similarity, in hundredths rounded down; so the next two."""
+    """Histogram of the token F1 of pairs of texts, as in ``composite``; so are the next two."""
     levenshtein: dict[int, int] = {}
     containment: dict[int, int] = {}
     similarity_sums: Similarity = (0.0, 0.0, 0.0)
-    """Sums of the three over those pairs."""
+    """Sums of the three similarities over all pairs of texts."""
     score_sum: float = 0.0
     """Sum of the scores of all pairs."""
     text_characters: int = 0
     bounded: bool = False
-    """Whether arrays were too large for an optimal alignment, so that it may be below optimal."""
+    """Whether arrays were too large for an optimal alignment, so that the score may be too low."""
 
     @property
-    def merit(self) -> Tally:
-        """Counts of the headline under ``invalid: zero``."""
-        return self.tally if self.valid else self.tally.voided()
+    def headline_tally(self) -> Tally:
+        """The tally for the headline score under the policy ``zero`` for invalid replies."""
+        return self.tally if self.valid else self.tally.remove_credit()
 
 
-class Scored(msgspec.Struct, frozen=True):
-    """The statistics of one extraction, and its fields in the order of the schema's path."""
+class ScoredSample(msgspec.Struct, frozen=True):
+    """The statistics of one extraction, and its fields in schema order."""
 
     score: SampleScore
     fields: tuple[FieldMatch, ...]

@@ -13,10 +13,10 @@ from eval.skn.commands.notation_options import (
     ReadingName,
     ReadingOption,
 )
-from kg.base.console import run_script, say, say_json, warn
+from kg.base.console import print_json, print_text, print_warning, run_script
 
 if TYPE_CHECKING:
-    from eval.skn.commands.notation_files import Understood
+    from eval.skn.commands.notation_files import ParsedFile
 
 
 def main(
@@ -30,38 +30,38 @@ def main(
     ] = False,
     to: Annotated[
         NotationName | None,
-        typer.Option("--to", help="Notation to print; by default the one the file has."),
+        typer.Option("--to", help="Notation to print; by default that of the file."),
     ] = None,
     reading: ReadingOption = ReadingName.lossless,
 ) -> None:
     """Prints one file in canonical form, or checks or rewrites several.
 
-    By default a file is refused when reading it would drop or guess anything. With --in-place no
-    file is touched unless all can be read.
+    By default a file is rejected if reading it would drop or guess anything. With --in-place no
+    file is changed unless all can be read.
     """
-    from eval.skn.commands.notation_files import STANDARD_INPUT, understand
+    from eval.skn.commands.notation_files import STANDARD_INPUT, read_notation_file
     from kg.base.files import write_text_atomic
 
     if check and in_place:
         raise typer.BadParameter("give --check or --in-place, not both")
     if to is not None and (check or in_place):
-        raise typer.BadParameter("--to prints; it goes with neither --check nor --in-place")
+        raise typer.BadParameter("--to cannot be combined with --check or --in-place")
     if len(files) > 1 and not (check or in_place):
         raise typer.BadParameter("several files need --check or --in-place")
     if files.count(STANDARD_INPUT) > 1 or (in_place and STANDARD_INPUT in files):
-        raise typer.BadParameter("standard input can be read once and not be rewritten")
-    read = [understand(file, reading) for file in files]
-    canonical = [_canonical(one, to) for one in read]
+        raise typer.BadParameter("standard input (-) can be read only once, and not be rewritten")
+    parsed = [read_notation_file(file, reading) for file in files]
+    canonical = [_render_canonical(file, to) for file in parsed]
     if not (check or in_place):
-        say_json(canonical[0].removesuffix("\n"))
+        print_json(canonical[0].removesuffix("\n"))
         return
     changed = [
-        (one.name, text) for one, text in zip(read, canonical, strict=True) if text != one.text
+        (file.name, text) for file, text in zip(parsed, canonical, strict=True) if text != file.text
     ]
     for name, text in changed:
         if in_place:
             write_text_atomic(Path(name), text)
-        say(f"{'rewritten' if in_place else 'not canonical'}: {name}")
+        print_text(f"{'rewritten' if in_place else 'not canonical'}: {name}")
     if check and changed:
         from kg.base.errors import EpocheError
 
@@ -71,14 +71,14 @@ def main(
         )
 
 
-def _canonical(understood: Understood, to: NotationName | None) -> str:
-    from eval.skn.commands.notation_files import lines_of, written
+def _render_canonical(file: ParsedFile, to: NotationName | None) -> str:
+    from eval.skn.commands.notation_files import format_problems, render_document
 
-    document = understood.document()
-    if not understood.parsed.lossless:
-        for line in lines_of(understood):
-            warn(line)
-    return written(document, to or understood.notation)
+    document = file.require_document()
+    if not file.parsed.lossless:
+        for line in format_problems(file):
+            print_warning(line)
+    return render_document(document, to or file.notation)
 
 
 if __name__ == "__main__":

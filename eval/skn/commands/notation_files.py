@@ -1,4 +1,4 @@
-"""Files that hold one SKN document, as SKN or as typed JSON, for the commands that work on them."""
+"""Reads files with one SKN document, as SKN or as typed JSON, for the commands of the notation."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from eval.skn.commands.notation_options import NotationName, ReadingName
 from eval.skn.grammar.document import Document
 from eval.skn.grammar.lexical import MAX_CHARACTERS
 from eval.skn.grammar.typed_json import read_json
-from eval.skn.notation import Parsed, Problem, read, serialize
+from eval.skn.notation import ParseResult, Problem, serialize, try_parse
 from kg.base.errors import MissingFileError, NotationError
 from kg.base.files import require_file, to_json_bytes
 
 STANDARD_INPUT = "-"
 _MAX_BYTES = 4 * MAX_CHARACTERS
-"""No character takes more in UTF-8."""
+"""A character takes at most four bytes in UTF-8."""
 
 
-class Understood(NamedTuple):
-    """One file and what it says.
+class ParsedFile(NamedTuple):
+    """One file and the result of parsing it.
 
     Attributes:
-        name: its path, or ``<stdin>``.
-        text: what it holds.
-        notation: how it is written.
-        parsed: what was read; the document of a reading that was not allowed is left out.
+        name: path of the file, or ``<stdin>``.
+        text: content of the file.
+        notation: notation of the content.
+        parsed: the result; without the document if it could only be parsed with deviations that
+            the chosen reading does not allow.
     """
 
     name: str
     text: str
     notation: NotationName
-    parsed: Parsed
+    parsed: ParseResult
 
-    def document(self) -> Document:
-        """The document.
+    def require_document(self) -> Document:
+        """Returns the document.
 
         Raises:
-            NotationError: there is none; it names file, line and column of the first loss or
-                problem.
+            NotationError: there is none; the message has file, line and column of the first loss
+                or problem.
         """
         if self.parsed.document is not None:
             return self.parsed.document
@@ -49,67 +50,67 @@ class Understood(NamedTuple):
         raise NotationError(
             f"{first.what}{more}",
             where=f"{self.name}:{first.line}:{first.column}",
-            hint="The grammar stands in docs/skn.md; `epoche skn validate` lists all problems.",
+            hint="The grammar is in docs/skn.md; `epoche skn validate` lists all problems.",
         )
 
 
-def understand(file: str, reading: ReadingName) -> Understood:
-    """Reads one file, however it is written; the first character tells JSON from SKN.
+def read_notation_file(file: str, reading: ReadingName) -> ParsedFile:
+    """Reads and parses one file; its first character determines whether it is JSON or SKN.
 
     Args:
         file: a path, or ``-`` for standard input.
-        reading: how far SKN may be from its grammar.
+        reading: deviations from the grammar that are allowed in SKN.
 
     Raises:
-        MissingFileError: no such file, or no standard input.
+        MissingFileError: there is no such file, or no standard input.
     """
     name = "<stdin>" if file == STANDARD_INPUT else file
-    data = _bytes_of(file)
+    data = _read_bytes(file)
     if len(data) > _MAX_BYTES:
-        return _unread(name, Problem(1, 1, f"larger than {_MAX_BYTES} bytes: not read"))
+        return _build_unread_file(name, Problem(1, 1, f"larger than {_MAX_BYTES} bytes: not read"))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        return _unread(name, _first_bad_byte(data, error.start))
+        return _build_unread_file(name, _locate_bad_byte(data, error.start))
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return Understood(name, text, NotationName.json, read_json(text))
-    parsed = read(text, strict=reading is ReadingName.strict)
+        return ParsedFile(name, text, NotationName.json, read_json(text))
+    parsed = try_parse(text, strict=reading is ReadingName.strict)
     if reading is ReadingName.lossless and not parsed.lossless:
         parsed = parsed._replace(document=None)
-    return Understood(name, text, NotationName.skn, parsed)
+    return ParsedFile(name, text, NotationName.skn, parsed)
 
 
-def written(document: Document, notation: NotationName) -> str:
-    """``document`` as a file in this notation holds it, a line break at its end."""
+def render_document(document: Document, notation: NotationName) -> str:
+    """Renders ``document`` as the content of a file, with a line break at its end."""
     if notation is NotationName.skn:
         return serialize(document) + "\n"
     return to_json_bytes(document, indent=2).decode() + "\n"
 
 
-def _bytes_of(file: str) -> bytes:
-    """At most one byte more than the largest file has, so that no file fills the memory."""
+def _read_bytes(file: str) -> bytes:
+    """Reads at most one byte more than is allowed, so that a huge file does not fill memory."""
     if file == STANDARD_INPUT:
         if sys.stdin is None:
-            raise MissingFileError("there is none", where="standard input", hint="Name a file.")
+            raise MissingFileError("not available", where="standard input", hint="Name a file.")
         return sys.stdin.buffer.read(_MAX_BYTES + 1)
     with require_file(Path(file), "document").open("rb") as handle:
         return handle.read(_MAX_BYTES + 1)
 
 
-def _unread(name: str, problem: Problem) -> Understood:
-    return Understood(name, "", NotationName.skn, Parsed(None, (problem,), lossless=False))
+def _build_unread_file(name: str, problem: Problem) -> ParsedFile:
+    return ParsedFile(name, "", NotationName.skn, ParseResult(None, (problem,), lossless=False))
 
 
-def _first_bad_byte(data: bytes, start: int) -> Problem:
+def _locate_bad_byte(data: bytes, start: int) -> Problem:
     before = data[:start]
     column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
     return Problem(before.count(b"\n") + 1, column, "not UTF-8")
 
 
-def lines_of(understood: Understood) -> list[str]:
-    """The problems as compilers write them: ``name:line:column: what``."""
-    return [_line(understood.name, problem) for problem in understood.parsed.problems]
+def format_problems(file: ParsedFile) -> list[str]:
+    """Formats the problems as compilers do: ``name:line:column: what``."""
+    return [_format_problem(file.name, problem) for problem in file.parsed.problems]
 
 
-def _line(name: str, problem: Problem) -> str:
+def _format_problem(name: str, problem: Problem) -> str:
     return f"{name}:{problem.line}:{problem.column}: {problem.what}"

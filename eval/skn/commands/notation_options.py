@@ -1,4 +1,4 @@
-"""What the commands of the notation let one choose, importable without its machinery."""
+"""Command line options of the commands of the notation; imports no parser, to start quickly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 
 class ReadingName(StrEnum):
-    """How far a text may be from the grammar; typed JSON is always held to its schema."""
+    """How far a text may deviate from the grammar; typed JSON must always match its schema."""
 
     strict = "strict"
     lossless = "lossless"
@@ -27,8 +27,8 @@ ReadingOption: TypeAlias = Annotated[
     ReadingName,
     typer.Option(
         "--reading",
-        help="strict: the grammar; lossless: deviations too that drop and guess nothing; "
-        "tolerant: whatever can be read.",
+        help="strict: exactly the grammar; lossless: also deviations for which nothing is dropped "
+        "or guessed; tolerant: whatever can be read.",
     ),
 ]
 NotationFile: TypeAlias = Annotated[

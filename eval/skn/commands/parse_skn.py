@@ -1,4 +1,4 @@
-"""Shows what an SKN file says as typed JSON: ``epoche skn parse``, or this file as a script."""
+"""Prints an SKN file as typed JSON: ``epoche skn parse``, or this file as a script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eval.skn.commands.notation_options import NotationFile, ReadingName, ReadingOption
-from kg.base.console import run_script, say_json, warn
+from kg.base.console import print_json, print_warning, run_script
 
 
 def main(
@@ -17,15 +17,15 @@ def main(
         bool, typer.Option("--compact", help="On one line, without spaces.")
     ] = False,
 ) -> None:
-    """Prints the document as typed JSON; what a lenient reading let pass is said as warnings."""
-    from eval.skn.commands.notation_files import lines_of, understand
+    """Prints the document as typed JSON; accepted deviations from the grammar become warnings."""
+    from eval.skn.commands.notation_files import format_problems, read_notation_file
     from kg.base.files import to_json_bytes
 
-    understood = understand(file, reading)
-    document = understood.document()
-    for line in lines_of(understood):
-        warn(line)
-    say_json(to_json_bytes(document, indent=None if compact else 2).decode())
+    understood = read_notation_file(file, reading)
+    document = understood.require_document()
+    for line in format_problems(understood):
+        print_warning(line)
+    print_json(to_json_bytes(document, indent=None if compact else 2).decode())
 
 
 if __name__ == "__main__":

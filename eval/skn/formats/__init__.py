@@ -1,1 +1,1 @@
-"""What each pipeline's extraction may hold, how it is asked for, written and read."""
+"""The form of each pipeline's extraction: prompts, writing and parsing."""

@@ -1,8 +1,8 @@
 """The flat JSON of the published benchmark: entities, relationships and claims, no metadata.
 
-``json`` writes claims without a confidence, ``json_conf`` writes one with every claim. Other keys
-are faults in both: what reaches the agent is what the form may hold, or a comparison of forms
-would compare nothing.
+Claims have no confidence in ``json``, and each has one in ``json_conf``. Unknown keys are errors
+in both, because a comparison of forms is meaningful only if the agent gets no content that the form
+does not have.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from eval.skn.grammar.document import Unit, Words
+from eval.skn.grammar.document import NonBlankText, UnitFloat
 
 Category: TypeAlias = Literal["fact", "statistic", "opinion", "prediction"]
 
@@ -19,31 +19,32 @@ Category: TypeAlias = Literal["fact", "statistic", "opinion", "prediction"]
 class Entity(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A thing that a text names."""
 
-    name: Words
+    name: NonBlankText
     type: str = ""
     attributes: dict[str, str | bool | int | float | None] = {}
 
 
 class Relationship(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How two things stand to each other."""
+    """How two things are related."""
 
-    source: Words
-    relation: Words
-    target: Words
+    source: NonBlankText
+    relation: NonBlankText
+    target: NonBlankText
 
 
 class FlatClaim(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One thing that a text says; ``confidence`` is 0 to 1, null where the form has none."""
+    """One claim of a text; ``confidence`` is 0 to 1, null if the form has none."""
 
-    statement: Words
+    statement: NonBlankText
     category: Category
-    confidence: Unit | None = None
+    confidence: UnitFloat | None = None
 
 
 class FlatExtraction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All of them, most important first. Only the claims must be there, if only as an empty list.
+    """A whole extraction, with the most important things first.
 
-    ``@facts`` must be there in SKN, and its other sections need not: the two are held to as much.
+    Only ``claims`` is required in JSON, though it may be empty. This matches SKN, where only
+    ``@facts`` is the only required section with content.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -51,13 +52,13 @@ class FlatExtraction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     claims: tuple[FlatClaim, ...] = ()
 
 
-class _Bare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    statement: Words
+class _UnscoredClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    statement: NonBlankText
     category: Category
 
 
-class _Scored(_Bare, frozen=True, forbid_unknown_fields=True):
-    confidence: Unit
+class _ScoredClaim(_UnscoredClaim, frozen=True, forbid_unknown_fields=True):
+    confidence: UnitFloat
 
 
 class _Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,23 +66,23 @@ class _Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     relationships: tuple[Relationship, ...] = ()
 
 
-class _BareForm(_Form, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    claims: tuple[_Bare, ...]
+class _UnscoredForm(_Form, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    claims: tuple[_UnscoredClaim, ...]
 
 
 class _ScoredForm(_Form, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    claims: tuple[_Scored, ...]
+    claims: tuple[_ScoredClaim, ...]
 
 
 def flat_from_json(value: Any, *, confidence: bool) -> FlatExtraction:
-    """The extraction that plain values from JSON say.
+    """Converts a JSON value to an extraction.
 
     Args:
-        value: as a JSON reader gives it.
-        confidence: whether every claim must carry one; if not, none may.
+        value: a parsed JSON value.
+        confidence: whether every claim must have a confidence; if false, none may have one.
 
     Raises:
-        msgspec.ValidationError: they are no such extraction; with the path of what is wrong.
+        msgspec.ValidationError: it is not a valid extraction; the message has the path.
     """
-    form = msgspec.convert(value, _ScoredForm if confidence else _BareForm)
+    form = msgspec.convert(value, _ScoredForm if confidence else _UnscoredForm)
     return msgspec.convert(msgspec.to_builtins(form), FlatExtraction)

@@ -1,11 +1,11 @@
-"""How each pipeline's extraction is written and read, by the same rules in both notations.
+"""Writes and parses the extraction of each pipeline, by the same rules in SKN and JSON.
 
-*Strict*: the whole reply is the extraction, to the letter of its grammar. *Tolerant*: it stands
-in a fence, after a thought or amid prose, is indented or ordered otherwise, has other quotes,
-commas too many or too few, keys or headings in capitals, ``90%`` for 0.9: nothing that was
-written inside it is dropped or guessed. All else cannot be
-read; nor can, in every form, what the pipeline does not hold, for the agent must not be given a
-section that the ablation takes away.
+*Strict*: the whole reply is the extraction and follows its grammar exactly. *Tolerant*: the
+extraction may be in a code fence, after a ``<think>`` block or amid prose; indentation, order and
+quotes may differ; commas may be missing or superfluous, keys or headings in capitals, ``90%``
+instead of 0.9. No content is dropped or guessed. Any other reply is unreadable, and so is an
+extraction with a section that its pipeline does not have, because the agent must not see a
+section that the ablation removes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from eval.skn.formats.eased_json import eased
 from eval.skn.formats.flat_json import (
     Entity,
     FlatClaim,
@@ -23,178 +22,194 @@ from eval.skn.formats.flat_json import (
     Relationship,
     flat_from_json,
 )
-from eval.skn.formats.placed_json import JsonFaultError, Placed, after_space, read_value
-from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Section, Source, without
+from eval.skn.formats.json_normaliser import normalise_value
+from eval.skn.formats.json_parser import JsonFaultError, LocatedValue, parse_value, skip_space
+from eval.skn.grammar.document import (
+    CausalLink,
+    Document,
+    Fact,
+    Risk,
+    Section,
+    Source,
+    drop_sections,
+)
 from eval.skn.grammar.typed_json import from_json
 from eval.skn.notation import Problem, serialize
-from eval.skn.notation import read as read_notation
+from eval.skn.notation import try_parse as read_notation
 from eval.skn.pipelines import ALL_SECTIONS, Pipeline
 from kg.base.errors import NotationError
-from kg.words.plain_text import plain as as_plain
+from kg.words.plain_text import clean_text
 
-Content = Document | FlatExtraction
+ExtractionContent = Document | FlatExtraction
 
 MAX_CHARACTERS = 100_000
-"""A longer reply is not read: an extraction has some thousand characters."""
+"""A longer reply is not parsed; extractions have a few thousand characters."""
 
-_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_THINK_BLOCK = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
 _HEADINGS: dict[Section, re.Pattern[str]] = {
     section: re.compile(rf"^[ \t]*@{section}\b", re.MULTILINE) for section in sorted(ALL_SECTIONS)
 }
-_PATH = re.compile(r" - at `(?:key` in `)?\$([^`]*)`\s*$")
-_STEP = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
+# msgspec's messages end in the path of the faulty value: "… - at `$.facts[0].text`".
+_ERROR_PATH = re.compile(r" - at `(?:key` in `)?\$([^`]*)`\s*$")
+_PATH_STEP = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
 
 
-class Reading(NamedTuple):
-    """What reading a text came to: its content, or the first problem that stands against it."""
+class ReadResult(NamedTuple):
+    """The result of parsing a text: its content, or the first problem that prevents parsing."""
 
-    content: Content | None
+    content: ExtractionContent | None
     problem: Problem | None = None
 
 
-def plain(content: Content) -> dict[str, Any]:
-    """``content`` as plain values, as JSON gives them back: lists, no tuples."""
+def to_plain_values(content: ExtractionContent) -> dict[str, Any]:
+    """Converts ``content`` to plain JSON values, with lists instead of tuples."""
     value: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(content))
     return value
 
 
-def write(content: Content, pipeline: Pipeline) -> str:
-    """``content`` as the agent is given it: the canonical and most compact text of the form.
+def write_content(content: ExtractionContent, pipeline: Pipeline) -> str:
+    """Writes ``content`` for the agent: the canonical and most compact text of the form.
 
     Args:
-        content: of the kind that the pipeline holds.
-        pipeline: says the notation.
+        content: a ``Document`` if the pipeline is typed, otherwise a ``FlatExtraction``.
+        pipeline: determines the notation, SKN or JSON.
     """
     if isinstance(content, Document) and pipeline.notation == "skn":
         return serialize(content)
     return msgspec.json.encode(content).decode()
 
 
-def example(pipeline: Pipeline) -> str:
-    """The form filled in with words that say what belongs where, the same words in every form."""
+def build_example(pipeline: Pipeline) -> str:
+    """Writes an example of the form, filled with the same explanatory words in every form."""
     if pipeline.typed:
         absent: list[Section] = sorted(ALL_SECTIONS - pipeline.sections)
-        return write(without(_EXAMPLE_DOCUMENT, *absent), pipeline)
+        return write_content(drop_sections(_EXAMPLE_DOCUMENT, *absent), pipeline)
     confidences = (0.9, 0.7, 0.4) if pipeline.confidence else (None, None, None)
     claims = tuple(
         FlatClaim(text, "fact", confidence)
         for text, confidence in zip(_EXAMPLE_FACTS, confidences, strict=True)
     )
-    return write(msgspec.structs.replace(_EXAMPLE_FLAT, claims=claims), pipeline)
+    return write_content(msgspec.structs.replace(_EXAMPLE_FLAT, claims=claims), pipeline)
 
 
-def read(text: str, pipeline: Pipeline, *, strict: bool) -> Reading:
-    """Reads an extraction in the form of ``pipeline``.
+def parse_content(text: str, pipeline: Pipeline, *, strict: bool) -> ReadResult:
+    """Parses an extraction in the form of ``pipeline``.
 
     Args:
-        text: what a model wrote; any text.
-        pipeline: the form.
-        strict: whether the whole text must be the extraction, to the letter.
+        text: a model's reply; any text.
+        pipeline: determines the form.
+        strict: whether the whole text must be the extraction and follow the grammar exactly.
     """
     if len(text) > MAX_CHARACTERS:
-        return _fault(text, 0, f"longer than {MAX_CHARACTERS} characters: not read")
+        return _build_failure(text, 0, f"longer than {MAX_CHARACTERS} characters: not read")
     if not text.strip():
-        return _fault(text, 0, "the reply is empty")
+        return _build_failure(text, 0, "the reply is empty")
     if pipeline.notation == "skn":
-        return _read_skn(text, pipeline, strict=strict)
-    return _read_json(text, pipeline, strict=strict)
+        return _parse_skn(text, pipeline, strict=strict)
+    return _parse_json(text, pipeline, strict=strict)
 
 
-def _read_skn(text: str, pipeline: Pipeline, *, strict: bool) -> Reading:
-    parsed = read_notation(text if strict else _without_thought(text), strict=strict)
+def _parse_skn(text: str, pipeline: Pipeline, *, strict: bool) -> ReadResult:
+    parsed = read_notation(text if strict else _blank_out_think_block(text), strict=strict)
     if parsed.document is None or not parsed.lossless or (strict and parsed.problems):
-        # Fences and prose are problems too, and not what stands against it.
-        return Reading(None, _short(parsed.loss or parsed.problems[0]))
-    for section in _unheld(parsed.document, pipeline):
+        # Fences and prose are problems too, but only a loss makes a tolerant reading fail.
+        return ReadResult(None, _shorten_problem(parsed.loss or parsed.problems[0]))
+    for section in _find_excluded_sections(parsed.document, pipeline):
         heading = _HEADINGS[section].search(text)
-        at = heading.start() if heading else 0
-        return _fault(text, at, f"this form has no section @{section}")
-    return Reading(parsed.document)
+        offset = heading.start() if heading else 0
+        return _build_failure(text, offset, f"this form has no section @{section}")
+    return ReadResult(parsed.document)
 
 
-def _read_json(text: str, pipeline: Pipeline, *, strict: bool) -> Reading:
+def _parse_json(text: str, pipeline: Pipeline, *, strict: bool) -> ReadResult:
     try:
-        placed = _strict_value(text) if strict else _tolerant_value(_without_thought(text))
+        placed = (
+            _parse_strict_json(text)
+            if strict
+            else _parse_tolerant_json(_blank_out_think_block(text))
+        )
     except JsonFaultError as error:
-        return _fault(text, error.at, error.what)
-    value = placed.value if strict else eased(placed.value)
+        return _build_failure(text, error.offset, error.what)
+    value = placed.value if strict else normalise_value(placed.value)
     try:
         if not pipeline.typed:
-            return Reading(flat_from_json(value, confidence=pipeline.confidence))
+            return ReadResult(flat_from_json(value, confidence=pipeline.confidence))
         document = from_json(value)
     except (msgspec.ValidationError, NotationError) as error:
-        told = error.what if isinstance(error, NotationError) else str(error)
-        what = told.removeprefix("not an SKN document: ")
-        return _fault(text, _place_of(what, placed), what)
-    for section in _unheld(document, pipeline):
-        return _fault(text, placed.places.get((section,), 0), f"this form has no key {section!r}")
-    return Reading(document)
+        message = error.what if isinstance(error, NotationError) else str(error)
+        what = message.removeprefix("not an SKN document: ")
+        return _build_failure(text, _locate_error(what, placed), what)
+    for section in _find_excluded_sections(document, pipeline):
+        return _build_failure(
+            text, placed.offsets.get((section,), 0), f"this form has no key {section!r}"
+        )
+    return ReadResult(document)
 
 
-def _strict_value(text: str) -> Placed:
-    placed = read_value(text)
-    if after_space(text, placed.end) < len(text):
-        raise JsonFaultError(after_space(text, placed.end), "text after the JSON object")
+def _parse_strict_json(text: str) -> LocatedValue:
+    placed = parse_value(text)
+    if skip_space(text, placed.end) < len(text):
+        raise JsonFaultError(skip_space(text, placed.end), "text after the JSON object")
     return placed
 
 
-def _tolerant_value(text: str) -> Placed:
-    """The one JSON object in ``text``, in its one fence if it has one.
+def _parse_tolerant_json(text: str) -> LocatedValue:
+    """Parses the only JSON object in ``text``, in its only code fence if it has one.
 
     Raises:
-        JsonFaultError: there is none, or more than one, or it stands in a list.
+        JsonFaultError: there is no object, more than one, or it is in a list.
     """
     fences = list(_FENCE.finditer(text))
     if len(fences) > 1:
         raise JsonFaultError(fences[1].start(), "more than one fenced block")
     start, stop = fences[0].span(1) if fences else (0, len(text))
-    if text[after_space(text, start) :].startswith("["):
-        raise JsonFaultError(after_space(text, start), "a list, not one JSON object")
+    if text[skip_space(text, start) :].startswith("["):
+        raise JsonFaultError(skip_space(text, start), "a list, not one JSON object")
     begin = text.find("{", start, stop)
     if begin < 0:
         raise JsonFaultError(start, "no JSON object")
-    placed = read_value(text[:stop], begin, tolerant=True)
+    placed = parse_value(text[:stop], begin, tolerant=True)
     second = text.find("{", placed.end, stop)
     if second >= 0:
         raise JsonFaultError(second, "more than one JSON object")
     return placed
 
 
-def _without_thought(text: str) -> str:
-    """``text`` with a thought before it blanked out, so that all else keeps its place."""
-    thought = _THOUGHT.match(text)
+def _blank_out_think_block(text: str) -> str:
+    """Replaces a leading ``<think>`` block by spaces; positions in the rest do not change."""
+    thought = _THINK_BLOCK.match(text)
     if thought is None:
         return text
     return re.sub(r"[^\n]", " ", thought[0]) + text[thought.end() :]
 
 
-def _unheld(document: Document, pipeline: Pipeline) -> list[Section]:
-    """Sections of ``document`` that the pipeline does not hold."""
+def _find_excluded_sections(document: Document, pipeline: Pipeline) -> list[Section]:
+    """Returns the sections of ``document`` that the pipeline does not have."""
     absent: list[Section] = sorted(ALL_SECTIONS - pipeline.sections)
     return [section for section in absent if getattr(document, section) is not None]
 
 
-def _place_of(what: str, placed: Placed) -> int:
-    """Where the value begins that a message of msgspec names, or the nearest one around it."""
-    at: tuple[str | int, ...] = ()
-    found = _PATH.search(what)
-    for step in _STEP.finditer(found[1]) if found else ():
-        further = (*at, step[1] if step[1] is not None else int(step[2]))
-        if further not in placed.places:
+def _locate_error(what: str, placed: LocatedValue) -> int:
+    """Returns the offset of the value that a msgspec message names, or of its nearest parent."""
+    path: tuple[str | int, ...] = ()
+    match = _ERROR_PATH.search(what)
+    for step in _PATH_STEP.finditer(match[1]) if match else ():
+        child_path = (*path, step[1] if step[1] is not None else int(step[2]))
+        if child_path not in placed.offsets:
             break
-        at = further
-    return placed.places[at]
+        path = child_path
+    return placed.offsets[path]
 
 
-def _fault(text: str, at: int, what: str) -> Reading:
-    line = text.count("\n", 0, at) + 1
-    column = at - (text.rfind("\n", 0, at) + 1) + 1
-    return Reading(None, _short(Problem(line, column, what)))
+def _build_failure(text: str, offset: int, what: str) -> ReadResult:
+    line = text.count("\n", 0, offset) + 1
+    column = offset - (text.rfind("\n", 0, offset) + 1) + 1
+    return ReadResult(None, _shorten_problem(Problem(line, column, what)))
 
 
-def _short(problem: Problem) -> Problem:
-    return Problem(problem.line, problem.column, as_plain(problem.what, 300))
+def _shorten_problem(problem: Problem) -> Problem:
+    return Problem(problem.line, problem.column, clean_text(problem.what, 300))
 
 
 _EXAMPLE_FACTS = (

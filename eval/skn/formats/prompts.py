@@ -1,12 +1,12 @@
-"""What extractors and agent are asked in the fair setting; see ``eval.prompts`` for the form.
+"""The prompts of extractors and agent in the fair setting; ``eval.prompts`` explains their form.
 
-All eight extractors have one prompt: the same task, the same rules of inference and order, the
-same budget, the question shown to all or to none. Only the last part differs, which says how the
-form is written; what two forms both hold is explained in the same words.
+All eight extractors have the same prompt: the same task, rules of inference and order, and budget;
+the question is shown to all or to none. Only the last part differs, which explains how the form is
+written; what two forms have in common is explained in the same words.
 
-Extractions go on to the agent with their lines and spacing as they are, which is what they differ
-in. ``>`` stays as it is too: it can open no tag, and SKN's arrow would otherwise cost more tokens
-than JSON's brackets.
+Extractions reach the agent with their lines and spacing unchanged, since that is what they differ
+in. ``>`` is not escaped either: it cannot open a tag, and escaping it would make SKN's arrow cost
+more tokens than JSON's brackets.
 """
 
 from __future__ import annotations
@@ -18,38 +18,39 @@ import msgspec
 from msgspec import Meta
 
 from eval.model.completion import Message
-from eval.prompts import DATA_ONLY, EMPTY, Prompt
-from eval.skn.formats.forms import example
+from eval.prompts import DATA_ONLY, EMPTY_BLOCK, Prompt
+from eval.skn.formats.forms import build_example
 from eval.skn.grammar.document import Section
-from eval.skn.grammar.parsed import Problem
+from eval.skn.grammar.parse_result import Problem
 from eval.skn.pipelines import Pipeline
-from eval.skn.setting import Setting
-from kg.words.plain_text import for_terminal
+from eval.skn.run_settings import Setting
+from kg.words.plain_text import clean_for_terminal
 
 VERSION = 1
-"""Of the fair prompts; raised with every change of their words."""
+"""Version of the fair prompts; increase it with every change of their wording."""
 
 
-class LaidOutPrompt(Prompt):
-    """A prompt whose data keep their lines and spacing; they can still open no tag."""
+class MultilinePrompt(Prompt):
+    """A prompt whose data keep their lines and spacing; data still cannot open a tag."""
 
-    def messages(self, **data: str | Sequence[str]) -> list[Message]:
-        """As ``Prompt.messages``; several texts are lines of one.
+    def build_messages(self, **data: str | Sequence[str]) -> list[Message]:
+        """Builds the messages as ``Prompt`` does; several texts for a block become its lines.
 
         Raises:
-            ValueError: a block has no data, or there are data for no block.
+            ValueError: a block has no data, or there are data without a block.
         """
         if set(data) != set(self.blocks):
             raise ValueError(f"prompt {self.name} has the blocks {self.blocks}, not {set(data)}")
         content = "\n\n".join(
-            f"<{name}>\n{_kept(data[name]) or EMPTY}\n</{name}>" for name in self.blocks
+            f"<{name}>\n{_escape_tags(data[name]) or EMPTY_BLOCK}\n</{name}>"
+            for name in self.blocks
         )
         return [{"role": "system", "content": self.system}, {"role": "user", "content": content}]
 
 
-def _kept(data: str | Sequence[str]) -> str:
+def _escape_tags(data: str | Sequence[str]) -> str:
     text = data if isinstance(data, str) else "\n".join(data)
-    return for_terminal(text).strip("\n").replace("&", "&amp;").replace("<", "&lt;")
+    return clean_for_terminal(text).strip("\n").replace("&", "&amp;").replace("<", "&lt;")
 
 
 TASK = """\
@@ -94,30 +95,30 @@ _MEANINGS: dict[Section, str] = {
 }
 
 
-def form_of(pipeline: Pipeline) -> str:
-    """The part of an extractor's prompt that says how its form is written."""
+def describe_form(pipeline: Pipeline) -> str:
+    """Returns the part of an extractor's prompt that explains how its form is written."""
     if pipeline.typed:
         sections = [text for name, text in _MEANINGS.items() if name in pipeline.sections]
         meanings = [_SOURCE, _FACTS, *sections]
     else:
         meanings = [_CLAIMS, *([_CLAIM_CONFIDENCE] if pipeline.confidence else [])]
     meaning = " ".join(meanings).removesuffix(";") + "."
-    return FORM.format(example=example(pipeline), meaning=meaning)
+    return FORM.format(example=build_example(pipeline), meaning=meaning)
 
 
-def rules_of(setting: Setting) -> str:
-    """The rules, the same for every pipeline."""
+def format_rules(setting: Setting) -> str:
+    """Returns the rules, which are the same for every pipeline."""
     purpose = " for the question" if setting.show_question else ""
     return RULES.format(purpose=purpose, words=setting.words)
 
 
-def extraction_prompt(pipeline: Pipeline, setting: Setting) -> LaidOutPrompt:
-    """The prompt of one extractor in a fair setting."""
+def build_extraction_prompt(pipeline: Pipeline, setting: Setting) -> MultilinePrompt:
+    """Builds the prompt of one extractor in a fair setting."""
     question = "the question in <question>" if setting.show_question else "a question about it"
     system = "\n\n".join(
-        (TASK.format(question=question), rules_of(setting), form_of(pipeline), DATA_ONLY)
+        (TASK.format(question=question), format_rules(setting), describe_form(pipeline), DATA_ONLY)
     )
-    return LaidOutPrompt(
+    return MultilinePrompt(
         name=f"skn_extraction_{pipeline.name}",
         version=VERSION,
         system=system,
@@ -125,8 +126,8 @@ def extraction_prompt(pipeline: Pipeline, setting: Setting) -> LaidOutPrompt:
     )
 
 
-def repair_turn(problem: Problem) -> str:
-    """What is said to an extraction that cannot be read, the same for every form."""
+def build_repair_turn(problem: Problem) -> str:
+    """Returns the message that follows an unreadable extraction, the same for every form."""
     return (
         f"Your notes could not be read. On line {problem.line}, in column {problem.column}: "
         f"{problem.what}. Write them again, whole, in "
@@ -149,7 +150,7 @@ class AgentReply(msgspec.Struct, frozen=True):
     ]
 
 
-AGENT = LaidOutPrompt(
+AGENT_PROMPT = MultilinePrompt(
     name="skn_agent",
     version=VERSION,
     system=f"""\

@@ -1,8 +1,8 @@
-"""The published benchmark's prompts, word for word: what ``--as-published`` asks with.
+"""The published benchmark's prompts, word for word, for ``--as-published``.
 
 Quoted from the SKN benchmark of ujjwalredd/Structured-Knowledge-Notation (MIT licence), files
-``src/extractors.py`` and ``src/agent.py``, because the words are what is reproduced. Their
-differences are the point: JSON must not infer and has no length, SKN has a length and an order.
+``src/extractors.py`` and ``src/agent.py``. They treat the formats differently on purpose, as that
+is what is reproduced: JSON must not infer and has no length limit, SKN has a limit and an order.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ PUBLISHED_EXTRACTION: dict[str, str] = {
 8. Every fact must be traceable to the source text.""",
     "skn": _FULL,
 }
-"""The system message of each of the six extractors; the user's message is the text alone."""
+"""The system message of each of the six extractors; the user message is only the text."""
 
 PUBLISHED_AGENT = """\
 You are an AI agent. Based on the provided context, answer the question.
@@ -191,7 +191,7 @@ accordingly.\
 """
 
 
-def published_params(name: str, text: str) -> dict[str, Any]:
-    """For the manifest, in the form of ``Prompt.params``; version 0 is the published one."""
+def describe_published_prompt(name: str, text: str) -> dict[str, Any]:
+    """Describes a published prompt for the manifest, as ``Prompt.params`` does, with version 0."""
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {"name": name, "version": 0, "sha256": digest[:16]}

@@ -1,1 +1,1 @@
-"""The notation's grammar: what a document says, strict and tolerant reading, and typed JSON."""
+"""The grammar of SKN: the typed document, a strict and a tolerant parser, and typed JSON."""

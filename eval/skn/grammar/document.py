@@ -1,4 +1,4 @@
-"""What an SKN block says, as typed values; no such value can hold what the notation cannot say."""
+"""The content of an SKN block as typed records, which accept only what the notation can express."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Level: TypeAlias = Literal["low", "medium", "high"]
 Priority: TypeAlias = Literal["!", ".", "~"]
 """``!`` critical and stated, ``.`` supporting detail, ``~`` uncertain or inferred."""
 Section: TypeAlias = Literal["causal", "gaps", "risk"]
-"""The sections that a block may lack."""
-Unit: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+"""The optional sections of a block."""
+UnitFloat: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 """A finite number from 0 to 1."""
-Words: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\S")]
-"""Text with something to read in it."""
+NonBlankText: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\S")]
+"""Text that is not blank."""
 
 LEVELS: tuple[Level, ...] = ("low", "medium", "high")
 PRIORITIES: tuple[Priority, ...] = ("!", ".", "~")
@@ -25,23 +25,23 @@ SECTIONS: tuple[Section, ...] = ("causal", "gaps", "risk")
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the facts come from.
+    """The source of the facts.
 
     Attributes:
         domain: the kind of place, in a word or a few.
-        fresh: how recent it is.
-        reliability: how far it can be trusted, 0 to 1.
+        fresh: how recent the source is.
+        reliability: how reliable the source is, 0 to 1.
 
     Raises:
-        ValueError: a value the notation cannot say; so do all classes here.
+        ValueError: the notation cannot express a value; all classes of this module raise this.
     """
 
-    domain: Words
+    domain: NonBlankText
     fresh: Level
-    reliability: Unit
+    reliability: UnitFloat
 
     def __post_init__(self) -> None:
-        _check_words(self, "domain")
+        _check_text_field(self, "domain")
         _check_choice(self, "fresh", LEVELS)
         _check_unit(self, "reliability")
 
@@ -50,25 +50,25 @@ class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One claim of the source, with how much it matters and how well it is supported (0 to 1)."""
 
     priority: Priority
-    text: Words
-    confidence: Unit
+    text: NonBlankText
+    confidence: UnitFloat
 
     def __post_init__(self) -> None:
         _check_choice(self, "priority", PRIORITIES)
-        _check_words(self, "text")
+        _check_text_field(self, "text")
         _check_unit(self, "confidence")
 
 
 class CausalLink(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing that brings about another, as strongly as ``strength`` says (0 to 1)."""
+    """A cause and its effect; ``strength`` is between 0 and 1."""
 
-    cause: Words
-    effect: Words
-    strength: Unit
+    cause: NonBlankText
+    effect: NonBlankText
+    strength: UnitFloat
 
     def __post_init__(self) -> None:
-        _check_words(self, "cause")
-        _check_words(self, "effect")
+        _check_text_field(self, "cause")
+        _check_text_field(self, "effect")
         _check_unit(self, "strength")
 
 
@@ -93,25 +93,25 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     source: Source
     facts: tuple[Fact, ...]
     causal: tuple[CausalLink, ...] | None = None
-    gaps: tuple[Words, ...] | None = None
+    gaps: tuple[NonBlankText, ...] | None = None
     risk: Risk | None = None
 
     def __post_init__(self) -> None:
         for gap in self.gaps or ():
-            check_words(gap, "gap")
+            check_text(gap, "gap")
 
 
-def without(document: Document, *sections: Section) -> Document:
-    """``document`` with these sections not there at all."""
+def drop_sections(document: Document, *sections: Section) -> Document:
+    """Returns a copy of ``document`` in which these sections are absent."""
     absent = dict.fromkeys(sections)
     return msgspec.structs.replace(document, **absent)
 
 
-def check_words(text: object, name: str) -> None:
-    """Refuses what is no text, has nothing to read in it, or cannot be written as UTF-8.
+def check_text(text: object, name: str) -> None:
+    """Checks that a value is text, is not blank, and can be written as UTF-8.
 
     Raises:
-        ValueError: which of these, about the field called ``name``.
+        ValueError: it is not; the message names the field, ``name``.
     """
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"{name} must be text with something in it")
@@ -119,8 +119,8 @@ def check_words(text: object, name: str) -> None:
         raise ValueError(f"{name} holds half a character (a lone surrogate)")
 
 
-def _check_words(record: msgspec.Struct, name: str) -> None:
-    check_words(getattr(record, name), name)
+def _check_text_field(record: msgspec.Struct, name: str) -> None:
+    check_text(getattr(record, name), name)
 
 
 def _check_choice(record: msgspec.Struct, name: str, choices: tuple[str, ...]) -> None:
@@ -129,10 +129,11 @@ def _check_choice(record: msgspec.Struct, name: str, choices: tuple[str, ...]) -
 
 
 def _check_unit(record: msgspec.Struct, name: str) -> None:
-    """Refuses what is no number from 0 to 1, and lets equal numbers be written alike."""
+    """Checks that a field is a number from 0 to 1, and normalises it."""
     value = getattr(record, name)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1")
-    # 1 and 1.0, 0.0 and -0.0 are equal, so they have to become the same text.
+    # Equal documents must serialise to the same text, but 1 and 1.0, 0.0 and -0.0 print
+    # differently. Adding 0.0 turns -0.0 into 0.0.
     msgspec.structs.force_setattr(record, name, float(value) + 0.0)

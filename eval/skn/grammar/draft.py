@@ -1,4 +1,4 @@
-"""A document while it is being read, line by line."""
+"""Collects the parts of a document while it is being parsed, line by line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
 
 
 class Draft:
-    """What has been read so far; a section that was not opened is ``None``."""
+    """The parts parsed so far; a section that has not been opened is ``None``."""
 
     def __init__(self) -> None:
         self.source: Source | None = None
@@ -15,13 +15,13 @@ class Draft:
         self.gaps: list[str] | None = None
         self.risk: Risk | None = None
 
-    def open(self, section: str) -> None:
-        """Says that a section of items (``facts``, ``causal``, ``gaps``) is there."""
+    def open_section(self, section: str) -> None:
+        """Opens a section of items (``facts``, ``causal``, ``gaps``), at first without any."""
         if getattr(self, section) is None:
             setattr(self, section, [])
 
-    def add(self, item: Fact | CausalLink | str) -> None:
-        """Adds a fact, a causal link or a gap to its section, opening it if need be."""
+    def add_item(self, item: Fact | CausalLink | str) -> None:
+        """Adds a fact, a causal link or a gap to its section, opening the section if needed."""
         if isinstance(item, Fact):
             self.facts = self.facts or []
             self.facts.append(item)
@@ -32,8 +32,8 @@ class Draft:
             self.gaps = self.gaps or []
             self.gaps.append(item)
 
-    def document(self) -> Document | None:
-        """The document, if its source and its facts have been seen."""
+    def build_document(self) -> Document | None:
+        """Returns the document, or None if the source or the section of facts is missing."""
         if self.source is None or self.facts is None:
             return None
         return Document(

@@ -1,4 +1,4 @@
-"""The smallest parts of the notation: strings, numbers, and which text may stand without quotes."""
+"""Defines the tokens of the notation: strings, numbers, and text that needs no quotes."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ import re
 from decimal import Decimal
 
 MAX_CHARACTERS = 4_000_000
-"""A longer text is neither read nor written: an extraction has some thousand characters."""
+"""Maximum length of a text to parse or write; extractions have a few thousand characters."""
 
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
-"""A quotation up to its closing quote; ``unquoted`` tells whether its escapes are known."""
+"""A quotation up to its closing quote; ``unquote_string`` checks its escapes."""
 UNIT = re.compile(r"0(?:\.[0-9]{1,400})?|1(?:\.0{1,400})?")
-"""0 to 1 in plain decimals; the smallest double takes 342 characters."""
+"""0 to 1 in plain decimals; the limit is there because the smallest double needs 342 characters."""
 FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Never written as itself: control characters, line and paragraph separators, lone surrogates."""
+"""Must be escaped: control characters, line and paragraph separators, lone surrogates."""
 SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half a character, which JSON can escape and UTF-8 cannot write."""
+"""Lone surrogates (half a character), which JSON can escape but UTF-8 cannot encode."""
 _ESCAPED = re.compile(
     "[\x7f-\xa0\u061c\u1680\u180e\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u2069\u3000]"
 )
-r"""Written as ``\uXXXX`` beside what JSON escapes: nobody could see it, or it reorders the line."""
-_UNSEEN = re.compile(f"[\x00-\x1f{_ESCAPED.pattern[1:]}")
+r"""Characters written as ``\uXXXX`` in addition to those that JSON escapes: invisible characters,
+and those that change the direction of text."""
+_INVISIBLE = re.compile(f"[\x00-\x1f{_ESCAPED.pattern[1:]}")
 
 
-def quoted(text: str) -> str:
-    """``text`` as a string of the notation, which is a JSON string without line separators."""
+def quote_string(text: str) -> str:
+    """Writes ``text`` as a string of the notation: a JSON string without line separators."""
     return _ESCAPED.sub(
-        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)
+        lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False)
     )
 
 
-def unquoted(string: str) -> str | None:
-    """What a quotation says; ``None`` if it holds an escape that says no character."""
+def unquote_string(string: str) -> str | None:
+    """Returns the text of a quotation; None if it has an invalid escape."""
     try:
         text: str = json.loads(string, strict=False)
     except ValueError:
@@ -40,26 +41,26 @@ def unquoted(string: str) -> str | None:
     return None if SURROGATE.search(text) else text
 
 
-def unit(value: float) -> str:
-    """``value`` in as few plain decimals as read back as the very same number."""
+def format_unit(value: float) -> str:
+    """Writes ``value`` with the fewest plain decimals that parse to exactly the same number."""
     return format(Decimal(repr(value)), "f")
 
 
-def domain(text: str) -> str:
-    """The kind of source, quoted only if it must be."""
-    return text if _is_plain(text) and "|" not in text else quoted(text)
+def format_domain(text: str) -> str:
+    """Writes the domain of a source, quoted only if necessary."""
+    return text if _can_be_unquoted(text) and "|" not in text else quote_string(text)
 
 
-def gap(text: str) -> str:
-    """A gap, quoted only if it must be."""
-    return text if _is_plain(text) else quoted(text)
+def format_gap(text: str) -> str:
+    """Writes a gap, quoted only if necessary."""
+    return text if _can_be_unquoted(text) else quote_string(text)
 
 
-def term(text: str) -> str:
-    """A cause or an effect, quoted only if it must be, or if a reader could take it for two."""
-    bare = _is_plain(text) and not any(sign in text for sign in ("->", "→", "[", "]", "|"))
-    return text if bare else quoted(text)
+def format_term(text: str) -> str:
+    """Writes a cause or an effect, quoted if necessary or if a reader could take it for two."""
+    bare = _can_be_unquoted(text) and not any(sign in text for sign in ("->", "→", "[", "]", "|"))
+    return text if bare else quote_string(text)
 
 
-def _is_plain(text: str) -> bool:
-    return text[0] != '"' and text == text.strip() and not _UNSEEN.search(text)
+def _can_be_unquoted(text: str) -> bool:
+    return text[0] != '"' and text == text.strip() and not _INVISIBLE.search(text)

@@ -1,4 +1,4 @@
-"""Levels, scores and quotations as models write them."""
+"""Parses levels, scores and quotations as models write them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from eval.skn.grammar.document import LEVELS, Level
-from eval.skn.grammar.lexical import STRING, unquoted
+from eval.skn.grammar.lexical import STRING, unquote_string
 
 GUESSED_SCORE = 0.5
-"""Stands where no score can be read; always said to be a guess."""
+"""Used if no score can be parsed; always reported as a guess."""
 GUESSED_LEVEL: Level = "medium"
-"""Stands where no level can be read; always said to be a guess."""
+"""Used if no level can be parsed; always reported as a guess."""
 
-_LONGEST_SCORE = 450
-"""Characters; the smallest double takes 342."""
+_MAX_SCORE_LENGTH = 450
+"""Characters; the smallest double needs 342 in plain decimals."""
 _SCORE_OF_WORD = {"high": 0.9, "medium": 0.5, "low": 0.1}
 _SCORE = re.compile(
     r"(?:(?:confidence|conf|strength|score|reliability|certainty)\b\s*(?:[:=]\s*)?)?"
@@ -32,141 +32,145 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _WORD = re.compile(r"[a-z]+")
 
 
-class Value(NamedTuple):
-    """A number that was read, and whether it is a guess."""
+class Score(NamedTuple):
+    """A score, and whether its value is a guess."""
 
-    number: float
-    guessed: bool
+    value: float
+    is_guess: bool
 
 
-def score_of(text: str) -> Value | None:
-    """The score that ``text`` says, and nothing else beside it; ``None`` if it says none.
+def parse_score(text: str) -> Score | None:
+    """Parses a text that consists of a score only; returns None for any other text.
 
-    ``0.9``, ``.9``, ``0,9``, ``90%``, ``9/10`` and ``confidence: 0.9`` are read as written; ``90``
-    and ``high`` are guessed to mean 0.9.
+    ``0.9``, ``.9``, ``0,9``, ``90%``, ``9/10`` and ``confidence: 0.9`` are exact; ``90`` and
+    ``high`` are guessed to mean 0.9.
     """
     text = text.strip().strip("<>").strip()
-    if len(text) > _LONGEST_SCORE:
+    if len(text) > _MAX_SCORE_LENGTH:
         return None
     found = _SCORE.fullmatch(text)
     if found is None or not found["number"]:
         word = text.lower()
-        return Value(_SCORE_OF_WORD[word], True) if word in _SCORE_OF_WORD else None
+        return Score(_SCORE_OF_WORD[word], True) if word in _SCORE_OF_WORD else None
     number = Decimal(found["number"].replace(",", "."))
     if found["percent"]:
         number /= 100
     elif found["of"]:
         number /= int(found["of"])
     if number <= 1:
-        return Value(float(number), False)
+        return Score(float(number), False)
     bare = not found["percent"] and not found["of"]
-    return Value(float(number / 100), True) if bare and 10 <= number <= 100 else None
+    return Score(float(number / 100), True) if bare and 10 <= number <= 100 else None
 
 
-class Split(NamedTuple):
-    """An item's line cut in two.
+class ScoreSplit(NamedTuple):
+    """An item's line, split at its score.
 
     Attributes:
-        words: what stands before the score.
-        score: the score, if there is one that can be read.
-        rest: what stands after the score, which no item has.
+        text: the text before the score.
+        score: the score, if there is one that can be parsed.
+        rest: the text after the score; in a well-formed item there is none.
     """
 
-    words: str
-    score: Value | None
+    text: str
+    score: Score | None
     rest: str = ""
 
 
-def split_score(body: str, *, parenthesised: bool = False) -> Split:
+def split_score(body: str, *, parenthesised: bool = False) -> ScoreSplit:
     """Finds the score at the end of an item.
 
     Args:
-        body: the item without its sign.
-        parenthesised: whether ``(0.9)`` behind words without quotes is a score too.
+        body: the item without its priority or bullet.
+        parenthesised: whether ``(0.9)`` after unquoted text is a score too.
     """
     body = body.strip()
     ending = body.rstrip(_TRAILING)
     if ending.endswith("]"):
         inner = ending[ending.rfind("[") + 1 : -1]
-        score = score_of(inner) if "[" in ending else None
+        score = parse_score(inner) if "[" in ending else None
         if score is not None:
-            return Split(ending[: ending.rfind("[")].rstrip(), score)
+            return ScoreSplit(ending[: ending.rfind("[")].rstrip(), score)
     inside = ending[ending.rfind("(") + 1 : -1] if ending.endswith(")") and "(" in ending else ""
     if inside and (parenthesised or _NAMED.match(inside.strip())):
-        score = score_of(inside)
+        score = parse_score(inside)
         if score is not None:
-            return Split(ending[: ending.rfind("(")].rstrip(), score)
-    return _split_after_quotation(body) or Split(body, None)
+            return ScoreSplit(ending[: ending.rfind("(")].rstrip(), score)
+    return _split_after_quotation(body) or ScoreSplit(body, None)
 
 
-def _split_after_quotation(body: str) -> Split | None:
-    """``"words" 0.9``, ``"words" (0.9)``, ``"words" [0.9] and more``."""
+def _split_after_quotation(body: str) -> ScoreSplit | None:
+    """Splits ``"words" 0.9``, ``"words" (0.9)`` or ``"words" [0.9] and more``."""
     if body[:1] not in _QUOTES:
         return None
     closing = max(body.rfind(sign) for sign in _QUOTES[body[0]])
     if closing <= 0:
         return None
-    words, rest = body[: closing + 1], body[closing + 1 :]
+    words, remainder = body[: closing + 1], body[closing + 1 :]
     for pattern in (_BRACKET, _PARENTHESIS):
-        found = pattern.search(rest)
-        score = score_of(found[1]) if found else None
+        found = pattern.search(remainder)
+        score = parse_score(found[1]) if found else None
         if found and score is not None:
-            left = (rest[: found.start()] + rest[found.end() :]).strip(_TRAILING)
-            return Split(words, score, left)
-    tail = _AFTER_QUOTE.fullmatch(rest.rstrip(_TRAILING))
-    score = score_of(tail["score"]) if tail and tail["score"] else None
-    return Split(words, score) if score is not None else None
+            left = (remainder[: found.start()] + remainder[found.end() :]).strip(_TRAILING)
+            return ScoreSplit(words, score, left)
+    tail = _AFTER_QUOTE.fullmatch(remainder.rstrip(_TRAILING))
+    score = parse_score(tail["score"]) if tail and tail["score"] else None
+    return ScoreSplit(words, score) if score is not None else None
 
 
-class Words(NamedTuple):
-    """Text taken out of its quotes, and what that dropped or guessed, if anything."""
+class UnquotedText(NamedTuple):
+    """Text without its quotes, and what was dropped or guessed, if anything."""
 
     text: str
     loss: str = ""
 
 
-def words_of(text: str) -> Words:
-    """``text`` without the quotation marks around it, if there are any."""
+def unquote_text(text: str) -> UnquotedText:
+    """Removes the quotation marks around ``text``, if there are any."""
     text = text.strip()
     if STRING.fullmatch(text):
-        said = unquoted(text)
-        if said is not None:
-            return Words(said)
-        return Words(_unescaped(text[1:-1]), "an escape that JSON does not know, kept as it stands")
+        content = unquote_string(text)
+        if content is not None:
+            return UnquotedText(content)
+        return UnquotedText(
+            _resolve_escapes(text[1:-1]), "an escape that JSON does not know, kept as it stands"
+        )
     closing = _QUOTES.get(text[:1], "")
     if closing and len(text) > 1 and text[-1] in closing:
         inner = text[1:-1]
-        if not _wraps(text[0] + closing, inner):
-            return Words(text)
+        if not _are_quotes_paired(text[0] + closing, inner):
+            return UnquotedText(text)
         if text[0] != '"' or "\\" not in inner:
-            return Words(inner)
-        return Words(_unescaped(inner), "a backslash beside quotes that are not escaped: a guess")
+            return UnquotedText(inner)
+        return UnquotedText(
+            _resolve_escapes(inner), "a backslash beside quotes that are not escaped: a guess"
+        )
     if text.startswith('"') and text.count('"') == 1:
-        return Words(text[1:], "a quotation that does not end")
-    return Words(text)
+        return UnquotedText(text[1:], "a quotation that does not end")
+    return UnquotedText(text)
 
 
-def _wraps(quotes: str, inner: str) -> bool:
-    """Whether quotation marks belong together, as in ``"say "x" now"`` but not ``"x" and "y"``.
+def _are_quotes_paired(quotes: str, inner: str) -> bool:
+    """Returns whether the outer quotes are a pair: ``"say "x" now"``, but not ``"x" and "y"``.
 
-    They do if none between them is written as one that closes: right behind a word.
+    They are, unless the first quote between them directly follows a word, as a closing one does.
     """
-    first = next((at for at, sign in enumerate(inner) if sign in quotes), 0)
+    first = next((index for index, sign in enumerate(inner) if sign in quotes), 0)
     return first == 0 or inner[first - 1].isspace() or inner[first - 1] == "\\"
 
 
-def _unescaped(text: str) -> str:
-    """``text`` with those escapes resolved that JSON knows; others stay as they stand."""
+def _resolve_escapes(text: str) -> str:
+    """Resolves the escapes that JSON has; leaves others unchanged."""
 
-    def resolve(escape: re.Match[str]) -> str:
-        said = unquoted(f'"{escape[0]}"')
-        return escape[0] if said is None else said
+    def resolve_escape(escape: re.Match[str]) -> str:
+        character = unquote_string(f'"{escape[0]}"')
+        return escape[0] if character is None else character
 
-    return _ESCAPE.sub(resolve, text)
+    return _ESCAPE.sub(resolve_escape, text)
 
 
-def level_of(text: str) -> tuple[Level, str]:
-    """The level that ``text`` says, and what was dropped or guessed to find it, if anything."""
+def parse_level(text: str) -> tuple[Level, str]:
+    """Parses a level; also returns what was dropped or guessed to find it, if anything."""
     word = text.strip(" \t<>[]()\"'`*.,;|").lower()
     for level in LEVELS:
         if word == level:

@@ -1,1 +1,1 @@
-"""Judges of answers: is it right, what of it is made up, how well do the sources bear it."""
+"""Judges of answers: correctness, made-up claims, and groundedness in the sources."""

@@ -1,8 +1,8 @@
-"""How far judges can be trusted: agreement of their votes, and their errors on the anchors.
+"""Measures how reliable judges are: agreement of their votes, and their errors on the anchors.
 
-Votes of one judge that agree may be wrong together. So agreement beyond chance (κ) stands beside
-the errors where the truth is known: sensitivity, specificity, and the correlation of the errors of
-two votes (φ). Where errors go together, more votes do not help.
+Votes that agree may still be wrong together. Therefore agreement beyond chance (κ) is reported
+together with the errors on anchors, whose truth is known: sensitivity, specificity, and the
+correlation of the errors of two votes (φ). If errors are correlated, more votes do not help.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from statistics import mean
 
 import msgspec
 
-from eval.judges.rates import Rate, rate_of
+from eval.judges.rates import Rate, compute_rate
 from eval.skn.judges.anchors import AnchorRow
 from eval.skn.judges.record import Verdicts
-from eval.stats.kappa import cohens_kappa, fleiss_kappa, phi
+from eval.stats.kappa import cohens_kappa, fleiss_kappa, phi_coefficient
 
 
 class Kappa(msgspec.Struct, frozen=True):
-    """Agreement of the planned votes on one matter.
+    """Agreement of the planned votes on one criterion.
 
     Attributes:
-        kappa: Cohen's for two votes, Fleiss' for more; null for one, and where every vote is the
-            same, so that chance explains the agreement as well.
-        agreed: share of the answers on which all votes are the same; null for one vote, and
+        kappa: Cohen's for two votes, Fleiss' for more; null for one vote, and when all votes are
+            equal, because κ is then undefined.
+        agreed: share of the answers on which all votes are equal; null for one vote, and
             without answers.
-        n: answers with every vote.
-        incomplete: answers that lack a vote, and are left out.
+        n: number of answers with all planned votes.
+        incomplete: number of answers with a missing vote, which are excluded.
     """
 
     kappa: float | None
@@ -39,21 +39,22 @@ class Kappa(msgspec.Struct, frozen=True):
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the judges of one run.
+    """How reliable the judges of one run are.
 
     Attributes:
-        votes: planned votes on every matter.
-        kappa: of the votes on accuracy, all answers of the run taken together.
-        n: answers that ``kappa`` rests on.
-        accuracy, hallucination: the same with its counts; on whether the answer is correct, and on
-            whether anything in it is made up.
+        votes: number of planned votes on each criterion.
+        kappa: the value of ``accuracy.kappa``, over all answers of the run.
+        n: number of answers in ``kappa``.
+        accuracy: agreement on whether the answer is correct.
+        hallucination: agreement on whether the answer contains made-up claims.
         groundedness_gap: mean of the largest difference between two votes on groundedness, over
-            the answers with at least two of them; null without any.
-        sensitivity: share of right anchors called correct.
-        specificity: share of wrong anchors called wrong.
-        error_correlation: φ of the errors of two votes over all anchors, the mean over the pairs
-            of votes for which there is one; null where some vote never errs, or always does.
-        failures: votes that could not be had, by judge, over all answers.
+            the answers with at least two such votes; null if there are none.
+        sensitivity: share of right anchors judged correct.
+        specificity: share of wrong anchors judged wrong.
+        error_correlation: φ of the errors of two votes over all anchors, averaged over the pairs
+            of votes for which φ is defined (both votes err on some anchors, but not on all); null
+            if there is no such pair.
+        failures: number of failed votes by judge, over all answers.
     """
 
     votes: int
@@ -68,15 +69,15 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     failures: dict[str, int]
 
 
-def agreement(verdicts: Iterable[Verdicts], anchors: Iterable[AnchorRow] = ()) -> Agreement:
-    """How far the judges of one run agree, and how often they err on what is known.
+def measure_agreement(verdicts: Iterable[Verdicts], anchors: Iterable[AnchorRow] = ()) -> Agreement:
+    """Measures how far the judges of one run agree, and how often they err on anchors.
 
-    Deciding votes are left out: they exist only where the others differ, and would make the judges
-    look less sure than they are.
+    Deciding votes are excluded: they exist only where the other votes are tied, and would bias
+    the agreement downwards.
 
     Args:
-        verdicts: on all answers that were judged, of all pipelines.
-        anchors: of all samples that have a right answer.
+        verdicts: the verdicts on all judged answers of all pipelines.
+        anchors: the anchors of all samples that have a right answer.
 
     Raises:
         ValueError: not all verdicts were planned with the same number of votes.
@@ -84,47 +85,47 @@ def agreement(verdicts: Iterable[Verdicts], anchors: Iterable[AnchorRow] = ()) -
     verdicts, anchors = list(verdicts), list(anchors)
     planned = {verdict.planned_votes for verdict in verdicts}
     if len(planned) > 1:
-        raise ValueError(f"verdicts of {sorted(planned)} votes are of different judges")
+        raise ValueError(f"verdicts with different numbers of planned votes: {sorted(planned)}")
     votes = planned.pop() if planned else 0
-    accuracy = _kappa([v.correct_votes[: v.planned_votes] for v in verdicts])
+    accuracy = _compute_kappa([v.correct_votes[: v.planned_votes] for v in verdicts])
     return Agreement(
         votes=votes,
         kappa=accuracy.kappa,
         n=accuracy.n,
         accuracy=accuracy,
-        hallucination=_kappa([_detected(verdict) for verdict in verdicts]),
-        groundedness_gap=_gap(verdicts),
-        sensitivity=rate_of([row.right for row in anchors], True),
-        specificity=rate_of([row.wrong for row in anchors if row.asked_wrong], False),
-        error_correlation=_error_correlation(anchors),
-        failures=_failures(verdicts),
+        hallucination=_compute_kappa([_list_detections(verdict) for verdict in verdicts]),
+        groundedness_gap=_compute_groundedness_gap(verdicts),
+        sensitivity=compute_rate([row.right for row in anchors], True),
+        specificity=compute_rate([row.wrong for row in anchors if row.asked_wrong], False),
+        error_correlation=_compute_error_correlation(anchors),
+        failures=_count_failures(verdicts),
     )
 
 
-def _kappa(rows: Sequence[Sequence[bool | None]]) -> Kappa:
-    """Agreement over the rows with votes."""
-    asked = [row for row in rows if row]
-    full = [row for row in asked if None not in row]
+def _compute_kappa(rows: Sequence[Sequence[bool | None]]) -> Kappa:
+    """Computes the agreement over the rows that have votes."""
+    voted = [row for row in rows if row]
+    full = [row for row in voted if None not in row]
     n = len(full)
     raters = len(full[0]) if full else 0
     if raters < 2:
-        # One vote agrees with itself, which says nothing.
-        return Kappa(None, None, n, len(asked) - n)
+        # A single vote always agrees with itself.
+        return Kappa(None, None, n, len(voted) - n)
     agreed = sum(len(set(row)) == 1 for row in full) / n
     if raters == 2:
         kappa = cohens_kappa([row[0] for row in full], [row[1] for row in full])
     else:
         kappa = fleiss_kappa(full)
-    return Kappa(kappa, agreed, n, len(asked) - n)
+    return Kappa(kappa, agreed, n, len(voted) - n)
 
 
-def _detected(verdict: Verdicts) -> list[bool | None]:
+def _list_detections(verdict: Verdicts) -> list[bool | None]:
     planned = verdict.hallucination.votes[: verdict.planned_votes]
     return [None if vote is None else vote.detected for vote in planned]
 
 
-def _gap(verdicts: Iterable[Verdicts]) -> float | None:
-    """Mean distance between the highest and the lowest vote on groundedness."""
+def _compute_groundedness_gap(verdicts: Iterable[Verdicts]) -> float | None:
+    """Returns the mean distance between the highest and the lowest vote on groundedness."""
     scores = [
         [
             vote.groundedness
@@ -137,28 +138,31 @@ def _gap(verdicts: Iterable[Verdicts]) -> float | None:
     return fsum(gaps) / len(gaps) if gaps else None
 
 
-def _error_correlation(anchors: Iterable[AnchorRow]) -> float | None:
-    """Mean φ over the pairs of votes: 1 where they err on the same anchors, 0 if independently."""
+def _compute_error_correlation(anchors: Iterable[AnchorRow]) -> float | None:
+    """Returns the mean φ of two votes' errors: 1 if they err on the same anchors, 0 if independent.
+
+    None if φ is undefined for every pair of votes.
+    """
     errors = [
         [None if vote is None else vote != truth for vote in votes]
         for row in anchors
         for votes, truth in ((row.right_votes, True), (row.wrong_votes, False))
     ]
     raters = max(map(len, errors), default=0)
-    found = []
-    for one, other in combinations(range(raters), 2):
+    correlations = []
+    for first, second in combinations(range(raters), 2):
         pairs = [
-            (row[one], row[other])
+            (row[first], row[second])
             for row in errors
-            if len(row) == raters and row[one] is not None and row[other] is not None
+            if len(row) == raters and row[first] is not None and row[second] is not None
         ]
-        correlation = phi([bool(a) for a, _ in pairs], [bool(b) for _, b in pairs])
+        correlation = phi_coefficient([bool(a) for a, _ in pairs], [bool(b) for _, b in pairs])
         if correlation is not None:
-            found.append(correlation)
-    return mean(found) if found else None
+            correlations.append(correlation)
+    return mean(correlations) if correlations else None
 
 
-def _failures(verdicts: Iterable[Verdicts]) -> dict[str, int]:
+def _count_failures(verdicts: Iterable[Verdicts]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for verdict in verdicts:
         for judge, number in verdict.failures.items():

@@ -1,9 +1,9 @@
-"""Anchors: answers whose truth is known, put to the judge to see how well it judges.
+"""Measures the errors of judges on anchors, which are answers known to be right or wrong.
 
-For each sample the accuracy judge is also shown the right answer itself, which must be correct,
-and the right answer to another sample, which must be wrong. Both go the same way as every other
-answer. They are easy: a judge that fails them is no judge, while one that passes may still err on
-answers that are nearly right.
+For each sample the accuracy judge also rates the right answer itself, which must be judged
+correct, and the right answer to another sample, which must be judged wrong. Both are judged in the
+same way as every other answer. Anchors are easy: a judge that fails them is unusable, while one
+that passes may still err on answers that are nearly right.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from collections.abc import Mapping
 
 import msgspec
 
-from eval.judges.drawing import drawn_by
+from eval.judges.rng import rng_for
 from eval.skn.judges.record import Failure, Judges
-from kg.text.normaliser import normalise
+from kg.text.normaliser import normalise_phrase
 
 
 class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judge said of one sample's anchors.
+    """The judge's verdicts on one sample's anchors.
 
     Attributes:
-        id: of the sample.
-        right, wrong: the verdict on the right answer, and on another sample's; null where none
-            came about, or there was no other answer.
-        right_votes, wrong_votes: the planned votes, deciding ones left out.
-        asked_wrong: whether there was another sample's answer to show.
-        problems: votes that could not be had, with their reasons.
+        id: id of the sample.
+        right, wrong: the verdict on the right answer, and on another sample's answer; null if no
+            verdict was reached, or there was no other answer.
+        right_votes, wrong_votes: the planned votes, without deciding votes.
+        asked_wrong: whether there was another sample's answer to judge.
+        problems: the failed votes, with their reasons.
     """
 
     id: str
@@ -38,55 +38,57 @@ class AnchorRow(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Failure, ...] = ()
 
 
-def other_truths(truths: Mapping[str, str], seed: int) -> dict[str, str]:
-    """Another sample's right answer for each sample.
+def assign_wrong_answers(truths: Mapping[str, str], seed: int) -> dict[str, str]:
+    """Assigns to each sample another sample's right answer, to be judged as a wrong answer.
 
-    All stand in one ring in an order drawn by ``seed``, and each gets the answer of the next one
-    whose words differ: so every answer serves about once, and none is its own.
+    The samples form a ring in random order, and each gets the answer of the next sample whose
+    answer differs in words. Every answer is therefore used about once, and never for its own
+    sample.
 
     Args:
         truths: right answers by sample id, of the answerable samples only.
-        seed: draws the order.
+        seed: seed of the random order.
 
     Returns:
-        By sample id; without those whose answer is everybody's.
+        The wrong answer by sample id; a sample is left out if all samples have the same answer.
     """
     ring = sorted(truths)
-    drawn_by(f"{seed}|anchors").shuffle(ring)
-    said = [normalise(truths[name]) for name in ring]
-    found: dict[str, str] = {}
-    for place, name in enumerate(ring):
+    rng_for(f"{seed}|anchors").shuffle(ring)
+    answers = [normalise_phrase(truths[name]) for name in ring]
+    wrong_answers: dict[str, str] = {}
+    for index, name in enumerate(ring):
         for step in range(1, len(ring)):
-            following = (place + step) % len(ring)
-            if said[following] != said[place]:
-                found[name] = truths[ring[following]]
+            following = (index + step) % len(ring)
+            if answers[following] != answers[index]:
+                wrong_answers[name] = truths[ring[following]]
                 break
-    return found
+    return wrong_answers
 
 
-async def anchors(
+async def judge_anchors(
     judges: Judges,
     *,
     id: str,
     question: str,
     ground_truth: str,
-    other_truth: str | None,
+    wrong_answer: str | None,
     seed_key: str,
 ) -> AnchorRow:
-    """Puts one sample's anchors to the judges.
+    """Has the judges rate the anchors of one sample.
 
     Args:
-        judges: who judges.
-        id: of the sample.
-        question: what it asks.
-        ground_truth: its right answer.
-        other_truth: another sample's (``other_truths``); None if there is none.
-        seed_key: as for ``Judges.judge``.
+        judges: the judges to measure.
+        id: id of the sample.
+        question: question of the sample.
+        ground_truth: right answer of the sample.
+        wrong_answer: another sample's right answer (``assign_wrong_answers``); None if there is
+            none.
+        seed_key: same as in ``Judges.judge_answer``.
 
     Raises:
         ModelAccessError: every call would fail.
     """
-    right = await judges.correctness(
+    right = await judges.judge_correctness(
         question=question, answer=ground_truth, ground_truth=ground_truth, seed_key=seed_key
     )
     row = AnchorRow(
@@ -98,10 +100,10 @@ async def anchors(
         asked_wrong=False,
         problems=right.problems,
     )
-    if other_truth is None:
+    if wrong_answer is None:
         return row
-    wrong = await judges.correctness(
-        question=question, answer=other_truth, ground_truth=ground_truth, seed_key=seed_key
+    wrong = await judges.judge_correctness(
+        question=question, answer=wrong_answer, ground_truth=ground_truth, seed_key=seed_key
     )
     return msgspec.structs.replace(
         row,

@@ -1,8 +1,8 @@
-"""Language models as judges: several votes a verdict, each shown in another order.
+"""Language models as judges: several votes per verdict, each with the material in another order.
 
-Every named model votes ``repeats`` times on every matter. Where the votes on whether the answer is
-right, or on whether anything in it is made up, are evenly split, one more decides; numbers are
-medians of all votes. A vote that cannot be had is counted and never scored either way.
+Every model votes ``repeats`` times on every criterion. If the votes on whether the answer is
+right, or on whether anything in it is made up, are tied, one more vote decides; numbers are
+medians of all votes. A failed vote is counted as such and never scored either way.
 """
 
 from __future__ import annotations
@@ -11,22 +11,28 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eval.judges.drawing import drawn_by
-from eval.judges.panel import USUAL_REPEATS, check_panel, open_panel
-from eval.model.counting import counted
-from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION, Judging
+from eval.judges.panel import DEFAULT_REPEATS, check_panel, open_panel
+from eval.judges.rng import rng_for
+from eval.model.call_counter import count_calls
+from eval.skn.judges.judge_view import JudgeView
+from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION, Criterion
 from eval.skn.judges.record import HallucinationVote, JudgeName, Verdicts
-from eval.skn.judges.showing import Shown
-from eval.skn.judges.tallying import Ballot, Booth, of_nothing, too_long, verdicts
-from eval.skn.judges.voting import tied
+from eval.skn.judges.tally import (
+    Ballot,
+    BallotBuilder,
+    build_empty_verdicts,
+    build_too_long_verdicts,
+    combine_ballots,
+)
+from eval.skn.judges.votes import is_tied
 from kg.base.errors import ModelCallError
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient
     from eval.model.options import ClientOptions
 
-MAX_TOKENS = 900
-"""Of a verdict: room for a list of claims."""
+MAX_REPLY_TOKENS = 900
+"""Of a verdict, which may contain a list of claims."""
 
 
 class ModelJudges:
@@ -34,15 +40,15 @@ class ModelJudges:
 
     Args:
         clients: the models; each votes ``repeats`` times.
-        repeats: votes of each.
-        seed: orders what is shown.
+        repeats: votes of each model.
+        seed: seed of the order in which the material is shown.
 
     Raises:
-        SettingError: there are no models, or the number of repeats makes no sense.
+        SettingError: there are no models, or the number of repeats is invalid.
     """
 
     def __init__(
-        self, clients: Sequence[ModelClient], *, repeats: int = USUAL_REPEATS, seed: int = 0
+        self, clients: Sequence[ModelClient], *, repeats: int = DEFAULT_REPEATS, seed: int = 0
     ) -> None:
         check_panel(len(clients), repeats)
         self._clients = tuple(clients)
@@ -55,46 +61,49 @@ class ModelJudges:
         options: ClientOptions,
         models: Sequence[str],
         *,
-        repeats: int = USUAL_REPEATS,
+        repeats: int = DEFAULT_REPEATS,
         seed: int = 0,
         temperature: float | None = 0.0,
     ) -> ModelJudges:
         """Opens a client for each model; nothing is sent yet.
 
         Args:
-            options: how models are called; which one is said by ``models``.
+            options: options for calling models; their ``model`` is replaced by each of ``models``.
             models: ``provider/model`` of each.
-            repeats: votes of each.
-            seed: orders what is shown, and is the seed of the sampling where a server has one.
-            temperature: of the sampling.
+            repeats: votes of each model.
+            seed: seed of the order of the material, and of the sampling, for servers
+                that support one.
+            temperature: sampling temperature.
 
         Raises:
-            EpocheError: as ``ModelClient.open``.
+            EpocheError: see ``ModelClient.open``.
             SettingError: as the class.
         """
         clients = open_panel(
-            options, models, max_tokens=MAX_TOKENS, seed=seed, temperature=temperature
+            options, models, max_tokens=MAX_REPLY_TOKENS, seed=seed, temperature=temperature
         )
         return cls(clients, repeats=repeats, seed=seed)
 
     @property
     def planned_votes(self) -> int:
-        """Votes on every matter, deciding ones not counted."""
+        """Votes on each criterion, without deciding votes."""
         return len(self._clients) * self._repeats
 
     def params(self) -> dict[str, object]:
-        """Everything that decides verdicts, without secrets."""
+        """Returns everything that determines verdicts, without secrets."""
         return {
             "by": "models",
             "models": [client.params() for client in self._clients],
             "repeats": self._repeats,
             "planned_votes": self.planned_votes,
             "seed": self._seed,
-            "prompts": [kind.prompt.params() for kind in (ACCURACY, HALLUCINATION, GROUNDEDNESS)],
+            "prompts": [
+                criterion.prompt.params() for criterion in (ACCURACY, HALLUCINATION, GROUNDEDNESS)
+            ],
         }
 
     def observed(self) -> list[dict[str, Any]]:
-        """What became of the wishes in ``params``, model by model, when a run ends."""
+        """Returns, for each model, what the server did with the requested ``params``."""
         return [client.observed() for client in self._clients]
 
     async def aclose(self) -> None:
@@ -102,7 +111,7 @@ class ModelJudges:
         for client in self._clients:
             await client.aclose()
 
-    async def judge(
+    async def judge_answer(
         self,
         *,
         question: str,
@@ -113,74 +122,80 @@ class ModelJudges:
     ) -> Verdicts:
         """Judges one answer; see ``Judges``.
 
-        An answer without any text claims nothing and is not correct; no model is asked.
+        An answer without text makes no claims and is not correct; no model is called for it.
         """
-        shown = Shown.of(question, answer, ground_truth, sources)
-        kinds: list[Judging[Any]] = [HALLUCINATION, GROUNDEDNESS]
+        view = JudgeView.from_answer(question, answer, ground_truth, sources)
+        criteria: list[Criterion[Any]] = [HALLUCINATION, GROUNDEDNESS]
         if ground_truth is not None:
-            kinds.insert(0, ACCURACY)
-        return await self._judged(shown, kinds, seed_key)
+            criteria.insert(0, ACCURACY)
+        return await self._judge_criteria(view, criteria, seed_key)
 
-    async def correctness(
+    async def judge_correctness(
         self, *, question: str, answer: str, ground_truth: str, seed_key: str
     ) -> Verdicts:
         """Judges only whether the answer is right; see ``Judges``."""
-        shown = Shown.of(question, answer, ground_truth, "")
-        return await self._judged(shown, [ACCURACY], seed_key)
+        view = JudgeView.from_answer(question, answer, ground_truth, "")
+        return await self._judge_criteria(view, [ACCURACY], seed_key)
 
-    async def _judged(self, shown: Shown, kinds: Sequence[Judging[Any]], seed_key: str) -> Verdicts:
+    async def _judge_criteria(
+        self, view: JudgeView, criteria: Sequence[Criterion[Any]], seed_key: str
+    ) -> Verdicts:
         planned = self.planned_votes
-        if not shown.answer:
-            return of_nothing(accuracy=ACCURACY in kinds, planned=planned)
-        if shown.excess:
-            return too_long(shown.excess, [kind.name for kind in kinds], planned)
-        with counted() as log:
-            ballots = await self._ballots(shown, kinds, seed_key)
-        return verdicts(ballots, planned, log)
+        if not view.answer:
+            return build_empty_verdicts(accuracy=ACCURACY in criteria, planned=planned)
+        if view.excess_length:
+            return build_too_long_verdicts(
+                view.excess_length, [criterion.name for criterion in criteria], planned
+            )
+        with count_calls() as log:
+            ballots = await self._collect_ballots(view, criteria, seed_key)
+        return combine_ballots(ballots, planned, log)
 
-    async def _ballots(
-        self, shown: Shown, kinds: Sequence[Judging[Any]], seed_key: str
+    async def _collect_ballots(
+        self, view: JudgeView, criteria: Sequence[Criterion[Any]], seed_key: str
     ) -> dict[JudgeName, list[Ballot]]:
-        """All votes of each judge, the deciding one last."""
+        """Collects all votes on each criterion, with a deciding vote last."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = {
-                    kind.name: [
-                        group.create_task(self._vote(shown, kind, seed_key, vote))
+                    criterion.name: [
+                        group.create_task(self._cast_vote(view, criterion, seed_key, vote))
                         for vote in range(self.planned_votes)
                     ]
-                    for kind in kinds
+                    for criterion in criteria
                 }
         except BaseExceptionGroup as errors:
-            # One is as good as another: each concerns every call.
+            # Such an error (bad key, unknown model) affects every call, so any one will do.
             raise errors.exceptions[0] from None
-        ballots = {name: [task.result() for task in asked] for name, asked in tasks.items()}
-        for kind in kinds:
-            if tied([_yes_or_no(ballot.vote) for ballot in ballots[kind.name]]):
-                further = await self._vote(shown, kind, seed_key, self.planned_votes)
-                ballots[kind.name].append(further)
+        ballots = {name: [task.result() for task in votes] for name, votes in tasks.items()}
+        for criterion in criteria:
+            if is_tied([_get_yes_or_no(ballot.vote) for ballot in ballots[criterion.name]]):
+                further = await self._cast_vote(view, criterion, seed_key, self.planned_votes)
+                ballots[criterion.name].append(further)
         return ballots
 
-    async def _vote(self, shown: Shown, kind: Judging[Any], seed_key: str, vote: int) -> Ballot:
-        key = f"{self._seed}|{kind.name}|{seed_key}"
+    async def _cast_vote(
+        self, view: JudgeView, criterion: Criterion[Any], seed_key: str, vote: int
+    ) -> Ballot:
+        key = f"{self._seed}|{criterion.name}|{seed_key}"
         if vote < self.planned_votes:
-            place, sample = divmod(vote, self._repeats)
+            index, sample = divmod(vote, self._repeats)
         else:
-            # No model of several is always the one that decides.
-            place = drawn_by(f"{key}|decides").randrange(len(self._clients))
+            # Choose at random, so that it is not always the same model that decides ties.
+            index = rng_for(f"{key}|decides").randrange(len(self._clients))
             sample = self._repeats
-        client = self._clients[place]
-        booth = Booth(kind.name, vote, client.model)
-        messages = shown.messages(kind.prompt, key, vote)
+        client = self._clients[index]
+        builder = BallotBuilder(criterion.name, vote, client.model)
+        messages = view.build_messages(criterion.prompt, key, vote)
         try:
-            reply = await client.ask(messages, kind.reply, sample=sample)
+            reply = await client.ask(messages, criterion.reply_type, sample=sample)
         except ModelCallError as error:
-            return booth.spoilt(error)
-        return booth.cast(reply.completion, reply.value, reply.problem, kind.vote)
+            return builder.build_failed_ballot(error)
+        return builder.build_ballot(reply.completion, reply.value, reply.problem, criterion.to_vote)
 
 
-def _yes_or_no(vote: object) -> bool | None:
-    """What a vote says yes or no to; null for one that was lost, and one that is numbers alone."""
+def _get_yes_or_no(vote: object) -> bool | None:
+    """Returns the yes or no of a vote; None if the vote failed or consists of numbers only."""
     if isinstance(vote, HallucinationVote):
         return vote.detected
     return vote if isinstance(vote, bool) else None

@@ -1,6 +1,7 @@
-"""What our judges are asked; see ``eval.prompts`` for the form and why data cannot leave it.
+"""The prompts of our judges; ``eval.prompts`` explains their form and how data is delimited.
 
-No prompt names a format, a pipeline or an extraction, and none of these is among its blocks.
+No prompt names a format, a pipeline or an extraction, and no block contains one, so that the
+judges cannot tell which format an answer came from.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ Whether it is true besides does not matter: the search results are all that coun
 
 
 @dataclass(frozen=True)
-class Judging(Generic[T]):
-    """One thing that is judged.
+class Criterion(Generic[T]):
+    """One criterion by which answers are judged.
 
     Attributes:
-        name: what.
-        prompt: how a model is asked for it.
-        reply: the form of its verdict.
-        vote: makes the vote that is recorded from it.
+        name: name of the criterion.
+        prompt: prompt that requests a verdict.
+        reply_type: the type of the model's reply.
+        to_vote: converts a reply to the vote that is recorded.
     """
 
     name: JudgeName
     prompt: Prompt
-    reply: type[T]
-    vote: Callable[[T], bool | HallucinationVote | GroundednessVote]
+    reply_type: type[T]
+    to_vote: Callable[[T], bool | HallucinationVote | GroundednessVote]
 
 
-ACCURACY = Judging(
+ACCURACY = Criterion(
     "accuracy",
     Prompt(
         name="skn_accuracy",
@@ -66,10 +67,10 @@ would have answered.
         blocks=("question", "reference", "answer"),
     ),
     AccuracyReply,
-    AccuracyReply.vote,
+    AccuracyReply.to_vote,
 )
 
-HALLUCINATION = Judging(
+HALLUCINATION = Criterion(
     "hallucination",
     Prompt(
         name="skn_hallucination",
@@ -92,10 +93,10 @@ answer is invented as a whole.
         blocks=("question", "search_results", "answer"),
     ),
     HallucinationReply,
-    HallucinationReply.vote,
+    HallucinationReply.to_vote,
 )
 
-GROUNDEDNESS = Judging(
+GROUNDEDNESS = Criterion(
     "groundedness",
     Prompt(
         name="skn_groundedness",
@@ -117,5 +118,5 @@ unsupported_fraction to 0.
         blocks=("question", "search_results", "answer"),
     ),
     GroundednessReply,
-    GroundednessReply.vote,
+    GroundednessReply.to_vote,
 )

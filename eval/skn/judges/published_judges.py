@@ -1,11 +1,12 @@
-"""The published benchmark's judges, for the setting that repeats it as it was.
+"""The published benchmark's judges, for runs in the published setting.
 
-They see the search results and the answer, but not the question; one vote each; the model is the
-one that answers. The prompts are the published ones, word for word: ``src/evaluator.py`` of
-https://github.com/ujjwalredd/Structured-Knowledge-Notation (MIT). What is not as published is the
-reading: a verdict that is none, or contradicts itself, fails and is counted. What the published
-code took it for (wrong; nothing made up; not grounded) is left to its own definitions of the
-metrics, which find the failed judges in ``Verdicts.failed``.
+The judges see the search results and the answer, but not the question. Each judge votes once. The
+model is the same one that answers. The prompts are copied word for word from ``src/evaluator.py``
+of https://github.com/ujjwalredd/Structured-Knowledge-Notation (MIT).
+
+Only the parsing differs. The published code counts an unreadable or self-contradictory verdict as
+"wrong", "nothing made up" or "not grounded". Here it is recorded as failed, and the judge is listed
+in ``Verdicts.failed``, so that metrics computed as published can still count it that way.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from eval.model.counting import counted
-from eval.model.structured import form_of
+from eval.model.call_counter import count_calls
+from eval.model.reply_form import get_form
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, JudgeName, Verdicts
-from eval.skn.judges.replies import AccuracyReply, as_recorded, check_counts, check_share
-from eval.skn.judges.tallying import Ballot, Booth, verdicts
-from eval.skn.setting import PUBLISHED_MAX_TOKENS
+from eval.skn.judges.replies import AccuracyReply, check_counts, check_share, clip_claims
+from eval.skn.judges.tally import Ballot, BallotBuilder, combine_ballots
+from eval.skn.run_settings import PUBLISHED_MAX_TOKENS
 from kg.base.errors import ModelCallError
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from eval.model.options import ClientOptions
 
 
+# Names and docstrings of the reply structs are part of the schema that servers get, and so of the
+# prompt and of the keys of cached replies: leave them as they are.
 class PublishedHallucinationReply(msgspec.Struct, frozen=True):
     """The published form: whether anything is made up is stated beside the list.
 
@@ -44,11 +47,11 @@ class PublishedHallucinationReply(msgspec.Struct, frozen=True):
         check_counts(self.total_claims, self.fabricated_claims)
         check_share("hallucination_severity", self.hallucination_severity)
 
-    def vote(self) -> HallucinationVote:
-        """As it is recorded."""
+    def to_vote(self) -> HallucinationVote:
+        """Returns the vote to record."""
         return HallucinationVote(
             self.total_claims,
-            as_recorded(self.fabricated_claims),
+            clip_claims(self.fabricated_claims),
             self.hallucination_severity,
             self.hallucination_detected,
         )
@@ -68,21 +71,21 @@ class PublishedGroundednessReply(msgspec.Struct, frozen=True):
         check_share("groundedness_score", self.groundedness_score)
         check_share("unsupported_fraction", self.unsupported_fraction)
 
-    def vote(self) -> GroundednessVote:
-        """As it is recorded."""
+    def to_vote(self) -> GroundednessVote:
+        """Returns the vote to record."""
         return GroundednessVote(self.groundedness_score, self.unsupported_fraction)
 
 
-class _Published(NamedTuple):
-    """One published judge."""
+class _PublishedCriterion(NamedTuple):
+    """One criterion of the published judges."""
 
     name: JudgeName
-    system: str
-    reply: type[Any]
-    vote: Callable[[Any], Any]
+    system_prompt: str
+    reply_type: type[Any]
+    to_vote: Callable[[Any], Any]
 
 
-_ACCURACY = _Published(
+_ACCURACY = _PublishedCriterion(
     "accuracy",
     """\
 You are an evaluation judge. Compare the predicted answer to the ground truth.
@@ -96,9 +99,9 @@ Respond with ONLY this JSON, no other text before or after:
 or
 {"correct": false}""",
     AccuracyReply,
-    AccuracyReply.vote,
+    AccuracyReply.to_vote,
 )
-_HALLUCINATION = _Published(
+_HALLUCINATION = _PublishedCriterion(
     "hallucination",
     """\
 You are a hallucination detector. Given the ORIGINAL SOURCE TEXT and an ANSWER,
@@ -117,9 +120,9 @@ Respond with ONLY this JSON object, no other text before or after:
 {"hallucination_detected": true, "hallucination_severity": 0.5, "total_claims": 8, \
 "fabricated_claims": ["claim1", "claim2"]}""",
     PublishedHallucinationReply,
-    PublishedHallucinationReply.vote,
+    PublishedHallucinationReply.to_vote,
 )
-_GROUNDEDNESS = _Published(
+_GROUNDEDNESS = _PublishedCriterion(
     "groundedness",
     """\
 You are a groundedness evaluator. Given the ORIGINAL SOURCE TEXT and an ANSWER,
@@ -132,12 +135,12 @@ unsupported_fraction: proportion of claims in the answer that lack support.
 Respond with ONLY this JSON object, no other text before or after:
 {"groundedness_score": 0.8, "unsupported_fraction": 0.2}""",
     PublishedGroundednessReply,
-    PublishedGroundednessReply.vote,
+    PublishedGroundednessReply.to_vote,
 )
 
 
 class PublishedJudges:
-    """Judges as the published benchmark has them, read strictly.
+    """The judges of the published benchmark, whose replies are parsed strictly.
 
     Args:
         client: the model, in plain JSON mode.
@@ -148,14 +151,14 @@ class PublishedJudges:
 
     @classmethod
     def open(cls, options: ClientOptions, *, seed: int | None = None) -> PublishedJudges:
-        """Opens the client as the published code calls its model.
+        """Opens the client with the settings of the published code.
 
         Args:
             options: which model, and how it is called.
-            seed: of the sampling, where a server has one.
+            seed: seed of the sampling, for servers that support one.
 
         Raises:
-            EpocheError: as ``ModelClient.open``.
+            EpocheError: see ``ModelClient.open``.
         """
         from eval.llm import ModelClient
 
@@ -170,37 +173,37 @@ class PublishedJudges:
         )
 
     def params(self) -> dict[str, object]:
-        """Everything that decides verdicts, without secrets."""
+        """Returns every parameter that affects the verdicts, without secrets."""
         return {"by": "models, as published", "models": [self._client.params()], "repeats": 1}
 
     def observed(self) -> list[dict[str, Any]]:
-        """What became of the wishes in ``params`` when a run ends."""
+        """Returns what the server did with the requested ``params``."""
         return [self._client.observed()]
 
     async def aclose(self) -> None:
         """Closes the client."""
         await self._client.aclose()
 
-    async def judge(
+    async def judge_answer(
         self,
         *,
-        question: str,  # noqa: ARG002 - as published, no judge sees it
+        question: str,  # noqa: ARG002 - the published judges do not see it
         answer: str,
         ground_truth: str | None,
         sources: str,
-        seed_key: str,  # noqa: ARG002 - one vote, in one order
+        seed_key: str,  # noqa: ARG002 - nothing is shuffled
     ) -> Verdicts:
-        """Judges one answer; see ``Judges``. Neither question nor order plays a part."""
-        shown = f"ORIGINAL SOURCE TEXT:\n{sources}\n\nANSWER TO EVALUATE:\n{answer}"
-        with counted() as log:
+        """Judges one answer; see ``Judges``. ``question`` and ``seed_key`` are ignored."""
+        material = f"ORIGINAL SOURCE TEXT:\n{sources}\n\nANSWER TO EVALUATE:\n{answer}"
+        with count_calls() as log:
             ballots: dict[JudgeName, list[Ballot]] = {}
             if ground_truth is not None:
-                ballots["accuracy"] = [await self._correctness(answer, ground_truth)]
-            for judge in (_HALLUCINATION, _GROUNDEDNESS):
-                ballots[judge.name] = [await self._vote(judge, shown)]
-        return verdicts(ballots, 1, log)
+                ballots["accuracy"] = [await self._judge_accuracy(answer, ground_truth)]
+            for criterion in (_HALLUCINATION, _GROUNDEDNESS):
+                ballots[criterion.name] = [await self._cast_vote(criterion, material)]
+        return combine_ballots(ballots, 1, log)
 
-    async def correctness(
+    async def judge_correctness(
         self,
         *,
         question: str,  # noqa: ARG002 - as above
@@ -209,24 +212,26 @@ class PublishedJudges:
         seed_key: str,  # noqa: ARG002 - as above
     ) -> Verdicts:
         """Judges only whether the answer is right; see ``Judges``."""
-        with counted() as log:
-            ballot = await self._correctness(answer, ground_truth)
-        return verdicts({"accuracy": [ballot]}, 1, log)
+        with count_calls() as log:
+            ballot = await self._judge_accuracy(answer, ground_truth)
+        return combine_ballots({"accuracy": [ballot]}, 1, log)
 
-    async def _correctness(self, answer: str, ground_truth: str) -> Ballot:
-        return await self._vote(_ACCURACY, f"Ground truth: {ground_truth}\n\nPrediction: {answer}")
+    async def _judge_accuracy(self, answer: str, ground_truth: str) -> Ballot:
+        return await self._cast_vote(
+            _ACCURACY, f"Ground truth: {ground_truth}\n\nPrediction: {answer}"
+        )
 
-    async def _vote(self, judge: _Published, shown: str) -> Ballot:
-        booth = Booth(judge.name, 0, self._client.model)
+    async def _cast_vote(self, criterion: _PublishedCriterion, material: str) -> Ballot:
+        builder = BallotBuilder(criterion.name, 0, self._client.model)
         try:
             completion = await self._client.complete(
                 [
-                    {"role": "system", "content": judge.system},
-                    {"role": "user", "content": shown},
+                    {"role": "system", "content": criterion.system_prompt},
+                    {"role": "user", "content": material},
                 ],
-                schema=judge.reply,
+                schema=criterion.reply_type,
             )
         except ModelCallError as error:
-            return booth.spoilt(error)
-        read = form_of(judge.reply).read(completion.text)
-        return booth.cast(completion, read.value, read.problem, judge.vote)
+            return builder.build_failed_ballot(error)
+        reply = get_form(criterion.reply_type).read_reply(completion.text)
+        return builder.build_ballot(completion, reply.value, reply.problem, criterion.to_vote)

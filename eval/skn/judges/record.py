@@ -1,7 +1,7 @@
-"""What judges say of one answer: their votes, what the votes come to, and what failed.
+"""The records of judging one answer: votes, combined verdicts and failures.
 
-A vote that cannot be had (a failed call, an unreadable or self-contradictory reply) is null and
-counted. It is never taken for a yes, a no or a zero.
+A failed vote (a failed call, an unreadable or self-contradictory reply) is null and counted. It is
+never treated as a yes, a no or a zero.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ JUDGES: tuple[JudgeName, ...] = get_args(JudgeName)
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One vote that could not be had."""
+    """One failed vote."""
 
     judge: JudgeName
     vote: int
@@ -30,14 +30,14 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class HallucinationVote(msgspec.Struct, frozen=True):
-    """How one reading counts the claims of an answer.
+    """One vote on the claims of an answer.
 
     Attributes:
         total_claims: distinct claims in the answer.
         fabricated_claims: those that the sources do not support, in the judge's words.
         severity: 0 (none) to 1.
-        detected: whether anything is made up. Judges of our own do not state it beside the list,
-            so that the two cannot differ; the published judge states it.
+        detected: whether any claim is made up. Our own judges do not state it; it is derived from
+            the list, so that the two cannot differ. The published judge states it.
     """
 
     total_claims: int
@@ -47,11 +47,11 @@ class HallucinationVote(msgspec.Struct, frozen=True):
 
 
 class GroundednessVote(msgspec.Struct, frozen=True):
-    """How well one reading finds the answer borne by the sources.
+    """One vote on how well the sources support the answer.
 
     Attributes:
-        groundedness: 0 to 1; null where the answer claims nothing, so that nothing needs support.
-        unsupported_fraction: share of the claims that lack support; null likewise.
+        groundedness: 0 to 1; null if the answer makes no claims.
+        unsupported_fraction: share of the claims without support; null in the same case.
     """
 
     groundedness: float | None
@@ -59,15 +59,15 @@ class GroundednessVote(msgspec.Struct, frozen=True):
 
 
 class Hallucination(msgspec.Struct, frozen=True):
-    """Medians over the readable votes; nulls where no verdict came about.
+    """Medians over the usable votes; null where no verdict was reached.
 
     Attributes:
-        total_claims, fabricated: counts of claims; the median of an even number of votes may lie
-            half-way between two counts. ``fabricated`` is never more than ``total_claims``.
-        fabricated_claims: of the first vote whose count is the nearest to ``fabricated``.
+        total_claims, fabricated: numbers of claims; the median of an even number of votes may be
+            half-way between two integers. ``fabricated`` is never more than ``total_claims``.
+        fabricated_claims: claims of the first vote whose number is nearest to ``fabricated``.
         severity: 0 to 1.
-        detected: whether anything is made up, by majority; null also where the votes are tied
-            and the deciding one was lost.
+        detected: whether any claim is made up, by majority; also null if the votes are tied
+            and the deciding one failed.
         votes: the planned votes, then the deciding one if the planned were tied on ``detected``.
     """
 
@@ -80,22 +80,22 @@ class Hallucination(msgspec.Struct, frozen=True):
 
 
 class Verdicts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judges say of one answer.
+    """The judges' verdicts on one answer.
 
     Attributes:
-        correct: by majority of ``correct_votes``; null where accuracy was not judged, or no
-            majority came about (then ``accuracy`` is in ``failed``, or the votes are tied).
+        correct: majority of ``correct_votes``; null if accuracy was not judged or no majority
+            was reached (then ``accuracy`` is in ``failed``, or the votes are tied).
         correct_votes: the planned votes, then the deciding one if the planned were tied.
-        planned_votes: votes that every judge was asked for; those beyond are deciding ones.
-        hallucination: claims counted and claims made up.
-        groundedness, unsupported_fraction: medians over the readable votes; null where no verdict
-            came about, and where the answer claims nothing.
-        groundedness_votes: in the order they were asked for.
-        failures: votes that could not be had, by judge; judges without any are left out.
-        failed: the judges that were asked and came to no verdict.
+        planned_votes: number of votes planned for each judge; further ones are deciding votes.
+        hallucination: number of claims and of made-up claims.
+        groundedness, unsupported_fraction: medians over the usable votes; null if no verdict
+            was reached, or if the answer makes no claims.
+        groundedness_votes: votes in the order in which they were requested.
+        failures: number of failed votes by judge; judges without any are left out.
+        failed: judges that were called but reached no verdict.
         problems: each failed vote with its reason.
-        latency_s: seconds spent waiting for servers; null where no model was asked.
-        usage: what the servers counted; null likewise.
+        latency_s: seconds spent waiting for servers; null if no model was called.
+        usage: tokens that the servers counted; null in the same case.
     """
 
     correct: bool | None = None
@@ -113,12 +113,12 @@ class Verdicts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judges(Protocol):
-    """Whoever judges answers. Knows neither format nor pipeline: none is handed in."""
+    """Judges of answers. They do not know the format or pipeline of an answer."""
 
     def params(self) -> dict[str, object]:
-        """Everything that decides verdicts, without secrets, for the manifest."""
+        """Returns everything that determines verdicts, without secrets, for the manifest."""
 
-    async def judge(
+    async def judge_answer(
         self,
         *,
         question: str,
@@ -130,23 +130,23 @@ class Judges(Protocol):
         """Judges one answer.
 
         Args:
-            question: what was asked.
-            answer: what was answered, in words.
-            ground_truth: the right answer; None where there is none, or where accuracy is settled
-                already: accuracy is then not judged.
-            sources: the search results, with a blank line between two of them.
-            seed_key: orders what is shown. The same for all pipelines of a sample (its id, say),
-                or they would be shown in different orders.
+            question: the question.
+            answer: the answer, in words.
+            ground_truth: the right answer. If None, because there is none or accuracy is already
+                decided, accuracy is not judged.
+            sources: the search results, separated by blank lines.
+            seed_key: determines the order in which the material is shown. Use the same key for
+                all pipelines of a sample (its id, say), so that all are shown in the same order.
 
         Raises:
             ModelAccessError: every call would fail. All other failures are in the verdicts.
         """
 
-    async def correctness(
+    async def judge_correctness(
         self, *, question: str, answer: str, ground_truth: str, seed_key: str
     ) -> Verdicts:
-        """Judges only whether the answer is right, in the way ``judge`` does; for anchors.
+        """Judges only whether the answer is right, as ``judge_answer`` does; used for anchors.
 
         Raises:
-            ModelAccessError: as ``judge``.
+            ModelAccessError: see ``judge_answer``.
         """

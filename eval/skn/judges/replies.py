@@ -1,10 +1,13 @@
-"""The typed replies of judges, read strictly: a verdict that contradicts itself is none.
+"""The typed replies of judges; one that contradicts itself is rejected.
 
-``ModelClient.ask`` converts replies without coercion, so ``"correct": "false"`` (a text), counts
-that are null, ``"eight"`` or 2.5, lists where an object was asked for, NaN and missing fields are
-unreadable to begin with. What a type cannot say is checked here, and told back to the model in the
-one repair turn that every structured reply has.
+``ModelClient.ask`` does not coerce types in replies, so it already rejects ``"correct": "false"``
+(a text), counts that are null, ``"eight"`` or 2.5, lists instead of an object, NaN and missing
+fields. The checks here cover what the types cannot express; their messages are sent to the model
+in the one repair turn that every structured reply has.
 """
+
+# The JSON Schema sent to servers contains the names and docstrings of these structs. They are part
+# of the prompt: changing one changes what models are asked, and the keys of cached replies.
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ import msgspec
 from msgspec import Meta
 
 from eval.skn.judges.record import GroundednessVote, HallucinationVote
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
 MAX_CLAIMS = 200
-"""No answer that fits into a judge's prompt makes more claims; a higher count is a slip."""
-MAX_CLAIM = 500
-"""Characters of a claim that are kept."""
+"""No answer that fits into a judge's prompt makes more claims; a higher count is a mistake."""
+MAX_CLAIM_LENGTH = 500
+"""Characters of a claim that are recorded."""
 
 
 class AccuracyReply(msgspec.Struct, frozen=True):
@@ -27,8 +30,8 @@ class AccuracyReply(msgspec.Struct, frozen=True):
 
     correct: Annotated[bool, Meta(description="Whether the answer is right.")]
 
-    def vote(self) -> bool:
-        """As it is recorded."""
+    def to_vote(self) -> bool:
+        """Returns the vote to record."""
         return self.correct
 
 
@@ -53,9 +56,9 @@ class HallucinationReply(msgspec.Struct, frozen=True):
         if bool(self.fabricated_claims) != (self.severity > 0):
             raise ValueError("severity is 0 if and only if no claim is made up")
 
-    def vote(self) -> HallucinationVote:
-        """As it is recorded."""
-        claims = as_recorded(self.fabricated_claims)
+    def to_vote(self) -> HallucinationVote:
+        """Returns the vote to record."""
+        claims = clip_claims(self.fabricated_claims)
         return HallucinationVote(self.total_claims, claims, self.severity, bool(claims))
 
 
@@ -80,28 +83,28 @@ class GroundednessReply(msgspec.Struct, frozen=True):
         if self.groundedness == 0.0 and self.unsupported_fraction < 1.0:
             raise ValueError("groundedness 0 means that every claim lacks support")
 
-    def vote(self) -> GroundednessVote:
-        """As it is recorded: without numbers where nothing is claimed."""
+    def to_vote(self) -> GroundednessVote:
+        """Returns the vote to record; without numbers if the answer makes no claims."""
         if not self.makes_claims:
             return GroundednessVote(None, None)
         return GroundednessVote(self.groundedness, self.unsupported_fraction)
 
 
 def check_share(name: str, value: float) -> None:
-    """Refuses what is no number from 0 to 1.
+    """Checks that a number is from 0 to 1.
 
     Raises:
-        ValueError: it is none; NaN and infinities are none either.
+        ValueError: it is out of range, NaN or infinite.
     """
     if not 0.0 <= value <= 1.0:
         raise ValueError(f"{name} must be from 0 to 1, not {value:g}")
 
 
 def check_counts(total: int, fabricated: tuple[str, ...]) -> None:
-    """Refuses counts that cannot be.
+    """Checks that the numbers of claims are possible.
 
     Raises:
-        ValueError: a count out of range, or more claims made up than made.
+        ValueError: the count is out of range, or more claims are fabricated than made.
     """
     if not 0 <= total <= MAX_CLAIMS:
         raise ValueError(f"total_claims must be from 0 to {MAX_CLAIMS}")
@@ -110,18 +113,18 @@ def check_counts(total: int, fabricated: tuple[str, ...]) -> None:
 
 
 def check_wording(fabricated: tuple[str, ...]) -> None:
-    """Refuses claims that are none.
+    """Checks that the listed claims have words and are distinct.
 
     Raises:
-        ValueError: one has no words, or is listed twice.
+        ValueError: a claim has no words, or is listed twice.
     """
-    told = [" ".join(claim.casefold().split()) for claim in fabricated]
-    if "" in told:
+    folded = [" ".join(claim.casefold().split()) for claim in fabricated]
+    if "" in folded:
         raise ValueError("a fabricated claim without words")
-    if len(set(told)) != len(told):
+    if len(set(folded)) != len(folded):
         raise ValueError("a fabricated claim is listed twice")
 
 
-def as_recorded(claims: tuple[str, ...]) -> tuple[str, ...]:
-    """Claims in a model's words, fit to be kept: each on one line and of bearable length."""
-    return tuple(plain(claim, MAX_CLAIM) for claim in claims)
+def clip_claims(claims: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns claims in a form fit to be recorded: each on one line and of limited length."""
+    return tuple(clean_text(claim, MAX_CLAIM_LENGTH) for claim in claims)

@@ -1,10 +1,10 @@
-"""Judges without a model: word overlap, the same every time, and declared as just that.
+"""Judges without a model, by deterministic word overlap; used by offline runs.
 
-They serve runs offline. Whether an answer is right is told by how many of the right answer's words
-it holds; whether a claim is made up, by the best sentence of the sources. Meaning beyond words is
-out of reach: a paraphrase is wrong to them, and a sentence with the right words in the wrong
-places is right. Their figures compare what formats keep, under one blind rule for all; they are no
-measure of truth.
+An answer is right if it contains enough of the right answer's words; a claim is made up if no
+sentence of the sources contains enough of its words. The judges do not understand meaning: a
+paraphrase is judged wrong, and a sentence with the right words in the wrong places is judged
+right. Their numbers compare what formats keep, under the same rule for all; they do not measure
+truth.
 """
 
 from __future__ import annotations
@@ -13,99 +13,101 @@ from collections.abc import Iterable
 from math import fsum
 
 from eval.reader import is_negated
-from eval.skn.abstaining import abstained
+from eval.skn.abstention import is_abstention
+from eval.skn.judges.judge_view import remove_notation_names
 from eval.skn.judges.record import GroundednessVote, HallucinationVote, Verdicts
-from eval.skn.judges.showing import neutral
-from eval.skn.judges.voting import groundedness_of, hallucination_of
-from eval.skn.rules.statements import statements, subject_matter
+from eval.skn.judges.votes import combine_groundedness, combine_hallucination
+from eval.skn.rules.statements import split_statements, subject_words
 
-RIGHT_FROM = 0.5
-"""Share of the right answer's words that an answer must hold."""
-SUPPORTED_FROM = 0.6
-"""Share of a claim's words that one sentence of the sources must hold."""
+MIN_CORRECT_OVERLAP = 0.5
+"""Share of the right answer's words that an answer must have."""
+MIN_SUPPORT = 0.6
+"""Share of a claim's words that one sentence of the sources must have."""
 
 
 class RuleJudges:
-    """Deterministic judges that go by words."""
+    """Deterministic judges that compare words."""
 
     def params(self) -> dict[str, object]:
-        """What they are."""
+        """Returns the rules and their thresholds, for the manifest."""
         return {
             "by": "rules",
             "accuracy": "lexical overlap with the ground truth",
-            "right_from": RIGHT_FROM,
+            "right_from": MIN_CORRECT_OVERLAP,
             "hallucination, groundedness": "support of each sentence by one of the sources",
-            "supported_from": SUPPORTED_FROM,
+            "supported_from": MIN_SUPPORT,
             "repeats": 1,
         }
 
-    async def judge(
+    async def judge_answer(
         self,
         *,
         question: str,
         answer: str,
         ground_truth: str | None,
         sources: str,
-        seed_key: str,  # noqa: ARG002 - nothing is drawn
+        seed_key: str,  # noqa: ARG002 - no randomness
     ) -> Verdicts:
         """Judges one answer; see ``Judges``."""
-        correct = None if ground_truth is None else is_right(question, answer, ground_truth)
-        counts, grounds = supported_claims(question, answer, sources)
-        groundedness, unsupported, _ = groundedness_of([grounds], 1)
+        correct = None if ground_truth is None else is_correct(question, answer, ground_truth)
+        counts, grounds = judge_claims(question, answer, sources)
+        groundedness, unsupported, _ = combine_groundedness([grounds], 1)
         return Verdicts(
             correct=correct,
             correct_votes=() if correct is None else (correct,),
-            hallucination=hallucination_of([counts], 1),
+            hallucination=combine_hallucination([counts], 1),
             groundedness=groundedness,
             unsupported_fraction=unsupported,
             groundedness_votes=(grounds,),
         )
 
-    async def correctness(
+    async def judge_correctness(
         self,
         *,
         question: str,
         answer: str,
         ground_truth: str,
-        seed_key: str,  # noqa: ARG002 - nothing is drawn
+        seed_key: str,  # noqa: ARG002 - no randomness
     ) -> Verdicts:
         """Judges only whether the answer is right; see ``Judges``."""
-        correct = is_right(question, answer, ground_truth)
+        correct = is_correct(question, answer, ground_truth)
         return Verdicts(correct=correct, correct_votes=(correct,))
 
 
-def is_right(question: str, answer: str, ground_truth: str) -> bool:
-    """Whether an answer holds at least ``RIGHT_FROM`` of the right answer's words.
+def is_correct(question: str, answer: str, ground_truth: str) -> bool:
+    """Returns whether an answer has at least ``MIN_CORRECT_OVERLAP`` of the right answer's words.
 
-    Each content word counts once; negations are none. Words of the question count nothing, since
-    every answer may repeat them, unless the right answer has no others.
+    Each content word counts once; negations do not count. Words of the question do not count
+    either, since any answer may repeat them, unless the right answer has no other words.
     """
-    wanted = _told(ground_truth, question) or subject_matter(ground_truth)
-    held = wanted & subject_matter(neutral(answer))
-    return bool(wanted) and len(held) >= RIGHT_FROM * len(wanted)
+    required_words = _new_content_words(ground_truth, question) or subject_words(ground_truth)
+    shared = required_words & subject_words(remove_notation_names(answer))
+    return bool(required_words) and len(shared) >= MIN_CORRECT_OVERLAP * len(required_words)
 
 
-def supported_claims(
+def judge_claims(
     question: str, answer: str, sources: str
 ) -> tuple[HallucinationVote, GroundednessVote]:
-    """The claims of an answer held against the sources, sentence by sentence.
+    """Checks the claims of an answer against the sources, sentence by sentence.
 
-    A claim is a sentence that tells something beyond the question's words and does not merely
-    decline to answer. A sentence of the sources supports it by the share of its words that it
-    holds, and not at all if one of the two is negated and the other is not, or if a number of the
-    claim is missing. Severity is the share of claims without support.
+    A claim is a sentence that has content words besides those of the question and is not an
+    abstention. A sentence of the sources supports it by the share of the claim's words that it
+    contains. There is no support if only one of the two is negated, or if a number of the claim is
+    missing. Severity is the share of unsupported claims.
     """
     claims = [
-        (claim, told)
-        for claim in statements(neutral(answer))
-        if (told := _told(claim, question)) and not abstained(claim)
+        (claim, claim_words)
+        for claim in split_statements(remove_notation_names(answer))
+        if (claim_words := _new_content_words(claim, question)) and not is_abstention(claim)
     ]
     if not claims:
         return HallucinationVote(0, (), 0.0, False), GroundednessVote(None, None)
-    known = [(subject_matter(sentence), is_negated(sentence)) for sentence in statements(sources)]
-    support = [_support(told, is_negated(claim), known) for claim, told in claims]
+    known = [
+        (subject_words(sentence), is_negated(sentence)) for sentence in split_statements(sources)
+    ]
+    support = [_compute_support(its_words, is_negated(claim), known) for claim, its_words in claims]
     made_up = tuple(
-        claim for (claim, _), held in zip(claims, support, strict=True) if held < SUPPORTED_FROM
+        claim for (claim, _), share in zip(claims, support, strict=True) if share < MIN_SUPPORT
     )
     share = len(made_up) / len(claims)
     return (
@@ -114,19 +116,19 @@ def supported_claims(
     )
 
 
-def _told(text: str, question: str) -> frozenset[str]:
-    """The content words of a text that are not the question's, negations left out."""
-    return subject_matter(text) - subject_matter(question)
+def _new_content_words(text: str, question: str) -> frozenset[str]:
+    """Returns the content words of a text that are not in the question, without negations."""
+    return subject_words(text) - subject_words(question)
 
 
-def _support(
-    told: frozenset[str], negated: bool, known: Iterable[tuple[frozenset[str], bool]]
+def _compute_support(
+    claim_words: frozenset[str], negated: bool, known: Iterable[tuple[frozenset[str], bool]]
 ) -> float:
-    """Share of a claim's words that the best sentence holds, 0 to 1."""
-    numbers = {word for word in told if word[0].isdigit()}
+    """Returns the share of a claim's words that the best sentence contains, 0 to 1."""
+    numbers = {word for word in claim_words if word[0].isdigit()}
     return max(
         (
-            len(told & words) / len(told)
+            len(claim_words & words) / len(claim_words)
             for words, denies in known
             if denies == negated and numbers <= words
         ),

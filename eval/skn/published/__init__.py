@@ -1,1 +1,1 @@
-"""The published benchmark's own shapes and definitions: wide rows, keys and formulas."""
+"""The published benchmark's own formats and definitions: wide rows, keys and formulas."""

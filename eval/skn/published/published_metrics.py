@@ -1,16 +1,16 @@
-"""The published benchmark's own definitions, faults included, so that its numbers can be checked.
+"""The published benchmark's own metrics, including their faults, to reproduce its numbers.
 
-Everything here follows ``src/evaluator.py`` of the published repository (MIT), written anew:
+Everything here is a reimplementation of ``src/evaluator.py`` of the published repository (MIT):
 
-* calibration error over ten bins whose edges are ``numpy.linspace(0, 1, 11)``. Three of those are
-  not the decimals they stand for (0.30000000000000004, 0.6000000000000001, 0.7000000000000001), so
-  that confidences of .3, .6 and .7 fall into the bin below;
-* percentile intervals of 1,000 resamples, seed 42, of each statistic for itself. They claim
-  certainty where all values agree: 42 of 42 right give [1, 1];
-* abstention by 31 substrings of the answer;
-* an unreadable judgement of accuracy counts as wrong, of hallucination as none (favourable), of
-  groundedness as none (unfavourable);
-* a denominator of zero gives 0, and everything is rounded to four digits.
+* calibration error over ten bins whose edges are ``numpy.linspace(0, 1, 11)``. Three of the edges
+  are not exact decimals (0.30000000000000004, 0.6000000000000001, 0.7000000000000001), so that
+  confidences of .3, .6 and .7 fall into the bin below;
+* percentile intervals of 1,000 resamples with seed 42, separately for each statistic. If all
+  values are equal, the interval has zero width: 42 of 42 right give [1, 1];
+* an answer that contains one of 31 substrings counts as an abstention;
+* if the judge's verdict is unreadable, the answer counts as wrong (accuracy), as free of
+  hallucination (favourable), or as having groundedness 0 (unfavourable);
+* a denominator of zero gives 0, and everything is rounded to four decimals.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from eval.skn.abstaining import published_abstained
+from eval.skn.abstention import has_published_phrase
+from eval.stats.bootstrap import Floats
 from eval.stats.calibration import calibration_error
-from eval.stats.intervals import Floats
 
 SEED = 42
 RESAMPLES = 1000
 BINS = 10
 
-_DRAWN_AT_ONCE = 4_000_000
+_MAX_DRAWS_PER_BATCH = 4_000_000
 
 
-class Spread(TypedDict):
+class PublishedInterval(TypedDict):
     """A mean with its percentile interval and the standard deviation of its resamples."""
 
     mean: float
@@ -41,27 +41,29 @@ class Spread(TypedDict):
     std: float
 
 
-def bootstrap_ci(values: Sequence[float], n_bootstrap: int = 1000, ci: float = 0.95) -> Spread:
-    """The published percentile interval of a mean, digit for digit.
+def bootstrap_ci(
+    values: Sequence[float], n_bootstrap: int = 1000, ci: float = 0.95
+) -> PublishedInterval:
+    """Computes the published percentile interval of a mean, digit for digit.
 
-    ``default_rng(42)`` draws one resample after the other there; drawn in pieces, its stream is
-    the same.
+    The published code draws one resample after another from ``default_rng(42)``. Drawing in
+    batches gives the same random numbers.
 
     Args:
-        values: one per sample; none gives zeros, as published.
-        n_bootstrap: resamples.
-        ci: coverage aimed at.
+        values: one per sample; an empty sequence gives zeros, as published.
+        n_bootstrap: number of resamples.
+        ci: nominal coverage.
 
     Returns:
-        Rounded to four digits.
+        The interval, rounded to four decimals.
     """
     if not len(values):
-        return Spread(mean=0.0, ci_low=0.0, ci_high=0.0, std=0.0)
+        return PublishedInterval(mean=0.0, ci_low=0.0, ci_high=0.0, std=0.0)
     known = np.asarray(values, dtype=np.float64)
-    means = _resampled_means(known, n_bootstrap)
+    means = _resample_means(known, n_bootstrap)
     tail = (1 - ci) / 2
     low, high = np.percentile(means, [100 * tail, 100 * (1 - tail)])
-    return Spread(
+    return PublishedInterval(
         mean=round(float(known.mean()), 4),
         ci_low=round(float(low), 4),
         ci_high=round(float(high), 4),
@@ -69,10 +71,10 @@ def bootstrap_ci(values: Sequence[float], n_bootstrap: int = 1000, ci: float = 0
     )
 
 
-def _resampled_means(values: Floats, resamples: int) -> Floats:
+def _resample_means(values: Floats, resamples: int) -> Floats:
     rng = np.random.default_rng(SEED)
     means = np.empty(resamples)
-    step = max(1, _DRAWN_AT_ONCE // len(values))
+    step = max(1, _MAX_DRAWS_PER_BATCH // len(values))
     for start in range(0, resamples, step):
         rows = slice(start, min(start + step, resamples))
         drawn = rng.integers(0, len(values), (rows.stop - start, len(values)))
@@ -81,78 +83,85 @@ def _resampled_means(values: Floats, resamples: int) -> Floats:
 
 
 def published_ece(confidences: Floats, right: Floats) -> float:
-    """The published calibration error; 0 where there is nothing.
+    """Computes the published calibration error; 0 if there are no answers.
 
     Args:
-        confidences: shape (n,); one that is not in [0, 1] falls into no bin, and counts only in n.
+        confidences: shape (n,); a value outside [0, 1] is in no bin, but still counts in n.
         right: 1 where the answer is correct, else 0; shape (n,).
     """
     if not len(confidences):
         return 0.0
     edges = np.linspace(0.0, 1.0, BINS + 1)
     inside = (confidences >= 0.0) & (confidences <= 1.0)
-    places = np.searchsorted(edges[1:-1], confidences[inside], side="right").astype(np.int64)
-    if not len(places):
+    bins = np.searchsorted(edges[1:-1], confidences[inside], side="right").astype(np.int64)
+    if not len(bins):
         return 0.0
-    error = calibration_error(confidences[inside], right[inside], places)
-    return error * len(places) / len(confidences)
+    error = calibration_error(confidences[inside], right[inside], bins)
+    return error * len(bins) / len(confidences)
 
 
-def published_confidence(stated: object) -> float:
-    """A stated confidence as the published agent reads it: 0 where it is no number, NaN as 1."""
+def convert_published_confidence(stated: object) -> float:
+    """Converts a stated confidence as the published agent does: 0 if not a number, 1 for NaN."""
     try:
         number = float(stated)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return 0.0
+    # min(1.0, nan) is 1.0, because a comparison with NaN is false. That is the published result.
     return max(0.0, min(1.0, number))
 
 
-def published_keys(results: Sequence[Mapping[str, Any]], pipeline: str) -> dict[str, Any]:
-    """The published numbers of one pipeline, from rows that hold its verdicts.
+def compute_published_keys(results: Sequence[Mapping[str, Any]], pipeline: str) -> dict[str, Any]:
+    """Computes the published numbers of one pipeline, from rows with its verdicts.
 
     Args:
-        results: ``answerable``, and after the pipeline's name ``_answer``, ``_confidence``,
-            ``_correct``, ``_hallucination``, ``_groundedness``; a verdict that is null or lacks
-            counts as the published code counts a reply it cannot read.
-        pipeline: whose.
+        results: rows with the key ``answerable`` and, each preceded by the pipeline's name,
+            ``_answer``, ``_confidence``, ``_correct``, ``_hallucination``, ``_groundedness``. A
+            null or missing verdict counts as the published code counts an unreadable reply.
+        pipeline: the pipeline's name.
 
     Returns:
-        The published keys in their order, rounded to four digits.
+        The published keys in their order, rounded to four decimals.
     """
     answerable = [row for row in results if row.get("answerable", True)]
     right = [1.0 if row.get(f"{pipeline}_correct") else 0.0 for row in answerable]
-    sure = [published_confidence(row.get(f"{pipeline}_confidence", 0.0)) for row in answerable]
-    claims = [_claims(row.get(f"{pipeline}_hallucination")) for row in results]
-    grounds = [_grounds(row.get(f"{pipeline}_groundedness")) for row in results]
-    precision, recall, f1 = _abstention(results, pipeline)
-    shares = [share for _, _, share in claims]
-    scores = [score for score, _ in grounds]
+    confidences = [
+        convert_published_confidence(row.get(f"{pipeline}_confidence", 0.0)) for row in answerable
+    ]
+    hallucinations = [_read_hallucination(row.get(f"{pipeline}_hallucination")) for row in results]
+    groundedness = [_read_groundedness(row.get(f"{pipeline}_groundedness")) for row in results]
+    precision, recall, f1 = _score_abstention(results, pipeline)
+    shares = [share for _, _, share in hallucinations]
+    scores = [score for score, _ in groundedness]
     return {
         "accuracy": round(sum(right) / len(right) if right else 0.0, 4),
         "accuracy_ci": bootstrap_ci(right),
-        "ece": round(published_ece(np.array(sure), np.array(right)), 4),
-        "avg_confidence": _mean(sure),
-        "confidence_when_correct": _mean([c for c, r in zip(sure, right, strict=True) if r]),
-        "confidence_when_wrong": _mean([c for c, r in zip(sure, right, strict=True) if not r]),
-        "hallucination_rate": _mean([detected for detected, _, _ in claims]),
-        "hallucination_severity": _mean([severity for _, severity, _ in claims]),
-        "normalized_hallucination": _mean(shares),
+        "ece": round(published_ece(np.array(confidences), np.array(right)), 4),
+        "avg_confidence": _rounded_mean(confidences),
+        "confidence_when_correct": _rounded_mean(
+            [c for c, r in zip(confidences, right, strict=True) if r]
+        ),
+        "confidence_when_wrong": _rounded_mean(
+            [c for c, r in zip(confidences, right, strict=True) if not r]
+        ),
+        "hallucination_rate": _rounded_mean([detected for detected, _, _ in hallucinations]),
+        "hallucination_severity": _rounded_mean([severity for _, severity, _ in hallucinations]),
+        "normalized_hallucination": _rounded_mean(shares),
         "normalized_hallucination_ci": bootstrap_ci(shares),
-        "groundedness": _mean(scores),
+        "groundedness": _rounded_mean(scores),
         "groundedness_ci": bootstrap_ci(scores),
-        "unsupported_fraction": _mean([unsupported for _, unsupported in grounds]),
+        "unsupported_fraction": _rounded_mean([unsupported for _, unsupported in groundedness]),
         "abstention_precision": round(precision, 4),
         "abstention_recall": round(recall, 4),
         "abstention_f1": round(f1, 4),
     }
 
 
-def _mean(values: Sequence[float]) -> float:
+def _rounded_mean(values: Sequence[float]) -> float:
     return round(float(np.mean(values)), 4) if len(values) else 0.0
 
 
-def _claims(verdict: Any) -> tuple[float, float, float]:
-    """Whether anything is made up, how badly, and which share; nothing where it is unreadable."""
+def _read_hallucination(verdict: Any) -> tuple[float, float, float]:
+    """Returns detection, severity and share of made-up claims; zeros for an unreadable verdict."""
     if not isinstance(verdict, Mapping) or verdict.get("hallucination_detected") is None:
         return 0.0, 0.0, 0.0
     share = verdict.get("normalized_hallucination")
@@ -163,25 +172,31 @@ def _claims(verdict: Any) -> tuple[float, float, float]:
     return float(bool(verdict["hallucination_detected"])), float(severity), float(share)
 
 
-def _grounds(verdict: Any) -> tuple[float, float]:
-    """Groundedness and the unsupported share; the worst of both where they are unreadable."""
+def _read_groundedness(verdict: Any) -> tuple[float, float]:
+    """Returns groundedness and unsupported share; the worst values for an unreadable verdict."""
     if not isinstance(verdict, Mapping) or verdict.get("groundedness_score") is None:
         return 0.0, 1.0
     unsupported = verdict.get("unsupported_fraction")
     return float(verdict["groundedness_score"]), float(unsupported or 0.0)
 
 
-def _abstention(results: Sequence[Mapping[str, Any]], pipeline: str) -> tuple[float, float, float]:
-    """Precision, recall and F1 by the substrings; every row that is no abstention is an answer."""
+def _score_abstention(
+    results: Sequence[Mapping[str, Any]], pipeline: str
+) -> tuple[float, float, float]:
+    """Computes precision, recall and F1 of abstaining on unanswerable questions.
+
+    An answer is an abstention if it contains a published substring; all other rows, those without
+    an answer included, count as answered.
+    """
     cells = Counter(
         (
             bool(row.get("answerable", True)),
-            published_abstained(str(row.get(f"{pipeline}_answer", ""))),
+            has_published_phrase(str(row.get(f"{pipeline}_answer", ""))),
         )
         for row in results
     )
     hits, wrongly, missed = cells[False, True], cells[True, True], cells[False, False]
     precision = hits / (hits + wrongly) if hits + wrongly else 0.0
     recall = hits / (hits + missed) if hits + missed else 0.0
-    both = precision + recall
-    return precision, recall, 2 * precision * recall / both if both else 0.0
+    total = precision + recall
+    return precision, recall, 2 * precision * recall / total if total else 0.0

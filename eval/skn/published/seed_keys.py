@@ -1,11 +1,11 @@
-"""One pipeline's numbers under the keys of the published ``metrics.json``, by our definitions."""
+"""Maps one pipeline's numbers, by our definitions, to the published ``metrics.json`` keys."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from eval.skn.scoring.record import PipelineReport
-from eval.stats.shown import Value
+from eval.stats.estimates import Estimate
 
 _KEYS = (
     ("accuracy", "accuracy"),
@@ -25,18 +25,18 @@ _KEYS = (
 _WITH_INTERVAL = frozenset(("accuracy", "normalized_hallucination", "groundedness"))
 
 
-def seed_keys(report: PipelineReport) -> dict[str, Any]:
-    """The published keys in their order; null is what cannot be had, and nothing is rounded."""
-    found: dict[str, Any] = {}
+def select_seed_keys(report: PipelineReport) -> dict[str, Any]:
+    """Returns the published keys in their order, unrounded; undefined values are null."""
+    values: dict[str, Any] = {}
     for key, metric in _KEYS:
         value = report.metrics[metric]
-        found[key] = value.value
+        values[key] = value.value
         if key in _WITH_INTERVAL:
-            found[f"{key}_ci"] = _interval(value)
-    return found
+            values[f"{key}_ci"] = _build_interval(value)
+    return values
 
 
-def _interval(value: Value) -> dict[str, Any]:
+def _build_interval(value: Estimate) -> dict[str, Any]:
     return {
         "mean": value.value,
         "ci_low": value.low,

@@ -1,9 +1,9 @@
-"""The rows as the published benchmark writes them: one wide object a sample, a column a pipeline.
+"""Builds the published benchmark's wide rows: one object per sample, a group of keys per pipeline.
 
-The keys are its own (``src/benchmark.py`` and ``src/evaluator.py``). Where it writes an invented
-value for what it does not have, null stands here: an answer that could not be judged is neither
-wrong nor free of hallucination. Where samples are asked more than once, every time is an object of
-its own that says which (``repeat``).
+The keys are those of the published code (``src/benchmark.py`` and ``src/evaluator.py``). Where it
+invents a value that it does not have, null is written here: an answer that could not be judged is
+neither wrong nor free of hallucination. If samples are repeated, each repeat is a separate
+object, with its number under ``repeat``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from eval.skn.formats.extracting import Extraction
+from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Verdicts
 from eval.skn.pipelines import PIPELINES
 from eval.skn.running.row import SknRow
@@ -23,24 +23,23 @@ from eval.skn.running.searching import Found
 
 Wide = dict[str, Any]
 
-CHARS_A_TOKEN = 4
-"""The published estimate of tokens is a quarter of the characters; the server's counts are in the
-rows."""
+CHARS_PER_TOKEN = 4
+"""The published code estimates tokens as characters / 4. (``SknRow`` has the server's counts.)"""
 
 
-def tokens_estimate(context: str) -> int:
-    """The published estimate of a context's tokens."""
-    return max(1, len(context) // CHARS_A_TOKEN)
+def estimate_tokens(context: str) -> int:
+    """Returns the published estimate of a context's tokens."""
+    return max(1, len(context) // CHARS_PER_TOKEN)
 
 
 class WideRows:
-    """Rows by sample, repeat and pipeline, and what is made of them.
+    """Builds the published output files from the rows of a run.
 
     Args:
-        samples: those that were asked.
-        found: what was found for each, in the same order.
+        samples: the samples of the run.
+        found: the search results of each sample, in the same order.
         rows: the rows of the run.
-        pipelines: in the order of the columns.
+        pipelines: names, in the order of the columns.
     """
 
     def __init__(
@@ -58,108 +57,127 @@ class WideRows:
             self._rows.setdefault((row.id, row.repeat), {})[row.pipeline] = row
         self._repeats = 1 + max((repeat for _, repeat in self._rows), default=0)
 
-    def searches(self) -> list[Wide]:
-        """``search_results.json``: the published keys, then the single results and failures."""
+    def build_searches(self) -> list[Wide]:
+        """Builds ``search_results.json``.
+
+        After the published keys come two of our own: ``results``, the list of search results, and
+        ``error``, why the search failed.
+        """
         return [
             {
-                "id": one.id,
-                "question": one.question,
-                "raw_text": one.text,
-                "raw_text_chars": len(one.text),
-                "results": [msgspec.to_builtins(result) for result in one.results],
-                "error": one.error,
+                "id": search.id,
+                "question": search.question,
+                "raw_text": search.text,
+                "raw_text_chars": len(search.text),
+                "results": [msgspec.to_builtins(result) for result in search.results],
+                "error": search.error,
             }
-            for one in self._found
+            for search in self._found
         ]
 
-    def extractions(self) -> list[Wide]:
-        """``extractions.json``: what the agent was given, and how it could be read."""
+    def build_extractions(self) -> list[Wide]:
+        """Builds ``extractions.json``: the context of each answer and its validity."""
         return [
-            {**head, **_of_each(rows, _extracted)}
-            for head, rows in self._each(lambda sample, _: {"id": sample.id})
+            {**head, **_prefix_keys(rows, _build_extraction_part)}
+            for head, rows in self._iter_samples(lambda sample, _: {"id": sample.id})
         ]
 
-    def responses(self) -> list[Wide]:
-        """``agent_responses.json``."""
+    def build_responses(self) -> list[Wide]:
+        """Builds ``agent_responses.json``."""
         return [
-            {**head, **{f"{name}_response": _response(row) for name, row in rows.items()}}
-            for head, rows in self._each(
+            {**head, **{f"{name}_response": _build_response(row) for name, row in rows.items()}}
+            for head, rows in self._iter_samples(
                 lambda sample, _: {"id": sample.id, "question": sample.question}
             )
         ]
 
-    def details(self) -> list[Wide]:
-        """``detailed_results.json``: what was answered, and what the judges say of it."""
+    def build_details(self) -> list[Wide]:
+        """Builds ``detailed_results.json``: the answers and the judges' verdicts on them."""
         return [
-            {**head, **_of_each(rows, _answered), **_of_each(rows, _judged)}
-            for head, rows in self._each(
-                lambda sample, found: {
+            {
+                **head,
+                **_prefix_keys(rows, _build_answer_part),
+                **_prefix_keys(rows, _build_verdict_part),
+            }
+            for head, rows in self._iter_samples(
+                lambda sample, results: {
                     "id": sample.id,
                     "category": sample.category,
                     "question": sample.question,
-                    "raw_text": found.text,
+                    "raw_text": results.text,
                     "ground_truth": sample.ground_truth,
                     "answerable": sample.answerable,
                 }
             )
         ]
 
-    def _each(self, head: Any) -> Iterator[tuple[Wide, Mapping[str, SknRow]]]:
-        for sample, found in zip(self._samples, self._found, strict=True):
+    def _iter_samples(self, build_head: Any) -> Iterator[tuple[Wide, Mapping[str, SknRow]]]:
+        """Yields each sample and repeat: its first keys, and its rows by pipeline name."""
+        for sample, results in zip(self._samples, self._found, strict=True):
             for repeat in range(self._repeats):
                 by_name = self._rows[sample.id, repeat]
-                asked = {"repeat": repeat} if self._repeats > 1 else {}
-                yield {**head(sample, found), **asked}, {n: by_name[n] for n in self._pipelines}
+                number = {"repeat": repeat} if self._repeats > 1 else {}
+                yield (
+                    {**build_head(sample, results), **number},
+                    {n: by_name[n] for n in self._pipelines},
+                )
 
 
-def _of_each(rows: Mapping[str, SknRow], part: Any) -> Wide:
+def _prefix_keys(rows: Mapping[str, SknRow], build_part: Any) -> Wide:
     return {
-        f"{name}_{key}": value for name, row in rows.items() for key, value in part(row).items()
+        f"{name}_{key}": value
+        for name, row in rows.items()
+        for key, value in build_part(row).items()
     }
 
 
-def _extracted(row: SknRow) -> Wide:
+def _build_extraction_part(row: SknRow) -> Wide:
     extraction = row.extraction
     if extraction is None or not extraction.context:
-        return {"extraction": None, "tokens_est": None, "validity": _validity(extraction)}
+        return {"extraction": None, "tokens_est": None, "validity": _get_validity(extraction)}
     return {
-        "extraction": _as_handed_on(extraction),
-        "tokens_est": tokens_estimate(extraction.context),
-        "validity": _validity(extraction),
+        "extraction": _decode_context(extraction),
+        "tokens_est": estimate_tokens(extraction.context),
+        "validity": _get_validity(extraction),
     }
 
 
-def _validity(extraction: Extraction | None) -> str | None:
+def _get_validity(extraction: Extraction | None) -> str | None:
     return None if extraction is None else extraction.validity
 
 
-def _as_handed_on(extraction: Extraction) -> Any:
-    """The context: as an object where it is one in JSON, else as the text it is."""
+def _decode_context(extraction: Extraction) -> Any:
+    """Returns the context, decoded if it is JSON, otherwise as text."""
     if PIPELINES[extraction.pipeline].notation == "json":
-        # As published, JSON that is no object goes on in a form that is no JSON.
+        # In the published setting a reply in JSON that is not an object is passed on as Python's
+        # str() of it, which may not be JSON.
         with contextlib.suppress(msgspec.DecodeError, RecursionError):
             return msgspec.json.decode(extraction.context)
     return extraction.context
 
 
-def _response(row: SknRow) -> Wide:
-    answered = _answered(row)
-    stated = None if row.response is None else row.response.abstained
-    return {**answered, "abstained": stated}
+def _build_response(row: SknRow) -> Wide:
+    # Here ``abstained`` is the field of the reply; in ``detailed_results.json`` it is the outcome.
+    abstained_field = None if row.response is None else row.response.abstained
+    return {**_build_answer_part(row), "abstained": abstained_field}
 
 
-def _answered(row: SknRow) -> Wide:
-    said = row.response
-    if said is None:
+def _build_answer_part(row: SknRow) -> Wide:
+    response = row.response
+    if response is None:
         return {"answer": "", "confidence": None, "reasoning": ""}
-    return {"answer": said.answer, "confidence": said.confidence, "reasoning": said.reasoning}
-
-
-def _judged(row: SknRow) -> Wide:
     return {
-        "correct": _correct(row),
-        "hallucination": None if row.verdicts is None else claims_of(row.verdicts),
-        "groundedness": None if row.verdicts is None else grounds_of(row.verdicts),
+        "answer": response.answer,
+        "confidence": response.confidence,
+        "reasoning": response.reasoning,
+    }
+
+
+def _build_verdict_part(row: SknRow) -> Wide:
+    return {
+        "correct": _get_published_correctness(row),
+        "hallucination": None if row.verdicts is None else build_hallucination_record(row.verdicts),
+        "groundedness": None if row.verdicts is None else build_groundedness_record(row.verdicts),
         "abstained": row.outcome == "ABSTAINED",
         "outcome": row.outcome,
         "stage": row.stage,
@@ -167,8 +185,8 @@ def _judged(row: SknRow) -> Wide:
     }
 
 
-def claims_of(verdicts: Verdicts) -> Wide:
-    """What is made up, under the published keys; null is what could not be had."""
+def build_hallucination_record(verdicts: Verdicts) -> Wide:
+    """Returns the verdict on made-up claims under the published keys; null for missing values."""
     claims = verdicts.hallucination
     share = None
     if claims.fabricated is not None and claims.total_claims:
@@ -182,17 +200,20 @@ def claims_of(verdicts: Verdicts) -> Wide:
     }
 
 
-def grounds_of(verdicts: Verdicts) -> Wide:
-    """How well the answer is grounded, likewise."""
+def build_groundedness_record(verdicts: Verdicts) -> Wide:
+    """Returns the verdict on groundedness under the published keys; null for missing values."""
     return {
         "groundedness_score": verdicts.groundedness,
         "unsupported_fraction": verdicts.unsupported_fraction,
     }
 
 
-def _correct(row: SknRow) -> bool | None:
-    """As published, null for samples without an answer; whoever abstains from one is wrong."""
+def _get_published_correctness(row: SknRow) -> bool | None:
+    """Returns whether the answer is correct, as published.
+
+    Null for unanswerable samples; an abstention on an answerable sample is wrong.
+    """
     if not row.answerable:
         return None
-    judged = None if row.verdicts is None else row.verdicts.correct
-    return False if judged is None and row.outcome == "ABSTAINED" else judged
+    correct = None if row.verdicts is None else row.verdicts.correct
+    return False if correct is None and row.outcome == "ABSTAINED" else correct

@@ -1,7 +1,7 @@
-"""Extraction and answers by rules, without a model: what a format keeps or drops of a text.
+"""Extracts and answers by rules, without a model, to show what a format preserves of a text.
 
-The text is analysed once and the same way for every format (``analysis``), written down as far as
-the format has room for it (``extractor``), read back from what was written alone (``known``), and
-answered from that by words (``agent``). It is deterministic, and no measure of what a language
-model would do with a format.
+The text is analysed in the same way for every format (``analysis``), written as far as the format
+and budget allow (``extractor``), parsed again from what was written (``context``), and questions
+are answered from that by word overlap (``agent``). The result is deterministic. It does not show
+how well a language model would work with a format.
 """

@@ -1,20 +1,22 @@
-"""Answers a question from a context by words: the same rules for whatever form it is written in.
+"""Answers a question from a context by word overlap, with the same rules for SKN and JSON contexts.
 
-A yes-no question of one sentence is read by ``eval.reader``: of the statements that mention all
-its names, the one that covers most of it speaks. Any other is answered by quoting the five
-statements that cover most of it, if together they cover half of its words, weighed by how rare
-these are in the context; a name in the sentences that ask counts even if it stands nowhere. Four
-rules more, one for each kind of metadata, use nothing but what stands in the context:
+A yes-no question of one sentence is answered by ``eval.reader``: among the statements that mention
+all its names, the one that covers most of the question decides. Any other question is answered by
+quoting the five statements that cover most of it, if together they cover half of its words. Words
+are weighted by how rare they are in the context. Names in the sentences that end in a question mark
+have a weight even if they do not occur in the context. Four more rules, one for each kind of
+metadata, use only the metadata of the context:
 
-* *confidence*: a statement is as sure as the context says, 0.9 where it says nothing, and at most
-  0.5 where its own words hedge. A statement of 0.5 or less decides no yes-no question.
-* *gaps*: a question that asks about what a gap names is not answered.
-* *causal*: a question for a cause is answered first by the cause whose effect covers most of what
-  is asked, if that is half of it.
-* *risk*: ``misdirection`` and ``missing_context`` each halve the confidence where they are high.
+* *confidence*: a statement has the confidence that the context gives, or 0.9 if it gives none; a
+  hedged statement ("may", "possibly") has at most 0.5. A statement with a confidence of 0.5 or less
+  does not decide a yes-no question.
+* *gaps*: a question that asks about something that a gap names is not answered.
+* *causal*: the answer to a question about a cause starts with the causal link whose effect covers
+  most of the question, if it covers at least half.
+* *risk*: ``misdirection`` and ``missing_context`` each halve the confidence if they are high.
 
-The confidence of an answer is how much of the question its statements cover × how sure they are on
-average, halved as said. Below 0.25 the answer is withheld.
+The confidence of an answer is the share of the question that its statements cover × their mean
+confidence, halved as above. Below 0.25 no answer is given.
 """
 
 from __future__ import annotations
@@ -23,40 +25,40 @@ from collections import Counter
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from eval.reader import DEFAULT_THRESHOLD, Reader, Weights, coverage
+from eval.reader import DEFAULT_THRESHOLD, Reader, WordWeights, compute_coverage
 from eval.skn.agent import Response
-from eval.skn.rules.analysis import HEDGED, PLAIN
-from eval.skn.rules.known import Known, Link, Said, read_context
-from eval.skn.rules.statements import asking, is_hedged, names_written
+from eval.skn.rules.analysis import HEDGED_CONFIDENCE, PLAIN_CONFIDENCE
+from eval.skn.rules.context import Context, ContextLink, ContextStatement, read_context
+from eval.skn.rules.statements import find_written_names, is_hedged, select_asking_sentences
 from kg.base.errors import NotationError
 from kg.claims import Gold
-from kg.text.normaliser import content_words, words
-from kg.words.plain_text import one_line
+from kg.text.normaliser import extract_content_words, split_words
+from kg.words.plain_text import to_one_line
 
 VERSION = 1
-"""Of the rules; raised with every change of what they answer."""
-LEAST = 0.25
-"""An answer of less confidence is withheld."""
-MOST_QUOTED = 5
-"""Statements that an answer quotes; a model is asked for a few sentences."""
+"""Version of the rules; increase it whenever a change affects the answers."""
+MIN_CONFIDENCE = 0.25
+"""An answer with less confidence is not given."""
+MAX_QUOTED_STATEMENTS = 5
+"""Maximum number of statements in an answer; models too are asked for a few sentences."""
 ABSTENTION = "There is not enough information in the context to answer."
 
-_ASKS_YES_OR_NO = frozenset(
+_YES_NO_OPENERS = frozenset(
     """is are was were am do does did has have had can could will would should may might must shall
-    """.split()  # noqa: SIM905 - a wall of quotation marks would hide the words
+    """.split()  # noqa: SIM905 - easier to read than 22 quoted strings
 )
-_ASKS_FOR_CAUSE = frozenset({"why", "cause", "reason"})
+_CAUSE_WORDS = frozenset({"why", "cause", "reason"})
 
 
 class Decision(NamedTuple):
-    """What the rules make of a question.
+    """The rules' answer to a question.
 
     Attributes:
-        pred: YES or NO to a yes-no question; YES for any other that is answered; UNKNOWN where
-            the answer is withheld.
-        statement: what speaks, in the context's words; empty where the answer is withheld.
-        confidence: 0 to 1; null where the answer is withheld.
-        reason: in words.
+        pred: YES or NO for a yes-no question; YES for any other question that is answered;
+            UNKNOWN if no answer is given.
+        statement: the deciding statements, in the context's words; empty without an answer.
+        confidence: 0 to 1; null without an answer.
+        reason: reason in words.
     """
 
     pred: Gold
@@ -66,23 +68,23 @@ class Decision(NamedTuple):
 
 
 class RuleAgent:
-    """Answers by rules from the context it is given, and from nothing else."""
+    """An agent that answers by rules, from the given context only."""
 
     def __init__(self) -> None:
         self._reader = Reader(DEFAULT_THRESHOLD)
 
     def params(self) -> dict[str, Any]:
-        """The rules' version and their numbers."""
+        """Returns the version and thresholds of the rules, for the manifest."""
         return {
             "by": "rules",
             "version": VERSION,
             "threshold": self._reader.threshold,
-            "least_confidence": LEAST,
-            "quoted": MOST_QUOTED,
+            "least_confidence": MIN_CONFIDENCE,
+            "quoted": MAX_QUOTED_STATEMENTS,
         }
 
-    async def reason(self, context: str, question: str) -> Response:
-        """Answers from ``context``; one that cannot be read gives an unreadable response."""
+    async def answer_question(self, context: str, question: str) -> Response:
+        """Answers from ``context``; an unreadable context gives an unreadable response."""
         try:
             known = read_context(context)
         except NotationError as error:
@@ -94,109 +96,132 @@ class RuleAgent:
                 readable=False,
                 problem=str(error),
             )
-        yes_or_no = asks_yes_or_no(question)
-        found = self.decide(known, question) if yes_or_no else self.find(known, question)
-        answer = found.statement
-        if found.pred == "UNKNOWN":
+        yes_or_no = is_yes_no_question(question)
+        decision = (
+            self.answer_yes_no_question(known, question)
+            if yes_or_no
+            else self.answer_open_question(known, question)
+        )
+        answer = decision.statement
+        if decision.pred == "UNKNOWN":
             answer = ABSTENTION
         elif yes_or_no:
-            answer = f"{found.pred.capitalize()}. {found.statement}"
+            answer = f"{decision.pred.capitalize()}. {decision.statement}"
         return Response(
             answer=answer,
-            confidence=found.confidence,
-            reasoning=found.reason,
-            abstained=found.pred == "UNKNOWN",
+            confidence=decision.confidence,
+            reasoning=decision.reason,
+            abstained=decision.pred == "UNKNOWN",
             readable=True,
             raw=answer,
         )
 
-    def decide(self, known: Known, question: str) -> Decision:
-        """YES, NO or UNKNOWN to a yes-no question."""
-        if gap := _gap_in(known, question):
-            return _withheld(f"a gap: {gap}")
-        texts = [said.text for said in known.statements]
-        reading = self._reader.read(question, texts, Weights(texts))
+    def answer_yes_no_question(self, context: Context, question: str) -> Decision:
+        """Answers a yes-no question with YES, NO or UNKNOWN."""
+        if gap := _find_gap(context, question):
+            return _withhold_answer(f"a gap: {gap}")
+        texts = [statement.text for statement in context.statements]
+        reading = self._reader.answer_question(question, texts, WordWeights(texts))
         if reading.pred == "UNKNOWN":
-            return _withheld("no statement covers enough of the question, or two contradict")
-        said = known.statements[texts.index(reading.sentence)]
-        sure = _sureness(said)
-        if sure <= HEDGED:
-            return _withheld(f"uncertain: {said.text}")
-        return _weighed(reading.pred, said.text, reading.coverage, sure, known)
+            return _withhold_answer("no statement covers enough of the question, or two contradict")
+        statement = context.statements[texts.index(reading.sentence)]
+        confidence = _get_confidence(statement)
+        if confidence <= HEDGED_CONFIDENCE:
+            return _withhold_answer(f"uncertain: {statement.text}")
+        return _build_decision(reading.pred, statement.text, reading.coverage, confidence, context)
 
-    def find(self, known: Known, question: str) -> Decision:
-        """What answers a question that is no yes-no question."""
-        if gap := _gap_in(known, question):
-            return _withheld(f"a gap: {gap}")
-        asked = Counter(content_words(question))
-        # Links are written from statements, so these alone tell how rare a word is.
-        weighing = Weights(said.text for said in known.statements)
-        weights = weighing.of(asked, _names_in(question))
-        best = sorted(known.statements, key=lambda said: -coverage(asked, weights, _held(said)))
-        cause = _cause(known, question, weighing, self._reader.threshold)
-        quoted = (cause + best)[:MOST_QUOTED]
-        together = Counter(word for said in quoted for word in _held(said).elements())
-        covered = coverage(asked, weights, together)
-        if not quoted or covered < self._reader.threshold:
-            return _withheld("no statements cover enough of the question")
-        sure = fmean(_sureness(said) for said in quoted)
-        return _weighed("YES", " ".join(said.text for said in quoted), covered, sure, known)
+    def answer_open_question(self, context: Context, question: str) -> Decision:
+        """Answers any other question by quoting statements."""
+        if gap := _find_gap(context, question):
+            return _withhold_answer(f"a gap: {gap}")
+        question_words = Counter(extract_content_words(question))
+        # Causal links repeat words of statements, so only statements count for word rarity.
+        word_weights = WordWeights(statement.text for statement in context.statements)
+        weights = word_weights.weigh_words(question_words, _list_asked_names(question))
+        best = sorted(
+            context.statements,
+            key=lambda statement: (
+                -compute_coverage(question_words, weights, _count_content_words(statement))
+            ),
+        )
+        cause = _find_cause(context, question, word_weights, self._reader.threshold)
+        quoted = (cause + best)[:MAX_QUOTED_STATEMENTS]
+        quoted_words = Counter(
+            word for statement in quoted for word in _count_content_words(statement).elements()
+        )
+        coverage = compute_coverage(question_words, weights, quoted_words)
+        if not quoted or coverage < self._reader.threshold:
+            return _withhold_answer("no statements cover enough of the question")
+        mean_confidence = fmean(_get_confidence(statement) for statement in quoted)
+        text = " ".join(statement.text for statement in quoted)
+        return _build_decision("YES", text, coverage, mean_confidence, context)
 
 
-def asks_yes_or_no(question: str) -> bool:
-    """Whether a question is one sentence, begins as yes-no questions do, and offers no choice."""
-    asked = words(question)
-    one = asking(question) == one_line(question)
-    return one and bool(asked) and asked[0] in _ASKS_YES_OR_NO and "or" not in asked
+def is_yes_no_question(question: str) -> bool:
+    """Returns whether a question is one sentence, starts like a yes-no question and has no "or"."""
+    asked = split_words(question)
+    is_one_sentence = select_asking_sentences(question) == to_one_line(question)
+    return is_one_sentence and bool(asked) and asked[0] in _YES_NO_OPENERS and "or" not in asked
 
 
-def _cause(known: Known, question: str, weighing: Weights, least: float) -> list[Said]:
-    """The link whose effect covers most of what is asked, if a cause is asked for."""
-    asked = Counter(content_words(asking(question)))
-    if _ASKS_FOR_CAUSE.isdisjoint(asked):
+def _find_cause(
+    context: Context, question: str, word_weights: WordWeights, threshold: float
+) -> list[ContextStatement]:
+    """Finds the causal link whose effect covers most of a question that asks for a cause.
+
+    Returns:
+        The link as one statement; an empty list if the question does not ask for a cause, or no
+        link covers enough of it.
+    """
+    asked = Counter(extract_content_words(select_asking_sentences(question)))
+    if _CAUSE_WORDS.isdisjoint(asked):
         return []
-    weights = weighing.of(asked, _names_in(question))
+    weights = word_weights.weigh_words(asked, _list_asked_names(question))
 
-    def covers(link: Link) -> float:
-        return coverage(asked, weights, Counter(content_words(link.effect)))
+    def measure_effect_coverage(link: ContextLink) -> float:
+        return compute_coverage(asked, weights, Counter(extract_content_words(link.effect)))
 
-    link = max(known.links, key=covers, default=None)
-    if link is None or covers(link) < least:
+    link = max(context.links, key=measure_effect_coverage, default=None)
+    if link is None or measure_effect_coverage(link) < threshold:
         return []
-    return [Said(f"{link.cause} -> {link.effect}", link.strength)]
+    return [ContextStatement(f"{link.cause} -> {link.effect}", link.strength)]
 
 
-def _gap_in(known: Known, question: str) -> str:
-    """The first gap that names what the question asks about; empty where none does."""
-    named = _names_in(question)
-    return next((gap for gap in known.gaps if not named.isdisjoint(content_words(gap))), "")
+def _find_gap(context: Context, question: str) -> str:
+    """Returns the first gap that names something the question asks about; empty if none does."""
+    named = _list_asked_names(question)
+    return next(
+        (gap for gap in context.gaps if not named.isdisjoint(extract_content_words(gap))), ""
+    )
 
 
-def _names_in(question: str) -> frozenset[str]:
-    names = names_written(asking(question))
-    return frozenset(word for name in names for word in content_words(name))
+def _list_asked_names(question: str) -> frozenset[str]:
+    names = find_written_names(select_asking_sentences(question))
+    return frozenset(word for name in names for word in extract_content_words(name))
 
 
-def _held(said: Said) -> Counter[str]:
-    return Counter(content_words(said.text))
+def _count_content_words(statement: ContextStatement) -> Counter[str]:
+    return Counter(extract_content_words(statement.text))
 
 
-def _sureness(said: Said) -> float:
-    stated = PLAIN if said.confidence is None else said.confidence
-    return min(stated, HEDGED) if is_hedged(said.text) else stated
+def _get_confidence(statement: ContextStatement) -> float:
+    stated = PLAIN_CONFIDENCE if statement.confidence is None else statement.confidence
+    return min(stated, HEDGED_CONFIDENCE) if is_hedged(statement.text) else stated
 
 
-def _weighed(pred: Gold, text: str, covered: float, sure: float, known: Known) -> Decision:
-    """The answer with its confidence, unless that is too low."""
-    confidence = covered * sure
-    if known.risk is not None:
-        for level in (known.risk.misdirection, known.risk.missing_context):
+def _build_decision(
+    pred: Gold, text: str, coverage_share: float, mean_confidence: float, context: Context
+) -> Decision:
+    """Builds the answer with its confidence; UNKNOWN if the confidence is too low."""
+    confidence = coverage_share * mean_confidence
+    if context.risk is not None:
+        for level in (context.risk.misdirection, context.risk.missing_context):
             confidence *= 0.5 if level == "high" else 1.0
-    told = f"{text} [covers {covered:.3f} of the question, {sure:.2f} sure]"
-    if confidence < LEAST:
-        return _withheld(f"too unsure ({confidence:.3f}): {told}")
-    return Decision(pred, text, round(confidence, 6), told)
+    reason = f"{text} [covers {coverage_share:.3f} of the question, {mean_confidence:.2f} sure]"
+    if confidence < MIN_CONFIDENCE:
+        return _withhold_answer(f"too unsure ({confidence:.3f}): {reason}")
+    return Decision(pred, text, round(confidence, 6), reason)
 
 
-def _withheld(reason: str) -> Decision:
+def _withhold_answer(reason: str) -> Decision:
     return Decision("UNKNOWN", "", None, reason)

@@ -1,8 +1,8 @@
-"""What a text says, by rules: one analysis, made the same way whatever it is then written in.
+"""Analyses a text by rules, independently of the format in which the result is written.
 
-Statements with what makes them matter, uncertain or disputed; causes and effects; what the
-question names and the text does not; what may mislead. Each is one stated rule over words, and
-nothing is known of the world.
+The analysis has the statements of the text, with their importance, uncertainty and disputes;
+causes and effects; names in the question that the text lacks; and what may mislead. Each is found
+by a fixed rule over words, without world knowledge.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.reader import NEGATIONS, Weights, coverage, is_negated
+from eval.reader import NEGATIONS, WordWeights, compute_coverage, is_negated
 from eval.skn.grammar.document import Level, Priority
-from eval.skn.rules.causes import Cause, cause_in
+from eval.skn.rules.causes import Cause, find_cause
 from eval.skn.rules.statements import (
-    asking,
+    find_titles,
+    find_written_names,
     is_hedged,
-    names_written,
-    statements,
-    subject_matter,
-    titles,
+    select_asking_sentences,
+    split_statements,
+    subject_words,
 )
-from kg.text.normaliser import content_words
+from kg.text.normaliser import extract_content_words
 
-PLAIN, HEDGED, DISPUTED = 0.9, 0.5, 0.3
-"""Confidence in a statement: as such; if its own words are uncertain; if another contradicts it."""
-MATTERS = 0.5
-"""A statement of at least this importance is a critical one."""
+PLAIN_CONFIDENCE, HEDGED_CONFIDENCE, DISPUTED_CONFIDENCE = 0.9, 0.5, 0.3
+"""Confidence in a statement: normally; if its own words hedge; if another one contradicts it."""
+CRITICAL_IMPORTANCE = 0.5
+"""A statement of at least this importance is critical."""
 
 
 class Statement(NamedTuple):
     """One sentence of the text.
 
     Attributes:
-        text: as it stands.
-        importance: 0 to 1. With a question: the share of its words that the statement has, each
-            weighed by how rare it is in the text. Without: how much of the text is about what it
-            is about, as the mean share of the statements that hold a word of it.
+        text: the sentence as written.
+        importance: 0 to 1. With a question: the share of the question's words that the statement
+            has, weighted by how rare they are in the text. Without a question: the share of all
+            statements that contain a word, averaged over the words of this statement.
         hedged: whether its own words are uncertain.
-        disputed: whether another says the same but for a negation.
-        cause: the cause and effect it states.
+        disputed: whether another statement differs only by a negation.
+        cause: the cause and effect that it states, if any.
     """
 
     text: str
@@ -53,30 +53,37 @@ class Statement(NamedTuple):
     @property
     def confidence(self) -> float:
         """How well the text supports it, 0 to 1."""
-        return DISPUTED if self.disputed else HEDGED if self.hedged else PLAIN
+        return (
+            DISPUTED_CONFIDENCE
+            if self.disputed
+            else HEDGED_CONFIDENCE
+            if self.hedged
+            else PLAIN_CONFIDENCE
+        )
 
     @property
     def priority(self) -> Priority:
-        """``~`` if its words are uncertain, else ``!`` if it matters, else ``.``."""
-        return "~" if self.hedged else "!" if self.importance >= MATTERS else "."
+        """``~`` if its words are uncertain, else ``!`` if it is critical, else ``.``."""
+        return "~" if self.hedged else "!" if self.importance >= CRITICAL_IMPORTANCE else "."
 
 
 class Analysis(NamedTuple):
-    """All that the rules find in a text.
+    """Everything that the rules find in a text.
 
     Attributes:
-        statements: the most important first, equally important ones as in the text.
-        gaps: names and numbers in the sentences that ask, which neither a statement nor the title
-            of a search result has.
-        domain: the content word that most statements have; "unknown" where there is none.
-        reliability: share of the statements that are neither hedged nor disputed; 0 where there
-            are none.
-        misdirection: high if what matters to the question is disputed; medium if something else
-            is, or if the most important statement negates what the question does not; else low.
-            Without a question all statements matter alike: high or low.
-        missing_context: by the share of content words in the sentences that ask, which no
-            statement has: up to a quarter low, up to a half medium, else high. Without a question
-            low.
+        statements: the most important first; equally important ones in the order of the text.
+        gaps: names and numbers in the asking sentences that occur neither in a statement nor in
+            the title of a search result. Asking sentences are the sentences of the question that
+            end in a question mark, or all of them if none does.
+        domain: the content word that most statements have; "unknown" if there is none.
+        reliability: share of the statements that are neither hedged nor disputed; 0 without
+            statements.
+        misdirection: high if a critical statement is disputed; medium if only uncritical
+            statements are disputed, or if the most important statement is critical and negated
+            but the question is not; else low. Without a question: high if any statement is
+            disputed, else low.
+        missing_context: by the share of content words in the asking sentences that no statement
+            has: up to 1/4 low, up to 1/2 medium, else high. Without a question: low.
     """
 
     statements: tuple[Statement, ...]
@@ -87,79 +94,95 @@ class Analysis(NamedTuple):
     missing_context: Level
 
 
-def analyse(text: str, question: str) -> Analysis:
-    """Analyses ``text`` for ``question``; an empty question means that none is shown."""
-    said = statements(text)
-    importance = _by_question(said, question) if question else _by_text(said)
-    disputed = _disputed(said)
-    found = [
-        Statement(sentence, weight, is_hedged(sentence), place in disputed, cause_in(sentence))
-        for place, (sentence, weight) in enumerate(zip(said, importance, strict=True))
+def analyse_text(text: str, question: str) -> Analysis:
+    """Analyses ``text`` for ``question``; an empty question means that there is none."""
+    sentences = split_statements(text)
+    importance = _weigh_by_question(sentences, question) if question else _weigh_by_text(sentences)
+    disputed = _find_disputed(sentences)
+    statements = [
+        Statement(sentence, weight, is_hedged(sentence), index in disputed, find_cause(sentence))
+        for index, (sentence, weight) in enumerate(zip(sentences, importance, strict=True))
     ]
-    found.sort(key=lambda statement: -statement.importance)
-    sure = sum(not (statement.hedged or statement.disputed) for statement in found)
+    statements.sort(key=lambda statement: -statement.importance)
+    n_certain = sum(not (statement.hedged or statement.disputed) for statement in statements)
     return Analysis(
-        statements=tuple(found),
-        gaps=_gaps([*said, *titles(text)], question),
-        domain=_domain(said),
-        reliability=round(sure / len(found), 2) if found else 0.0,
-        misdirection=_misdirection(found, question),
-        missing_context=_missing_context(said, question),
+        statements=tuple(statements),
+        gaps=_find_gaps([*sentences, *find_titles(text)], question),
+        domain=_find_domain(sentences),
+        reliability=round(n_certain / len(statements), 2) if statements else 0.0,
+        misdirection=_rate_misdirection(statements, question),
+        missing_context=_rate_missing_context(sentences, question),
     )
 
 
-def _by_question(said: Sequence[str], question: str) -> list[float]:
-    asked = Counter(content_words(question))
-    weights = Weights(said).of(asked, ())
-    return [round(coverage(asked, weights, Counter(content_words(one))), 6) for one in said]
-
-
-def _by_text(said: Sequence[str]) -> list[float]:
-    matters = [sorted(subject_matter(one)) for one in said]
-    holding = Counter(word for matter in matters for word in matter)
+def _weigh_by_question(sentences: Sequence[str], question: str) -> list[float]:
+    asked = Counter(extract_content_words(question))
+    weights = WordWeights(sentences).weigh_words(asked, ())
     return [
-        round(math.fsum(holding[word] for word in matter) / (len(matter) * len(said)), 6)
-        if matter
-        else 0.0
-        for matter in matters
+        round(compute_coverage(asked, weights, Counter(extract_content_words(sentence))), 6)
+        for sentence in sentences
     ]
 
 
-def _disputed(said: Sequence[str]) -> set[int]:
-    """Places of the statements that are the same as another but for a negation."""
-    places: defaultdict[frozenset[str], dict[bool, list[int]]] = defaultdict(dict)
-    for place, one in enumerate(said):
-        places[subject_matter(one)].setdefault(is_negated(one), []).append(place)
-    contradicted = (both for both in places.values() if len(both) == 2)
-    return {place for both in contradicted for some in both.values() for place in some}
+def _weigh_by_text(sentences: Sequence[str]) -> list[float]:
+    # Sorted, so that the floating-point sums do not depend on the order of sets.
+    word_lists = [sorted(subject_words(sentence)) for sentence in sentences]
+    frequency = Counter(word for its_words in word_lists for word in its_words)
+    return [
+        round(
+            math.fsum(frequency[word] for word in its_words) / (len(its_words) * len(sentences)), 6
+        )
+        if its_words
+        else 0.0
+        for its_words in word_lists
+    ]
 
 
-def _gaps(said: Sequence[str], question: str) -> tuple[str, ...]:
-    held = {word for one in said for word in content_words(one)}
+def _find_disputed(sentences: Sequence[str]) -> set[int]:
+    """Returns the indexes of the statements that differ from another only by a negation."""
+    by_words: defaultdict[frozenset[str], dict[bool, list[int]]] = defaultdict(dict)
+    for index, sentence in enumerate(sentences):
+        by_words[subject_words(sentence)].setdefault(is_negated(sentence), []).append(index)
+    # Statements with the same words are disputed if some are negated and others are not.
+    disputed = (groups for groups in by_words.values() if len(groups) == 2)
+    return {index for groups in disputed for indexes in groups.values() for index in indexes}
+
+
+def _find_gaps(sentences: Sequence[str], question: str) -> tuple[str, ...]:
+    known_words = {word for sentence in sentences for word in extract_content_words(sentence)}
     return tuple(
-        name for name in names_written(asking(question)) if not held.issuperset(content_words(name))
+        name
+        for name in find_written_names(select_asking_sentences(question))
+        if not known_words.issuperset(extract_content_words(name))
     )
 
 
-def _domain(said: Sequence[str]) -> str:
-    holding = Counter(word for one in said for word in dict.fromkeys(content_words(one)))
-    words = ((count, word) for word, count in holding.items() if word not in NEGATIONS)
-    return max(words, key=lambda told: told[0], default=(0, "unknown"))[1]
+def _find_domain(sentences: Sequence[str]) -> str:
+    frequency = Counter(
+        word for sentence in sentences for word in dict.fromkeys(extract_content_words(sentence))
+    )
+    words = ((count, word) for word, count in frequency.items() if word not in NEGATIONS)
+    return max(words, key=lambda counted: counted[0], default=(0, "unknown"))[1]
 
 
-def _misdirection(found: Sequence[Statement], question: str) -> Level:
-    if any(one.disputed and (not question or one.importance >= MATTERS) for one in found):
+def _rate_misdirection(ranked: Sequence[Statement], question: str) -> Level:
+    if any(
+        statement.disputed and (not question or statement.importance >= CRITICAL_IMPORTANCE)
+        for statement in ranked
+    ):
         return "high"
-    if any(one.disputed for one in found):
+    if any(statement.disputed for statement in ranked):
         return "medium"
-    if question and found and found[0].importance >= MATTERS:
-        return "medium" if is_negated(found[0].text) and not is_negated(question) else "low"
+    if question and ranked and ranked[0].importance >= CRITICAL_IMPORTANCE:
+        return "medium" if is_negated(ranked[0].text) and not is_negated(question) else "low"
     return "low"
 
 
-def _missing_context(said: Sequence[str], question: str) -> Level:
-    asked = subject_matter(asking(question))
+def _rate_missing_context(sentences: Sequence[str], question: str) -> Level:
+    asked = subject_words(select_asking_sentences(question))
     if not asked:
         return "low"
-    missing = len(asked - {word for one in said for word in content_words(one)}) / len(asked)
+    missing = len(
+        asked - {word for sentence in sentences for word in extract_content_words(sentence)}
+    ) / len(asked)
     return "low" if missing <= 0.25 else "medium" if missing <= 0.5 else "high"

@@ -1,4 +1,4 @@
-"""Cause and effect where a sentence says so in plain words: "A leads to B", "B because of A"."""
+"""Finds cause and effect in sentences such as "A leads to B" and "B because of A"."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from typing import NamedTuple
 
 from eval.reader import is_negated
-from kg.text.normaliser import content_words, words
+from kg.text.normaliser import extract_content_words, split_words
 
-MOST_WORDS = 25
-"""A side that is longer is no phrase that a link could hold."""
+MAX_PHRASE_WORDS = 25
+"""A longer cause or effect is not a phrase that fits into a link."""
 
 _MODAL = r"(?:\b(?:can|may|might|could|will|often|usually|typically|also|then)\s+){0,2}"
 _BE = r"(?:\b(?:is|are|was|were|be|been)\s+)?(?:\b(?:often|usually|typically|mostly)\s+)?"
@@ -27,17 +27,17 @@ _SIGNS = " \t,.;:!?\"'“”‘’()[]–—-"
 
 
 class Cause(NamedTuple):
-    """What a sentence says brings about what, in its own words."""
+    """A cause and its effect, in the words of the sentence."""
 
     cause: str
     effect: str
 
 
-def cause_in(sentence: str) -> Cause | None:
-    """The first cause and effect that ``sentence`` states; None if it states none.
+def find_cause(sentence: str) -> Cause | None:
+    """Returns the first cause and effect that ``sentence`` states; None if it states none.
 
-    A negated sentence states none, since it may deny the very link. Both sides must have content,
-    and neither may be longer than ``MOST_WORDS``.
+    Negated sentences are skipped, since they may deny the link. Both sides must have content
+    words, and at most ``MAX_PHRASE_WORDS`` words.
     """
     if is_negated(sentence):
         return None
@@ -53,5 +53,7 @@ def cause_in(sentence: str) -> Cause | None:
             return None
         cause, effect = sentence[: found.start()], sentence[found.end() :]
     link = Cause(cause.strip(_SIGNS), effect.strip(_SIGNS))
-    fits = all(content_words(side) and len(words(side)) <= MOST_WORDS for side in link)
+    fits = all(
+        extract_content_words(side) and len(split_words(side)) <= MAX_PHRASE_WORDS for side in link
+    )
     return link if fits else None

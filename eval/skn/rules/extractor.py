@@ -1,39 +1,39 @@
-"""Writes an analysis down in the form of a pipeline, as far as form and budget have room for it.
+"""Writes an analysis in the form of a pipeline, as far as form and budget allow.
 
-The budget counts words as the extractors' prompts do: of what is written, not of the form. It is
-spent in one order in every form: first what is missing, then the statements from the most to the
-least important, each with the cause and effect it states, then, where the form lists things, the
-names. What a form has no place for costs it nothing and is lost.
+The budget counts words as the extractors' prompts do: words of content, not of the form. Every
+form spends it in the same order: first gaps, then the statements from the most to the least
+important, each with its cause and effect, and then, if the form lists entities, the names. What a
+form cannot express is dropped and does not use up budget.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from eval.skn.formats.extracting import Extraction
+from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import Category, Entity, FlatClaim, FlatExtraction, Relationship
-from eval.skn.formats.forms import plain, write
+from eval.skn.formats.forms import to_plain_values, write_content
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
 from eval.skn.pipelines import Pipeline
-from eval.skn.rules.analysis import Analysis, Statement, analyse
-from eval.skn.rules.statements import names_written
-from eval.skn.setting import Setting
-from kg.text.normaliser import words
+from eval.skn.rules.analysis import Analysis, Statement, analyse_text
+from eval.skn.rules.statements import find_written_names
+from eval.skn.run_settings import Setting
+from kg.text.normaliser import split_words
 
 VERSION = 1
-"""Of the rules; raised with every change of what they make."""
-MOST_GAPS = 5
-MOST_ENTITIES = 20
-CAUSES = "causes"
-"""The relation of a relationship that says a cause and its effect."""
+"""Version of the rules; increase it with every change of what they extract."""
+MAX_GAPS = 5
+MAX_ENTITIES = 20
+CAUSES_RELATION = "causes"
+"""The relation of a relationship that states a cause and its effect."""
 
 
 class RuleExtractor:
-    """Extracts by rules; see ``eval.skn.rules``. The same text gives the same bytes.
+    """An extractor that uses rules; see ``eval.skn.rules``. Equal texts give equal bytes.
 
     Args:
-        pipeline: the form that is written.
-        setting: says whether the question may be looked at, and the budget in words.
+        pipeline: determines the form.
+        setting: defines whether the question may be used, and the budget in words.
     """
 
     def __init__(self, pipeline: Pipeline, setting: Setting) -> None:
@@ -41,7 +41,7 @@ class RuleExtractor:
         self._setting = setting
 
     def params(self) -> dict[str, Any]:
-        """The rules' version, the form, and what of the setting they heed."""
+        """Returns the version of the rules, the form and the relevant options of the setting."""
         return {
             "by": "rules",
             "version": VERSION,
@@ -51,29 +51,29 @@ class RuleExtractor:
         }
 
     async def extract(self, text: str, question: str) -> Extraction:
-        """What the form keeps of ``text``; always readable, if only as an empty form."""
-        found = analyse(text, question if self._setting.show_question else "")
-        filled = Filling(found, self._pipeline, self._setting.words)
-        content = filled.document() if self._pipeline.typed else filled.flat()
-        context = write(content, self._pipeline)
+        """Extracts the content of ``text`` that the form can express; may be empty."""
+        analysis = analyse_text(text, question if self._setting.show_question else "")
+        filled = BudgetedContent(analysis, self._pipeline, self._setting.words)
+        content = filled.build_document() if self._pipeline.typed else filled.build_flat()
+        context = write_content(content, self._pipeline)
         return Extraction(
             pipeline=self._pipeline.name,
             context=context,
             validity="strict",
             raw=context,
-            content=plain(content),
+            content=to_plain_values(content),
         )
 
 
-class Filling:
-    """What of an analysis a form takes within its budget.
+class BudgetedContent:
+    """Selects the parts of an analysis that fit into a form and its budget.
 
-    A statement that no longer fits is left out, and shorter ones after it may still fit.
+    A statement that does not fit is left out; shorter ones after it may still fit.
 
     Args:
-        analysis: of the text.
-        pipeline: the form.
-        budget: in words.
+        analysis: analysis of the text.
+        pipeline: determines the form.
+        budget: maximum number of words.
     """
 
     def __init__(self, analysis: Analysis, pipeline: Pipeline, budget: int) -> None:
@@ -82,72 +82,82 @@ class Filling:
         self._left = budget
         self._gaps = tuple(
             gap
-            for gap in (analysis.gaps[:MOST_GAPS] if "gaps" in pipeline.sections else ())
-            if self._takes(gap)
+            for gap in (analysis.gaps[:MAX_GAPS] if "gaps" in pipeline.sections else ())
+            if self._take_budget(gap)
         )
-        # Flat JSON has no section for causes, but a relationship says the same.
+        # Flat JSON has no section for causes, but a relationship can express them.
         links = "causal" in pipeline.sections or not pipeline.typed
         self._statements: list[Statement] = []
         self._causes: list[Statement] = []
         for statement in analysis.statements:
-            if self._takes(statement.text):
+            if self._take_budget(statement.text):
                 self._statements.append(statement)
-                if links and statement.cause and self._takes(*statement.cause):
+                if links and statement.cause and self._take_budget(*statement.cause):
                     self._causes.append(statement)
 
-    def document(self) -> Document:
-        """As typed JSON and SKN hold it. How recent a text is no rule can tell: ``medium``."""
+    def build_document(self) -> Document:
+        """Builds the content of typed JSON and SKN.
+
+        ``fresh`` is always ``medium``, because no rule can determine how recent a text is.
+        """
         sections = self._pipeline.sections
-        found = self._analysis
+        analysis = self._analysis
         return Document(
-            source=Source(found.domain, "medium", found.reliability),
-            facts=tuple(Fact(one.priority, one.text, one.confidence) for one in self._statements),
+            source=Source(analysis.domain, "medium", analysis.reliability),
+            facts=tuple(
+                Fact(statement.priority, statement.text, statement.confidence)
+                for statement in self._statements
+            ),
             causal=tuple(
-                CausalLink(one.cause.cause, one.cause.effect, one.confidence)
-                for one in self._causes
-                if one.cause
+                CausalLink(statement.cause.cause, statement.cause.effect, statement.confidence)
+                for statement in self._causes
+                if statement.cause
             )
             if "causal" in sections
             else None,
             gaps=self._gaps if "gaps" in sections else None,
-            risk=Risk(found.misdirection, found.missing_context) if "risk" in sections else None,
+            risk=Risk(analysis.misdirection, analysis.missing_context)
+            if "risk" in sections
+            else None,
         )
 
-    def flat(self) -> FlatExtraction:
-        """As flat JSON holds it: whole statements as claims, causes as relationships, names."""
+    def build_flat(self) -> FlatExtraction:
+        """Builds flat JSON: statements as claims, causes as relationships, names as entities."""
         return FlatExtraction(
-            entities=tuple(Entity(name) for name in self._names()),
+            entities=tuple(Entity(name) for name in self._select_names()),
             relationships=tuple(
-                Relationship(one.cause.cause, CAUSES, one.cause.effect)
-                for one in self._causes
-                if one.cause
+                Relationship(statement.cause.cause, CAUSES_RELATION, statement.cause.effect)
+                for statement in self._causes
+                if statement.cause
             ),
             claims=tuple(
                 FlatClaim(
-                    one.text,
-                    _category(one),
-                    one.confidence if self._pipeline.confidence else None,
+                    statement.text,
+                    _categorise_claim(statement),
+                    statement.confidence if self._pipeline.confidence else None,
                 )
-                for one in self._statements
+                for statement in self._statements
             ),
         )
 
-    def _names(self) -> list[str]:
-        """The names in the statements taken, each once, if they fit."""
-        names = dict.fromkeys(name for one in self._statements for name in names_written(one.text))
-        return [name for name in list(names)[:MOST_ENTITIES] if self._takes(name)]
+    def _select_names(self) -> list[str]:
+        """Returns the distinct names in the selected statements, as far as they fit."""
+        names = dict.fromkeys(
+            name for statement in self._statements for name in find_written_names(statement.text)
+        )
+        return [name for name in list(names)[:MAX_ENTITIES] if self._take_budget(name)]
 
-    def _takes(self, *texts: str) -> bool:
-        """Whether the budget has room for ``texts``; if so, they take it."""
-        cost = sum(len(words(text)) for text in texts)
+    def _take_budget(self, *texts: str) -> bool:
+        """Subtracts the words of ``texts`` from the budget if they fit; returns whether they do."""
+        cost = sum(len(split_words(text)) for text in texts)
         fits = cost <= self._left
         if fits:
             self._left -= cost
         return fits
 
 
-def _category(statement: Statement) -> Category:
-    """An opinion if its words are uncertain, else a statistic if it has a number, else a fact."""
+def _categorise_claim(statement: Statement) -> Category:
+    """Returns opinion if the words are uncertain, statistic if there is a digit, else fact."""
     if statement.hedged:
         return "opinion"
     return "statistic" if any(char.isdigit() for char in statement.text) else "fact"

@@ -1,9 +1,9 @@
-"""What of a text an extraction kept: statements, negations, numbers, names and hedges, counted.
+"""Counts how much of a text an extraction keeps: statements, negations, numbers, names, hedges.
 
-Counted by words, the same way for every format and whoever made the extraction. A statement
-counts as kept where one item of the extraction (a fact, a claim, a causal link, a relationship)
-holds most of its words with the same polarity; said in other words it counts as dropped, so the
-figures for a model that paraphrases are lower bounds.
+Words are compared in the same way for every format and extractor. A statement counts as kept if
+one item of the extraction (a fact, a claim, a causal link, a relationship) has most of its words
+with the same polarity. A paraphrase counts as dropped, so the figures for a model that paraphrases
+are lower bounds.
 """
 
 from __future__ import annotations
@@ -15,41 +15,42 @@ import msgspec
 
 from eval.reader import is_negated
 from eval.skn.grammar.document import Document
-from eval.skn.rules.statements import is_hedged, names_written, statements, subject_matter
-from kg.text.normaliser import words
+from eval.skn.rules.statements import find_written_names, is_hedged, split_statements, subject_words
+from kg.text.normaliser import split_words
 
 if TYPE_CHECKING:
-    from eval.skn.formats.extracting import Extraction
-    from eval.skn.formats.forms import Content
+    from eval.skn.formats.extraction import Extraction
+    from eval.skn.formats.forms import ExtractionContent
 
-KEPT = 0.8
-"""Share of a statement's content words that one item must hold."""
-UNCERTAIN = 0.5
-"""A confidence up to this marks a statement as uncertain."""
+MIN_KEPT_SHARE = 0.8
+"""Share of a statement's content words that one item must have."""
+MAX_UNCERTAIN_CONFIDENCE = 0.5
+"""A confidence of at most this marks a statement as uncertain."""
 CHARS_PER_TOKEN = 4
-"""The estimate of the published benchmark; real counts come from a server's usage."""
+"""Estimate of the published benchmark; servers report exact counts."""
 
 
 class Share(msgspec.Struct, frozen=True):
-    """How many of ``total`` things were kept."""
+    """How many of ``total`` items were kept."""
 
     kept: int
     total: int
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extraction kept of its text.
+    """How much of its text an extraction kept.
 
     Attributes:
-        facts: statements whose words one item holds, negated where they are.
-        negations: of the negated statements, those kept.
-        numbers: distinct numbers of the statements that stand anywhere in the items.
-        names: distinct names and numbers as written, all of whose words stand in the items.
-        hedges: of the statements that say they are uncertain, those kept as uncertain: by their
-            words, by ``~``, or by a confidence of at most ``UNCERTAIN``.
-        characters: of the context, structure included.
-        words: of the context, structure included (``kg.text.normaliser.words``).
-        tokens: of the context, estimated at four characters each.
+        facts: statements whose words are in one item of the same polarity.
+        negations: the negated ones among ``facts``.
+        numbers: distinct numbers of the statements that occur in any item.
+        names: distinct names and numbers as written, all of whose words occur in the items.
+        hedges: statements with uncertain wording whose item is uncertain too: by its words, by
+            ``~``, or by a confidence of at most ``MAX_UNCERTAIN_CONFIDENCE``.
+        characters: length of the context, structure included.
+        words: number of words of the context, structure included
+            (``kg.text.normaliser.split_words``).
+        tokens: number of tokens of the context, estimated at four characters each.
     """
 
     facts: Share
@@ -61,94 +62,104 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     words: int
     tokens: int
 
-    def shares(self) -> dict[str, tuple[int, int]]:
-        """(kept, total) by what is counted."""
+    def list_shares(self) -> dict[str, tuple[int, int]]:
+        """Returns kind of item → (number kept, total number)."""
         kinds = ("facts", "negations", "numbers", "names", "hedges")
         return {kind: (getattr(self, kind).kept, getattr(self, kind).total) for kind in kinds}
 
 
-class Item(NamedTuple):
-    """One thing that an extraction states.
+class ExtractedItem(NamedTuple):
+    """One statement of an extraction.
 
     Attributes:
-        text: in its words.
-        uncertain: whether the extraction marks it as uncertain, besides what its words say.
+        text: wording of the statement.
+        uncertain: whether the extraction marks it as uncertain other than by its words.
     """
 
     text: str
     uncertain: bool = False
 
 
-def retained(text: str, extraction: Extraction) -> Retention:
-    """Counts what ``extraction`` kept of ``text``.
+def measure_retention(text: str, extraction: Extraction) -> Retention:
+    """Counts how much of ``text`` the extraction kept.
 
-    One that could not be read kept nothing. As published, SKN is handed on without being read:
-    then the lines of the context are its items.
+    All counts of an unreadable extraction are 0, unless it was passed on unparsed, as SKN is in the
+    published setting: then the lines of its context are the items.
     """
-    content = extraction.typed()
+    content = extraction.to_content()
     if content is not None:
-        items = list(_items(content))
+        items = list(_list_items(content))
     else:
-        items = [Item(line) for line in extraction.context.splitlines()]
-    said = statements(text)
-    kept = _kept(said, items)
-    negated = [is_negated(statement) for statement in said]
-    hedged = [is_hedged(statement) for statement in said]
-    held = frozenset(word for item in items for word in words(item.text))
-    named = frozenset(name for item in items for name in subject_matter(item.text))
-    numbers = {word for statement in said for word in words(statement) if word[0].isdigit()}
-    names = {subject_matter(name) for statement in said for name in names_written(statement)}
+        items = [ExtractedItem(line) for line in extraction.context.splitlines()]
+    sentences = split_statements(text)
+    matches = _match_items(sentences, items)
+    negated = [is_negated(statement) for statement in sentences]
+    hedged = [is_hedged(statement) for statement in sentences]
+    item_words = frozenset(word for item in items for word in split_words(item.text))
+    named = frozenset(name for item in items for name in subject_words(item.text))
+    numbers = {
+        word for statement in sentences for word in split_words(statement) if word[0].isdigit()
+    }
+    names = {
+        subject_words(name) for statement in sentences for name in find_written_names(statement)
+    }
     context = extraction.context
     return Retention(
-        facts=_share(bool(by) for by in kept),
-        negations=_share(bool(by) for by, no in zip(kept, negated, strict=True) if no),
-        numbers=_share(number in held for number in numbers),
-        names=_share(named >= name for name in names),
-        hedges=_share(
+        facts=_count_share(bool(by) for by in matches),
+        negations=_count_share(bool(by) for by, no in zip(matches, negated, strict=True) if no),
+        numbers=_count_share(number in item_words for number in numbers),
+        names=_count_share(named >= name for name in names),
+        hedges=_count_share(
             any(item.uncertain or is_hedged(item.text) for item in by)
-            for by, unsure in zip(kept, hedged, strict=True)
+            for by, unsure in zip(matches, hedged, strict=True)
             if unsure
         ),
         characters=len(context),
-        words=len(words(context)),
+        words=len(split_words(context)),
         tokens=len(context) // CHARS_PER_TOKEN,
     )
 
 
-def _kept(said: Sequence[str], items: Sequence[Item]) -> list[list[Item]]:
-    """For each statement the items that keep it."""
-    held = [(item, subject_matter(item.text), is_negated(item.text)) for item in items]
-    found = []
-    for statement in said:
-        matter, negated = subject_matter(statement), is_negated(statement)
-        found.append(
+def _match_items(
+    sentences: Sequence[str], items: Sequence[ExtractedItem]
+) -> list[list[ExtractedItem]]:
+    """Returns, for each statement, the items that keep it."""
+    item_features = [(item, subject_words(item.text), is_negated(item.text)) for item in items]
+    matches = []
+    for statement in sentences:
+        matter, negated = subject_words(statement), is_negated(statement)
+        matches.append(
             [
                 item
-                for item, has, denies in held
-                if denies == negated and len(matter & has) >= KEPT * len(matter)
+                for item, has, denies in item_features
+                if denies == negated and len(matter & has) >= MIN_KEPT_SHARE * len(matter)
             ]
         )
-    return found
+    return matches
 
 
-def _items(content: Content) -> Iterator[Item]:
-    """What a document or flat extraction states; gaps, source and risk state nothing of a text."""
+def _list_items(content: ExtractionContent) -> Iterator[ExtractedItem]:
+    """Yields what the content states; gaps, source and risk do not repeat statements of a text."""
     if isinstance(content, Document):
         for fact in content.facts:
-            yield Item(fact.text, fact.priority == "~" or fact.confidence <= UNCERTAIN)
+            yield ExtractedItem(
+                fact.text, fact.priority == "~" or fact.confidence <= MAX_UNCERTAIN_CONFIDENCE
+            )
         for link in content.causal or ():
-            yield Item(f"{link.cause} {link.effect}", link.strength <= UNCERTAIN)
+            yield ExtractedItem(
+                f"{link.cause} {link.effect}", link.strength <= MAX_UNCERTAIN_CONFIDENCE
+            )
         return
     for claim in content.claims:
-        unsure = claim.confidence is not None and claim.confidence <= UNCERTAIN
-        yield Item(claim.statement, unsure)
+        unsure = claim.confidence is not None and claim.confidence <= MAX_UNCERTAIN_CONFIDENCE
+        yield ExtractedItem(claim.statement, unsure)
     for relation in content.relationships:
-        yield Item(f"{relation.source} {relation.relation} {relation.target}")
+        yield ExtractedItem(f"{relation.source} {relation.relation} {relation.target}")
     for entity in content.entities:
-        told = (f"{key} {value}" for key, value in entity.attributes.items())
-        yield Item(" ".join((entity.name, *told)))
+        attributes = (f"{key} {value}" for key, value in entity.attributes.items())
+        yield ExtractedItem(" ".join((entity.name, *attributes)))
 
 
-def _share(kept: Iterable[bool]) -> Share:
+def _count_share(kept: Iterable[bool]) -> Share:
     every = list(kept)
     return Share(sum(every), len(every))

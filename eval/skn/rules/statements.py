@@ -1,7 +1,7 @@
-"""The statements of a text: its sentences, without questions and without a search result's frame.
+"""Splits a text into statements: its sentences, without questions and headers of search results.
 
-One reading of texts for all that is done by rules: what an extractor without a model writes down,
-what counts as kept of a text, what an answer is held against.
+Everything that works by rules uses this: the rule extractor, the retention counts and the rule
+judges.
 """
 
 from __future__ import annotations
@@ -10,22 +10,27 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from eval.reader import NEGATIONS, names_in
-from kg.text.normaliser import content_words, normalise, words, written_words
-from kg.words.plain_text import one_line
+from eval.reader import NEGATIONS, find_names
+from kg.text.normaliser import (
+    extract_content_words,
+    normalise_phrase,
+    split_cased_words,
+    split_words,
+)
+from kg.words.plain_text import to_one_line
 
 MAX_CHARS = 200_000
-"""A text is read this far."""
+"""Characters of a text that are read."""
 MAX_STATEMENTS = 2_000
 
 HEDGES = frozenset(
     """may might could perhaps maybe possibly probably likely unlikely presumably apparently
     allegedly reportedly supposedly seemingly seem seems suggest suggests suspect suspected appear
     appears unclear uncertain unconfirmed believe believes believed assume assumed rumoured rumored
-    """.split()  # noqa: SIM905 - a wall of quotation marks would hide the words
+    """.split()  # noqa: SIM905 - easier to read than many quoted strings
 )
-"""Words that say a sentence is not certain. "Can" and "would" are left out: they also state what
-is so."""
+"""Words that mark a sentence as uncertain. "Can" and "would" are not among them, because they are
+also used for certain statements."""
 
 _ABBREVIATIONS = frozenset(
     "e.g. i.e. vs. cf. etc. approx. ca. no. fig. dr. mr. mrs. ms. prof. st. inc. ltd.".split()  # noqa: SIM905
@@ -39,61 +44,66 @@ _LEAD = re.compile(r"\s*(?:Content:|[-*•·]|\d{1,3}[.)])\s+")
 _ALONE = re.compile(r"[^\W\d_]\.")
 
 
-def statements(text: str) -> list[str]:
-    """The sentences of ``text`` in order, each on one line and once; questions are left out.
+def split_statements(text: str) -> list[str]:
+    """Returns the distinct sentences of ``text`` in order, each on one line, without questions.
 
-    A sentence ends with its line, at "…" and "...", and at a stop that no abbreviation ends in. A
-    search result's number, title and address are no statements: they say where one stands. At most
-    ``MAX_CHARS`` characters are read and at most ``MAX_STATEMENTS`` given.
+    A sentence ends at the end of its line, at "…" and "...", and at a full stop that does not
+    belong to an abbreviation. Number, title and address of a search result are not statements. At
+    most ``MAX_CHARS`` characters are read and at most ``MAX_STATEMENTS`` returned.
     """
-    found: dict[str, str] = {}
+    statements: dict[str, str] = {}
     text = text[:MAX_CHARS]
     framed = _RESULT.search(text) is not None
     for line in text.splitlines():
         if framed and _FRAME.fullmatch(line):
             continue
-        for sentence in _sentences(line):
-            if len(found) == MAX_STATEMENTS:
-                return list(found.values())
-            # Two are one if only signs and capitals part them; one without words says nothing.
-            if not sentence.rstrip(_CLOSING).endswith("?") and content_words(sentence):
-                found.setdefault(normalise(sentence), sentence)
-    return list(found.values())
+        for sentence in _split_sentences(line):
+            if len(statements) == MAX_STATEMENTS:
+                return list(statements.values())
+            # Sentences that differ only in punctuation and case count as one; those without
+            # content words are dropped.
+            if not sentence.rstrip(_CLOSING).endswith("?") and extract_content_words(sentence):
+                statements.setdefault(normalise_phrase(sentence), sentence)
+    return list(statements.values())
 
 
-def titles(text: str) -> list[str]:
-    """The titles of the search results in ``text``; they name what the statements are about."""
+def find_titles(text: str) -> list[str]:
+    """Returns the titles of the search results in ``text``; they name what the text is about."""
     text = text[:MAX_CHARS]
     if not _RESULT.search(text):
         return []
-    found = map(_TITLE.fullmatch, text.splitlines())
-    return [one_line(title[1]) for title in found if title]
+    matches = map(_TITLE.fullmatch, text.splitlines())
+    return [to_one_line(title[1]) for title in matches if title]
 
 
-def asking(question: str) -> str:
-    """The sentences of a question that ask; all of it if none ends in a question mark.
+def select_asking_sentences(question: str) -> str:
+    """Returns the sentences of a question that end in a question mark; all of it if none does.
 
-    What stands before them only sets the scene.
+    The other sentences only give background.
     """
-    asks = [one for one in _sentences(question) if one.rstrip(_CLOSING).endswith("?")]
-    return " ".join(asks) or one_line(question)
+    asking_sentences = [
+        sentence
+        for sentence in _split_sentences(question)
+        if sentence.rstrip(_CLOSING).endswith("?")
+    ]
+    return " ".join(asking_sentences) or to_one_line(question)
 
 
-def _sentences(line: str) -> Iterator[str]:
+def _split_sentences(line: str) -> Iterator[str]:
     lead = _LEAD.match(line)
-    pieces = one_line(line[lead.end() if lead else 0 :]).split(" ")
+    pieces = to_one_line(line[lead.end() if lead else 0 :]).split(" ")
     sentence: list[str] = []
     for piece, following in pairwise([*pieces, ""]):
         sentence.append(piece)
-        if _ends(piece, following):
+        if _ends_sentence(piece, following):
             yield " ".join(sentence)
             sentence = []
     if sentence:
         yield " ".join(sentence)
 
 
-def _ends(piece: str, following: str) -> bool:
-    """Whether a sentence ends with ``piece``, when ``following`` comes after it."""
+def _ends_sentence(piece: str, following: str) -> bool:
+    """Returns whether a sentence ends with ``piece`` when the word after it is ``following``."""
     bare = piece.rstrip(_CLOSING)
     if bare.endswith(("…", "...")):
         return True
@@ -104,27 +114,27 @@ def _ends(piece: str, following: str) -> bool:
 
 
 def is_hedged(statement: str) -> bool:
-    """Whether a statement says of itself that it is not certain."""
-    return not HEDGES.isdisjoint(words(statement))
+    """Returns whether a statement contains a word that marks it as uncertain."""
+    return not HEDGES.isdisjoint(split_words(statement))
 
 
-def subject_matter(statement: str) -> frozenset[str]:
-    """What a statement is about: its stemmed content words without negations."""
-    return frozenset(content_words(statement)) - NEGATIONS
+def subject_words(statement: str) -> frozenset[str]:
+    """Returns the stemmed content words of a statement, without negations."""
+    return frozenset(extract_content_words(statement)) - NEGATIONS
 
 
-def names_written(text: str) -> list[str]:
-    """The names and numbers of a text as it writes them, words side by side as one, each once.
+def find_written_names(text: str) -> list[str]:
+    """Returns the distinct names and numbers of a text as written; adjacent ones form one name.
 
-    Words with a capital or digit. The first word of a sentence is one only if it has a digit or a
-    further capital, as "PostgreSQL" has and "Why" has not.
+    Names are words with a capital or digit. The first word of a sentence counts only if it has a
+    digit or a further capital, like "PostgreSQL" and unlike "Why".
     """
     names: list[str] = []
-    for sentence in _sentences(text):
+    for sentence in _split_sentences(text):
         run: list[str] = []
-        for place, word in enumerate(written_words(sentence)):
+        for position, word in enumerate(split_cased_words(sentence)):
             marked = any(char.isupper() or char.isdigit() for char in word[1:])
-            if names_in(word) and (place or marked or word[0].isdigit()):
+            if find_names(word) and (position or marked or word[0].isdigit()):
                 run.append(word)
             elif run:
                 names.append(" ".join(run))

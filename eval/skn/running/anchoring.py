@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from eval.model.calls import current_calls
-from eval.result import Usage, rounded
-from eval.running.grid import Awaited
+from eval.result import Usage, round_cost
+from eval.running.grid import AsyncQuestion
 from eval.running.journal import Journal
-from eval.running.workers import Answered
-from eval.skn.judges.anchors import AnchorRow, anchors, other_truths
+from eval.running.workers import AnsweredRow
+from eval.skn.judges.anchors import AnchorRow, assign_wrong_answers, judge_anchors
 from eval.skn.judges.record import Judges
 from eval.skn.running.samples import Sample
 from kg.base.errors import RecordError
@@ -66,17 +66,17 @@ class TwoJournals(Journal):
         self.anchors = anchors
         self._size = size
 
-    def append(self, place: int, outcome: int, line: bytes) -> None:
+    def append(self, position: int, outcome: int, line: bytes) -> None:
         """Adds a row or an anchor, as its place says."""
-        if place < self._size:
-            super().append(place, outcome, line)
+        if position < self._size:
+            super().append(position, outcome, line)
         else:
-            self.anchors.append(place - self._size, outcome, line)
+            self.anchors.append(position - self._size, outcome, line)
 
-    def put_in_order(self) -> None:
+    def sort_rows(self) -> None:
         """Puts both files in order."""
-        super().put_in_order()
-        self.anchors.put_in_order()
+        super().sort_rows()
+        self.anchors.sort_rows()
 
 
 class AnchorPlan:
@@ -109,7 +109,7 @@ class AnchorPlan:
         self._asked = dict.fromkeys(item for item in asked if samples[item].answerable)
         self._first_place = first_place
         # Of all samples, not of those asked alone: a higher limit must not change what was shown.
-        self._others = other_truths(
+        self._others = assign_wrong_answers(
             {sample.id: sample.ground_truth for sample in samples if sample.answerable}, seed
         )
         self._numbers = {sample.id: number for number, sample in enumerate(samples)}
@@ -126,31 +126,31 @@ class AnchorPlan:
         """The places of those that are not there yet."""
         return [self._first_place + item for item in self._asked if not self._has(item)]
 
-    def question(self, place: int, ready: Callable[[], Awaitable[None]]) -> Awaited:
+    def question(self, place: int, ready: Callable[[], Awaitable[None]]) -> AsyncQuestion:
         """What is asked for a place, once ``ready`` returns."""
         sample = self._samples[place - self._first_place]
-        return Awaited(place, 0, self._work(sample, ready))
+        return AsyncQuestion(place, 0, self._work(sample, ready))
 
     def _work(
         self, sample: Sample, ready: Callable[[], Awaitable[None]]
-    ) -> Callable[[], Coroutine[Any, Any, Answered]]:
-        async def work() -> Answered:
+    ) -> Callable[[], Coroutine[Any, Any, AnsweredRow]]:
+        async def work() -> AnsweredRow:
             await ready()
-            said = await anchors(
+            said = await judge_anchors(
                 self._judges,
                 id=sample.id,
                 question=sample.question,
                 ground_truth=sample.ground_truth,
-                other_truth=self._others.get(sample.id),
+                wrong_answer=self._others.get(sample.id),
                 seed_key=sample.id,
             )
-            usage = rounded(current_calls().usage())
+            usage = round_cost(current_calls().sum_usage())
             line = AnchorLine(**msgspec.structs.asdict(said), usage=usage)
-            return Answered(line.outcome, to_json_bytes(line) + b"\n", usage)
+            return AnsweredRow(line.outcome, to_json_bytes(line) + b"\n", usage)
 
         return work
 
-    def read(self, line: bytes, where: str) -> tuple[int, int]:
+    def parse_row(self, line: bytes, where: str) -> tuple[int, int]:
         """Number of its sample, and outcome code, of a line of this run.
 
         Raises:
@@ -167,6 +167,6 @@ class AnchorPlan:
         self._seen(anchor.outcome, anchor.usage)
         return item, anchor.outcome
 
-    def describe(self, place: int) -> str:
+    def describe_position(self, position: int) -> str:
         """Whose anchor stands at a place."""
-        return f"the anchor of sample {self._samples[place].id!r}"
+        return f"the anchor of sample {self._samples[position].id!r}"

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from eval.running.folder_manifest import FolderManifest
-from eval.running.places import Places
-from eval.running.taking_up import as_stored as as_stored
-from eval.running.taking_up import read_as, taken_up
+from eval.running.resume import read_run_manifest, resume_manifest
+from eval.running.resume import round_trip_json as round_trip_json
+from eval.running.row_layout import RowLayout
 
 NAME = "manifest.json"
 
@@ -43,9 +43,9 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
     """Whether whoever answered also judged."""
 
     @property
-    def places(self) -> Places:
+    def places(self) -> RowLayout:
         """Which rows the run has."""
-        return Places(
+        return RowLayout(
             self.sample_count,
             systems=len(self.pipelines),
             repeats=self.repeats,
@@ -79,7 +79,7 @@ def read_manifest(path: Path | str) -> SknManifest:
         MissingFileError: no such file.
         RecordError: it is none of such a run.
     """
-    return read_as(path, SknManifest, _WRITTEN_BY)
+    return read_run_manifest(path, SknManifest, _WRITTEN_BY)
 
 
 def continued(new: SknManifest, folder: Path) -> SknManifest:
@@ -89,4 +89,4 @@ def continued(new: SknManifest, folder: Path) -> SknManifest:
         RecordError: there is no manifest, so nobody knows what the rows are.
         CardSetMismatchError: they were made from other samples or otherwise.
     """
-    return taken_up(new, folder / NAME, SAME_IN_A_RUN, _WRITTEN_BY)
+    return resume_manifest(new, folder / NAME, SAME_IN_A_RUN, _WRITTEN_BY)

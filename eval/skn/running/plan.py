@@ -6,9 +6,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from eval.result import Usage
-from eval.running.grid import Awaited, Grid, Told
-from eval.running.places import Places
-from eval.running.workers import Answered
+from eval.running.grid import AsyncQuestion, Grid, RowKey
+from eval.running.row_layout import RowLayout
+from eval.running.workers import AnsweredRow
 from eval.skn.running.row import OUTCOMES, SknRow
 from eval.skn.running.samples import Sample
 from kg.base.files import to_json_bytes
@@ -46,42 +46,42 @@ class SknPlan(Grid[SknRow]):
         self,
         samples: Sequence[Sample],
         pipelines: Sequence[str],
-        places: Places,
+        layout: RowLayout,
         *,
-        seen: Callable[[int, Usage | None], None],
+        on_row: Callable[[int, Usage | None], None],
     ) -> None:
         super().__init__(
             [sample.id for sample in samples],
             pipelines,
-            places,
-            kind=SknRow,
-            told=_told,
-            words=("sample", "pipeline"),
-            seen=seen,
+            layout,
+            row_type=SknRow,
+            row_key=_told,
+            nouns=("sample", "pipeline"),
+            on_row=on_row,
         )
         self._samples = samples
         self._pipelines = pipelines
 
-    def question(self, place: int, asking: Asking) -> Awaited:
+    def question(self, place: int, asking: Asking) -> AsyncQuestion:
         """What is asked for a place; every stage may wait."""
         sample, pipeline, repeat = self.at(place)
-        return Awaited(place, repeat, self._work(asking, sample, pipeline, repeat))
+        return AsyncQuestion(place, repeat, self._work(asking, sample, pipeline, repeat))
 
     def at(self, place: int) -> tuple[Sample, str, int]:
         """What a place answers: sample, pipeline and repeat."""
-        item, repeat, column = self.numbers_at(place)
+        item, repeat, column = self.split_position(place)
         return self._samples[item], self._pipelines[column], repeat
 
     @staticmethod
     def _work(
         asking: Asking, sample: Sample, pipeline: str, repeat: int
-    ) -> Callable[[], Coroutine[Any, Any, Answered]]:
-        async def work() -> Answered:
+    ) -> Callable[[], Coroutine[Any, Any, AnsweredRow]]:
+        async def work() -> AnsweredRow:
             row = await asking(sample, pipeline, repeat)
-            return Answered(outcome_code(row), to_json_bytes(row) + b"\n", row.spent)
+            return AnsweredRow(outcome_code(row), to_json_bytes(row) + b"\n", row.spent)
 
         return work
 
 
-def _told(row: SknRow) -> Told:
-    return Told(row.id, row.pipeline, row.repeat, outcome_code(row), row.spent)
+def _told(row: SknRow) -> RowKey:
+    return RowKey(row.id, row.pipeline, row.repeat, outcome_code(row), row.spent)

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 import msgspec
 
-from eval.result import Usage, rounded
+from eval.result import Usage, round_cost
 from eval.skn.agent import Response
-from eval.skn.formats.extracting import Extraction
+from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Verdicts
 from eval.skn.rules.retention import Retention
 from kg.base.files import iter_decoded_lines
@@ -73,7 +73,7 @@ class SknRow(msgspec.Struct, frozen=True, kw_only=True):
             self.usage.completion_tokens + judged.completion_tokens,
             None if None in costs else sum(cost for cost in costs if cost),
         )
-        return rounded(both)
+        return round_cost(both)
 
 
 def read_rows(path: Path | str) -> Iterable[SknRow]:

@@ -14,18 +14,17 @@ from pathlib import Path
 
 import msgspec
 
-from eval.described import combined
-from eval.manifest import library_versions, now
+from eval.manifest import library_versions, utc_now
 from eval.model.warm_up import WarmUp
-from eval.running.grid import shuffled
+from eval.running.grid import shuffle_positions
 from eval.running.journal import Journal
-from eval.running.made_files import forget, refuse_page_of_others
+from eval.running.outputs import delete_outputs, require_owned_folder
+from eval.running.resume import make_no_resume_error
 from eval.running.session import RunStatus, Session
-from eval.running.taking_up import not_to_be_resumed
-from eval.running.totals import Meter
+from eval.running.totals import CallMeter
 from eval.running.workers import Question
 from eval.skn.running.anchoring import ANCHORS, UNANCHORED, AnchorPlan, TwoJournals
-from eval.skn.running.manifest import NAME, SknManifest, as_stored, continued, read_manifest
+from eval.skn.running.manifest import NAME, SknManifest, continued, read_manifest, round_trip_json
 from eval.skn.running.output_files import OUTPUTS
 from eval.skn.running.plan import COUNTED, ERROR, UNJUDGED, SknPlan
 from eval.skn.running.row import ROWS, SknRow, read_rows
@@ -33,10 +32,11 @@ from eval.skn.running.run_options import RunOptions
 from eval.skn.running.samples import Sample, read_samples
 from eval.skn.running.searching import RECORDED, SHIPPED, Found, SourceFinder, require_recorded
 from eval.skn.running.team import Team, model_team, rule_team
-from kg.base.console import progress
-from kg.base.files import check_output, require_file, sha256_file, write_errors_named
+from eval.system_description import merge_observed
+from kg.base.console import track_progress
+from kg.base.files import check_output, convert_write_errors, require_file, sha256_file
 from kg.base.files import write_json_atomic as write_manifest
-from kg.base.provenance import relative_name
+from kg.base.provenance import make_relative_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ def run(options: RunOptions) -> Done:
         # A file of this folder may be replayed, but not by a run that writes it.
         if options.live or name != RECORDED:
             check_output(options.out / name, read)
-    refuse_page_of_others(options.out, (ROWS, NAME))
+    require_owned_folder(options.out, (ROWS, NAME))
     if replayed is not None:
         require_recorded(replayed, samples[: options.limit])
     team = _team(options)
@@ -128,7 +128,7 @@ class _Sitting:
         self._samples = samples
         self._team = team
         self._journal = journal
-        self._meter = Meter()
+        self._meter = CallMeter()
         if options.overwrite:
             self._forget()
         self._finder = (
@@ -137,54 +137,58 @@ class _Sitting:
             else SourceFinder.replaying(replayed)
         )
         new = self._asked_for(replayed)
-        self._plan = SknPlan(samples, new.pipelines, new.places, seen=self._meter.row)
+        self._plan = SknPlan(samples, new.pipelines, new.places, on_row=self._meter.add_row)
         self._anchors = AnchorPlan(
             samples,
             team.stages.judges,
-            journal.anchors.has,
-            asked=() if options.setting.published else new.places.asked,
+            journal.anchors.has_row,
+            asked=() if options.setting.published else new.places.asked_items,
             first_place=new.places.size,
             seed=options.seed,
-            seen=self._meter.row,
+            seen=self._meter.add_row,
         )
         self._manifest = self._taken_up(new)
-        self._kept = journal.held
+        self._kept = journal.row_count
 
     def carried_out(self) -> Done:
         """Searches, asks, and leaves everything in order however it ends."""
-        asked = [self._samples[item] for item in self._plan.places.asked]
-        missing = [place for place in self._plan.asked if not self._journal.has(place)]
+        asked = [self._samples[item] for item in self._plan.layout.asked_items]
+        missing = [
+            place for place in self._plan.asked_positions if not self._journal.has_row(place)
+        ]
         found = self._found(asked, missing)
         by_id = {one.id: one for one in found}
         # Anchors among the rows: a server that changes while it is asked changes for both.
-        every = shuffled([*self._plan.asked, *self._anchors.asked], self._options.seed, "skn")
+        every = shuffle_positions(
+            [*self._plan.asked_positions, *self._anchors.asked], self._options.seed, "skn"
+        )
         still = {*missing, *self._anchors.missing}
         order = [place for place in every if place in still]
         if order:
             # Whatever comes of the session, nobody shall take them for made of these rows.
-            forget(self._options.out, OUTPUTS)
-        warm = WarmUp(self._team.warmed, self._meter.called)
+            delete_outputs(self._options.out, OUTPUTS)
+        warm = WarmUp(self._team.warmed, self._meter.add_calls)
 
         async def take(sample: Sample, pipeline: str, repeat: int) -> SknRow:
-            await warm.done()
+            await warm.ensure_warm()
             return await self._team.stages.row(sample, by_id[sample.id], pipeline, repeat)
 
         def questions() -> Iterator[Question]:
             for place in order:
-                if place < self._plan.places.size:
+                if place < self._plan.layout.size:
                     yield self._plan.question(place, take)
                 else:
-                    yield self._anchors.question(place, warm.done)
+                    yield self._anchors.question(place, warm.ensure_warm)
 
         Session(
             "rules" if self._options.offline else str(self._team.model),
             self._journal,
             self._meter,
             self._options.limits,
-            error=ERROR,
-            missing=len(order),
-            save=self._save,
-        ).run(questions(), waits=True, closing=self._team.closing)
+            error_outcome=ERROR,
+            n_missing=len(order),
+            save_manifest=self._save,
+        ).run(questions(), has_async=True, on_close=self._team.closing)
         return Done(
             folder=self._options.out,
             manifest=read_manifest(self._options.out / NAME),
@@ -201,7 +205,7 @@ class _Sitting:
             search["sha256"] = sha256_file(replayed)
         return SknManifest(
             rows=ROWS,
-            dataset=relative_name(options.dataset, options.out),
+            dataset=make_relative_name(options.dataset, options.out),
             dataset_sha256=sha256_file(options.dataset),
             sample_count=len(self._samples),
             limit=options.limit,
@@ -209,16 +213,16 @@ class _Sitting:
             pipelines=options.pipelines,
             mode="as-published" if options.setting.published else "fair",
             offline=options.offline,
-            search=as_stored(search),
-            search_file=None if replayed is None else relative_name(replayed, options.out),
-            setting=as_stored(options.setting.params()),
+            search=round_trip_json(search),
+            search_file=None if replayed is None else make_relative_name(replayed, options.out),
+            setting=round_trip_json(options.setting.params()),
             **team.params(),
             model=team.model,
             judge_model=team.judge_model,
             same_judge=team.same_judge,
             seed=options.seed,
             versions=library_versions(),
-            started=now(),
+            started=utc_now(),
             status="running",
         )
 
@@ -228,7 +232,7 @@ class _Sitting:
         self._journal.anchors.clear()
         if self._options.live:
             recorded = self._options.out / RECORDED
-            with write_errors_named(recorded):
+            with convert_write_errors(recorded):
                 recorded.unlink(missing_ok=True)
 
     def _taken_up(self, new: SknManifest) -> SknManifest:
@@ -238,17 +242,17 @@ class _Sitting:
             journal.anchors.clear()
             return new
         if not options.resume:
-            raise not_to_be_resumed(options.out)
+            raise make_no_resume_error(options.out)
         manifest = continued(new, options.out)
-        journal.load(self._plan)
-        journal.anchors.load(self._anchors)
-        self._meter.earlier(manifest.calls)
+        journal.load_rows(self._plan)
+        journal.anchors.load_rows(self._anchors)
+        self._meter.add_earlier_sessions(manifest.calls)
         if options.retry_errors:
             for outcome in (ERROR, UNJUDGED):
-                journal.drop(outcome)
-                self._meter.drop(outcome)
-            journal.anchors.drop(UNANCHORED)
-            self._meter.drop(UNANCHORED)
+                journal.remove_outcome(outcome)
+                self._meter.remove_outcome(outcome)
+            journal.anchors.remove_outcome(UNANCHORED)
+            self._meter.remove_outcome(UNANCHORED)
         return manifest
 
     def _found(self, asked: Sequence[Sample], missing: Sequence[int]) -> list[Found]:
@@ -258,7 +262,7 @@ class _Sitting:
         failed = {row.id: row.error for row in rows if row.stage == "search"}
         open_ = {self._plan.at(place)[0].id for place in missing}
         found: list[Found] = []
-        for sample in progress(asked, what="searching", total=len(asked)):
+        for sample in track_progress(asked, what="searching", total=len(asked)):
             error = None if sample.id in open_ else failed.get(sample.id)
             found.append(self._finder.find_again(sample, error))
         return found
@@ -270,9 +274,9 @@ class _Sitting:
             msgspec.structs.replace(
                 self._manifest,
                 status=status,
-                ended=None if running else now(),
-                counts=journal.counts(COUNTED),
-                calls=self._meter.totals(),
-                observed=combined(self._manifest.observed, self._team.observed()),
+                ended=None if running else utc_now(),
+                counts=journal.count_outcomes(COUNTED),
+                calls=self._meter.compute_totals(),
+                observed=merge_observed(self._manifest.observed, self._team.observed()),
             ),
         )

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.running.session import Limits
+from eval.running.session import RunLimits
 from eval.skn.pipelines import ABLATION_PIPELINES, DEFAULT_PIPELINES, FAIR_ABLATION_PIPELINES
-from eval.skn.setting import Setting
+from eval.skn.run_settings import Setting
 from kg.base.errors import SettingError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class RunOptions:
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
 
     def __post_init__(self) -> None:
         if self.live and self.search is not None:

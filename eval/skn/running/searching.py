@@ -17,8 +17,8 @@ import msgspec
 from eval.answers import describe_error
 from eval.skn.running.samples import Sample
 from kg.base.errors import SearchError
-from retrieval.web import BACKENDS, FrozenSearch, Recording, WebSearch
-from retrieval.web_results import WebResult, query_sha256, read_frozen
+from retrieval.web import BACKENDS, FrozenSearch, RecordingSearch, WebSearch
+from retrieval.web_results import WebResult, hash_query, read_frozen_queries
 
 MOST_RESULTS = 5
 """Results of a search that are read, as published."""
@@ -63,8 +63,8 @@ def require_recorded(path: Path, samples: Sequence[Sample]) -> None:
         SearchError: no search for any of the questions was recorded there.
         EpocheError: as ``read_frozen``.
     """
-    recorded = read_frozen(path)
-    if not any(query_sha256(sample.question) in recorded for sample in samples):
+    recorded = read_frozen_queries(path)
+    if not any(hash_query(sample.question) in recorded for sample in samples):
         raise SearchError(
             f"no search for any of the {len(samples):,} questions was recorded",
             where=str(path),
@@ -80,9 +80,9 @@ class SourceFinder:
         live: whether it may ask the web.
     """
 
-    def __init__(self, searches: FrozenSearch | Recording, *, live: bool) -> None:
+    def __init__(self, searches: FrozenSearch | RecordingSearch, *, live: bool) -> None:
         self._searches = searches
-        self._recording = searches if isinstance(searches, Recording) else None
+        self._recording = searches if isinstance(searches, RecordingSearch) else None
         self.live = live
 
     @classmethod
@@ -105,7 +105,7 @@ class SourceFinder:
         Raises:
             EpocheError: as ``WebSearch`` and ``Recording``.
         """
-        return cls(Recording(WebSearch(backends or BACKENDS), recorded), live=True)
+        return cls(RecordingSearch(WebSearch(backends or BACKENDS), recorded), live=True)
 
     def params(self) -> dict[str, object]:
         """How is searched, as the manifest states it."""
@@ -113,7 +113,7 @@ class SourceFinder:
 
     def holds(self, question: str) -> bool:
         """Whether a question can be searched for without the web."""
-        return self._recording is None or self._recording.holds(question)
+        return self._recording is None or self._recording.is_recorded(question)
 
     def find(self, sample: Sample) -> Found:
         """Searches for one question.
@@ -124,7 +124,7 @@ class SourceFinder:
         at_hand = self.holds(sample.question)
         started = time.perf_counter()
         try:
-            row = self._searches.ask(sample.question)
+            row = self._searches.run_query(sample.question)
         except SearchError as error:
             # Without the place, which is a path of this machine.
             why = describe_error(SearchError(error.what))

@@ -14,12 +14,12 @@ import msgspec
 
 from eval.answers import describe_error
 from eval.model.calls import CallLog, current_calls
-from eval.result import rounded
-from eval.skn.abstaining import abstained, published_abstained
+from eval.result import round_cost
+from eval.skn.abstention import has_published_phrase, is_abstention
 from eval.skn.agent import Agent, Response
-from eval.skn.formats.extracting import Extractor
+from eval.skn.formats.extraction import Extractor
 from eval.skn.judges.record import Judges
-from eval.skn.rules.retention import retained
+from eval.skn.rules.retention import measure_retention
 from eval.skn.running.row import SknRow, Stage
 from eval.skn.running.samples import Sample
 from eval.skn.running.searching import Found
@@ -64,7 +64,7 @@ class Stages:
         row = await self._answered(row, sample, found)
         log = current_calls()
         return await self._judged(
-            _changed(row, latency_s=_waited(log), usage=rounded(log.usage())), sample, found
+            _changed(row, latency_s=_waited(log), usage=round_cost(log.sum_usage())), sample, found
         )
 
     async def _answered(self, row: SknRow, sample: Sample, found: Found) -> SknRow:
@@ -72,11 +72,13 @@ class Stages:
         stage: Stage = "extraction"
         try:
             extraction = await self.extractors[row.pipeline].extract(found.text, sample.question)
-            row = _changed(row, extraction=extraction, retention=retained(found.text, extraction))
+            row = _changed(
+                row, extraction=extraction, retention=measure_retention(found.text, extraction)
+            )
             if not extraction.readable:
                 return _changed(row, outcome="INVALID", stage=stage)
             stage = "agent"
-            response = await self.agent.reason(extraction.context, sample.question)
+            response = await self.agent.answer_question(extraction.context, sample.question)
         except ModelAccessError:
             raise
         except Exception as error:  # whatever a reply made of it: a row, never the end
@@ -89,9 +91,9 @@ class Stages:
 
     def _abstains_by(self, response: Response) -> Literal["field", "text", ""]:
         if self.published:
-            return "text" if published_abstained(response.answer) else ""
+            return "text" if has_published_phrase(response.answer) else ""
         if response.abstained is None:
-            return "text" if abstained(response.answer) else ""
+            return "text" if is_abstention(response.answer) else ""
         return "field" if response.abstained else ""
 
     async def _judged(self, row: SknRow, sample: Sample, found: Found) -> SknRow:
@@ -105,7 +107,7 @@ class Stages:
             return row
         compared = sample.answerable and (self.published or row.outcome == "ANSWERED")
         try:
-            verdicts = await self.judges.judge(
+            verdicts = await self.judges.judge_answer(
                 question=sample.question,
                 answer=answer,
                 ground_truth=sample.ground_truth if compared else None,
@@ -117,7 +119,7 @@ class Stages:
             raise
         except Exception as error:  # votes that fail are in the verdicts; this is something else
             return _changed(row, outcome="ERROR", stage="judging", error=describe_error(error))
-        exact = msgspec.structs.replace(verdicts, usage=rounded(verdicts.usage))
+        exact = msgspec.structs.replace(verdicts, usage=round_cost(verdicts.usage))
         return _changed(row, verdicts=exact)
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eval.skn.pipelines import PIPELINES
-from eval.skn.running.manifest import as_stored
+from eval.skn.run_settings import Setting, open_client
+from eval.skn.running.manifest import round_trip_json
 from eval.skn.running.stages import Stages
-from eval.skn.setting import Setting, open_client
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -44,10 +44,11 @@ class Team:
         stages = self.stages
         return {
             "extractors": {
-                name: as_stored(extractor.params()) for name, extractor in stages.extractors.items()
+                name: round_trip_json(extractor.params())
+                for name, extractor in stages.extractors.items()
             },
-            "agent": as_stored(stages.agent.params()),
-            "judges": as_stored(stages.judges.params()),
+            "agent": round_trip_json(stages.agent.params()),
+            "judges": round_trip_json(stages.judges.params()),
         }
 
 
@@ -86,20 +87,20 @@ def model_team(
         SettingError: no judge is named.
         EpocheError: as ``ModelClient.open``.
     """
-    from eval.judges.choosing import Chosen, choose_judges
-    from eval.judges.panel import USUAL_REPEATS
+    from eval.judges.panel import DEFAULT_REPEATS
+    from eval.judges.selection import JudgeSelection, choose_judges
     from eval.skn.agent import ModelAgent
-    from eval.skn.formats.extracting import ModelExtractor
+    from eval.skn.formats.extraction import ModelExtractor
     from eval.skn.judges.model_judges import ModelJudges
     from eval.skn.judges.published_judges import PublishedJudges
 
     client = open_client(options, setting)
     if setting.published:
         judges: ModelJudges | PublishedJudges = PublishedJudges.open(options)
-        chosen = Chosen((client.model,), same=True)
+        chosen = JudgeSelection((client.model,), same=True)
     else:
         chosen = choose_judges(judge_models, client.model)
-        repeats = USUAL_REPEATS if judge_repeats is None else judge_repeats
+        repeats = DEFAULT_REPEATS if judge_repeats is None else judge_repeats
         judges = ModelJudges.open(options, chosen.models, repeats=repeats, seed=seed)
     extractors = {name: ModelExtractor(PIPELINES[name], client, setting) for name in pipelines}
     named = dict.fromkeys((client.model, *chosen.models))

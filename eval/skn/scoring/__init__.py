@@ -1,1 +1,1 @@
-"""What is measured of a run's rows: numbers, intervals, bounds and paired differences."""
+"""Scores the rows of a run: metrics, intervals, bounds and paired differences."""

@@ -1,8 +1,9 @@
-"""Paired differences: two pipelines on the same samples, tested against each other.
+"""Tests the differences between two pipelines on the same samples.
 
-A metric that gives each sample a value is compared on the samples where both pipelines have one:
-difference, interval and test are then about the same samples. One that does not (calibration,
-ratios with random denominators, quantiles) is compared as a whole, by the bootstrap.
+A metric with a value per sample is compared on the samples where both pipelines have a value, so
+that difference, interval and test refer to the same samples. A metric without such values
+(calibration, ratios with random denominators, quantiles) is compared over all samples, by the
+bootstrap. Every difference is first − second.
 """
 
 from __future__ import annotations
@@ -12,173 +13,200 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from eval.skn.scoring.measures import MEASURES
-from eval.skn.scoring.measuring import CALIBRATION, QUANTILES, confident, latencies
+from eval.skn.scoring.metric_definitions import METRICS
+from eval.skn.scoring.pipeline_report import (
+    CALIBRATION_METRICS,
+    QUANTILE_METRICS,
+    compute_latency_quantiles,
+    select_confident_replies,
+)
 from eval.skn.scoring.record import Difference, Pair
-from eval.skn.scoring.resampling import Samples
-from eval.stats.confidences import STATISTICS
-from eval.stats.intervals import (
+from eval.skn.scoring.sample_counts import SampleCounts
+from eval.stats.bootstrap import (
     Distribution,
     Floats,
-    Resampled,
+    ResampledCounts,
     resample_blocks,
-    tidy,
+    round_significant,
 )
-from eval.stats.measured import Measure
-from eval.stats.paired import bootstrap_p, holm, minimum_detectable_effect
-from eval.stats.paired_values import better_of, difference_block, paired_values
-from eval.stats.shown import Interval, interval_of
+from eval.stats.confidences import STATISTICS
+from eval.stats.estimates import Interval, choose_interval
+from eval.stats.paired_tests import adjust_holm, compute_bootstrap_p, minimum_detectable_effect
+from eval.stats.paired_values import build_difference_block, choose_better, compare_values
+from eval.stats.ratio_metrics import RatioMetric
 
-AS_A_WHOLE = (
+OVERALL_METRICS = (
     *("normalized_hallucination_micro", "abstention_precision", "abstention_f1"),
-    *(*CALIBRATION, *QUANTILES),
+    *(*CALIBRATION_METRICS, *QUANTILE_METRICS),
 )
-"""Metrics of which no sample alone has a value."""
-PER_SAMPLE = tuple(
+"""Metrics that have a value only over all samples, not for a single one."""
+PER_SAMPLE_METRICS = tuple(
     name
-    for name in MEASURES
-    if name not in (*AS_A_WHOLE, "confidence_when_correct", "confidence_when_wrong")
+    for name in METRICS
+    if name not in (*OVERALL_METRICS, "confidence_when_correct", "confidence_when_wrong")
 )
-_LOWER = frozenset(
-    (*CALIBRATION, *QUANTILES, *(n for n, m in MEASURES.items() if m.higher_is_better is False))
+_LOWER_IS_BETTER = frozenset(
+    (
+        *CALIBRATION_METRICS,
+        *QUANTILE_METRICS,
+        *(n for n, m in METRICS.items() if m.higher_is_better is False),
+    )
 )
-_DESCRIBE = frozenset(name for name, one in MEASURES.items() if one.higher_is_better is None)
+_DESCRIPTIVE = frozenset(name for name, one in METRICS.items() if one.higher_is_better is None)
 
 
-def compare(samples: Samples, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
-    """Holds pairs of pipelines against each other by every metric.
+def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
+    """Compares pairs of pipelines by every metric.
 
-    The adjustment for many tests is Holm's, over the pairs for each metric.
+    p-values are adjusted for multiple tests by Holm's method, over the pairs of each metric.
 
     Returns:
-        By metric, then pair.
+        The differences, by metric, then pair.
     """
     wholes = {
-        name: _wholes(samples, name)
+        name: _compute_overall_distributions(samples, name)
         for name in {name for pair in pairs for name in (pair.first, pair.second)}
     }
     compared: list[Difference] = []
-    for metric in (*PER_SAMPLE, *AS_A_WHOLE):
-        if metric in AS_A_WHOLE:
-            found = [_of_wholes(metric, pair, wholes, samples) for pair in pairs]
+    for metric in (*PER_SAMPLE_METRICS, *OVERALL_METRICS):
+        if metric in OVERALL_METRICS:
+            differences = [_compare_overall(metric, pair, wholes, samples) for pair in pairs]
         else:
-            found = _of_samples(samples, MEASURES[metric], pairs)
-        adjusted = holm([one.p for one in found])
-        compared += [_judged(one, p) for one, p in zip(found, adjusted, strict=True)]
+            differences = _compare_per_sample(samples, METRICS[metric], pairs)
+        adjusted = adjust_holm([difference.p for difference in differences])
+        compared += [
+            _add_adjusted_p(difference, p)
+            for difference, p in zip(differences, adjusted, strict=True)
+        ]
     return tuple(compared)
 
 
-def _of_samples(samples: Samples, measure: Measure, pairs: Sequence[Pair]) -> list[Difference]:
+def _compare_per_sample(
+    samples: SampleCounts, metric: RatioMetric, pairs: Sequence[Pair]
+) -> list[Difference]:
     both = [
-        (samples.per_sample(measure, pair.first), samples.per_sample(measure, pair.second))
+        (
+            samples.compute_sample_values(metric, pair.first),
+            samples.compute_sample_values(metric, pair.second),
+        )
         for pair in pairs
     ]
-    blocks = [difference_block(first, second) for first, second in both]
+    blocks = [build_difference_block(first, second) for first, second in both]
     return [
-        _difference(samples, measure, pair, values, data)
+        _build_difference(samples, metric, pair, values, data)
         for pair, values, data in zip(
-            pairs, both, resample_blocks(blocks, samples.draws), strict=True
+            pairs, both, resample_blocks(blocks, samples.resamples), strict=True
         )
     ]
 
 
-def _difference(
-    samples: Samples,
-    measure: Measure,
+def _build_difference(
+    samples: SampleCounts,
+    metric: RatioMetric,
     pair: Pair,
     values: tuple[Floats, Floats],
-    data: Resampled,
+    resampled: ResampledCounts,
 ) -> Difference:
-    found = paired_values(
+    result = compare_values(
         *values,
-        data,
+        resampled,
         confidence=samples.plan.confidence,
         seed=samples.plan.seed,
-        yes_or_no=measure.binary and samples.repeats == 1,
-        share=measure.unit,
+        is_binary=metric.is_binary and samples.repeats == 1,
+        is_share=metric.in_unit_interval,
     )
-    return Difference(first=pair.first, second=pair.second, metric=measure.name, **found.fields())
+    return Difference(first=pair.first, second=pair.second, metric=metric.name, **result.to_dict())
 
 
-def _wholes(samples: Samples, pipeline: str) -> dict[str, Distribution]:
-    """The distributions of the metrics that only all samples together have a value of."""
-    known = [MEASURES[name] for name in AS_A_WHOLE if name in MEASURES]
-    found = _columns(samples.distribution(known, pipeline), [one.name for one in known])
-    replies = confident(samples, pipeline)
+def _compute_overall_distributions(samples: SampleCounts, pipeline: str) -> dict[str, Distribution]:
+    """Computes the distributions of the metrics that have no value per sample."""
+    known = [METRICS[name] for name in OVERALL_METRICS if name in METRICS]
+    distributions = _split_columns(
+        samples.compute_distribution(known, pipeline), [metric.name for metric in known]
+    )
+    replies = select_confident_replies(samples, pipeline)
     if replies is not None:
-        stated = _columns(replies.distribution(samples.draws), STATISTICS)
-        found |= {name: stated[name] for name in CALIBRATION}
-    waited = latencies(samples, pipeline)
+        stated = _split_columns(replies.compute_distribution(samples.resamples), STATISTICS)
+        distributions |= {name: stated[name] for name in CALIBRATION_METRICS}
+    waited = compute_latency_quantiles(samples, pipeline)
     if waited is not None:
-        found |= _columns(waited, QUANTILES)
-    return found
+        distributions |= _split_columns(waited, QUANTILE_METRICS)
+    return distributions
 
 
-def _columns(spread: Distribution, names: Sequence[str]) -> dict[str, Distribution]:
+def _split_columns(distribution: Distribution, names: Sequence[str]) -> dict[str, Distribution]:
     return {
         name: Distribution(
-            spread.values[[at]],
-            spread.replicates[:, [at]],
-            spread.jackknife[:, [at]],
-            spread.support[[at]],
+            distribution.values[[index]],
+            distribution.replicates[:, [index]],
+            distribution.jackknife[:, [index]],
+            distribution.support[[index]],
         )
-        for at, name in enumerate(names)
+        for index, name in enumerate(names)
     }
 
 
-def _of_wholes(
-    metric: str, pair: Pair, wholes: dict[str, dict[str, Distribution]], samples: Samples
+def _compare_overall(
+    metric: str,
+    pair: Pair,
+    distributions: dict[str, dict[str, Distribution]],
+    samples: SampleCounts,
 ) -> Difference:
-    first, second = wholes[pair.first].get(metric), wholes[pair.second].get(metric)
-    one = Difference(
+    first, second = distributions[pair.first].get(metric), distributions[pair.second].get(metric)
+    result = Difference(
         first=pair.first,
         second=pair.second,
         metric=metric,
-        value_first=_value(first),
-        value_second=_value(second),
+        value_first=_get_value(first),
+        value_second=_get_value(second),
         difference=None,
     )
-    if first is None or second is None or one.value_first is None or one.value_second is None:
-        return one
-    spread = first - second
-    one = _with(one, interval_of(spread.intervals(samples.plan.confidence), 0))
-    p = float(bootstrap_p(spread)[0])
-    effect = minimum_detectable_effect(float(spread.standard_errors()[0]))
+    if first is None or second is None or result.value_first is None or result.value_second is None:
+        return result
+    difference = first - second
+    result = _add_interval(
+        result, choose_interval(difference.compute_intervals(samples.plan.confidence), 0)
+    )
+    p = float(compute_bootstrap_p(difference)[0])
+    effect = minimum_detectable_effect(float(difference.compute_standard_errors()[0]))
     return msgspec.structs.replace(
-        one,
-        difference=tidy(float(spread.values[0])),
+        result,
+        difference=round_significant(float(difference.values[0])),
         test="none" if np.isnan(p) else "bootstrap",
-        p=None if np.isnan(p) else tidy(p),
+        p=None if np.isnan(p) else round_significant(p),
         n=len(samples.names),
-        smallest_found=None if effect is None else tidy(effect),
+        minimum_detectable_effect=None if effect is None else round_significant(effect),
     )
 
 
-def _value(spread: Distribution | None) -> float | None:
-    if spread is None or np.isnan(spread.values[0]):
+def _get_value(distribution: Distribution | None) -> float | None:
+    if distribution is None or np.isnan(distribution.values[0]):
         return None
-    return tidy(float(spread.values[0]))
+    return round_significant(float(distribution.values[0]))
 
 
-def _with(one: Difference, found: Interval | None) -> Difference:
-    """With an interval, where there is one."""
-    if found is None:
-        return one
+def _add_interval(difference: Difference, interval: Interval | None) -> Difference:
+    """Adds an interval, if there is one."""
+    if interval is None:
+        return difference
     return msgspec.structs.replace(
-        one, low=tidy(found.low), high=tidy(found.high), method=found.method
+        difference,
+        low=round_significant(interval.low),
+        high=round_significant(interval.high),
+        method=interval.method,
     )
 
 
-def _judged(one: Difference, p_holm: float | None) -> Difference:
-    """With the adjusted p, and who is better if anyone is."""
+def _add_adjusted_p(difference: Difference, p_holm: float | None) -> Difference:
+    """Adds the adjusted p-value, and the better pipeline if the difference is significant."""
     better = None
-    if one.metric not in _DESCRIBE:
-        better = better_of(
-            (one.first, one.second),
-            (one.low, one.high),
+    if difference.metric not in _DESCRIPTIVE:
+        better = choose_better(
+            (difference.first, difference.second),
+            (difference.low, difference.high),
             p_holm,
-            higher_is_better=one.metric not in _LOWER,
+            higher_is_better=difference.metric not in _LOWER_IS_BETTER,
         )
     return msgspec.structs.replace(
-        one, p_holm=None if p_holm is None else tidy(p_holm), better=better
+        difference, p_holm=None if p_holm is None else round_significant(p_holm), better=better
     )

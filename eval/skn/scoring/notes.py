@@ -1,195 +1,210 @@
-"""What a reader must know before quoting a number, in plain sentences."""
+"""Writes the notes of a report, which a reader needs before quoting its numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from eval.skn.scoring.record import Difference, Outcomes, PipelineReport
-from eval.skn.scoring.resampling import Plan
-from eval.stats.intervals import RESAMPLES
-from kg.words.plain_text import plain
+from eval.skn.scoring.sample_counts import MeasurementPlan
+from eval.stats.bootstrap import RESAMPLES
+from kg.words.plain_text import clean_text
 
 FEW_SAMPLES = 30
-"""Fewer samples tell little apart, whatever the test."""
+"""With fewer samples no test can detect more than large differences."""
 
 
-def notes(
+def list_notes(
     pipelines: Mapping[str, PipelineReport],
     comparisons: Sequence[Difference],
     categories: Mapping[str, int],
     answerable: int,
-    plan: Plan,
+    plan: MeasurementPlan,
 ) -> Iterator[str]:
-    """The notes of a report.
+    """Yields the notes of a report.
 
     Args:
-        pipelines: what was measured.
-        comparisons: what was compared.
-        categories: samples by category.
-        answerable: samples that have an answer.
-        plan: how it was measured.
+        pipelines: the reports by pipeline.
+        comparisons: comparisons of pairs of pipelines.
+        categories: number of samples by category.
+        answerable: number of samples that have an answer.
+        plan: settings of the measurement.
     """
     total = sum(categories.values())
     if plan.same_judge:
         yield (
-            "The model that answered also judged: its verdicts favour its own answers, and its "
-            "mistakes as a judge go with its mistakes as an answerer."
+            "The same model answered and judged: its verdicts may favour its own answers, and its "
+            "errors as a judge are correlated with its errors as an answerer."
         )
-    yield from _small(categories, total, answerable)
-    for name, one in pipelines.items():
-        yield from _failures(plain(name), one.outcomes)
-    yield from _ceilings(pipelines)
-    yield from _calibration(pipelines)
-    yield from _no_spread(pipelines)
-    yield from _by_text(pipelines)
-    yield from _unfindable(comparisons)
+    yield from _note_small_samples(categories, total, answerable)
+    for name, report in pipelines.items():
+        yield from _note_failures(clean_text(name), report.outcomes)
+    yield from _note_ceilings(pipelines)
+    yield from _note_calibration(pipelines)
+    yield from _note_missing_intervals(pipelines)
+    yield from _note_text_abstentions(pipelines)
+    yield from _note_detectable_effect(comparisons)
     if plan.resamples < RESAMPLES:
-        yield f"Only {plan.resamples} resamples: the ends of intervals are rough."
+        yield f"Only {plan.resamples} resamples: the limits of intervals are imprecise."
 
 
-def published_notes(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
-    """What to know of numbers by the published definitions, which stand beside the report."""
+def list_published_notes(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    """Yields the notes on the numbers by the published definitions, next to the report."""
     yield (
-        "The keys beside this report follow the published definitions: an unreadable judgement of "
-        "accuracy counts as wrong, of hallucination as none, of groundedness as 0; abstention is "
-        "read by 31 substrings; tokens are a quarter of the characters. This report does not."
+        "The keys next to this report follow the published definitions: an unreadable judgement "
+        "of accuracy counts as wrong, of hallucination as none, of groundedness as 0; abstention "
+        "is recognised by 31 substrings; tokens are a quarter of the characters. This report "
+        "itself does not follow them."
     )
-    for name, one in pipelines.items():
-        value = one.metrics["accuracy"]
+    for name, report in pipelines.items():
+        value = report.metrics["accuracy"]
         if value.value in (0.0, 1.0) and value.low is not None and value.high is not None:
             end = f"{value.value:.0f}"
             yield (
-                f"{plain(name)}: the published interval of accuracy is [{end}, {end}], which "
-                f"claims certainty from {value.n} samples; Wilson's is "
+                f"{clean_text(name)}: the published interval of accuracy is [{end}, {end}], which "
+                f"claims certainty from {value.n} samples; the Wilson interval is "
                 f"[{value.low:.3f}, {value.high:.3f}]."
             )
 
 
-def _small(categories: Mapping[str, int], total: int, answerable: int) -> Iterator[str]:
+def _note_small_samples(
+    categories: Mapping[str, int], total: int, answerable: int
+) -> Iterator[str]:
     if total < FEW_SAMPLES:
-        yield f"Only {total} samples: every number here is a hint, whatever its p."
-    few = [plain(name) for name, count in categories.items() if count < FEW_SAMPLES]
+        yield f"Only {total} samples: treat every number as a hint, whatever its p-value."
+    few = [clean_text(name) for name, count in categories.items() if count < FEW_SAMPLES]
     if few and len(categories) > 1:
         yield (
-            f"Fewer than {FEW_SAMPLES} samples in {', '.join(few)}: numbers by category are hints, "
-            "and none is tested."
+            f"Fewer than {FEW_SAMPLES} samples in {', '.join(few)}: treat numbers by category as "
+            "hints; none of them is tested."
         )
     unanswerable = total - answerable
     if 0 < unanswerable < FEW_SAMPLES:
-        yield f"What is said of abstention rests on {unanswerable} unanswerable samples."
+        yield f"The abstention metrics are based on only {unanswerable} unanswerable samples."
 
 
-def _failures(name: str, ended: Outcomes) -> Iterator[str]:
-    failed = ended.invalid + ended.error
+def _note_failures(name: str, outcomes: Outcomes) -> Iterator[str]:
+    failed = outcomes.invalid + outcomes.error
     if failed:
-        where = ", ".join(f"{count} at {plain(stage)}" for stage, count in ended.stages.items())
-        yield (
-            f"{name}: {ended.invalid} INVALID and {ended.error} ERROR of {ended.rows} rows "
-            f"({where}). They are not abstentions; the bounds say what they could have changed."
+        where = ", ".join(
+            f"{count} at {clean_text(stage)}" for stage, count in outcomes.stages.items()
         )
-    if ended.unjudged:
         yield (
-            f"{name}: {ended.unjudged} answers lack a verdict that is due. They are left out of "
-            "the values and are in the bounds."
+            f"{name}: {outcomes.invalid} INVALID and {outcomes.error} ERROR of {outcomes.rows} "
+            f"rows ({where}). They do not count as abstentions; the bounds show their largest "
+            "effect."
+        )
+    if outcomes.unjudged:
+        yield (
+            f"{name}: {outcomes.unjudged} answers have a missing verdict. The values exclude them; "
+            "the bounds include them."
         )
 
 
-def _ceilings(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+def _note_ceilings(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
     for words, end in (("every answerable sample right", 1.0), ("none right", 0.0)):
-        found = [
-            (plain(name), one.metrics["accuracy"])
-            for name, one in pipelines.items()
-            # Where rows failed, it is not the samples that were too hard.
-            if one.metrics["accuracy"].worst == one.metrics["accuracy"].best == end
+        extremes = [
+            (clean_text(name), report.metrics["accuracy"])
+            for name, report in pipelines.items()
+            # If rows failed, the bounds differ, and the samples are not the reason for the value.
+            if report.metrics["accuracy"].worst == report.metrics["accuracy"].best == end
         ]
-        if not found:
+        if not extremes:
             continue
-        names = ", ".join(name for name, _ in found)
-        value = found[0][1]
+        names = ", ".join(name for name, _ in extremes)
+        value = extremes[0][1]
         yield (
-            f"{names}: {words}. The samples are too {'easy' if end else 'hard'} to tell more; "
-            f"{value.n} of them show no more than an accuracy within "
+            f"{names}: {words}. The samples are too {'easy' if end else 'hard'} to distinguish "
+            f"pipelines; {value.n} of them only show that accuracy is within "
             f"[{value.low:.3f}, {value.high:.3f}]."
         )
 
 
-def _calibration(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
-    shown: list[str] = []
-    beyond: list[str] = []
-    for name, one in pipelines.items():
-        found = one.calibration
-        if found is None or found.ece.value is None:
+def _note_calibration(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    expected: list[str] = []
+    significant: list[str] = []
+    for name, report in pipelines.items():
+        calibration = report.calibration
+        if calibration is None or calibration.ece.value is None:
             continue
-        chance = found.ece_expected
-        shown.append(
-            f"{plain(name)} {chance.mean:.2f} to {chance.high:.2f} (here {found.ece.value:.2f})"
+        chance = calibration.ece_expected
+        expected.append(
+            f"{clean_text(name)} {chance.mean:.2f} and {chance.high:.2f} (here "
+            f"{calibration.ece.value:.2f})"
         )
-        if found.ece.value > chance.high:
-            beyond.append(plain(name))
-    if shown:
+        if calibration.ece.value > chance.high:
+            significant.append(clean_text(name))
+    if expected:
         yield (
-            "A perfectly calibrated system with these confidences shows an ECE above 0 by chance "
-            f"alone, on average to at most in 95 of 100 runs: {'; '.join(shown)}. "
-            + (f"Beyond chance: {', '.join(beyond)}." if beyond else "None is beyond chance.")
+            "Even a perfectly calibrated system with these confidences has an ECE above 0 by "
+            f"chance. Its mean and 95th percentile are: {'; '.join(expected)}. "
+            + (
+                f"Larger than by chance: {', '.join(significant)}."
+                if significant
+                else "None is larger than by chance."
+            )
         )
 
 
-def _no_spread(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
-    """Where an interval from the resamples would have no width, metrics of the same ones as one."""
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    metrics = dict.fromkeys(metric for one in pipelines.values() for metric in one.metrics)
+def _note_missing_intervals(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    """Yields notes on metrics without a bootstrap interval, grouped by method and pipelines."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    metrics = dict.fromkeys(metric for report in pipelines.values() for metric in report.metrics)
     for metric in metrics:
         for method in ("wilson-edge", "none"):
             names = tuple(
                 name
-                for name, one in pipelines.items()
-                if one.metrics[metric].value is not None and one.metrics[metric].method == method
+                for name, report in pipelines.items()
+                if report.metrics[metric].value is not None
+                and report.metrics[metric].method == method
             )
             if names:
-                found.setdefault((method, names), []).append(metric)
-    for (method, names), of in found.items():
-        whose = "every pipeline" if len(names) == len(pipelines) else ", ".join(map(plain, names))
+                groups.setdefault((method, names), []).append(metric)
+    for (method, names), its_metrics in groups.items():
+        whose = (
+            "every pipeline" if len(names) == len(pipelines) else ", ".join(map(clean_text, names))
+        )
         yield (
-            f"{', '.join(of)} of {whose}: the resamples do not vary, or too many have no value. "
+            f"{', '.join(its_metrics)} of {whose}: the resamples do not vary, or too many have no "
+            "value. "
             + (
-                "A bootstrap interval would claim certainty; shown is Wilson's, over the samples "
-                "that take part."
+                "A bootstrap interval would have zero width, so the Wilson interval over the "
+                "samples with a value is given."
                 if method == "wilson-edge"
-                else "There is no interval, which is not certainty."
+                else "No interval can be computed; this does not mean that the value is certain."
             )
         )
 
 
-def _by_text(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
-    found = {
-        plain(name): one.outcomes.abstention_read["text"]
-        for name, one in pipelines.items()
-        if one.outcomes.abstention_read.get("text")
+def _note_text_abstentions(pipelines: Mapping[str, PipelineReport]) -> Iterator[str]:
+    counts_by_name = {
+        clean_text(name): report.outcomes.abstention_read["text"]
+        for name, report in pipelines.items()
+        if report.outcomes.abstention_read.get("text")
     }
-    if found:
-        counts = ", ".join(f"{count} of {name}" for name, count in found.items())
+    if counts_by_name:
+        counts = ", ".join(f"{count} of {name}" for name, count in counts_by_name.items())
         yield (
-            f"Replies without a field that says whether they abstain were read by their words: "
-            f"{counts}. docs/metrics.md says how often that reading errs."
+            f"Replies without a field for abstention were classified by their wording: "
+            f"{counts}. docs/metrics.md gives the error rate of this method."
         )
 
 
-def _unfindable(comparisons: Sequence[Difference]) -> Iterator[str]:
+def _note_detectable_effect(comparisons: Sequence[Difference]) -> Iterator[str]:
     widest = max(
         (
-            one.smallest_found
-            for one in comparisons
-            if one.metric == "accuracy" and one.smallest_found is not None
+            difference.minimum_detectable_effect
+            for difference in comparisons
+            if difference.metric == "accuracy" and difference.minimum_detectable_effect is not None
         ),
         default=None,
     )
     if widest is not None:
         yield (
-            f"True differences in accuracy below {widest:.3f} would be missed more than once in "
-            "five in at least one comparison."
+            f"In at least one comparison the minimum detectable effect on accuracy is "
+            f"{widest:.3f}: a smaller true difference is missed in more than 20 % of runs."
         )
     if comparisons:
         yield (
-            "p is adjusted by Holm over the pairs of each metric, not over the metrics: accuracy "
-            "is the one that was asked about, the others are looked at besides."
+            "p-values are adjusted by Holm's method over the pairs of each metric, not over the "
+            "metrics: accuracy is the primary metric, the others are exploratory."
         )

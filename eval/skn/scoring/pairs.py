@@ -1,4 +1,4 @@
-"""Which pipelines are held against each other, and what each difference answers."""
+"""Chooses the pairs of pipelines to compare, with the question that each difference answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eval.skn.scoring.record import Pair
 
-_ASKED = (
+_QUESTIONS = (
     Pair("skn", "json", "Does SKN do better than plain JSON, which carries no metadata?"),
     Pair("skn", "json_meta", "Does the notation add anything where JSON holds the same?"),
     Pair("skn", "skn_no_gaps", "What do gaps add?"),
@@ -18,20 +18,20 @@ _ASKED = (
 )
 
 
-def pairs_of(pipelines: Sequence[str]) -> tuple[Pair, ...]:
-    """The pairs that can be compared, in a fixed order.
+def select_pairs(pipelines: Sequence[str]) -> tuple[Pair, ...]:
+    """Returns the pairs that can be compared, in a fixed order.
 
-    Pipelines that no question names are held against the first one, the baseline.
+    Pipelines that are in no such pair are compared with a baseline: ``json``, or the first one.
 
     Args:
-        pipelines: in the order in which they are shown.
+        pipelines: names, in the order of the report.
     """
-    found = [pair for pair in _ASKED if pair.first in pipelines and pair.second in pipelines]
-    named = {name for pair in found for name in (pair.first, pair.second)}
+    pairs = [pair for pair in _QUESTIONS if pair.first in pipelines and pair.second in pipelines]
+    named = {name for pair in pairs for name in (pair.first, pair.second)}
     baseline = "json" if "json" in pipelines else pipelines[0]
-    found += [
+    pairs += [
         Pair(name, baseline, f"Does {name} do better than {baseline}?")
         for name in pipelines
         if name not in named and name != baseline
     ]
-    return tuple(found)
+    return tuple(pairs)

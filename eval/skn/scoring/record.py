@@ -1,7 +1,8 @@
-"""The record of SKN against JSON: what the key ``report`` of ``metrics.json`` holds.
+"""The record of an SKN benchmark run: the value of the key ``report`` of ``metrics.json``.
 
-Null means that a number could not be had, and ``why`` says why; 0 is always a number measured.
-Formulas are in ``docs/metrics.md``, section "SKN against JSON". Equal inputs give equal bytes.
+Null means that a number is missing or undefined, and ``why`` gives the reason; 0 is always a
+measured number. Formulas are in ``docs/metrics.md``, section "SKN against JSON". Equal inputs give
+equal bytes.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Any, Literal
 import msgspec
 
 from eval.metrics.record import CalibrationReport, ConfidenceCounts
-from eval.stats.paired import ALPHA, Discordant
-from eval.stats.shown import IntervalMethod, Value
+from eval.stats.estimates import Estimate, IntervalMethod
+from eval.stats.paired_tests import ALPHA, Discordant
 
 SCHEMA = "epoche.skn/1"
 
 Mode = Literal["corrected", "published"]
-"""Whose definitions the seed's keys beside the report follow; the report's own never change."""
+"""The definitions of the seed's keys next to the report; those of the report never change."""
 
 Test = Literal["mcnemar", "sign-flip", "bootstrap", "none"]
 
@@ -52,9 +53,9 @@ Metric = Literal[
     "extraction_latency_s",
     "reasoning_latency_s",
 ]
-"""Every metric by the name it has in ``metrics``. ``normalized_hallucination`` is the mean over
-answers (macro), ``…_micro`` all fabricated claims over all claims. Tokens are the server's count:
-what the extractor wrote, what the agent read and wrote, and all calls of the row together."""
+"""Every metric by its name in ``metrics``. ``normalized_hallucination`` is the mean over answers
+(macro average), ``…_micro`` all fabricated claims divided by all claims. Tokens are the server's
+counts: what the extractor wrote, what the agent read and wrote, and all calls of the row."""
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,44 +67,45 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     invalid: int
     error: int
     unjudged: int
-    """Answers that a judge ought to have judged and that lack a verdict, for any reason."""
+    """Answers with a missing verdict, for any reason."""
     stages: dict[str, int] = {}
-    """Where INVALID and ERROR rows ended → how many."""
+    """Stage at which INVALID and ERROR rows ended → number of rows."""
     judge_failures: dict[str, int] = {}
-    """Failed judgements by judge."""
+    """Failed votes by judge."""
     abstention_read: dict[str, int] = {}
-    """``field``: rows whose structured field said whether they abstain; ``text``: rows without
-    one, read by words."""
+    """``field``: rows with a structured field for abstention; ``text``: rows
+    without one, which are classified by their wording."""
     true_positives: int = 0
-    """Abstained, and the sample has no answer."""
+    """Abstained on a sample without an answer."""
     false_positives: int = 0
-    """Abstained, though the sample has one."""
+    """Abstained on a sample with an answer."""
     false_negatives: int = 0
-    """Answered, though the sample has no answer."""
+    """Answered a sample without an answer."""
     true_negatives: int = 0
+    """Answered a sample with an answer."""
 
 
 class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All of one pipeline's numbers."""
+    """All numbers of one pipeline."""
 
     outcomes: Outcomes
-    metrics: dict[str, Value]
+    metrics: dict[str, Estimate]
     """``Metric`` → value, over all samples."""
-    per_category: dict[str, dict[str, Value]]
-    """Category → the metrics of ``measures.BY_CATEGORY`` → value."""
-    validity: dict[str, Value]
-    """``strict``, ``tolerant``, ``repaired``, ``unreadable`` → share of extractions that came."""
-    retention: dict[str, Value] = {}
-    """What the format kept of the text, by sort: facts, negations, numbers, names, hedges."""
+    per_category: dict[str, dict[str, Estimate]]
+    """Category → the metrics of ``metric_definitions.CATEGORY_METRICS`` → value."""
+    validity: dict[str, Estimate]
+    """``strict``, ``tolerant``, ``repaired``, ``unreadable`` → share of the extractions."""
+    retention: dict[str, Estimate] = {}
+    """What the format kept of the text, by kind: facts, negations, numbers, names, hedges."""
     confidences: ConfidenceCounts
-    """On how many judged answers to answerable samples a confidence is stated."""
+    """How many judged answers to answerable samples state a confidence."""
     calibration: CalibrationReport | None = None
-    """What they are worth, with the ECE that a perfectly calibrated system would show by chance.
-    Null where none is stated."""
+    """Calibration of these confidences, with the ECE that a perfectly calibrated system would
+    have by chance. Null if no confidence is stated."""
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """Two pipelines, and what their difference answers."""
+    """Two pipelines, and the question that their difference answers."""
 
     first: str
     second: str
@@ -111,7 +113,7 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """The first pipeline's value less the second's, on the same samples."""
+    """The difference first − second of two pipelines, on the same samples."""
 
     first: str
     second: str
@@ -126,23 +128,25 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     p: float | None = None
     p_holm: float | None = None
-    """``p`` adjusted by Holm over all pairs compared on this metric."""
+    """``p`` adjusted by Holm's method over all pairs compared on this metric."""
     discordant: Discordant | None = None
-    """The 2×2 table, where each sample says yes or no once: only_a is the first's."""
+    """The off-diagonal counts of the 2×2 table, for metrics that are yes or no for each sample,
+    without repeats; ``only_a`` belongs to the first pipeline."""
     n: int = 0
-    """Samples with a value of both; where only all samples together have one, all of them."""
+    """Samples on which both have a value; all samples for a metric without values per sample."""
     n_differ: int = 0
-    """Of them, those on which the two differ; 0 where no sample alone has a value."""
-    smallest_found: float | None = None
-    """The true difference that four times in five gives an unadjusted p below ``alpha``, at this
-    number of samples and this spread. Holm's adjustment asks for a greater one."""
+    """Samples of these on which the two differ; 0 for a metric without values per sample."""
+    minimum_detectable_effect: float | None = None
+    """Minimum detectable effect: the true difference for which the unadjusted p is below ``alpha``
+    with a power of 80 %, at this number of samples and this dispersion. With Holm's adjustment it
+    is larger."""
     better: str | None = None
-    """Which one is better: the interval leaves out 0 *and* the Holm-adjusted p is below alpha.
-    Null when the data cannot tell, and for metrics that only describe."""
+    """The better pipeline, if the interval excludes 0 *and* the Holm-adjusted p is below alpha.
+    Null if the difference is not significant, and for descriptive metrics."""
 
 
 class SknReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Every number of one run."""
+    """All numbers of one run."""
 
     schema: str = SCHEMA
     version: str
@@ -160,12 +164,12 @@ class SknReport(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: tuple[Difference, ...] = ()
     """By metric, then pair."""
     judges: Any = None
-    """Agreement of the judges, as ``eval/skn/judges`` makes it; null where nobody judged twice."""
+    """Agreement of the judges (``eval.skn.judges.agreement.Agreement``); null if not measured."""
     same_judge: bool = False
-    """Whether the model that answered also judged."""
+    """Whether the same model answered and judged."""
     confidence: float = 0.95
     resamples: int = 2000
     seed: int = 12345
     alpha: float = ALPHA
     notes: tuple[str, ...] = ()
-    """What a reader of the numbers must know, in plain sentences."""
+    """What to know before quoting the numbers, in plain sentences."""

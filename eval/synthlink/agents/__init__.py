@@ -1,1 +1,1 @@
-"""Systems that answer SynthLink's questions: search, read, link, answer, at most five times."""
+"""Systems that answer SynthLink's questions in up to five rounds: search, read, link, answer."""

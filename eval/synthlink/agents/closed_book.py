@@ -1,11 +1,11 @@
-"""The agent ``raw``: a model that answers from memory. What the others find, it must know."""
+"""The agent ``raw``: a model that answers from memory, without searching."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eval.synthlink.agents.prompts import CLOSED_BOOK, ClosedReply
-from eval.synthlink.agents.replying import said
+from eval.synthlink.agents.model_replies import record_reply
+from eval.synthlink.agents.prompts import CLOSED_BOOK_PROMPT, ClosedReply
 from eval.synthlink.agents.trail import Round, Trail
 from eval.synthlink.predictions import is_blank
 
@@ -17,7 +17,7 @@ class ClosedBook:
     """Asks a model once, without showing it any page.
 
     Args:
-        client: the model.
+        client: client of the model.
     """
 
     name = "raw"
@@ -26,8 +26,8 @@ class ClosedBook:
         self._client = client
 
     def params(self) -> dict[str, Any]:
-        """Prompt and model."""
-        return {"prompt": CLOSED_BOOK.params(), **self._client.params()}
+        """Returns the settings of prompt and model."""
+        return {"prompt": CLOSED_BOOK_PROMPT.params(), **self._client.params()}
 
     async def answer(self, question: str) -> Trail:
         """Answers in one round.
@@ -36,17 +36,19 @@ class ClosedBook:
             ModelAccessError: no call can succeed.
             ModelCallError: this call failed for good.
         """
-        reply = await self._client.ask(CLOSED_BOOK.messages(question=question), ClosedReply)
-        raw, problem = said(reply)
+        reply = await self._client.ask(
+            CLOSED_BOOK_PROMPT.build_messages(question=question), ClosedReply
+        )
+        raw, problem = record_reply(reply)
         value = reply.value
         if value is not None and is_blank(value.answer) and not value.abstained:
             problem = "neither an answer nor an abstention"
         if value is None or problem:
             return Trail(readable=False, rounds=(Round(raw=raw),), why=problem)
-        told = value.answer.strip()
+        answer = value.answer.strip()
         return Trail(
-            answer="" if value.abstained else told,
+            answer="" if value.abstained else answer,
             abstained=value.abstained,
-            rounds=(Round(answer=told, done=True, raw=raw),),
+            rounds=(Round(answer=answer, done=True, raw=raw),),
             why="the model says that it does not know" if value.abstained else "",
         )

@@ -1,9 +1,10 @@
-"""``extractive``: the sentences found that say most of what was asked; no graph and no model.
+"""The agent ``extractive``: answers with the sentences that share most words with the question.
 
-Round by round it searches, reads, and picks sentences that have the question's words, each word
-counting less once it was said. Between rounds the words that are frequent in what it found, and not
-in the question, join the search (relevance feedback without a judge: J. Rocchio, in The SMART
-retrieval system, 1971; with a falling weight as in RM3, N. Abdul-Jaleel et al., TREC 2004).
+It needs no graph and no model. In each round it searches, reads, and picks sentences that contain
+words of the question; a word counts less once a picked sentence contains it. Between rounds,
+words that are frequent in the passages found but not in the question are added to the query
+(pseudo-relevance feedback: J. Rocchio, in The SMART retrieval system, 1971; with a decreasing
+weight as in RM3, N. Abdul-Jaleel et al., TREC 2004).
 """
 
 from __future__ import annotations
@@ -15,197 +16,208 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from eval.guard.cutting import Cutter
-from eval.synthlink.agents.trail import MOST_ROUNDS, Cited, Link, Round, Trail
-from kg.text.normaliser import content_words
+from eval.guard.segmenter import Segmenter
+from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
+from kg.text.normaliser import extract_content_words
 
 if TYPE_CHECKING:
     from eval.synthlink.agents.library import Hit, Library
 
-PASSAGES: Final = 8
-"""Passages that are read in one round."""
-SENTENCES: Final = 5
-"""Sentences of an answer."""
-TERMS: Final = 4
-"""Words that join the search in each round."""
-FEEDBACK: Final = 0.4
-"""What such a word counts, where one of the question counts 1."""
-SAID: Final = 0.5
-"""What is left of a word's worth each time a sentence has said it."""
-LEAST_SHARED: Final = 2
-"""Words of the question that some sentence must have: one alone is chance."""
-MOST_WORDS: Final = 80
-"""Words of content a sentence may have; a longer one is no sentence but a table or a list."""
+PASSAGES_PER_ROUND: Final = 8
+"""Passages read in one round."""
+MAX_SENTENCES: Final = 5
+"""Maximum number of sentences of an answer."""
+TERMS_PER_ROUND: Final = 4
+"""Words added to the query in each round."""
+FEEDBACK_WEIGHT: Final = 0.4
+"""Weight of an added word; a word of the question has weight 1."""
+REPETITION_FACTOR: Final = 0.5
+"""Factor on a word's weight for each picked sentence that contains it."""
+MIN_SHARED_WORDS: Final = 2
+"""Minimum number of the question's words that one sentence must contain; one may be chance."""
+MAX_SENTENCE_WORDS: Final = 80
+"""Maximum number of content words of a sentence; anything longer is a table or a list."""
 
 
 class _Sentence(NamedTuple):
     text: str
     words: tuple[str, ...]
-    place: tuple[int, int]
-    """Of its passage among those found, and within that."""
-    page: Cited
+    position: tuple[int, int]
+    """Index of its passage among those found, and its own index within the passage."""
+    page: CitedPage
     relevance: float
-    """Of its passage, in [0, 1]."""
+    """Relevance of its passage, in [0, 1]."""
 
 
 class Extractive:
     """Answers with sentences of pages.
 
     Args:
-        library: where pages are looked for.
-        rounds: iterations at most.
+        library: where pages are searched for.
+        rounds: maximum number of rounds.
 
     Raises:
-        ValueError: fewer than one round, or more than ``MOST_ROUNDS``.
+        ValueError: fewer than one round, or more than ``MAX_ROUNDS``.
     """
 
     name = "extractive"
 
-    def __init__(self, library: Library, rounds: int = MOST_ROUNDS) -> None:
-        if not 1 <= rounds <= MOST_ROUNDS:
-            raise ValueError(f"rounds must be 1 to {MOST_ROUNDS}, not {rounds}")
+    def __init__(self, library: Library, rounds: int = MAX_ROUNDS) -> None:
+        if not 1 <= rounds <= MAX_ROUNDS:
+            raise ValueError(f"rounds must be 1 to {MAX_ROUNDS}, not {rounds}")
         self._library = library
         self._rounds = rounds
 
     def params(self) -> dict[str, Any]:
-        """Library and settings."""
+        """Returns the settings of the library and of this agent."""
         return {
             "library": self._library.params(),
             "rounds": self._rounds,
-            "passages": PASSAGES,
-            "sentences": SENTENCES,
-            "terms": TERMS,
-            "feedback": FEEDBACK,
-            "said": SAID,
-            "least_shared": LEAST_SHARED,
-            "most_words": MOST_WORDS,
+            "passages": PASSAGES_PER_ROUND,
+            "sentences": MAX_SENTENCES,
+            "terms": TERMS_PER_ROUND,
+            "feedback": FEEDBACK_WEIGHT,
+            "said": REPETITION_FACTOR,
+            "least_shared": MIN_SHARED_WORDS,
+            "most_words": MAX_SENTENCE_WORDS,
         }
 
     async def answer(self, question: str) -> Trail:
-        """Answers one question; abstains where no sentence has enough of its words.
+        """Answers one question; abstains if no sentence contains enough of its words.
 
         Raises:
-            SearchError: the library failed.
+            SearchError: a search failed.
         """
-        weights = dict.fromkeys(content_words(question), 1.0)
-        asked = frozenset(weights)
+        weights = dict.fromkeys(extract_content_words(question), 1.0)
+        question_words = frozenset(weights)
         query = question
         rounds: list[Round] = []
-        found: dict[tuple[str, str], tuple[Hit, float]] = {}
+        hits_by_key: dict[tuple[str, str], tuple[Hit, float]] = {}
         picked: list[_Sentence] = []
         for _ in range(self._rounds):
-            hits = await self._library.search(query, PASSAGES)
+            hits = await self._library.search(query, PASSAGES_PER_ROUND)
             new = {(hit.page.url, hit.passage): hit for hit in hits}
-            read = [hit for key, hit in new.items() if key not in found]
+            read = [hit for key, hit in new.items() if key not in hits_by_key]
             best = max((hit.score for hit in hits), default=0.0)
             for key, hit in new.items():
                 relevance = max(0.0, hit.score / best) if best > 0 else 0.0
-                found.setdefault(key, (hit, relevance))
+                hits_by_key.setdefault(key, (hit, relevance))
             before = picked
-            picked = _pick(_sentences(found.values()), weights, asked)
+            picked = _pick_sentences(
+                _split_sentences(hits_by_key.values()), weights, question_words
+            )
             rounds.append(
                 Round(
                     query=query,
-                    found=_pages(hits),
-                    read=_pages(read),
+                    found=_cite_pages(hits),
+                    read=_cite_pages(read),
                     links=tuple(
-                        Link(one.text, one.page.url) for one in picked if one not in before
+                        Link(sentence.text, sentence.page.url)
+                        for sentence in picked
+                        if sentence not in before
                     ),
-                    answer=" ".join(one.text for one in picked),
+                    answer=" ".join(sentence.text for sentence in picked),
                 )
             )
-            terms = _frequent([hit.passage for hit in hits], weights)
+            terms = _find_frequent_words([hit.passage for hit in hits], weights)
             if not terms or (picked == before and not read):
                 break
-            weights.update(dict.fromkeys(terms, FEEDBACK))
-            query = " ".join([question, *(word for word in weights if word not in asked)])
+            weights.update(dict.fromkeys(terms, FEEDBACK_WEIGHT))
+            added = (word for word in weights if word not in question_words)
+            query = " ".join([question, *added])
         rounds[-1] = msgspec.structs.replace(rounds[-1], done=True)
-        return _trail(rounds, picked, found)
+        return _build_trail(rounds, picked, hits_by_key)
 
 
-def _trail(
+def _build_trail(
     rounds: Sequence[Round],
-    picked: Sequence[_Sentence],
-    found: Mapping[tuple[str, str], tuple[Hit, float]],
+    sentences: Sequence[_Sentence],
+    hits: Mapping[tuple[str, str], tuple[Hit, float]],
 ) -> Trail:
-    passages = [hit for hit, _ in found.values()]
-    resting = dict.fromkeys(one.place[0] for one in picked)
+    passages = [hit for hit, _ in hits.values()]
+    quoted = dict.fromkeys(sentence.position[0] for sentence in sentences)
     return Trail(
         answer=rounds[-1].answer,
-        abstained=not picked,
+        abstained=not sentences,
         rounds=tuple(rounds),
-        docs=tuple(dict.fromkeys([*(one.page for one in picked), *_pages(passages)])),
-        verified=tuple(passages[place].passage for place in resting),
-        why="" if picked else "no sentence that was found has enough of the question's words",
+        docs=tuple(
+            dict.fromkeys([*(sentence.page for sentence in sentences), *_cite_pages(passages)])
+        ),
+        verified=tuple(passages[index].passage for index in quoted),
+        why="" if sentences else "no sentence that was found has enough of the question's words",
     )
 
 
-def _sentences(hits: Iterable[tuple[Hit, float]]) -> list[_Sentence]:
-    """All sentences of some passages with their relevance, each once."""
-    found: dict[str, _Sentence] = {}
-    for number, (hit, relevance) in enumerate(hits):
-        page = Cited(hit.page.url, hit.page.title)
-        cutter = Cutter()
+def _split_sentences(hits: Iterable[tuple[Hit, float]]) -> list[_Sentence]:
+    """Splits passages into sentences, each listed once, with the relevance of its passage."""
+    sentences: dict[str, _Sentence] = {}
+    for passage_index, (hit, relevance) in enumerate(hits):
+        page = CitedPage(hit.page.url, hit.page.title)
+        cutter = Segmenter()
         pieces = [*cutter.feed(hit.passage), *cutter.close()]
-        for place, piece in enumerate(pieces):
+        for index, piece in enumerate(pieces):
             text = " ".join(piece.text.split())
-            words = tuple(content_words(text))
-            if 0 < len(words) <= MOST_WORDS and not piece.forced:
-                found.setdefault(text, _Sentence(text, words, (number, place), page, relevance))
-    return list(found.values())
+            words = tuple(extract_content_words(text))
+            # A forced cut is in the middle of a sentence that was too long.
+            if 0 < len(words) <= MAX_SENTENCE_WORDS and not piece.forced:
+                place = (passage_index, index)
+                sentences.setdefault(text, _Sentence(text, words, place, page, relevance))
+    return list(sentences.values())
 
 
-def _pick(
-    sentences: Sequence[_Sentence], weights: Mapping[str, float], asked: frozenset[str]
+def _pick_sentences(
+    sentences: Sequence[_Sentence], weights: Mapping[str, float], question_words: frozenset[str]
 ) -> list[_Sentence]:
-    """The sentences to answer with, in the order of the passages they stand in.
+    """Picks the sentences of the answer greedily, and returns them in the order of the passages.
 
-    One after the other the one is taken whose words are worth most, for its length and by the
-    relevance of its passage: a word is worth its weight times ln(1 + sentences / sentences that
-    have it), less each time it was said. None where none has ``LEAST_SHARED`` words of the
-    question.
+    A word is worth its weight times ln(1 + sentences / sentences that contain it), multiplied by
+    ``REPETITION_FACTOR`` for each picked sentence that contains it. A sentence gains the worth of
+    its words, divided by the square root of its length and multiplied by the relevance of its
+    passage. Returns no sentences if none contains ``MIN_SHARED_WORDS`` words of the question.
     """
-    spread = Counter(word for one in sentences for word in dict.fromkeys(one.words))
+    frequencies = Counter(word for found in sentences for word in dict.fromkeys(found.words))
     worth = {
-        word: weight * math.log(1 + len(sentences) / spread[word])
+        word: weight * math.log(1 + len(sentences) / frequencies[word])
         for word, weight in weights.items()
-        if word in spread
+        if word in frequencies
     }
     picked: list[_Sentence] = []
-    left = list(sentences)
-    if not any(_shared(one, asked) >= LEAST_SHARED for one in left):
+    remaining = list(sentences)
+    if not any(
+        _count_shared_words(sentence, question_words) >= MIN_SHARED_WORDS for sentence in remaining
+    ):
         return []
-    while left and len(picked) < SENTENCES:
+    while remaining and len(picked) < MAX_SENTENCES:
         gains = [
-            one.relevance
-            * math.fsum(worth.get(word, 0.0) for word in dict.fromkeys(one.words))
-            / math.sqrt(len(one.words))
-            for one in left
+            sentence.relevance
+            * math.fsum(worth.get(word, 0.0) for word in dict.fromkeys(sentence.words))
+            / math.sqrt(len(sentence.words))
+            for sentence in remaining
         ]
-        best = max(range(len(left)), key=lambda at: gains[at])
+        best = max(range(len(remaining)), key=lambda index: gains[index])
         if not gains[best]:
             break
-        taken = left.pop(best)
-        picked.append(taken)
-        for word in dict.fromkeys(taken.words):
+        chosen = remaining.pop(best)
+        picked.append(chosen)
+        for word in dict.fromkeys(chosen.words):
             if word in worth:
-                worth[word] *= SAID
-    return sorted(picked, key=lambda one: one.place)
+                worth[word] *= REPETITION_FACTOR
+    return sorted(picked, key=lambda sentence: sentence.position)
 
 
-def _shared(one: _Sentence, asked: frozenset[str]) -> int:
-    return len(asked.intersection(one.words))
+def _count_shared_words(sentence: _Sentence, question_words: frozenset[str]) -> int:
+    return len(question_words.intersection(sentence.words))
 
 
-def _frequent(passages: Sequence[str], known: Mapping[str, float]) -> list[str]:
-    """Words that most of the passages found have in common, those found first counting more."""
+def _find_frequent_words(passages: Sequence[str], known: Mapping[str, float]) -> list[str]:
+    """Finds words frequent in the passages; each counts ln(1 + occurrences) / rank per passage."""
     counts: dict[str, float] = {}
     for rank, passage in enumerate(passages, start=1):
-        for word, times in Counter(content_words(passage)).items():
+        for word, times in Counter(extract_content_words(passage)).items():
             if word not in known and not word.isdigit():
                 counts[word] = counts.get(word, 0.0) + math.log(1 + times) / rank
-    return sorted(counts, key=lambda word: (-counts[word], word))[:TERMS]
+    return sorted(counts, key=lambda word: (-counts[word], word))[:TERMS_PER_ROUND]
 
 
-def _pages(hits: Iterable[Hit]) -> tuple[Cited, ...]:
-    return tuple(dict.fromkeys(Cited(hit.page.url, hit.page.title) for hit in hits))
+def _cite_pages(hits: Iterable[Hit]) -> tuple[CitedPage, ...]:
+    return tuple(dict.fromkeys(CitedPage(hit.page.url, hit.page.title) for hit in hits))

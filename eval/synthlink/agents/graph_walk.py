@@ -1,28 +1,28 @@
-"""``graph_walk``: searches, reads, links what it read to a graph, and tells licensed facts only.
+"""The agent ``graph_walk``: searches, reads, and answers with licensed facts of a graph.
 
-Round by round:
+In each round:
 
-1. **Search**: for the question first; later for what lies around the way found so far.
-2. **Read**: the best passages, for the nodes of the graph that they speak of.
-3. **Link**: of all ways through the graph the one that question and pages speak of most, farther
-   in each round; and the facts beside it that a page bears.
-4. **Answer**: these facts in the domain's own words, in the order of the way.
+1. **Search**: for the question first; later for the nodes around the path found so far.
+2. **Read**: find the nodes of the graph that the best passages mention.
+3. **Link**: choose the path through the graph that question and pages mention most, one step
+   longer in each round, and further facts about its nodes that a page supports.
+4. **Answer**: state these facts in the domain's wording, in the order of the path.
 
-Nothing is told that the licence oracle does not license, and nothing where what was found is not
-about what was asked.
+Only facts that the licence oracle licenses are stated. If the facts found are not about the
+question, the agent abstains.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eval.synthlink.agents.trail import MOST_ROUNDS, Trail
-from eval.synthlink.agents.walking import accounting, asking, paths, reading, walk
-from eval.synthlink.agents.walking.asking import Asking
-from eval.synthlink.agents.walking.facts import FactMap
-from eval.synthlink.agents.walking.naming import Naming
-from eval.synthlink.agents.walking.telling import Teller
-from eval.synthlink.agents.walking.walk import Pages, Walk
+from eval.synthlink.agents.trail import MAX_ROUNDS, Trail
+from eval.synthlink.agents.walker import coverage, page_reader, paths, question_analysis, walk
+from eval.synthlink.agents.walker.fact_map import FactMap
+from eval.synthlink.agents.walker.node_names import NodeNames
+from eval.synthlink.agents.walker.question_analysis import QuestionAnalyser
+from eval.synthlink.agents.walker.sentence_writer import SentenceWriter
+from eval.synthlink.agents.walker.walk import PageUse, Walk
 
 if TYPE_CHECKING:
     from eval.synthlink.agents.library import Library
@@ -35,13 +35,14 @@ class GraphWalk:
     """Answers from licensed paths of a graph.
 
     Args:
-        library: where pages are looked for; may be None where they are withheld.
-        rounds: iterations at most.
+        library: where pages are searched for; may be None with ``pages="withheld"``.
+        rounds: maximum number of rounds.
         knowledge: the graph; by default the shipped one of SynthLink.
-        pages: what pages are for.
+        pages: how pages are used.
 
     Raises:
-        ValueError: fewer than one round, more than ``MOST_ROUNDS``, or no library.
+        ValueError: fewer than one round, more than ``MAX_ROUNDS``, or no library although pages
+            are used.
     """
 
     name = "graph_walk"
@@ -49,78 +50,82 @@ class GraphWalk:
     def __init__(
         self,
         library: Library | None,
-        rounds: int = MOST_ROUNDS,
+        rounds: int = MAX_ROUNDS,
         *,
         knowledge: KnowledgeBase | None = None,
-        pages: Pages = "weighed",
+        pages: PageUse = "weighed",
     ) -> None:
-        if not 1 <= rounds <= MOST_ROUNDS:
-            raise ValueError(f"rounds must be 1 to {MOST_ROUNDS}, not {rounds}")
+        if not 1 <= rounds <= MAX_ROUNDS:
+            raise ValueError(f"rounds must be 1 to {MAX_ROUNDS}, not {rounds}")
         if library is None and pages != "withheld":
-            raise ValueError("pages cannot be read without a library")
+            raise ValueError(f"pages={pages!r} needs a library to read pages from")
         if knowledge is None:
             from kg.knowledge import KnowledgeBase
 
-            knowledge = KnowledgeBase.shared(DOMAIN)
+            knowledge = KnowledgeBase.open_cached(DOMAIN)
         self.knowledge = knowledge
         self._rounds = rounds
-        self._pages: Pages = pages
+        self._pages: PageUse = pages
         self._library = library if pages != "withheld" else None
-        self._facts = FactMap(knowledge)
-        self._naming = Naming(self._facts.names(knowledge))
-        self._teller = Teller(knowledge)
-        self._asking = Asking(knowledge, self._facts, self._naming)
+        self._fact_map = FactMap(knowledge)
+        self._node_names = NodeNames(self._fact_map.collect_names(knowledge))
+        self._writer = SentenceWriter(knowledge)
+        self._analyser = QuestionAnalyser(knowledge, self._fact_map, self._node_names)
 
     def params(self) -> dict[str, Any]:
-        """Graph, library and whatever else decides which facts are told."""
+        """Returns graph, library and all settings that decide which facts are stated."""
         return {
             "graph_sha256": self.knowledge.graph.sha256,
             "shapes_sha256": self.knowledge.shapes.sha256,
             "library": self._library.params() if self._library is not None else None,
             "pages": self._pages,
             "rounds": self._rounds,
-            "passages": walk.PASSAGES,
-            "pool": walk.POOL,
+            "passages": walk.PASSAGES_PER_ROUND,
+            "pool": walk.RELEVANCE_POOL,
             "first_hops": walk.FIRST_HOPS,
-            "names": walk.NAMES,
-            "evidence": walk.EVIDENCE,
-            "asked": walk.ASKED,
-            "least_asked": asking.LEAST_ASKED,
-            "least_named": reading.LEAST_NAMED,
-            "most_read": reading.MOST_READ,
-            "step": paths.STEP,
-            "borne": paths.BORNE,
-            "cued": paths.CUED,
-            "least_borne": paths.LEAST_BORNE,
-            "beam": paths.BEAM,
-            "ways": paths.WAYS,
-            "most_facts": paths.MOST_FACTS,
-            "least_accounted": accounting.LEAST,
-            "least_whole": walk.LEAST_WHOLE,
-            "least_near": walk.LEAST_NEAR,
+            "names": walk.NAMES_PER_QUERY,
+            "evidence": walk.MAX_EVIDENCE_PAGES,
+            "asked": walk.QUESTION_WEIGHT,
+            "least_asked": question_analysis.MIN_ASKED_SHARE,
+            "least_named": page_reader.MIN_NAMED_SHARE,
+            "most_read": page_reader.MAX_READ_LENGTH,
+            "step": paths.STEP_COST,
+            "borne": paths.SUPPORT_GAIN,
+            "cued": paths.CUE_GAIN,
+            "least_borne": paths.MIN_SUPPORT,
+            "beam": paths.BEAM_WIDTH,
+            "ways": paths.MAX_PATHS,
+            "most_facts": paths.MAX_FACTS,
+            "least_accounted": coverage.MIN_COVERAGE,
+            "least_whole": walk.MIN_WHOLE_NAME_SHARE,
+            "least_near": walk.MIN_PAGE_RELEVANCE,
         }
 
     async def answer(self, question: str) -> Trail:
-        """Walks the graph for one question.
+        """Answers one question.
 
         Raises:
-            SearchError: the library failed.
+            SearchError: a search failed.
         """
-        one = Walk(
+        state = Walk(
             question,
             kb=self.knowledge,
-            teller=self._teller,
-            facts=self._facts,
-            naming=self._naming,
-            asked=self._asking.understand(question),
+            writer=self._writer,
+            fact_map=self._fact_map,
+            node_names=self._node_names,
+            analysis=self._analyser.analyse_question(question),
             pages=self._pages,
         )
         for number in range(self._rounds):
-            query = one.query
+            query = state.query
             if number and self._library is not None and not query:
                 break
             hits = []
             if self._library is not None:
-                hits = await self._library.search(query, walk.PASSAGES if number else walk.POOL)
-            one.take(hits)
-        return one.trail()
+                # The first search also determines how relevant pages are to the question, so it
+                # requests more passages than are read.
+                hits = await self._library.search(
+                    query, walk.PASSAGES_PER_ROUND if number else walk.RELEVANCE_POOL
+                )
+            state.process_hits(hits)
+        return state.build_trail()

@@ -1,6 +1,6 @@
-"""Where agents look things up: a corpus of pages, or recorded or live searches of the web.
+"""Libraries that agents search: a corpus of pages, or recorded or live searches of the web.
 
-What a page says was written by strangers. Nothing here follows or executes any of it.
+The text of pages is untrusted input: nothing here follows its links or executes any of it.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from retrieval.base import describe_retriever
 from retrieval.corpus import Corpus, CorpusPage
-from retrieval.opening import open_text_retriever
-from retrieval.ranking import described
+from retrieval.factory import open_text_retriever
 
 if TYPE_CHECKING:
-    from retrieval.web import FrozenSearch, Recording
+    from retrieval.web import FrozenSearch, RecordingSearch
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A passage that was found, and the page it stands on."""
+    """A passage found by a search, and its page."""
 
     page: CorpusPage
     passage: str
@@ -32,25 +32,25 @@ class Library(Protocol):
     """Finds passages of pages."""
 
     def params(self) -> dict[str, Any]:
-        """Everything that decides what is found, as JSON values, for the manifest."""
+        """Returns all settings that influence search results, as JSON values, for the manifest."""
         ...
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        """The ``k`` best passages, best first; several may be of one page.
+        """Returns the ``k`` best passages, best first; several may be of one page.
 
         Raises:
-            SearchError: the search failed, which is not the same as having found nothing.
+            SearchError: the search failed. A search that finds nothing returns an empty list.
         """
         ...
 
 
 class CorpusLibrary:
-    """Searches a corpus; the same finds every time, and no network.
+    """Searches a corpus; deterministic, without network access.
 
     Args:
         corpus: the pages.
-        retriever: one of ``retrieval.opening.TEXT_NAMES``.
-        embedder: of ``dense`` and ``hybrid``: a folder or hub name, ``lexical``, or empty for the
+        retriever: one of ``retrieval.factory.TEXT_RETRIEVERS``.
+        embedder: for ``dense`` and ``hybrid``: a folder or hub name, ``lexical``, or empty for the
             default model.
 
     Raises:
@@ -64,54 +64,55 @@ class CorpusLibrary:
         *,
         embedder: str = "",
     ) -> None:
-        passages = corpus.passages()
+        passages = corpus.list_passages()
         self._corpus = corpus
         self._texts = {passage.id: passage.text for passage in passages}
         self._retriever = open_text_retriever(retriever, passages, embedder=embedder)
 
     def params(self) -> dict[str, Any]:
-        """The corpus by name and hash, and how it is searched."""
+        """Returns name and hash of the corpus, and the settings of the retriever."""
         return {
             "name": "corpus",
             "corpus": self._corpus.name,
             "sha256": self._corpus.sha256,
-            "retriever": described(self._retriever),
+            "retriever": describe_retriever(self._retriever),
         }
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        """As the protocol says; never fails."""
+        """Implements ``Library.search``; never fails."""
         return [
-            Hit(self._corpus.page_of(found), self._texts[found], score)
-            for found, score in self._retriever.search(query, k)
+            Hit(self._corpus.get_page_of_passage(passage_id), self._texts[passage_id], score)
+            for passage_id, score in self._retriever.search(query, k)
         ]
 
 
 class WebLibrary:
-    """What searches of the web find, replayed or live; a result is a page of one passage.
+    """Searches the web, live or replayed; each result is treated as a page of one passage.
 
     Args:
-        searches: replays a file, or asks the web and records what it said.
+        searches: replays recorded searches from a file, or searches the web and records results.
     """
 
-    def __init__(self, searches: FrozenSearch | Recording) -> None:
+    def __init__(self, searches: FrozenSearch | RecordingSearch) -> None:
         self._searches = searches
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     def params(self) -> dict[str, Any]:
-        """What is replayed or asked."""
+        """Returns the settings of the recorded or live searches."""
         return dict(self._searches.params())
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        """The first ``k`` results; the n-th scores 1/n.
+        """Returns the first ``k`` results; the n-th scores 1/n.
 
         Raises:
             SearchError: the search failed, or was not recorded.
-            WriteError: what was found cannot be recorded.
+            WriteError: the results cannot be recorded.
         """
-        # One at a time: engines are asked politely, and a recording has one writer.
-        async with self._turn:
-            row = await asyncio.to_thread(self._searches.ask, query)
+        # One search at a time: this limits the load on search engines, and the file of recorded
+        # searches has a single writer.
+        async with self._lock:
+            row = await asyncio.to_thread(self._searches.run_query, query)
         return [
-            Hit(CorpusPage(one.href, one.title, one.body), one.body, 1.0 / rank)
-            for rank, one in enumerate(row.results[:k], start=1)
+            Hit(CorpusPage(result.href, result.title, result.body), result.body, 1.0 / rank)
+            for rank, result in enumerate(row.results[:k], start=1)
         ]

@@ -1,8 +1,8 @@
-"""The agent ``agent``: a model that searches, reads, notes and answers, at most five times.
+"""The agent ``agent``: a model that searches, reads, takes notes and answers, in up to five rounds.
 
-In each round the model is shown the question, its notes so far, and the passages that its last
-query found; it replies with what they add, the answer as it stands, and what to search for next.
-The notes are all it keeps of earlier pages, as a reader with a notebook would.
+In each round the model is shown the question, its notes so far, and the passages found by its last
+query. It replies with new notes, its current answer, and the next query. Passages of earlier
+rounds are not shown again: only the notes carry over.
 """
 
 from __future__ import annotations
@@ -11,59 +11,59 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from eval.synthlink.agents.prompts import AGENT, AgentReply, Learned
-from eval.synthlink.agents.replying import described, said
-from eval.synthlink.agents.trail import MOST_ROUNDS, Cited, Link, Round, Trail
+from eval.synthlink.agents.model_replies import describe_failure, record_reply
+from eval.synthlink.agents.prompts import AGENT_PROMPT, AgentReply, Learned
+from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
 from eval.synthlink.predictions import is_blank
 from kg.base.errors import ModelCallError, SearchError
-from kg.words.plain_text import plain
+from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from eval.llm import ModelClient
     from eval.model.completion import Reply
     from eval.synthlink.agents.library import Hit, Library
 
-PASSAGES: Final = 6
+PASSAGES_PER_ROUND: Final = 6
 """Passages read in one round."""
-LONGEST_PASSAGE: Final = 1_500
-"""Characters of a passage that are shown; pages of the web can be endless."""
-LONGEST_LINK: Final = 600
-LONGEST_QUERY: Final = 300
+MAX_PASSAGE_LENGTH: Final = 1_500
+"""Maximum number of characters shown of a passage; web pages can be of any length."""
+MAX_LINK_LENGTH: Final = 600
+MAX_QUERY_LENGTH: Final = 300
 
 
 class ModelAgent:
     """Asks a model, round by round.
 
     Args:
-        client: the model.
-        library: where it looks things up.
-        rounds: at most so many.
+        client: client of the model.
+        library: where pages are searched for.
+        rounds: maximum number of rounds.
     """
 
     name = "agent"
 
-    def __init__(self, client: ModelClient, library: Library, *, rounds: int = MOST_ROUNDS) -> None:
+    def __init__(self, client: ModelClient, library: Library, *, rounds: int = MAX_ROUNDS) -> None:
         self._client = client
         self._library = library
         self._rounds = rounds
 
     def params(self) -> dict[str, Any]:
-        """Prompt, model and how much is read."""
+        """Returns the settings of prompt and model, and the limits on what is read."""
         return {
-            "prompt": AGENT.params(),
+            "prompt": AGENT_PROMPT.params(),
             "rounds": self._rounds,
-            "passages": PASSAGES,
-            "longest_passage": LONGEST_PASSAGE,
-            "longest_link": LONGEST_LINK,
-            "longest_query": LONGEST_QUERY,
+            "passages": PASSAGES_PER_ROUND,
+            "longest_passage": MAX_PASSAGE_LENGTH,
+            "longest_link": MAX_LINK_LENGTH,
+            "longest_query": MAX_QUERY_LENGTH,
             **self._client.params(),
         }
 
     async def answer(self, question: str) -> Trail:
         """Answers a question.
 
-        A reply that cannot be read ends it, and is no abstention; so does a call or a search that
-        fails. What was found by then is in the trail.
+        A reply that cannot be parsed, a failed call or a failed search ends the run of this
+        question; none of these is an abstention. The trail contains the rounds until then.
 
         Raises:
             ModelAccessError: no call can succeed.
@@ -71,38 +71,40 @@ class ModelAgent:
         notebook = _Notebook(question)
         for number in range(1, self._rounds + 1):
             try:
-                reply = await self._turn(notebook, self._rounds - number)
+                reply = await self._run_round(notebook, self._rounds - number)
             except (ModelCallError, SearchError) as error:
-                notebook.turn()
-                return notebook.broken_off(described(error), failed=True)
-            raw, problem = said(reply)
+                notebook.finish_round()
+                return notebook.build_broken_trail(describe_failure(error), failed=True)
+            raw, problem = record_reply(reply)
             value = reply.value
             if value is not None and value.done and is_blank(value.answer) and not value.abstained:
                 problem = "done, with neither an answer nor an abstention"
             if value is None or problem:
-                notebook.turn(raw=raw)
-                return notebook.broken_off(f"round {number}: {problem}")
-            notebook.turn(raw=raw, reply=value)
-            # Whoever names nothing more to look for is done, whatever else is said.
+                notebook.finish_round(raw=raw)
+                return notebook.build_broken_trail(f"round {number}: {problem}")
+            notebook.finish_round(raw=raw, reply=value)
+            # Without a further query the model is done, even if `done` is false.
             if value.done or not notebook.next_query:
                 break
-        return notebook.trail()
+        return notebook.build_trail()
 
-    async def _turn(self, notebook: _Notebook, left: int) -> Reply[AgentReply]:
-        """Searches, and shows the model what was found.
+    async def _run_round(self, notebook: _Notebook, rounds_left: int) -> Reply[AgentReply]:
+        """Searches, and shows the model the passages found.
 
         Raises:
-            ModelAccessError, ModelCallError, SearchError: as they say.
+            ModelAccessError: no call can succeed.
+            ModelCallError: this call failed.
+            SearchError: the search failed.
         """
-        # More than are read, since some were read before.
-        wanted = PASSAGES + notebook.passages_read
-        notebook.open(await self._library.search(notebook.next_query, wanted))
-        messages = AGENT.messages(
+        # Passages of earlier rounds may be found again: ask for enough that new ones remain.
+        limit = PASSAGES_PER_ROUND + notebook.passages_read
+        notebook.start_round(await self._library.search(notebook.next_query, limit))
+        messages = AGENT_PROMPT.build_messages(
             question=notebook.question,
-            notes=[_noted(link, notebook.titles) for link in notebook.links],
+            notes=[_render_note(link, notebook.titles) for link in notebook.links],
             searched=[*notebook.queries, notebook.next_query],
-            passages=[_shown(hit) for hit in notebook.shown],
-            rounds_left=str(left),
+            passages=[_render_passage(hit) for hit in notebook.passages],
+            rounds_left=str(rounds_left),
         )
         return await self._client.ask(messages, AgentReply)
 
@@ -112,50 +114,52 @@ class _Notebook:
 
     def __init__(self, question: str) -> None:
         self.question = question
-        self.next_query = plain(question, LONGEST_QUERY)
+        self.next_query = clean_text(question, MAX_QUERY_LENGTH)
         self.queries: list[str] = []
         self.links: list[Link] = []
         self.titles: dict[str, str] = {}
-        """Of all pages found, by address."""
+        """Address → title, of all pages found."""
         self._rounds: list[Round] = []
-        self._found: tuple[Cited, ...] = ()
-        self.shown: list[Hit] = []
-        """The passages of this round, by the numbers that the model knows them by."""
-        self._read: dict[tuple[str, str], None] = {}
-        """Passages by address and text."""
-        self._cited: dict[tuple[str, str], None] = {}
-        """Those of them that a link names."""
+        self._found_pages: tuple[CitedPage, ...] = ()
+        self.passages: list[Hit] = []
+        """The passages of this round; the model refers to them by their number in this list."""
+        self._read_passages: dict[tuple[str, str], None] = {}
+        """Keys of all passages shown so far, as an ordered set."""
+        self._cited_passages: dict[tuple[str, str], None] = {}
+        """Keys of the passages that a link cites, as an ordered set."""
         self._abstained = False
 
     @property
     def passages_read(self) -> int:
-        """How many passages were shown so far."""
-        return len(self._read)
+        """Number of passages shown so far."""
+        return len(self._read_passages)
 
-    def open(self, hits: Sequence[Hit]) -> None:
-        """Takes the best of the passages found that were not shown before."""
-        self._found = _pages(hits)
-        for page in self._found:
+    def start_round(self, hits: Sequence[Hit]) -> None:
+        """Starts a round with the best of the passages found that were not shown before."""
+        self._found_pages = _cite_pages(hits)
+        for page in self._found_pages:
             self.titles.setdefault(page.url, page.title)
         new: dict[tuple[str, str], Hit] = {}
         for hit in hits:
-            if _key(hit) not in self._read:
-                new.setdefault(_key(hit), hit)
-        self.shown = list(new.values())[:PASSAGES]
+            if _passage_key(hit) not in self._read_passages:
+                new.setdefault(_passage_key(hit), hit)
+        self.passages = list(new.values())[:PASSAGES_PER_ROUND]
 
-    def turn(self, *, raw: str = "", reply: AgentReply | None = None) -> None:
-        """Enters a round, and closes what was opened for it.
+    def finish_round(self, *, raw: str = "", reply: AgentReply | None = None) -> None:
+        """Finishes the round that was started, and records it.
 
         Args:
-            raw: the model's reply; empty where there is none.
-            reply: as it was read; null for one that could not be.
+            raw: the model's reply; empty if there is none.
+            reply: the parsed reply; None if it could not be parsed.
         """
-        links = () if reply is None else tuple(_link(one, self.shown) for one in reply.links)
+        links = (
+            () if reply is None else tuple(_make_link(fact, self.passages) for fact in reply.links)
+        )
         self._rounds.append(
             Round(
                 query=self.next_query,
-                found=self._found,
-                read=_pages(self.shown),
+                found=self._found_pages,
+                read=_cite_pages(self.passages),
                 links=links,
                 answer="" if reply is None else reply.answer.strip(),
                 done=reply is not None and reply.done,
@@ -164,77 +168,83 @@ class _Notebook:
         )
         self.queries.append(self.next_query)
         self.links.extend(links)
-        self._read.update(dict.fromkeys(map(_key, self.shown)))
+        self._read_passages.update(dict.fromkeys(map(_passage_key, self.passages)))
         if reply is not None:
-            named = (_named(one, self.shown) for one in reply.links)
-            self._cited.update(dict.fromkeys(_key(hit) for hit in named if hit is not None))
-            self.next_query = "" if reply.done else plain(reply.query, LONGEST_QUERY)
+            cited = (_find_cited_passage(fact, self.passages) for fact in reply.links)
+            self._cited_passages.update(
+                dict.fromkeys(_passage_key(hit) for hit in cited if hit is not None)
+            )
+            self.next_query = "" if reply.done else clean_text(reply.query, MAX_QUERY_LENGTH)
             self._abstained = reply.done and reply.abstained
-        self._found, self.shown = (), []
+        self._found_pages, self.passages = (), []
 
     @property
-    def docs(self) -> tuple[Cited, ...]:
-        """All pages found: first those with most links, then the others as they were found."""
-        votes = Counter(link.page for link in self.links if link.page)
-        order = {page.url: page for one in self._rounds for page in (*one.read, *one.found)}
-        # Sorting is stable: pages with as many links stay in the order they were found.
-        return tuple(sorted(order.values(), key=lambda page: -votes[page.url]))
+    def docs(self) -> tuple[CitedPage, ...]:
+        """All pages found: those with most links first, the others in the order they were found."""
+        n_links = Counter(link.page for link in self.links if link.page)
+        pages = {
+            page.url: page
+            for finished in self._rounds
+            for page in (*finished.read, *finished.found)
+        }
+        # Sorting is stable: pages with equally many links stay in the order they were found.
+        return tuple(sorted(pages.values(), key=lambda page: -n_links[page.url]))
 
-    def broken_off(self, why: str, *, failed: bool = False) -> Trail:
-        """What there is where the last round came to nothing.
+    def build_broken_trail(self, why: str, *, failed: bool = False) -> Trail:
+        """Builds the trail of a question whose last round failed.
 
         Args:
-            why: in words.
-            failed: whether a call or a search failed, and not a reply that cannot be read.
+            why: what went wrong.
+            failed: whether a call or a search failed; False for a reply that cannot be parsed.
         """
         return Trail(
             readable=failed, failed=failed, rounds=tuple(self._rounds), docs=self.docs, why=why
         )
 
-    def trail(self) -> Trail:
-        """What became of the question."""
+    def build_trail(self) -> Trail:
+        """Builds the trail of a question whose last round succeeded."""
         last = self._rounds[-1]
-        silent = is_blank(last.answer)
+        no_answer = is_blank(last.answer)
         why = ""
         if self._abstained:
             why = "the model says that what was found holds no answer"
-        elif silent:
+        elif no_answer:
             why = f"no answer by round {len(self._rounds)}"
         return Trail(
             answer="" if self._abstained else last.answer,
-            abstained=self._abstained or silent,
+            abstained=self._abstained or no_answer,
             rounds=tuple(self._rounds),
             docs=self.docs,
-            verified=tuple(text for _, text in self._cited),
+            verified=tuple(text for _, text in self._cited_passages),
             why=why,
         )
 
 
-def _pages(hits: Iterable[Hit]) -> tuple[Cited, ...]:
-    """The pages of passages, in their order, each once."""
-    return tuple(dict.fromkeys(Cited(hit.page.url, hit.page.title) for hit in hits))
+def _cite_pages(hits: Iterable[Hit]) -> tuple[CitedPage, ...]:
+    """Lists the pages of passages in order, each once."""
+    return tuple(dict.fromkeys(CitedPage(hit.page.url, hit.page.title) for hit in hits))
 
 
-def _key(hit: Hit) -> tuple[str, str]:
-    """What a passage is told from others by."""
+def _passage_key(hit: Hit) -> tuple[str, str]:
+    """Returns address and text of a passage, which identify it."""
     return hit.page.url, hit.passage
 
 
-def _named(learned: Learned, shown: Sequence[Hit]) -> Hit | None:
-    """The passage that a link names; null where none of that number was shown."""
-    return shown[learned.passage - 1] if 1 <= learned.passage <= len(shown) else None
+def _find_cited_passage(learned: Learned, passages: Sequence[Hit]) -> Hit | None:
+    """Finds the passage that a link cites; None if no passage of that number was shown."""
+    return passages[learned.passage - 1] if 1 <= learned.passage <= len(passages) else None
 
 
-def _link(learned: Learned, shown: Sequence[Hit]) -> Link:
-    hit = _named(learned, shown)
+def _make_link(learned: Learned, passages: Sequence[Hit]) -> Link:
+    hit = _find_cited_passage(learned, passages)
     page = "" if hit is None else hit.page.url
-    return Link(text=plain(learned.statement, LONGEST_LINK), page=page)
+    return Link(text=clean_text(learned.statement, MAX_LINK_LENGTH), page=page)
 
 
-def _noted(link: Link, titles: dict[str, str]) -> str:
-    title = plain(titles.get(link.page, ""))
+def _render_note(link: Link, titles: dict[str, str]) -> str:
+    title = clean_text(titles.get(link.page, ""))
     return f"{link.text} [{title or 'no page'}]"
 
 
-def _shown(hit: Hit) -> str:
-    return f"{plain(hit.page.title)}: {plain(hit.passage, LONGEST_PASSAGE)}"
+def _render_passage(hit: Hit) -> str:
+    return f"{clean_text(hit.page.title)}: {clean_text(hit.passage, MAX_PASSAGE_LENGTH)}"

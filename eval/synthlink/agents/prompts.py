@@ -1,8 +1,11 @@
-"""What the systems with a model are asked; see ``eval.prompts`` for the form.
+"""The prompts of agents that ask a model, and the schemas of their replies.
 
-Pages are text of strangers, and so is what a model noted of them in an earlier round: both stand
-as escaped lines in blocks of data, of which the system message says that nothing in them is an
-instruction.
+See ``eval.prompts`` for the form of a prompt. The text of pages is untrusted input, and so are a
+model's notes on them from earlier rounds: both are escaped and put into data blocks, which the
+system message declares to contain no instructions.
+
+Names and docstrings of reply types are part of the schema sent to models: changing one changes
+the prompt.
 """
 
 from __future__ import annotations
@@ -14,10 +17,10 @@ from msgspec import Meta
 
 from eval.prompts import DATA_ONLY, Prompt
 
-VERSION: Final = 1
-"""Raised with every change of the words below."""
-MOST_LINKS: Final = 8
-"""Things learned in one round."""
+PROMPT_VERSION: Final = 1
+"""Increased with every change to the texts below."""
+MAX_LINKS: Final = 8
+"""Maximum number of links in one reply."""
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -34,7 +37,7 @@ class AgentReply(msgspec.Struct, frozen=True):
 
     links: Annotated[
         tuple[Learned, ...],
-        Meta(max_length=MOST_LINKS, description="What the passages add to the notes; may be []."),
+        Meta(max_length=MAX_LINKS, description="What the passages add to the notes; may be []."),
     ]
     answer: Annotated[
         str, Meta(description="The answer as far as it is known, in a few sentences; may be empty.")
@@ -55,14 +58,14 @@ class ClosedReply(msgspec.Struct, frozen=True):
     abstained: Annotated[bool, Meta(description="True if you do not know the answer.")]
 
 
-_HONEST = """\
+_ABSTENTION_RULE = """\
 A wrong answer is worse than none: if what there is does not hold an answer, set abstained to \
 true. That is the right reply then, not a failure. Do not abstain only because a detail is \
 missing: leave the detail out."""
 
-AGENT: Final = Prompt(
+AGENT_PROMPT: Final = Prompt(
     name="synthlink_agent",
-    version=VERSION,
+    version=PROMPT_VERSION,
     system=f"""\
 You answer a question that no single page answers. In each round you are shown passages that a \
 search found, and the notes you took in earlier rounds. Find the facts that the question links, \
@@ -77,20 +80,20 @@ step from one fact to the next, with names and years.
 search for next: names and words that a page about the missing fact would hold. Do not search \
 again for what was searched for. Else set done to true.
 
-{_HONEST}
+{_ABSTENTION_RULE}
 
 {DATA_ONLY}""",
     blocks=("question", "notes", "searched", "passages", "rounds_left"),
 )
 
-CLOSED_BOOK: Final = Prompt(
+CLOSED_BOOK_PROMPT: Final = Prompt(
     name="synthlink_closed_book",
-    version=VERSION,
+    version=PROMPT_VERSION,
     system=f"""\
 You answer a question that links several facts, from what you know. Answer in a few plain \
 sentences that tell each step from one fact to the next, with names and years.
 
-{_HONEST}
+{_ABSTENTION_RULE}
 
 {DATA_ONLY}""",
     blocks=("question",),

@@ -1,8 +1,7 @@
-"""The trail: how an agent came to its answer, every iteration of it.
+"""Defines the trail of an answer: what an agent searched, found and concluded in each round.
 
-An agent is given the text of a question and nothing else: no id, no category, no steps, no
-sources. What it looked for, found, read and concluded is told round by round, so that whoever
-reads a run can see where it went astray.
+An agent is given only the text of a question, not its id, category, steps or sources. The trail
+shows in which round an answer went wrong.
 """
 
 from __future__ import annotations
@@ -11,50 +10,50 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-MOST_ROUNDS: Final = 5
-"""Iterations that an agent has; more earn nothing in the specification either."""
+MAX_ROUNDS: Final = 5
+"""Maximum number of rounds of an agent; the specification gives no credit for later ones."""
 
-Verdict = Literal["licensed", "contradicted", "unknown", ""]
-"""What the graph says of a sentence; empty where nobody asked it."""
+LinkVerdict = Literal["licensed", "contradicted", "unknown", ""]
+"""The graph's verdict on a sentence; empty if the graph was not asked."""
 
 
-class Cited(msgspec.Struct, frozen=True):
-    """A page by its address and title."""
+class CitedPage(msgspec.Struct, frozen=True):
+    """A page, identified by address and title."""
 
     url: str
     title: str
 
     @property
     def name(self) -> str:
-        """What a prediction calls it by."""
+        """Its name in predictions: the address, or else the title."""
         return self.url or self.title
 
 
 class Link(msgspec.Struct, frozen=True):
-    """Something learned, as a sentence."""
+    """A fact that was learned, as a sentence."""
 
     text: str
     page: str = ""
-    """Address of the page it was read on; empty for none."""
-    verdict: Verdict = ""
+    """Address of the page that states it; empty for none."""
+    verdict: LinkVerdict = ""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration.
 
     Attributes:
-        query: what was searched for; empty where nothing was.
-        found: the pages that were found, best first.
-        read: those of them that were read.
-        links: what was learned in this round.
-        answer: the answer as it stood after this round; empty for none yet.
-        done: whether the agent took it for its last word.
-        raw: a model's reply before it was read; empty without a model.
+        query: the search query; empty if nothing was searched for.
+        found: the pages found, best first.
+        read: the pages read; a subset of ``found``.
+        links: facts learned in this round.
+        answer: the answer after this round; empty for none yet.
+        done: whether the agent took this answer as final.
+        raw: a model's reply as received; empty without a model.
     """
 
     query: str = ""
-    found: tuple[Cited, ...] = ()
-    read: tuple[Cited, ...] = ()
+    found: tuple[CitedPage, ...] = ()
+    read: tuple[CitedPage, ...] = ()
     links: tuple[Link, ...] = ()
     answer: str = ""
     done: bool = False
@@ -62,18 +61,18 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trail(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a question.
+    """An agent's answer to one question, and how it got there.
 
     Attributes:
-        answer: the last word; empty where there is none.
-        abstained: whether the agent says that it does not answer.
-        readable: false where a model's reply could not be read; that is no abstention.
-        failed: whether a call or a search failed, so that it is worth asking again; what was found
-            before that is kept. An agent may as well raise what made it fail.
-        rounds: at least one wherever anything was tried, at most ``MOST_ROUNDS``.
-        docs: the pages found, those that the answer rests on first, each once.
-        verified: the texts the answer rests on.
-        why: why it abstained or failed, or what could not be read; empty else.
+        answer: the final answer; empty for none.
+        abstained: whether the agent declines to answer.
+        readable: false if a model's reply could not be parsed; that is not an abstention.
+        failed: whether a call or a search failed, so that asking again may succeed; the rounds
+            before the failure are kept. Instead of setting this, an agent may raise the error.
+        rounds: at least one if the agent did anything, at most ``MAX_ROUNDS``.
+        docs: the pages found, each once, those that support the answer first.
+        verified: the texts that support the answer.
+        why: why the agent abstained or failed, or why a reply is unusable; otherwise empty.
     """
 
     answer: str = ""
@@ -81,7 +80,7 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
     readable: bool = True
     failed: bool = False
     rounds: tuple[Round, ...] = ()
-    docs: tuple[Cited, ...] = ()
+    docs: tuple[CitedPage, ...] = ()
     verified: tuple[str, ...] = ()
     why: str = ""
 
@@ -91,18 +90,18 @@ class Agent(Protocol):
 
     @property
     def name(self) -> str:
-        """How results name it."""
+        """Its name in results."""
         ...
 
     def params(self) -> dict[str, Any]:
-        """Everything that decides its answers, as JSON values, for the manifest."""
+        """Returns all settings that influence answers, as JSON values, for the manifest."""
         ...
 
     async def answer(self, question: str) -> Trail:
-        """Answers a question of which it is told the text alone.
+        """Answers a question, given its text only.
 
         Raises:
-            ModelAccessError: no call can succeed, so no question is worth asking.
-            Exception: this question failed; its row says so, and no other is touched.
+            ModelAccessError: no call can succeed; the run stops.
+            Exception: this question failed; its row records the error, and the run goes on.
         """
         ...

@@ -1,1 +1,1 @@
-"""The corrected scores: what the five measures are meant to say, and cannot be had by tricks."""
+"""The corrected scores: the five metrics as intended, robust against answers that game them."""

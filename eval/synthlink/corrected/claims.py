@@ -1,4 +1,7 @@
-"""Verifies an answer's claims against what the evaluator holds, never against what it brings."""
+"""Verifies the claims of an answer against graph, catalogue and source pages.
+
+The sources that a prediction gives itself (``sources_verified``) are never used as evidence.
+"""
 
 from __future__ import annotations
 
@@ -6,144 +9,171 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from eval.synthlink.corrected.evidence import Piece, SourcePages, pieces
+from eval.synthlink.corrected.evidence import EvidencePiece, SourcePages, collect_pieces
 from eval.synthlink.corrected.prose import is_prose, least, signs
-from eval.synthlink.corrected.steps import in_order, numbers_agree
+from eval.synthlink.corrected.steps import is_in_order, numbers_agree
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import (
-    Saying,
+    ContentWords,
     asked_words,
     asks,
     bare_words,
+    build_content_words,
     common,
     names,
-    saying,
     sentences,
     to_the_letter,
 )
-from eval.synthlink.measures import By, Judged, Verdict
+from eval.synthlink.metrics import ClaimVerdict, DecidedBy, JudgedClaim
 from eval.synthlink.question import Question
-from kg.text.normaliser import normalise
+from kg.text.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
 
 
-class _Graph(NamedTuple):
-    """What the graph says of a sentence."""
+class _GraphFinding(NamedTuple):
+    """The graph's verdict on the clauses of a sentence."""
 
     contradicted: bool = False
+    """Whether a clause is contradicted."""
     licensed: bool = False
-    open: bool = False
-    """Whether a part of it could not be decided."""
+    """Whether a clause is licensed."""
+    undecided: bool = False
+    """Whether a clause could not be decided."""
 
 
 def judge_claims(
     answer: str,
     question: Question,
     guard: Guard | None,
-    bar: Thresholds,
+    thresholds: Thresholds,
     pages: SourcePages | None = None,
-) -> tuple[Judged, ...]:
-    """The claims of an answer, each licensed, contradicted or unknown.
+) -> tuple[JudgedClaim, ...]:
+    """Splits an answer into claims, and judges each as licensed, contradicted or unknown.
 
-    A claim is a sentence that says something beyond the question's words and asks nothing; said
-    again in the same words, however arranged, it is the same claim. First the graph is asked, by
-    the reader and the licence oracle of the stream guard, about each of its clauses: one that is
-    contradicted makes the claim so; it is licensed where all that is read is. Only then are words
-    held against the step facts and the expected answer: a claim is licensed whose words stand, in
-    order, in one piece of evidence, a word that is no keyword among them; with other numbers or
-    another negation than a fact's it is contradicted. A sentence of a page licenses a claim only
-    if it, or the page's title, has all the claim's names and numbers. A claim that shares no word
-    with question and evidence is unknown, true or not.
+    A claim is a sentence that has words that are not in the question, and is not itself a question;
+    sentences with the same set of words are one claim.
+
+    First the graph judges: the stream guard reads clauses from the sentence and asks the licence
+    oracle about each. The claim is contradicted if a clause is, and licensed if all clauses are.
+
+    If the graph leaves the claim open, its words are compared with the step facts, the expected
+    answer and the source pages. The claim is licensed if one piece of evidence contains enough of
+    its words, in order, including one that is not a keyword. It is contradicted if such a fact has
+    other numbers, or is negated where the claim is not, or vice versa. A sentence of a page
+    licenses a claim only if it, or the page's title, has all names and numbers of the claim; pages
+    never contradict. Everything else is unknown, whether true or not.
 
     Args:
-        answer: the answer. Its ``sources_verified`` play no part.
-        question: whose facts and expected answer are the evidence.
-        guard: of the catalogue's graph; None for none.
-        bar: what counts as said.
-        pages: of a corpus that has the sources; None for none.
+        answer: the answer.
+        question: its facts and expected answer are evidence.
+        guard: stream guard of the catalogue's graph; None for none.
+        thresholds: settings of the corrected scores.
+        pages: source pages used as evidence; None for none.
 
     Returns:
-        In the order of the answer; empty where it claims nothing.
+        Claims in the order of the answer; empty if it claims nothing.
     """
-    held = _Held(pieces(question, pages), asked_words(question.question), bare_words(question), bar)
-    known = held.asked.union(*(one.told.words for one in held.pieces if one.held == "facts"))
-    told = to_the_letter(question)
-    found: list[Judged] = []
-    whole, enough = signs(answer), least(question, bar)
-    seen: set[frozenset[str]] = set()
-    cut = sentences(answer)
-    events = _by_sentence(answer, [start for start, _ in cut], guard)
-    for (_, text), graph in zip(cut, events, strict=True):
-        claim = saying(text)
+    evidence = _Evidence(
+        collect_pieces(question, pages),
+        asked_words(question.question),
+        bare_words(question),
+        thresholds,
+    )
+    known_words = evidence.question_words.union(
+        *(piece.content.words for piece in evidence.pieces if piece.kind == "facts")
+    )
+    verbatim = to_the_letter(question)
+    claims: list[JudgedClaim] = []
+    answer_signs, thresholds_for_prose = signs(answer), least(question, thresholds)
+    claimed: set[frozenset[str]] = set()
+    answer_sentences = sentences(answer)
+    graph_findings = _read_sentences(answer, [start for start, _ in answer_sentences], guard)
+    for (_, text), graph in zip(answer_sentences, graph_findings, strict=True):
+        claim = build_content_words(text)
         key = frozenset(claim.words)
-        if key <= held.asked or key in seen or asks(text):
+        if key <= evidence.question_words or key in claimed or asks(text):
             continue
-        seen.add(key)
-        verdict: Verdict = "unknown"
-        by: By = "nothing"
-        # What the graph knows of another matter is no evidence here.
-        if key & known and graph.contradicted:
+        claimed.add(key)
+        verdict: ClaimVerdict = "unknown"
+        by: DecidedBy = "nothing"
+        # The graph decides only claims that share a word with question or facts: true statements
+        # about an unrelated subject must not count.
+        if key & known_words and graph.contradicted:
             verdict, by = "contradicted", "graph"
-        elif key & known and graph.licensed and not graph.open:
+        elif key & known_words and graph.licensed and not graph.undecided:
             verdict, by = "licensed", "graph"
-        elif normalise(text) in told or is_prose(text, whole, enough):
-            # What the graph could read is a sentence, and so is evidence said again to the letter;
-            # other words may be a list of keywords.
-            verdict, by = _by_words(claim, names(text) - held.asked, held)
-        found.append(Judged(text.strip(), verdict, by))
-    return tuple(found)
+        elif normalise_phrase(text) in verbatim or is_prose(
+            text, answer_signs, thresholds_for_prose
+        ):
+            # Anything else may be a list of keywords, which claims nothing. Verbatim evidence needs
+            # no such check, and what the graph could read was a sentence.
+            verdict, by = _judge_by_words(claim, names(text) - evidence.question_words, evidence)
+        claims.append(JudgedClaim(text.strip(), verdict, by))
+    return tuple(claims)
 
 
-class _Held(NamedTuple):
-    """What claims are held against."""
+class _Evidence(NamedTuple):
+    """The evidence that claims are compared with, and words that need special treatment."""
 
-    pieces: Sequence[Piece]
-    asked: frozenset[str]
-    bare: frozenset[str]
-    bar: Thresholds
+    pieces: Sequence[EvidencePiece]
+    question_words: frozenset[str]
+    keywords: frozenset[str]
+    thresholds: Thresholds
 
 
-def _by_words(claim: Saying, named: frozenset[str], held: _Held) -> tuple[Verdict, By]:
-    """The verdict of the first piece that licenses a claim, or of a fact that contradicts it."""
-    own = [word for word in claim.words if word not in held.asked]
-    against = False
-    for one in held.pieces:
-        told = one.told
-        # Half of the claim's own words, not of all: the question's stand in every fact.
-        beyond = [word for word in told.words if word not in held.asked]
-        if common(own, beyond) < max(1.0, held.bar.coverage * len(own)):
+def _judge_by_words(
+    claim: ContentWords, claim_names: frozenset[str], evidence: _Evidence
+) -> tuple[ClaimVerdict, DecidedBy]:
+    """Judges a claim by its words: licensed by any piece, else contradicted by a single fact."""
+    claim_own = [word for word in claim.words if word not in evidence.question_words]
+    contradicted = False
+    for piece in evidence.pieces:
+        content = piece.content
+        # Words of the question are left out on both sides, since they occur in every fact.
+        piece_own = [word for word in content.words if word not in evidence.question_words]
+        if common(claim_own, piece_own) < max(1.0, evidence.thresholds.coverage * len(claim_own)):
             continue
-        # Names in common tell what a claim is about, and not that it is so.
-        if held.bare.issuperset({*own} & {*beyond}) and not held.bare.issuperset(beyond):
+        # Common keywords only show that both are about the same subject.
+        if evidence.keywords.issuperset(
+            {*claim_own} & {*piece_own}
+        ) and not evidence.keywords.issuperset(piece_own):
             continue
-        if not in_order(claim.words, told.words, held.bar):
+        if not is_in_order(claim.words, content.words, evidence.thresholds):
             continue
-        if one.held == "pages":
-            if claim.negated == told.negated and named <= one.about.union(told.words):
+        if piece.kind == "pages":
+            if claim.negated == content.negated and claim_names <= piece.title_words.union(
+                content.words
+            ):
                 return "licensed", "pages"
             continue
-        same = claim.negated == told.negated or (not one.single and not claim.negated)
-        if same and numbers_agree(claim, told):
+        # In a piece with several statements, a negation may belong to another statement.
+        same_negation = claim.negated == content.negated or (
+            not piece.is_single_fact and not claim.negated
+        )
+        if same_negation and numbers_agree(claim, content):
             return "licensed", "facts"
-        against = against or one.single
-    return ("contradicted", "facts") if against else ("unknown", "nothing")
+        contradicted = contradicted or piece.is_single_fact
+    return ("contradicted", "facts") if contradicted else ("unknown", "nothing")
 
 
-def _by_sentence(answer: str, starts: list[int], guard: Guard | None) -> list[_Graph]:
-    """What the graph says of each sentence, read in one go so that "it" can be understood."""
-    found = [_Graph() for _ in starts]
+def _read_sentences(answer: str, starts: list[int], guard: Guard | None) -> list[_GraphFinding]:
+    """Returns the graph's verdict on each sentence.
+
+    The guard reads the answer as a whole, so that it can resolve "it" and the like.
+    """
+    findings = [_GraphFinding() for _ in starts]
     if guard is None or not starts:
-        return found
-    for event in guard.events([answer]):
-        at = bisect_right(starts, event.start) - 1
-        if at < 0:
+        return findings
+    for event in guard.iter_events([answer]):
+        index = bisect_right(starts, event.start) - 1
+        if index < 0:
             continue
-        before = found[at]
-        found[at] = _Graph(
+        before = findings[index]
+        findings[index] = _GraphFinding(
             before.contradicted or event.kind == "contradicted",
             before.licensed or event.kind == "licensed",
-            before.open or event.kind in ("unknown", "ambiguous", "unread"),
+            before.undecided or event.kind in ("unknown", "ambiguous", "unread"),
         )
-    return found
+    return findings

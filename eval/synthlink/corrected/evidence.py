@@ -1,8 +1,8 @@
-"""What an evaluator holds about a question, cut into pieces that a claim is compared with.
+"""Splits the evidence on a question into pieces that a claim is compared with.
 
-Facts and expected answer can license a claim and contradict it. Pages of the question's sources
-say much else, so that a claim which differs from one of their sentences may be about another
-matter: they license, and never contradict.
+Facts and expected answers can license a claim or contradict it. Pages of the question's sources can
+only license: they state much else, so a claim that differs from one of their sentences may be about
+something else.
 """
 
 from __future__ import annotations
@@ -10,80 +10,86 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from eval.synthlink.corrected.pages import Page, page, source_page
-from eval.synthlink.corrected.wording import Saying, saying, sentences
+from eval.synthlink.corrected.pages import PageKey, parse_citation, parse_source
+from eval.synthlink.corrected.wording import ContentWords, build_content_words, sentences
 from eval.synthlink.question import Question
-from kg.text.normaliser import content_words
+from kg.text.normaliser import extract_content_words
 
 if TYPE_CHECKING:
     from retrieval.corpus import Corpus, CorpusPage
 
-Held = Literal["facts", "pages"]
+EvidenceKind = Literal["facts", "pages"]
 
 
-class Piece(NamedTuple):
+class EvidencePiece(NamedTuple):
     """One piece of evidence."""
 
-    told: Saying
-    held: Held
-    single: bool = False
-    """Whether it says one thing, so that its numbers and negation are about that. A sentence of an
-    expected answer says several."""
-    about: frozenset[str] = frozenset()
-    """Content words of the title of the page that it stands on."""
+    content: ContentWords
+    kind: EvidenceKind
+    is_single_fact: bool = False
+    """Whether it is the fact of a step, which states one thing, so that its numbers and negation
+    belong to that thing. A sentence of an expected answer can state several things."""
+    title_words: frozenset[str] = frozenset()
+    """Content words of the title of its page."""
 
 
 class SourcePages:
-    """The pages of a corpus by what cites them.
+    """The pages of a corpus, indexed by address and title.
 
     Args:
-        corpus: the pages; another form of an address is the same page, as for P@5.
+        corpus: the pages; different forms of an address are the same page, as for P@5.
     """
 
     def __init__(self, corpus: Corpus) -> None:
         self._by_address: dict[str, CorpusPage] = {}
         self._by_title: dict[str, CorpusPage] = {}
-        for one in corpus.pages:
-            cited = page(one.url)
-            self._by_address.setdefault(cited.address, one)
-            self._by_title.setdefault(page(one.title).title, one)
+        for corpus_page in corpus.pages:
+            self._by_address.setdefault(parse_citation(corpus_page.url).address, corpus_page)
+            self._by_title.setdefault(parse_citation(corpus_page.title).title, corpus_page)
 
-    def of(self, question: Question) -> tuple[CorpusPage, ...]:
-        """The pages of a question's sources, each once; those the corpus lacks are left out.
+    def find_pages(self, question: Question) -> tuple[CorpusPage, ...]:
+        """Finds the pages of a question's sources, each once; sources without a page are left out.
 
-        A source without an address is the page with its title.
+        A source without an address is looked up by its title.
         """
-        found = (self._found(source_page(source)) for source in question.sources)
-        return tuple(dict.fromkeys(one for one in found if one is not None))
+        pages = (self._find_page(parse_source(source)) for source in question.sources)
+        return tuple(dict.fromkeys(cited for cited in pages if cited is not None))
 
-    def lacking(self, questions: Iterable[Question]) -> int:
-        """How many different sources of questions have no page here."""
+    def count_missing(self, questions: Iterable[Question]) -> int:
+        """Counts the different sources of some questions that have no page in the corpus."""
         sources = {source for question in questions for source in question.sources}
-        return sum(self._found(source_page(source)) is None for source in sources)
+        return sum(self._find_page(parse_source(source)) is None for source in sources)
 
-    def _found(self, cited: Page) -> CorpusPage | None:
+    def _find_page(self, cited: PageKey) -> CorpusPage | None:
         if cited.address:
             return self._by_address.get(cited.address)
         return self._by_title.get(cited.title)
 
 
-def pieces(question: Question, pages: SourcePages | None = None) -> list[Piece]:
-    """Facts, sentences of the expected answers, these as wholes, and sentences of the pages."""
-    return [*_catalogued(question), *(_told(question, pages) if pages else ())]
+def collect_pieces(question: Question, pages: SourcePages | None = None) -> list[EvidencePiece]:
+    """Collects the pieces of evidence on a question.
+
+    These are facts, sentences of the expected answers, whole expected answers, and sentences of the
+    source pages.
+    """
+    return [
+        *_iter_catalogue_pieces(question),
+        *(_iter_page_pieces(question, pages) if pages else ()),
+    ]
 
 
-def _catalogued(question: Question) -> Iterator[Piece]:
+def _iter_catalogue_pieces(question: Question) -> Iterator[EvidencePiece]:
     facts = {step.fact for step in question.steps if step.fact}
     texts = [step.fact for step in question.steps if step.fact]
     for answer in (question.answer, *question.aliases):
         texts += [text for _, text in sentences(answer)]
         texts.append(answer)
     for text in dict.fromkeys(texts):
-        yield Piece(saying(text), "facts", text in facts)
+        yield EvidencePiece(build_content_words(text), "facts", text in facts)
 
 
-def _told(question: Question, pages: SourcePages) -> Iterator[Piece]:
-    for one in pages.of(question):
-        about = frozenset(content_words(one.title))
-        for _, text in sentences(one.text):
-            yield Piece(saying(text), "pages", about=about)
+def _iter_page_pieces(question: Question, pages: SourcePages) -> Iterator[EvidencePiece]:
+    for source in pages.find_pages(question):
+        about = frozenset(extract_content_words(source.title))
+        for _, text in sentences(source.text):
+            yield EvidencePiece(build_content_words(text), "pages", title_words=about)

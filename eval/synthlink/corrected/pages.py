@@ -1,4 +1,4 @@
-"""Retrieved pages against a question's sources: one page is one page, however it is written."""
+"""Scores retrieved pages against a question's sources, matching all forms of citing a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from eval.synthlink.question import Source
-from kg.text.normaliser import normalise
+from kg.text.normaliser import normalise_phrase
 
 CUTOFF: Final = 5
 _ADDRESS = re.compile(r"(?:https?:)?//|www\.|[a-z-]+\.(?:m\.)?wikipedia\.org/", re.IGNORECASE)
@@ -16,34 +16,35 @@ _TRACKING = re.compile(r"(?:utm_\w+|fbclid|gclid)", re.IGNORECASE)
 _WIKI_PATH = re.compile(r"/(?:wiki|w/index\.php)/?(?P<title>.*)")
 
 
-class Page(NamedTuple):
-    """What is known of a page by how it is cited."""
+class PageKey(NamedTuple):
+    """Address and title that identify a cited page, as far as the citation gives them."""
 
     address: str
-    """In normal form; empty where only a title is given."""
+    """In normal form; empty if only a title is given."""
     title: str
-    """In normal form; empty where nothing tells it."""
+    """In normal form; empty if it is not known."""
 
 
-class Retrieval(NamedTuple):
-    """How good the first pages are."""
+class RetrievalScores(NamedTuple):
+    """Precision and recall of the first pages."""
 
     precision: float
-    """Share of relevant ones among the first min(5, sources) different pages."""
+    """Share of sources among the first min(5, number of sources) different pages."""
     recall: float
-    """Share of the sources among the first five different pages."""
+    """Share of the sources that are among the first five different pages."""
 
 
-def page(citation: str) -> Page:
-    """The page that a citation, which is an address or a title, means.
+def parse_citation(citation: str) -> PageKey:
+    """Parses a citation, which is an address or a title.
 
     Scheme, ``www.``, a mobile host, port, fragment, final slash, tracking parameters, the order of
-    others, and how letters are escaped make no difference. A Wikipedia address tells the title,
-    one of its own language's; the address of another site does not.
+    other parameters, and the escaping of characters make no difference. The title is also known
+    from a Wikipedia address (in the language of that Wikipedia), but not from addresses of other
+    sites.
     """
     text = citation.strip()
     if not _ADDRESS.match(text):
-        return Page("", normalise(text))
+        return PageKey("", normalise_phrase(text))
     if not re.match(r"(?:https?:)?//", text, re.IGNORECASE):
         text = f"//{text}"
     try:
@@ -54,69 +55,74 @@ def page(citation: str) -> Page:
             .replace(".m.wikipedia.org", ".wikipedia.org")
         )
         query = parse_qsl(parts.query, max_num_fields=50)
-    except ValueError:  # no address after all, though it begins like one
-        return Page("", normalise(text))
+    except ValueError:  # begins like an address but is not a valid one
+        return PageKey("", normalise_phrase(text))
     path = unquote(parts.path).rstrip("/")
-    given = sorted((key, value) for key, value in query if not _TRACKING.fullmatch(key))
+    parameters = sorted((key, value) for key, value in query if not _TRACKING.fullmatch(key))
     if host == "wikipedia.org" or host.endswith(".wikipedia.org"):
-        found = _WIKI_PATH.fullmatch(path)
-        title = dict(given).get("title") or (found["title"] if found else "")
+        wiki_match = _WIKI_PATH.fullmatch(path)
+        title = dict(parameters).get("title") or (wiki_match["title"] if wiki_match else "")
         title = title.replace("_", " ").strip()
         if title:
             title = title[0].upper() + title[1:]
-            return Page(f"{host}/{title}", normalise(title))
-    return Page(f"{host}{path}{'?' if given else ''}{urlencode(given)}", "")
+            return PageKey(f"{host}/{title}", normalise_phrase(title))
+    return PageKey(f"{host}{path}{'?' if parameters else ''}{urlencode(parameters)}", "")
 
 
-def retrieval(docs: Sequence[str], sources: Sequence[Source]) -> Retrieval | None:
-    """Precision and recall of the pages cited, best first.
+def score_retrieval(docs: Sequence[str], sources: Sequence[Source]) -> RetrievalScores | None:
+    """Computes precision and recall of cited pages.
 
-    Citations of one page count once, at its first place; address and title of a source are one
-    page. A source counts once too.
+    Several citations of one page count once, at the rank of the first; a source cited by address
+    and by title is one page. Duplicate sources count once too.
+
+    Args:
+        docs: addresses or titles, best first.
+        sources: the sources of the question.
 
     Returns:
-        None where there are no sources.
+        None if there are no sources.
     """
-    wanted = _different([source_page(source) for source in sources])
-    if not wanted:
+    expected = _remove_duplicates([parse_source(source) for source in sources])
+    if not expected:
         return None
+    # Of each different page, by rank: the index of its source, or None.
     ranked: list[int | None] = []
-    others: list[Page] = []
-    for cited in map(page, docs):
+    others: list[PageKey] = []
+    for cited in map(parse_citation, docs):
         if not any(cited):
             continue
-        place = next((at for at, one in enumerate(wanted) if _same(cited, one)), None)
-        if place is not None:
-            if place not in ranked:
-                ranked.append(place)
-        elif not any(_same(cited, other) for other in others):
+        index = next((i for i, source in enumerate(expected) if _is_same_page(cited, source)), None)
+        if index is not None:
+            if index not in ranked:
+                ranked.append(index)
+        elif not any(_is_same_page(cited, other) for other in others):
             others.append(cited)
             ranked.append(None)
         if len(ranked) == CUTOFF:
             break
-    cutoff = min(CUTOFF, len(wanted))
-    return Retrieval(
-        sum(place is not None for place in ranked[:cutoff]) / cutoff,
-        sum(place is not None for place in ranked) / len(wanted),
+    cutoff = min(CUTOFF, len(expected))
+    return RetrievalScores(
+        sum(index is not None for index in ranked[:cutoff]) / cutoff,
+        sum(index is not None for index in ranked) / len(expected),
     )
 
 
-def source_page(source: Source) -> Page:
-    """What is known of a source: its title, and its address where it has one."""
-    found = page(source.url) if source.url else Page("", "")
-    return Page(found.address, normalise(source.title))
+def parse_source(source: Source) -> PageKey:
+    """Returns title and, if there is one, address of a source in normal form."""
+    citation = parse_citation(source.url) if source.url else PageKey("", "")
+    return PageKey(citation.address, normalise_phrase(source.title))
 
 
-def _different(pages: Sequence[Page]) -> list[Page]:
-    found: list[Page] = []
-    for one in pages:
-        if not any(_same(one, other) for other in found):
-            found.append(one)
-    return found
+def _remove_duplicates(pages: Sequence[PageKey]) -> list[PageKey]:
+    distinct: list[PageKey] = []
+    for candidate in pages:
+        if not any(_is_same_page(candidate, other) for other in distinct):
+            distinct.append(candidate)
+    return distinct
 
 
-def _same(first: Page, second: Page) -> bool:
-    """Two addresses decide; where one has none, the titles do."""
+def _is_same_page(first: PageKey, second: PageKey) -> bool:
+    """Compares two pages by address if both have one, else by title."""
     if first.address and second.address:
         return first.address == second.address
     return bool(first.title) and first.title == second.title

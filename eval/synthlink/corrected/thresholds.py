@@ -1,4 +1,4 @@
-"""What counts as said, as correct and as in order: the settings of the corrected scores."""
+"""The settings of the corrected scores."""
 
 from __future__ import annotations
 
@@ -6,40 +6,44 @@ import msgspec
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares within 0 and 1, but for ``english``, ``names`` and ``length``."""
+    """Settings of the corrected scores; in [0, 1] except ``english``, ``names`` and ``length``."""
 
     coverage: float = 0.5
-    """Of a fact's words beyond the question, so many must be said for its step to be taken; of a
-    claim's words, so many must stand in one piece of evidence."""
+    """Minimum share of a fact's words (without the question's) that an answer must contain to take
+    its step; minimum share of a claim's words that one piece of evidence must contain."""
     focus: float = 0.25
-    """Of the words of the stretch that says a fact, so many must be the fact's: a heap of keywords
-    says nothing."""
+    """Minimum share of the words of a stretch of text that must be the fact's for the stretch to
+    state it: a list of all keywords states no fact."""
     order: float = 0.2
-    """Words in common must be so far in order for a fact to be told; see ``wording.order``. An
-    answer whose words are twice as far in order loses nothing."""
+    """Minimum order of the common words for a fact to be stated (``wording.order``). An answer with
+    twice this order has the full F1."""
     thrown: float = 0.5
-    """What is left of an answer whose words are wholly thrown together: right answers are told in
-    any order, and few words in common prove little."""
+    """Factor on F1 for an answer whose words are in random order. It is not 0, because correct
+    answers can have another order, and with few common words the order is weak evidence."""
     glued: float = 0.25
-    """What is left of F1 where an answer is no prose at all: right answers come as lists too."""
+    """Factor on F1 for an answer that is not prose at all. It is not 0, because correct answers can
+    be lists."""
     refuted: float = 0.25
-    """What a hit counts in a sentence that is refuted: verdicts err."""
+    """Weight of a matching word in a refuted sentence. It is not 0, because verdicts can be
+    wrong."""
     prose: float = 0.1
-    """Share of function words (``Signs.small``) from which an answer is prose in full. Below, its
-    F1 falls with it, to 0 at half of this. A reference that has fewer asks for no more."""
+    """Share of function words (``Signs.small``) at which an answer counts fully as prose; the
+    factor falls to 0 at half this share. If the reference has a lower share, that one is used."""
     english: float = -0.12
-    """How much likelier an answer must be as prose than as glued keywords, as ln for each word
-    (``Signs.english``). 98 of 100 stretches of the shipped pages are more."""
+    """How much more likely an answer must be as prose than as keywords with words put between them,
+    as mean log ratio per word (``Signs.english``). 98 % of the stretches of the shipped pages are
+    above."""
     names: float = 1.5
-    """Keywords of the steps count at most so many times as often as other words are said, right or
-    not. Of 18 paraphrases none has more, of the graph walker's answers one in seven."""
+    """Maximum number of keywords per other word of the answer; additional ones do not count.
+    None of 18 paraphrases exceeds it; one in seven answers of the graph walker does."""
     length: float = 3.0
-    """An answer may have so many times the words of the longest reference; the steps that a longer
-    one takes count less in proportion."""
+    """Maximum length of an answer relative to the longest reference; in a longer answer, steps
+    count less in proportion."""
     sentence: float = 0.05
-    """The same share of one sentence, below which it states nothing."""
+    """Minimum share of function words (``Signs.small``) of a sentence; below it, a sentence states
+    nothing."""
     correct: float = 0.35
-    """F1 from which an answer is correct, for the first iteration that is. Three of four honest
-    answers in other words reach it, and 1 of 30 that quote sentences of the sources' pages."""
+    """Minimum F1 of a correct answer, used for the first correct iteration. Three of four correct
+    answers in other words reach it, and 1 of 30 that quote sentences of the source pages."""
     sweep: tuple[float, ...] = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-    """Other values of ``correct`` that efficiency is shown at."""
+    """Other values of ``correct`` at which efficiency is reported."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from eval.synthlink.agents.opening import SYSTEMS, WITH_MODEL
+from eval.synthlink.agents.factory import MODEL_SYSTEMS, SYSTEMS
 from eval.synthlink.running.manifest import read_manifest
 from eval.synthlink.running.output_files import PREDICTIONS, RUN_MANIFEST
 
@@ -26,7 +26,7 @@ def answerer_of_system(system: str, model: str | None) -> Answerer:
         system: as it is asked for.
         model: that it is known to call.
     """
-    if system in SYSTEMS and system not in WITH_MODEL:
+    if system in SYSTEMS and system not in MODEL_SYSTEMS:
         return Answerer(None, by_model=False)
     return Answerer(model)
 

@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.answers import describe_error, is_stray_cancellation, storable
+from eval.answers import describe_error, is_stray_cancellation, make_storable
 from eval.model.calls import current_calls
-from eval.result import rounded
-from eval.synthlink.agents.replying import described
-from eval.synthlink.agents.trail import MOST_ROUNDS, Cited, Round, Trail
-from eval.synthlink.predictions import MOST_ITEMS, MOST_TEXT, MOST_TOGETHER, is_blank
+from eval.result import round_cost
+from eval.synthlink.agents.model_replies import describe_failure
+from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
+from eval.synthlink.predictions import MAX_ITEMS, MAX_TEXT_LENGTH, MAX_TOTAL_LENGTH, is_blank
 from eval.synthlink.question import Question
 from eval.synthlink.running.row import SynthLinkRow
-from kg.base.errors import TERMINATED, ModelAccessError, WriteError
+from kg.base.errors import EXIT_TERMINATED, ModelAccessError, WriteError
 
 ENDING: Final = (ModelAccessError, WriteError)
 """Failures that no other question would be spared: nobody answers, or nothing can be kept."""
@@ -53,13 +53,13 @@ async def row_of(agent: Any, question: Question, system: str) -> SynthLinkRow:
     except ENDING:
         raise
     except (Exception, SystemExit) as error:
-        if isinstance(error, SystemExit) and error.code == TERMINATED:
+        if isinstance(error, SystemExit) and error.code == EXIT_TERMINATED:
             raise  # we are being stopped; any other exit is the agent's own
-        return _costed(row, error=described(error))
+        return _costed(row, error=describe_failure(error))
     except BaseException as error:
         if not is_stray_cancellation(error):
             raise
-        return _costed(row, error=described(error))
+        return _costed(row, error=describe_failure(error))
     if trail is not None and trail.failed:
         return _costed(row, error=trail.why or "the agent says that it failed", trail=trail)
     if trail is None or not trail.readable:
@@ -76,8 +76,10 @@ def checked(reply: object) -> tuple[Trail | None, str]:
         is wrong with it, or was put right.
     """
     if isinstance(reply, str):
-        told = storable(reply)
-        return checked(Trail(answer=told, rounds=(Round(answer=told[:MOST_TEXT], done=True),)))
+        told = make_storable(reply)
+        return checked(
+            Trail(answer=told, rounds=(Round(answer=told[:MAX_TEXT_LENGTH], done=True),))
+        )
     if not isinstance(reply, Trail):
         if inspect.iscoroutine(reply):
             reply.close()  # nobody will await it
@@ -100,11 +102,11 @@ def checked(reply: object) -> tuple[Trail | None, str]:
 
 def _problem(trail: Trail) -> str:
     """Why a trail is no reply to a question; empty if nothing is wrong."""
-    if len(trail.rounds) > MOST_ROUNDS:
-        return f"{len(trail.rounds)} iterations, and there are at most {MOST_ROUNDS}"
+    if len(trail.rounds) > MAX_ROUNDS:
+        return f"{len(trail.rounds)} iterations, and there are at most {MAX_ROUNDS}"
     longest = max((len(one.answer) for one in trail.rounds), default=0)
-    if max(longest, len(trail.answer)) > MOST_TEXT:
-        return f"an answer is longer than {MOST_TEXT:,} characters"
+    if max(longest, len(trail.answer)) > MAX_TEXT_LENGTH:
+        return f"an answer is longer than {MAX_TEXT_LENGTH:,} characters"
     if is_blank(trail.answer) and not trail.abstained:
         return "neither an answer nor an abstention"
     return ""
@@ -116,7 +118,7 @@ def _shortened(trail: Trail) -> tuple[Trail, str]:
     verified = _fitting(trail.verified, len)
     lost = len(trail.docs) - len(docs) + len(trail.verified) - len(verified)
     # All rounds share one room in a prediction, and their answers go before their pages.
-    room = MOST_TOGETHER - sum(len(one.answer) for one in trail.rounds)
+    room = MAX_TOTAL_LENGTH - sum(len(one.answer) for one in trail.rounds)
     rounds = []
     for one in trail.rounds:
         found = _fitting(one.found, _length, room)
@@ -128,19 +130,19 @@ def _shortened(trail: Trail) -> tuple[Trail, str]:
 
 
 def _fitting(
-    items: tuple[Any, ...], size: Callable[[Any], int], room: int = MOST_TOGETHER
+    items: tuple[Any, ...], size: Callable[[Any], int], room: int = MAX_TOTAL_LENGTH
 ) -> tuple[Any, ...]:
     """The first items that fit into ``room`` characters and one list of a prediction."""
     kept: list[Any] = []
     for item in items:
         needed = size(item)
-        if needed <= MOST_TEXT and needed <= room and len(kept) < MOST_ITEMS:
+        if needed <= MAX_TEXT_LENGTH and needed <= room and len(kept) < MAX_ITEMS:
             kept.append(item)
             room -= needed
     return tuple(kept)
 
 
-def _length(page: Cited) -> int:
+def _length(page: CitedPage) -> int:
     """Characters of what a prediction calls a page by."""
     return len(page.name)
 
@@ -148,4 +150,6 @@ def _length(page: Cited) -> int:
 def _costed(row: SynthLinkRow, **changes: Any) -> SynthLinkRow:
     log = current_calls()
     waited = round(log.latency_s, 4) if log.calls else None
-    return msgspec.structs.replace(row, latency_s=waited, usage=rounded(log.usage()), **changes)
+    return msgspec.structs.replace(
+        row, latency_s=waited, usage=round_cost(log.sum_usage()), **changes
+    )

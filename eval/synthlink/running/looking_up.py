@@ -21,10 +21,10 @@ def library_of(options: RunOptions) -> Library | None:
     if not options.looks_up:
         return None
     if options.live:
-        from retrieval.web import BACKENDS, Recording, WebSearch
+        from retrieval.web import BACKENDS, RecordingSearch, WebSearch
 
         web = WebSearch(options.backends or BACKENDS)
-        return WebLibrary(Recording(web, options.out / RECORDED))
+        return WebLibrary(RecordingSearch(web, options.out / RECORDED))
     if options.search is not None:
         from retrieval.web import FrozenSearch
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from eval.running.folder_manifest import FolderManifest
-from eval.running.places import Places
-from eval.running.taking_up import read_as, taken_up
+from eval.running.resume import read_run_manifest, resume_manifest
+from eval.running.row_layout import RowLayout
 from eval.synthlink.question import Question
 from eval.synthlink.running.output_files import RUN_MANIFEST
 from kg.base.files import sha256_bytes, to_json_bytes
@@ -43,9 +43,9 @@ class RunManifest(FolderManifest, frozen=True, kw_only=True):
     model: str | None = None
 
     @property
-    def places(self) -> Places:
+    def places(self) -> RowLayout:
         """Which rows the run has."""
-        return Places(self.sample_count, limit=self.limit)
+        return RowLayout(self.sample_count, limit=self.limit)
 
 
 SAME_IN_A_RUN: Final = ("system", "name", "params", "library", "rounds", "model")
@@ -66,7 +66,7 @@ def read_manifest(path: Path | str) -> RunManifest:
         MissingFileError: no such file.
         RecordError: it is none of such a run.
     """
-    return read_as(path, RunManifest, _WRITTEN_BY)
+    return read_run_manifest(path, RunManifest, _WRITTEN_BY)
 
 
 def continued(new: RunManifest, folder: Path) -> RunManifest:
@@ -76,4 +76,4 @@ def continued(new: RunManifest, folder: Path) -> RunManifest:
         RecordError: there is no manifest, so nobody knows what the rows are.
         CardSetMismatchError: they were made from other questions or otherwise.
     """
-    return taken_up(new, folder / RUN_MANIFEST, SAME_IN_A_RUN, _WRITTEN_BY)
+    return resume_manifest(new, folder / RUN_MANIFEST, SAME_IN_A_RUN, _WRITTEN_BY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from eval.synthlink.outputs import OUTPUTS
+from eval.synthlink.outputs import OUTPUT_FILES
 
 ROWS: Final = "rows.jsonl"
 RUN_MANIFEST: Final = "run_manifest.json"
@@ -14,7 +14,7 @@ PREDICTIONS: Final = "predictions.json"
 RECORDED: Final = "search.jsonl"
 """Live searches, as they were answered."""
 
-MADE_OF_ROWS: Final = (PREDICTIONS, *OUTPUTS)
+MADE_OF_ROWS: Final = (PREDICTIONS, *OUTPUT_FILES)
 
 
 def written_by(folder: Path) -> list[Path]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from eval.result import Usage
-from eval.running.grid import Awaited, Grid, Told
-from eval.running.places import Places
-from eval.running.workers import Answered
+from eval.running.grid import AsyncQuestion, Grid, RowKey
+from eval.running.row_layout import RowLayout
+from eval.running.workers import AnsweredRow
 from eval.synthlink.question import Question
 from eval.synthlink.running.row import OUTCOMES, SynthLinkRow
 from kg.base.files import to_json_bytes
@@ -34,34 +34,34 @@ class RunPlan(Grid[SynthLinkRow]):
         self,
         questions: Sequence[Question],
         system: str,
-        places: Places,
+        layout: RowLayout,
         *,
-        seen: Callable[[int, Usage | None], None],
+        on_row: Callable[[int, Usage | None], None],
     ) -> None:
         super().__init__(
             [question.id for question in questions],
             [system],
-            places,
-            kind=SynthLinkRow,
-            told=_told,
-            words=("question", "system"),
-            seen=seen,
+            layout,
+            row_type=SynthLinkRow,
+            row_key=_told,
+            nouns=("question", "system"),
+            on_row=on_row,
         )
         self._questions = questions
 
-    def question(self, place: int, asking: Asking) -> Awaited:
+    def question(self, place: int, asking: Asking) -> AsyncQuestion:
         """What is asked for a place; every round may wait."""
-        item, _, _ = self.numbers_at(place)
-        return Awaited(place, 0, self._work(asking, self._questions[item]))
+        item, _, _ = self.split_position(place)
+        return AsyncQuestion(place, 0, self._work(asking, self._questions[item]))
 
     @staticmethod
-    def _work(asking: Asking, question: Question) -> Callable[[], Coroutine[Any, Any, Answered]]:
-        async def work() -> Answered:
+    def _work(asking: Asking, question: Question) -> Callable[[], Coroutine[Any, Any, AnsweredRow]]:
+        async def work() -> AnsweredRow:
             row = await asking(question)
-            return Answered(OUTCOMES.index(row.outcome), to_json_bytes(row) + b"\n", row.usage)
+            return AnsweredRow(OUTCOMES.index(row.outcome), to_json_bytes(row) + b"\n", row.usage)
 
         return work
 
 
-def _told(row: SynthLinkRow) -> Told:
-    return Told(row.id, row.system, 0, OUTCOMES.index(row.outcome), row.usage)
+def _told(row: SynthLinkRow) -> RowKey:
+    return RowKey(row.id, row.system, 0, OUTCOMES.index(row.outcome), row.usage)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from eval.synthlink.agents.trail import Cited, Trail
+from eval.synthlink.agents.trail import CitedPage, Trail
 from eval.synthlink.predictions import Iteration, Prediction
 from eval.synthlink.running.output_files import PREDICTIONS, ROWS
 from eval.synthlink.running.row import SynthLinkRow, read_rows
@@ -54,5 +54,5 @@ def _prediction(name: str, answer: str, trail: Trail) -> Prediction:
     )
 
 
-def _names(pages: Iterable[Cited]) -> tuple[str, ...]:
+def _names(pages: Iterable[CitedPage]) -> tuple[str, ...]:
     return tuple(page.name for page in pages)

@@ -14,17 +14,16 @@ from typing import Any
 
 import msgspec
 
-from eval.described import combined, params_of
-from eval.manifest import library_versions, now
+from eval.manifest import library_versions, utc_now
 from eval.model.warm_up import WarmUp
-from eval.running.grid import shuffled
+from eval.running.grid import shuffle_positions
 from eval.running.journal import Journal
-from eval.running.made_files import forget, forget_with_page, refuse_page_of_others
+from eval.running.outputs import delete_outputs, delete_outputs_and_report, require_owned_folder
+from eval.running.resume import OUT_HINT, load_journal, round_trip_json
 from eval.running.session import RunStatus, Session
-from eval.running.taking_up import HINT, as_stored, taken_up_rows
-from eval.running.totals import Meter
+from eval.running.totals import CallMeter
 from eval.running.workers import Question as Asked
-from eval.synthlink.agents.opening import AgentOptions, Opened, open_agent
+from eval.synthlink.agents.factory import AgentOptions, OpenedAgent, open_agent
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.question import Question
 from eval.synthlink.running.asking import row_of
@@ -46,9 +45,10 @@ from eval.synthlink.running.plan import ERROR, RunPlan
 from eval.synthlink.running.predicting import write_predictions
 from eval.synthlink.running.row import OUTCOMES, SynthLinkRow
 from eval.synthlink.running.run_options import RunOptions
+from eval.system_description import collect_params, merge_observed
 from kg.base.errors import WriteError
 from kg.base.files import check_output, sha256_file, write_json_atomic
-from kg.base.provenance import relative_name
+from kg.base.provenance import make_relative_name
 
 SHIPPED = "shipped"
 
@@ -116,11 +116,13 @@ def _refuse_what_is_not_of_a_run(folder: Path) -> None:
         WriteError: there are some.
     """
     marks = (ROWS, RUN_MANIFEST)
-    refuse_page_of_others(folder, marks)
+    require_owned_folder(folder, marks)
     held = [name for name in MADE_OF_ROWS if (folder / name).exists()]
     if held and not any((folder / name).exists() for name in marks):
         raise WriteError(
-            f"the folder holds {held[0]}, which no run made", where=str(folder), hint=HINT
+            f"the folder holds {held[0]}, which was not written by such a run",
+            where=str(folder),
+            hint=OUT_HINT,
         )
 
 
@@ -128,7 +130,7 @@ def _refuse_what_is_not_of_a_run(folder: Path) -> None:
 class _Team:
     """A system, with what it may search."""
 
-    opened: Opened
+    opened: OpenedAgent
     library: dict[str, Any] | None
     """As the manifest states it."""
     params: dict[str, Any]
@@ -136,7 +138,7 @@ class _Team:
 
 def _opened(options: RunOptions) -> _Team:
     library = library_of(options)
-    told: dict[str, Any] | None = None if library is None else as_stored(library.params())
+    told: dict[str, Any] | None = None if library is None else round_trip_json(library.params())
     if told is not None and options.search is not None:
         told["sha256"] = sha256_file(replayed(options.search))
     opened = open_agent(
@@ -149,14 +151,14 @@ def _opened(options: RunOptions) -> _Team:
         ),
     )
     agent: Any = opened.agent
-    return _Team(opened=opened, library=told, params=params_of([agent], [opened.name]))
+    return _Team(opened=opened, library=told, params=collect_params([agent], [opened.name]))
 
 
 def _forget(options: RunOptions, journal: Journal) -> None:
     """What the folder holds (``--overwrite``), a recording of live searches with it."""
     journal.clear()
     if options.live:
-        forget(options.out, [RECORDED])
+        delete_outputs(options.out, [RECORDED])
 
 
 class _Sitting:
@@ -169,33 +171,33 @@ class _Sitting:
         self._questions = questions
         self._team = team
         self._journal = journal
-        self._meter = Meter()
+        self._meter = CallMeter()
         new = self._asked_for()
-        self._plan = RunPlan(questions, new.name, new.places, seen=self._meter.row)
-        self._manifest = taken_up_rows(
+        self._plan = RunPlan(questions, new.name, new.places, on_row=self._meter.add_row)
+        self._manifest = load_journal(
             new,
             journal,
             self._plan,
             self._meter,
-            continued=continued,
+            make_manifest=continued,
             resume=options.resume,
-            again=[ERROR] if options.retry_errors else [],
+            retried=[ERROR] if options.retry_errors else [],
         )
-        self._kept = journal.held
+        self._kept = journal.row_count
 
     def carried_out(self) -> Done:
         """Asks, and leaves everything in order however it ends."""
         plan, journal, out = self._plan, self._journal, self._options.out
-        every = shuffled(plan.asked, self._options.seed, "synthlink")
-        order = [place for place in every if not journal.has(place)]
+        every = shuffle_positions(plan.asked_positions, self._options.seed, "synthlink")
+        order = [place for place in every if not journal.has_row(place)]
         if order:
             # Whatever comes of the session, nobody shall take them for made of these rows.
-            forget_with_page(out, MADE_OF_ROWS)
+            delete_outputs_and_report(out, MADE_OF_ROWS)
         opened = self._team.opened
-        warm = WarmUp(opened.warmed, self._meter.called)
+        warm = WarmUp(opened.warmup_clients, self._meter.add_calls)
 
         async def ask(question: Question) -> SynthLinkRow:
-            await warm.done()
+            await warm.ensure_warm()
             return await row_of(opened.agent, question, opened.name)
 
         def questions() -> Iterator[Asked]:
@@ -206,10 +208,10 @@ class _Sitting:
             journal,
             self._meter,
             self._options.limits,
-            error=ERROR,
-            missing=len(order),
-            save=self._save,
-        ).run(questions(), waits=True, closing=opened.closing)
+            error_outcome=ERROR,
+            n_missing=len(order),
+            save_manifest=self._save,
+        ).run(questions(), has_async=True, on_close=opened.on_close)
         return Done(
             folder=out,
             manifest=read_manifest(out / RUN_MANIFEST),
@@ -223,7 +225,7 @@ class _Sitting:
         catalog = options.catalog
         return RunManifest(
             rows=ROWS,
-            dataset=SHIPPED if catalog is None else relative_name(catalog, options.out),
+            dataset=SHIPPED if catalog is None else make_relative_name(catalog, options.out),
             dataset_sha256=questions_sha256(self._questions),
             sample_count=len(self._questions),
             limit=options.limit,
@@ -236,7 +238,7 @@ class _Sitting:
             offline=opened.model is None,
             seed=options.seed,
             versions=library_versions(),
-            started=now(),
+            started=utc_now(),
             status="running",
         )
 
@@ -246,9 +248,9 @@ class _Sitting:
             msgspec.structs.replace(
                 self._manifest,
                 status=status,
-                ended=None if status == "running" else now(),
-                counts=self._journal.counts(OUTCOMES),
-                calls=self._meter.totals(),
-                observed=combined(self._manifest.observed, self._team.opened.observed()),
+                ended=None if status == "running" else utc_now(),
+                counts=self._journal.count_outcomes(OUTCOMES),
+                calls=self._meter.compute_totals(),
+                observed=merge_observed(self._manifest.observed, self._team.opened.observed()),
             ),
         )

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.running.session import Limits
-from eval.synthlink.agents.opening import SYSTEMS, WITH_MODEL, WITHOUT_LIBRARY
-from eval.synthlink.agents.trail import MOST_ROUNDS
+from eval.running.session import RunLimits
+from eval.synthlink.agents.factory import MODEL_SYSTEMS, NO_SEARCH_SYSTEMS, SYSTEMS
+from eval.synthlink.agents.trail import MAX_ROUNDS
 from kg.base.errors import SettingError
-from retrieval.opening import TEXT_NAMES
+from retrieval.factory import TEXT_RETRIEVERS
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -50,7 +50,7 @@ class RunOptions:
     search: Path | None = None
     live: bool = False
     backends: tuple[str, ...] = ()
-    rounds: int = MOST_ROUNDS
+    rounds: int = MAX_ROUNDS
     client: ClientOptions | None = None
     max_tokens: int | None = None
     limit: int | None = None
@@ -58,12 +58,12 @@ class RunOptions:
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.rounds <= MOST_ROUNDS:
+        if not 1 <= self.rounds <= MAX_ROUNDS:
             raise SettingError(
-                f"there are 1 to {MOST_ROUNDS} iterations, not {self.rounds}",
+                f"there are 1 to {MAX_ROUNDS} iterations, not {self.rounds}",
                 where="--rounds",
                 hint="The specification counts no more.",
             )
@@ -85,11 +85,11 @@ class RunOptions:
                 where="--backend",
                 hint="Add --live, or leave it out.",
             )
-        if self.retriever is not None and self.retriever not in TEXT_NAMES:
+        if self.retriever is not None and self.retriever not in TEXT_RETRIEVERS:
             raise SettingError(
                 f"no retriever of pages is called {self.retriever!r}",
                 where="--retriever",
-                hint=f"There are {', '.join(TEXT_NAMES)}.",
+                hint=f"There are {', '.join(TEXT_RETRIEVERS)}.",
             )
         if self.embedder and self.retriever in (None, "bm25"):
             raise SettingError(
@@ -98,24 +98,24 @@ class RunOptions:
                 hint="Add --retriever dense or --retriever hybrid, or leave it out.",
             )
         ours = self.system in SYSTEMS
-        if named and self.system in WITHOUT_LIBRARY:
+        if named and self.system in NO_SEARCH_SYSTEMS:
             raise SettingError(
                 f"{self.system} looks nothing up",
                 where=f"--system {self.system}, {named[0]}",
                 hint="Leave one of them out.",
             )
         asked = bool(self.client and self.client.model) or self.max_tokens is not None
-        if ours and self.system not in WITH_MODEL and asked:
+        if ours and self.system not in MODEL_SYSTEMS and asked:
             raise SettingError(
                 f"{self.system} asks no model, but one is named",
                 where=f"--system {self.system}, --model, --max-tokens",
-                hint=f"Leave them out, or take --system {WITH_MODEL[0]}.",
+                hint=f"Leave them out, or take --system {MODEL_SYSTEMS[0]}.",
             )
 
     @property
     def looks_up(self) -> bool:
         """Whether the system is given anything to search."""
-        return self.system not in WITHOUT_LIBRARY
+        return self.system not in NO_SEARCH_SYSTEMS
 
     def model_options(self) -> ClientOptions:
         """How models are called; unless told otherwise, with a cache in the folder."""

@@ -1,1 +1,1 @@
-"""What a judge said of claims, what that makes of scores, and how far it is to be trusted."""
+"""Verdicts of judges on claims: their record, their effect on scores, and their reliability."""

@@ -1,4 +1,4 @@
-"""How far judges of claims can be trusted: agreement with words and each other, known errors."""
+"""Reports how reliable the judges of claims are: agreement, and errors on anchors."""
 
 from __future__ import annotations
 
@@ -7,99 +7,113 @@ from collections.abc import Iterator, Sequence
 from math import fsum
 from typing import Final
 
-from eval.judges.rates import rate_of
-from eval.result import Usage, rounded
-from eval.stats.intervals import tidy
+from eval.judges.rates import compute_rate
+from eval.result import Usage, round_cost
+from eval.stats.bootstrap import round_significant
 from eval.stats.kappa import cohens_kappa
-from eval.synthlink.measures import QuestionScore
-from eval.synthlink.verdicts.record import JudgedLine, Judgement, JudgeReport, Kind
+from eval.synthlink.metrics import QuestionScore
+from eval.synthlink.verdicts.record import ItemKind, Judgement, JudgeReport, VerdictLine
 
-_OFTEN: Final = 0.2
+_MAX_ERROR_RATE: Final = 0.2
 
 
-def judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> JudgeReport:
-    """What is known of the judges of one file of predictions.
+def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> JudgeReport:
+    """Builds the report on the judges of one file of predictions.
 
     Args:
-        judgement: all that they said, of other files' claims too.
-        rows: the file's corrected scores, the verdicts applied.
+        judgement: all their verdicts, including those on claims of other files.
+        rows: the file's corrected scores, with the verdicts applied.
     """
     pairs = [
-        (row.question_id, one) for row in rows for one in row.parts.claims if one.by != "graph"
+        (row.question_id, claim)
+        for row in rows
+        for claim in row.parts.claims
+        if claim.by != "graph"
     ]
-    lines = {key: judgement.by_claim.get((key[0], key[1].text)) for key in pairs}
-    asked = [line for line in lines.values() if line is not None]
-    decided = [one for _, one in pairs if one.by == "judge"]
-    words, judges = [one.words for one in decided], [one.verdict for one in decided]
+    lines = {key: judgement.lines_by_claim.get((key[0], key[1].text)) for key in pairs}
+    judged_lines = [line for line in lines.values() if line is not None]
+    decided = [claim for _, claim in pairs if claim.by == "judge"]
+    words, judges = [claim.words for claim in decided], [claim.verdict for claim in decided]
     table: dict[str, dict[str, int]] = {}
     for (first, second), count in sorted(Counter(zip(words, judges, strict=True)).items()):
         table.setdefault(str(first), {})[second] = count
     same = sum(first == second for first, second in zip(words, judges, strict=True))
     kappa = cohens_kappa(words, judges)
-    own, other = (_anchor(judgement, kind) for kind in ("own fact", "other fact"))
-    lost = Counter(vote.kind for line in judgement.lines for vote in line.lost)
+    own, other = (_get_anchor_verdicts(judgement, kind) for kind in ("own fact", "other fact"))
+    lost_counts = Counter(vote.kind for line in judgement.lines for vote in line.lost)
     return JudgeReport(
         models=judgement.models,
         same=judgement.same,
         planned=judgement.planned,
         open=len(pairs),
-        asked=len(asked),
+        asked=len(judged_lines),
         decided=len(decided),
-        split=sum(line.split for line in asked),
-        lost=sum(not line.came_about for line in asked),
+        split=sum(line.split for line in judged_lines),
+        lost=sum(not line.has_outcome for line in judged_lines),
         by_words=table,
-        agreed=tidy(same / len(decided)) if decided else None,
-        kappa=None if kappa is None else tidy(kappa),
-        unanimous=_unanimous(asked),
-        own_facts=rate_of(own, "supported"),
-        other_facts=rate_of(other, "not_told"),
-        other_supported=rate_of(other, "supported"),
-        lost_votes=dict(sorted(lost.items())),
-        usage=_usage(judgement.lines),
+        agreed=round_significant(same / len(decided)) if decided else None,
+        kappa=None if kappa is None else round_significant(kappa),
+        unanimous=_compute_unanimous_share(judged_lines),
+        own_facts=compute_rate(own, "supported"),
+        other_facts=compute_rate(other, "not_told"),
+        other_supported=compute_rate(other, "supported"),
+        lost_votes=dict(sorted(lost_counts.items())),
+        usage=_sum_usage(judgement.lines),
     )
 
 
-def judge_notes(report: JudgeReport) -> Iterator[str]:
-    """What must be said beside scores that a judge took part in."""
-    who = ", ".join(report.models)
-    agreed = "" if report.agreed is None else f", and agreed with words on {report.agreed:.0%}"
-    yield f"{who} judged {report.decided} of {report.open} claims that the graph left open{agreed}"
-    for said, rate in (
-        ("called supported {} of {} facts of the questions themselves", report.own_facts),
-        ("called supported {} of {} facts of other questions", report.other_supported),
+def list_judge_notes(report: JudgeReport) -> Iterator[str]:
+    """Lists the notes that must accompany scores in which a judge took part."""
+    models = ", ".join(report.models)
+    agreed = (
+        "" if report.agreed is None else f", and agreed with word overlap on {report.agreed:.0%}"
+    )
+    yield (
+        f"{models} judged {report.decided} of {report.open} claims that the graph left open{agreed}"
+    )
+    for text, rate in (
+        ("called {} of {} facts of the questions themselves supported", report.own_facts),
+        ("called {} of {} facts of other questions supported", report.other_supported),
     ):
         if rate.value is not None:
-            yield f"the judge {said.format(round(rate.value * rate.n), rate.n)}"
-    if errs_often(report):
-        yield "it errs so often on what is known that its verdicts are worth little"
+            yield f"the judge {text.format(round(rate.value * rate.n), rate.n)}"
+    if is_unreliable(report):
+        yield "the judge errs often on these known facts, so its verdicts are unreliable"
     if report.same:
-        yield "a model that answered is also the judge, and models favour what they wrote"
+        yield "the judge is a model that answered, and models favour their own answers"
     if report.split:
-        yield f"votes without a majority, which leave a claim unknown: on {_claims(report.split)}"
+        yield f"{_format_claims(report.split)} unknown, since the judge's votes have no majority"
     if report.lost:
-        yield f"{_claims(report.lost)} got no verdict from the judge: words decide there"
-    if left := report.open - report.asked:
-        yield f"{_claims(left)} not put to the judge: no sentence, too long, or one too many"
+        yield (
+            f"{_format_claims(report.lost)} got no verdict from the judge: decided by word overlap"
+        )
+    if not_judged := report.open - report.asked:
+        yield (
+            f"{_format_claims(not_judged)} not judged: not a sentence, too long, or too many in "
+            "one answer"
+        )
     if report.lost_votes:
-        told = ", ".join(f"{count} {kind}" for kind, count in report.lost_votes.items())
-        yield f"votes of the judge that could not be had: {told}"
+        lost_counts = ", ".join(f"{count} {kind}" for kind, count in report.lost_votes.items())
+        yield f"votes of the judge that were lost: {lost_counts}"
 
 
-def errs_often(report: JudgeReport) -> bool:
-    """Whether a judge misses every fifth fact of a question, or supports every fifth foreign one.
+def is_unreliable(report: JudgeReport) -> bool:
+    """Returns whether a judge misses a fifth of own facts, or supports a fifth of other facts.
 
-    Both are easy; what it says of claims that are nearly right is worth less still.
+    Both are easy cases: on claims that are nearly right, the judge will err more often.
     """
     own, other = report.own_facts.value, report.other_supported.value
-    return (own is not None and own <= 1 - _OFTEN) or (other is not None and other >= _OFTEN)
+    return (own is not None and own <= 1 - _MAX_ERROR_RATE) or (
+        other is not None and other >= _MAX_ERROR_RATE
+    )
 
 
-def _claims(count: int) -> str:
+def _format_claims(count: int) -> str:
     return f"{count} {'claim' if count == 1 else 'claims'}"
 
 
-def _anchor(judgement: Judgement, kind: Kind) -> list[str | None]:
-    """Verdicts on anchors; null where none came about."""
+def _get_anchor_verdicts(judgement: Judgement, kind: ItemKind) -> list[str | None]:
+    """Returns the verdicts on anchors of one kind; None where all votes were lost."""
     return [
         line.verdict or ("split" if line.split else None)
         for line in judgement.lines
@@ -107,23 +121,26 @@ def _anchor(judgement: Judgement, kind: Kind) -> list[str | None]:
     ]
 
 
-def _unanimous(lines: Sequence[JudgedLine]) -> float | None:
+def _compute_unanimous_share(lines: Sequence[VerdictLine]) -> float | None:
+    """Computes the share of claims, among those with all planned votes, whose votes all agree."""
     planned = [line.votes[: line.planned] for line in lines]
     full = [votes for votes in planned if len(votes) > 1 and None not in votes]
-    return tidy(sum(len(set(votes)) == 1 for votes in full) / len(full)) if full else None
+    return (
+        round_significant(sum(len(set(votes)) == 1 for votes in full) / len(full)) if full else None
+    )
 
 
-def _usage(lines: Sequence[JudgedLine]) -> Usage | None:
-    """Tokens and cost of all lines; no cost where one has no known price."""
-    found = [line.usage for line in lines if line.usage is not None]
-    if not found:
+def _sum_usage(lines: Sequence[VerdictLine]) -> Usage | None:
+    """Sums tokens and cost of all lines; the cost is None if the price of any line is unknown."""
+    usages = [line.usage for line in lines if line.usage is not None]
+    if not usages:
         return None
-    costs = [one.cost_usd for one in found]
+    costs = [usage.cost_usd for usage in usages]
     known = [cost for cost in costs if cost is not None]
-    return rounded(
+    return round_cost(
         Usage(
-            sum(one.prompt_tokens for one in found),
-            sum(one.completion_tokens for one in found),
+            sum(usage.prompt_tokens for usage in usages),
+            sum(usage.completion_tokens for usage in usages),
             fsum(known) if len(known) == len(costs) else None,
         )
     )

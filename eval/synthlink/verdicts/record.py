@@ -1,4 +1,4 @@
-"""What judges said of claims: a line of the journal, and what all lines come to."""
+"""The record of judges' verdicts: a line of the journal, all lines of a scoring, and the report."""
 
 from __future__ import annotations
 
@@ -12,68 +12,72 @@ from eval.judges.votes import FailureKind
 from eval.result import Usage
 from kg.base.files import sha256_bytes, to_json_bytes
 
-JUDGED: Final = "synthlink_judged.jsonl"
-"""Holds a ``JudgedLine`` a line, in the folder of the scores."""
+JUDGED_FILE: Final = "synthlink_judged.jsonl"
+"""The journal, with one ``VerdictLine`` per line, in the folder of the scores."""
 
 Finding = Literal["supported", "contradicted", "not_told"]
-"""What a judge finds of a claim."""
+"""A judge's verdict on a claim; ``not_told``: the evidence leaves it open."""
 
-Kind = Literal["claim", "own fact", "other fact"]
-"""``own fact``, ``other fact``: anchors, a fact of the question itself and one of another."""
+ItemKind = Literal["claim", "own fact", "other fact"]
+"""``own fact`` and ``other fact`` are anchors: a fact of the question itself, and a fact of another
+question."""
 
 
 class LostVote(msgspec.Struct, frozen=True):
-    """A vote that could not be had: never a verdict, and counted."""
+    """A vote that failed: it gives no verdict, but is counted and reported."""
 
     vote: int
-    """Which one, from 0."""
+    """Number of the vote, from 0."""
     kind: FailureKind
     problem: str
-    """In words."""
+    """What went wrong."""
     model: str
+    """``provider/model`` that was asked."""
 
 
-class JudgedLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said of one claim, or one anchor."""
+class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The votes on one claim or anchor, and the verdict they give."""
 
     key: str
-    """SHA-256 of what was shown and of who was asked, in which way."""
-    kind: Kind
+    """SHA-256 of claim, evidence and the judge's settings."""
+    kind: ItemKind
     question_id: str
     claim: str
     verdict: Finding | None
-    """Of more than half of the votes; null where there is none."""
+    """The verdict of more than half of the votes; null for none."""
     split: bool = False
-    """Whether enough votes were had, the deciding one with them, and no verdict has the most."""
+    """Whether there are enough votes, including the deciding one, but no verdict has a majority."""
     planned: int
-    """Votes that were planned; one more is a deciding one."""
+    """Number of planned votes; a vote beyond these is a deciding one."""
     votes: tuple[Finding | None, ...]
-    """Null for a vote that was lost."""
+    """The votes in order; null for a lost vote."""
     lost: tuple[LostVote, ...] = ()
     latency_s: float | None = None
     usage: Usage | None = None
 
     @property
-    def came_about(self) -> bool:
-        """Whether the judge said anything, if only that it is of two minds."""
+    def has_outcome(self) -> bool:
+        """Whether there is a verdict or a split vote, so that judging again is not needed."""
         return self.split or self.verdict is not None
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """Everything that judges said for one scoring."""
+    """All verdicts of the judges for one scoring."""
 
     models: tuple[str, ...]
+    """``provider/model`` of each judge."""
     same: bool
     """Whether the model that answered is one of the judges."""
     planned: int
+    """Planned votes on each claim."""
     params: dict[str, Any]
-    """All that decides verdicts, for the manifest."""
-    lines: tuple[JudgedLine, ...]
-    """Claims of all files of predictions, then the anchors."""
+    """All settings that influence verdicts, for the manifest."""
+    lines: tuple[VerdictLine, ...]
+    """Lines on the claims of all files of predictions, then on the anchors."""
 
-    def told(self) -> dict[str, Any]:
-        """Who judged and what came of it, as a manifest states it: without times."""
-        verdicts = [(one.key, one.verdict, one.split, one.votes) for one in self.lines]
+    def to_manifest(self) -> dict[str, Any]:
+        """Returns settings and hashes of the judging for the manifest; without times."""
+        verdicts = [(line.key, line.verdict, line.split, line.votes) for line in self.lines]
         return {
             **self.params,
             "same": self.same,
@@ -82,33 +86,33 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         }
 
     @cached_property
-    def by_claim(self) -> dict[tuple[str, str], JudgedLine]:
-        """Question id and claim → what was said of it."""
-        return {(one.question_id, one.claim): one for one in self.lines if one.kind == "claim"}
+    def lines_by_claim(self) -> dict[tuple[str, str], VerdictLine]:
+        """(Question id, claim) → the line on it; without anchors."""
+        return {(line.question_id, line.claim): line for line in self.lines if line.kind == "claim"}
 
 
 class JudgeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Who judged the claims of one file of predictions, what came of it, and how far to trust it.
+    """The judges of one file of predictions, their verdicts, and how reliable these are.
 
     Attributes:
-        models: ``provider/model`` of each.
-        same: whether the model that answered is one of them.
-        planned: votes on each claim, a deciding one not counted.
-        open: claims that the graph did not decide.
-        asked: those of them that were put to the judge; of the others, words decide.
-        decided: those of them with a verdict, split votes with them.
-        split: votes without a majority; the claim is unknown.
-        lost: put to the judge without any verdict; words decide.
-        by_words: verdict of words alone → verdict of the judge → claims; over ``decided``.
-        agreed: share of ``decided`` on which words would have said the same; null for none.
-        kappa: the same beyond chance (Cohen); null where chance explains all of it.
-        unanimous: share of claims with every planned vote on which all of them are the same; null
-            for one vote, and for no claims.
-        own_facts: share of the questions' own facts that were called supported.
-        other_facts: share of other questions' facts that were called not told.
-        other_supported: share of these that were called supported.
-        lost_votes: votes that could not be had, by what was wrong; anchors with them.
-        usage: tokens of all verdicts, anchors with them; null where nobody was asked.
+        models: ``provider/model`` of each judge.
+        same: whether the model that answered is one of the judges.
+        planned: votes on each claim, without a deciding one.
+        open: number of claims that the graph does not decide.
+        asked: of these, claims that were judged; the others are decided by comparing words.
+        decided: of those judged, claims with a verdict or a split vote.
+        split: of those decided, claims whose votes have no majority; their verdict is unknown.
+        lost: claims judged without result, since votes were lost; decided by comparing words.
+        by_words: verdict from words → verdict of the judge → number of claims, over ``decided``.
+        agreed: share of ``decided`` on which words give the same verdict; null for no claims.
+        kappa: Cohen's kappa of the same verdicts; null where it is undefined.
+        unanimous: share of claims with identical votes, among those with all planned votes; null
+            for one vote per claim, and for no claims.
+        own_facts: share of the questions' own facts that were judged supported.
+        other_facts: share of other questions' facts that were judged not told.
+        other_supported: share of other questions' facts that were judged supported.
+        lost_votes: kind of failure → number of lost votes, those on anchors included.
+        usage: usage of all votes, those on anchors included; null if no model was called.
     """
 
     models: tuple[str, ...]

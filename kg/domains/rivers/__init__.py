@@ -1,1 +1,1 @@
-"""The rivers domain: source tables, the script that checks them, and the graph it writes."""
+"""The rivers domain: source tables, their checks, and the script that builds the graph."""

@@ -1,7 +1,7 @@
-"""Mechanical checks of the rivers tables: what must hold whatever the source of a figure.
+"""Checks the rivers tables for consistency, independent of the source of a figure.
 
-They cannot prove a figure right, but a wrong one usually breaks something: a tributary longer on
-water than its river, a mouth above its source, a last country its river never sees.
+The checks cannot prove a figure, but a wrong one usually violates a check: a tributary with more
+water than its river, a mouth above its source, a last country that the next river does not reach.
 """
 
 from __future__ import annotations
@@ -11,40 +11,42 @@ from collections.abc import Iterator
 from kg.domains.rivers.tables import (
     River,
     Tables,
-    bare,
-    mouth_elevation,
-    names_of,
-    slug,
-    source_elevation,
+    compute_mouth_elevation,
+    compute_source_elevation,
+    list_names,
+    make_slug,
+    strip_qualifier,
 )
 
 MAX_LENGTH_KM = 7_000
 MAX_DISCHARGE_M3S = 215_000
 ELEVATION_RANGE_M = (-430, 6_500)
 LAKE_TOLERANCE_M = 15
-"""How far a river's mouth may lie from the level of the lake or sea it reaches."""
+"""Maximum difference in metres between a river's mouth and the lake or sea it reaches."""
 KINDS = ("Lake", "Sea", "Wetland")
 
 COUNTRY_EXCEPTIONS: frozenset[str] = frozenset()
-"""Rivers whose last country their river does not share, with the reason beside each."""
+"""Rivers whose last country the river they flow into does not touch; give each a reason."""
 
 DISCHARGE_EXCEPTIONS: frozenset[str] = frozenset()
-"""Tributaries with more water than their river shows at its mouth, with the reason beside each."""
+"""Tributaries with more water than their river has at its mouth; give each a reason."""
 
 
-def problems(tables: Tables) -> list[str]:
-    """Every inconsistency found, one sentence each, in table order; empty when all is well."""
-    found = [*_names(tables)]
+def find_problems(tables: Tables) -> list[str]:
+    """Lists all inconsistencies, one sentence each, in table order; empty if there are none."""
+    problems = [*_check_names(tables)]
     for river in tables.rivers.values():
-        found.extend(f"rivers.csv:{river.line}: {river.label}: {p}" for p in _own(river, tables))
-    if not found:  # The checks below follow mouths, which must exist first.
+        problems.extend(
+            f"rivers.csv:{river.line}: {river.label}: {p}" for p in _check_row(river, tables)
+        )
+    if not problems:  # The checks below follow mouths, so first all mouths must be in the tables.
         for river in tables.rivers.values():
-            at = f"rivers.csv:{river.line}: {river.label}: "
-            found.extend(at + problem for problem in _downstream(river, tables))
-    return found
+            location = f"rivers.csv:{river.line}: {river.label}: "
+            problems.extend(location + problem for problem in _check_downstream(river, tables))
+    return problems
 
 
-def _names(tables: Tables) -> Iterator[str]:
+def _check_names(tables: Tables) -> Iterator[str]:
     owners: dict[str, str] = {}
     everything = [
         *(c.label for c in tables.countries.values()),
@@ -52,19 +54,19 @@ def _names(tables: Tables) -> Iterator[str]:
         *tables.rivers,
     ]
     for label in everything:
-        name = slug(label)
+        name = make_slug(label)
         if not name:
             yield f"{label!r} has no ASCII name"
         elif name in owners:
             yield f"{label!r} and {owners[name]!r} share the name {name!r}"
         owners[name] = label
-    # A label must name one thing only, or a question that uses it would have two meanings; that
-    # shorter names are shared (homonyms) is wanted.
+    # A label must name one entity only, or a question that uses it would be ambiguous. Shorter
+    # names may be shared: such homonyms are intended.
     countries = {country.label for country in tables.countries.values()}
-    named = {river.label: names_of(river) for river in tables.rivers.values()}
-    named |= {w.label: (*w.alt, bare(w.label)) for w in tables.waterbodies.values()}
+    named = {river.label: list_names(river) for river in tables.rivers.values()}
+    named |= {w.label: (*w.alt, strip_qualifier(w.label)) for w in tables.waterbodies.values()}
     for label, names in named.items():
-        for name in map(slug, names):
+        for name in map(make_slug, names):
             owner = owners.get(name, label)
             if owner != label and owner not in countries:
                 yield f"{label!r} is also called {name!r}, the label of {owner!r}"
@@ -72,11 +74,11 @@ def _names(tables: Tables) -> Iterator[str]:
         if water.kind not in KINDS:
             yield f"waterbodies.csv: {water.label}: unknown class {water.kind!r}"
         if water.outlet and water.outlet not in tables.rivers:
-            yield f"waterbodies.csv: {water.label}: outlet {water.outlet!r} is no river here"
+            yield f"waterbodies.csv: {water.label}: outlet {water.outlet!r} is not in rivers.csv"
 
 
-def _own(river: River, tables: Tables) -> Iterator[str]:
-    """What can be seen from the row alone."""
+def _check_row(river: River, tables: Tables) -> Iterator[str]:
+    """Checks the values of a single row."""
     if river.mouth not in tables.rivers and river.mouth not in tables.waterbodies:
         yield f"mouth {river.mouth!r} is in no table"
     if river.mouth == river.label:
@@ -92,7 +94,7 @@ def _own(river: River, tables: Tables) -> Iterator[str]:
     if len(set(river.countries)) < len(river.countries) or len(set(river.not_in)) < len(
         river.not_in
     ):
-        yield "a country stands twice"
+        yield "a country is listed twice"
     for label in river.not_into:
         if label not in tables.rivers and label not in tables.waterbodies:
             yield f"denied mouth {label!r} is in no table"
@@ -108,17 +110,17 @@ def _own(river: River, tables: Tables) -> Iterator[str]:
             yield f"elevation {elevation} m"
 
 
-def _downstream(river: River, tables: Tables) -> Iterator[str]:
-    """What can be seen from the row together with what it flows into."""
-    seen = [river.label]
+def _check_downstream(river: River, tables: Tables) -> Iterator[str]:
+    """Checks a row against the river or body of water that it flows into."""
+    visited = [river.label]
     following = tables.rivers.get(river.mouth)
     while following is not None:
-        if following.label in seen:
-            yield f"flows round in a circle: {' → '.join([*seen, following.label])}"
+        if following.label in visited:
+            yield f"flows in a circle: {' → '.join([*visited, following.label])}"
             return
-        seen.append(following.label)
+        visited.append(following.label)
         following = tables.rivers.get(following.mouth)
-    source, mouth = source_elevation(river, tables), mouth_elevation(river, tables)
+    source, mouth = compute_source_elevation(river, tables), compute_mouth_elevation(river, tables)
     if source is not None and mouth is not None and source <= mouth:
         yield f"source at {source} m is not above the mouth at {mouth} m"
     water = tables.waterbodies.get(river.mouth)
@@ -140,21 +142,21 @@ def _downstream(river: River, tables: Tables) -> Iterator[str]:
             f"carries {river.discharge_m3s} m³/s into {parent.label}, "
             f"which carries {parent.discharge_m3s}"
         )
-    floor = _level_of_mouth(parent, tables)
+    floor = _find_mouth_level(parent, tables)
     if floor is not None:
         if mouth is not None and mouth < floor:
             yield f"mouth at {mouth} m, below that of {parent.label} at {floor} m"
         if source is not None and source <= floor:
             yield f"source at {source} m, not above the mouth of {parent.label}"
-    spring = source_elevation(parent, tables)
+    spring = compute_source_elevation(parent, tables)
     if mouth is not None and spring is not None and mouth > spring:
         yield f"mouth at {mouth} m, above the source of {parent.label}"
 
 
-def _level_of_mouth(river: River, tables: Tables) -> int | None:
-    """Elevation of the nearest known mouth downstream, that of ``river`` included."""
+def _find_mouth_level(river: River, tables: Tables) -> int | None:
+    """Finds the elevation of the first known mouth downstream, starting with ``river`` itself."""
     while True:
-        level = mouth_elevation(river, tables)
+        level = compute_mouth_elevation(river, tables)
         if level is not None or river.mouth not in tables.rivers:
             return level
         river = tables.rivers[river.mouth]

@@ -1,13 +1,13 @@
-"""The source tables of the rivers domain, read into records.
+"""Reads the source tables of the rivers domain.
 
-Three CSV files stand beside this module. Lists inside a cell are separated by ``;``, an empty cell
-means "not stated because not sure", and things are named by their labels, so that a row can be
-read and checked without looking anything up:
+The tables are three CSV files in this folder. List items inside a cell are separated by ``;``, an
+empty cell means "unknown or not certain", and entities are named by their labels, so that a row can
+be read and checked without looking up ids:
 
-* ``rivers.csv``: label, alt, mouth, source, countries (codes, in order downstream,
-  one that is entered twice where it is left last), length_km,
-  discharge_m3s, source_m, mouth_m, not_in (codes of countries the river does not flow through),
-  not_into (bodies of water it does not flow into).
+* ``rivers.csv``: label, alt, mouth, source, countries (codes, in downstream order; a country that
+  the river enters twice is listed where it leaves it last), length_km, discharge_m3s, source_m,
+  mouth_m, not_in (codes of countries the river does not flow through), not_into (bodies of water
+  it does not flow into).
 * ``waterbodies.csv``: label, alt, class, elevation_m, outlet (the river that leaves a lake).
 * ``countries.csv``: code, label, alt, continent.
 """
@@ -46,7 +46,7 @@ class WaterBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class River(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of ``rivers.csv``; ``None`` and ``""`` mean that the table does not say."""
+    """A row of ``rivers.csv``; ``None`` and ``""`` mean that the value is unknown."""
 
     line: int
     label: str
@@ -64,7 +64,7 @@ class River(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """Local name of its IRI."""
-        return slug(self.label)
+        return make_slug(self.label)
 
 
 class Tables(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,37 +79,37 @@ class TableError(ValueError):
     """A table cannot be read; the message names file and line."""
 
 
-_SPELLED = str.maketrans(
+_ASCII_SPELLINGS = str.maketrans(
     {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ß": "ss", "ı": "i", "æ": "ae", "Þ": "Th", "ð": "d"}
 )
-"""Letters that lose more than an accent when made ASCII."""
+"""ASCII spellings of letters that Unicode normalisation does not split into letter and accent."""
 
 
-def slug(label: str) -> str:
-    """An ASCII local name for a label: ``"Río Negro (Uruguay)"`` → ``"rio-negro-uruguay"``."""
-    spelled = label.translate(_SPELLED)
+def make_slug(label: str) -> str:
+    """Makes an ASCII name of a label: ``"Río Negro (Uruguay)"`` → ``"rio-negro-uruguay"``."""
+    spelled = label.translate(_ASCII_SPELLINGS)
     plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain.lower().replace("'", "")).strip("-")
 
 
-def bare(label: str) -> str:
-    """A label without its qualifier: ``"Colorado River (Texas)"`` → ``"Colorado River"``."""
+def strip_qualifier(label: str) -> str:
+    """Removes a label's qualifier: ``"Colorado River (Texas)"`` → ``"Colorado River"``."""
     return label.split(" (", 1)[0]
 
 
-def names_of(river: River) -> tuple[str, ...]:
-    """Every way a river is named: label, listed names, with and without "River" or a qualifier."""
-    name = bare(river.label)
+def list_names(river: River) -> tuple[str, ...]:
+    """Lists a river's names: label, alternatives, with and without "River" and the qualifier."""
+    name = strip_qualifier(river.label)
     if name.endswith(" River"):
-        others: tuple[str, ...] = (name.removesuffix(" River"),)
+        variants: tuple[str, ...] = (name.removesuffix(" River"),)
     elif name.startswith("River "):
         short = name.removeprefix("River ")
-        others = (short, f"{short} River")
+        variants = (short, f"{short} River")
     elif " " in name:
-        others = ()
+        variants = ()
     else:
-        others = (f"{name} River", f"River {name}")
-    return tuple(dict.fromkeys((river.label, *river.alt, name, *others)))
+        variants = (f"{name} River", f"River {name}")
+    return tuple(dict.fromkeys((river.label, *river.alt, name, *variants)))
 
 
 def read_tables(folder: Path = FOLDER) -> Tables:
@@ -122,29 +122,29 @@ def read_tables(folder: Path = FOLDER) -> Tables:
         cells["code"]: Country(
             code=cells["code"],
             label=cells["label"],
-            alt=_list(cells["alt"]),
+            alt=_split_list(cells["alt"]),
             continent=cells["continent"],
         )
-        for _line, cells in _rows(folder / "countries.csv", key="code")
+        for _line, cells in _read_rows(folder / "countries.csv", key="code")
     }
     waterbodies = {
         cells["label"]: WaterBody(
             label=cells["label"],
-            alt=_list(cells["alt"]),
+            alt=_split_list(cells["alt"]),
             kind=cells["class"],
-            elevation_m=_integer(cells["elevation_m"], f"waterbodies.csv:{line}"),
+            elevation_m=_parse_integer(cells["elevation_m"], f"waterbodies.csv:{line}"),
             outlet=cells["outlet"],
         )
-        for line, cells in _rows(folder / "waterbodies.csv", key="label")
+        for line, cells in _read_rows(folder / "waterbodies.csv", key="label")
     }
     rivers = {
-        cells["label"]: _river(line, cells)
-        for line, cells in _rows(folder / "rivers.csv", key="label")
+        cells["label"]: _parse_river(line, cells)
+        for line, cells in _read_rows(folder / "rivers.csv", key="label")
     }
     return Tables(countries=countries, waterbodies=waterbodies, rivers=rivers)
 
 
-def _river(line: int, cells: dict[str, str]) -> River:
+def _parse_river(line: int, cells: dict[str, str]) -> River:
     where = f"rivers.csv:{line}"
     discharge = cells["discharge_m3s"]
     if discharge and not re.fullmatch(r"\d+(\.\d+)?", discharge):
@@ -152,44 +152,46 @@ def _river(line: int, cells: dict[str, str]) -> River:
     return River(
         line=line,
         label=cells["label"],
-        alt=_list(cells["alt"]),
+        alt=_split_list(cells["alt"]),
         mouth=cells["mouth"],
         source=cells["source"],
-        countries=_list(cells["countries"]),
-        length_km=_integer(cells["length_km"], where),
+        countries=_split_list(cells["countries"]),
+        length_km=_parse_integer(cells["length_km"], where),
         discharge_m3s=Decimal(discharge) if discharge else None,
-        source_m=_integer(cells["source_m"], where),
-        mouth_m=_integer(cells["mouth_m"], where),
-        not_in=_list(cells["not_in"]),
-        not_into=_list(cells["not_into"]),
+        source_m=_parse_integer(cells["source_m"], where),
+        mouth_m=_parse_integer(cells["mouth_m"], where),
+        not_in=_split_list(cells["not_in"]),
+        not_into=_split_list(cells["not_into"]),
     )
 
 
-def _rows(path: Path, key: str) -> list[tuple[int, dict[str, str]]]:
+def _read_rows(path: Path, key: str) -> list[tuple[int, dict[str, str]]]:
     rows: list[tuple[int, dict[str, str]]] = []
-    seen: dict[str, int] = {}
+    line_by_key: dict[str, int] = {}
     with path.open(encoding="utf-8", newline="") as handle:
         reader = csv.reader(handle, strict=True)
         header = next(reader)
         for cells in reader:
             where = f"{path.name}:{reader.line_num}"
             if len(cells) != len(header):
-                raise TableError(f"{where}: {len(cells)} cells, {len(header)} wanted")
+                raise TableError(f"{where}: {len(cells)} cells, {len(header)} expected")
             row = dict(zip(header, cells, strict=True))
             if any(cell != cell.strip() for cell in cells) or not row[key]:
                 raise TableError(f"{where}: empty {key} or space around a cell")
-            if row[key] in seen:
-                raise TableError(f"{where}: {row[key]!r} stands in line {seen[row[key]]} already")
-            seen[row[key]] = reader.line_num
+            if row[key] in line_by_key:
+                raise TableError(
+                    f"{where}: {row[key]!r} is in line {line_by_key[row[key]]} already"
+                )
+            line_by_key[row[key]] = reader.line_num
             rows.append((reader.line_num, row))
     return rows
 
 
-def _list(cell: str) -> tuple[str, ...]:
+def _split_list(cell: str) -> tuple[str, ...]:
     return tuple(cell.split(";")) if cell else ()
 
 
-def _integer(cell: str, where: str) -> int | None:
+def _parse_integer(cell: str, where: str) -> int | None:
     if not cell:
         return None
     if not re.fullmatch(r"-?\d+", cell):
@@ -197,14 +199,14 @@ def _integer(cell: str, where: str) -> int | None:
     return int(cell)
 
 
-def source_elevation(river: River, tables: Tables) -> int | None:
-    """Elevation of the source in metres: the table's, else that of the lake it leaves."""
+def compute_source_elevation(river: River, tables: Tables) -> int | None:
+    """Returns the elevation of the source in metres, else that of the lake the river leaves."""
     water = tables.waterbodies.get(river.source)
     return river.source_m if river.source_m is not None or water is None else water.elevation_m
 
 
-def mouth_elevation(river: River, tables: Tables) -> int | None:
-    """Elevation of the mouth in metres: the table's, else that of the sea or lake it reaches."""
+def compute_mouth_elevation(river: River, tables: Tables) -> int | None:
+    """Returns the elevation of the mouth in metres, else that of the sea or lake it reaches."""
     if river.mouth_m is not None:
         return river.mouth_m
     water = tables.waterbodies.get(river.mouth)

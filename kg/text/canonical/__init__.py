@@ -1,5 +1,5 @@
-"""Canonical forms: which keywords are one concept, decided once and looked up ever after.
+"""Canonical forms: merges keywords that name the same concept.
 
-``canonicalise`` embeds, clusters, verifies and applies; ``CanonicalTable`` is what it leaves, and
-``CanonicalLookup`` finds the concept that a new keyword means.
+``canonicalise_keywords`` embeds, clusters and verifies keywords and returns a ``CanonicalTable``;
+``CanonicalLookup`` finds the concept of a new keyword.
 """

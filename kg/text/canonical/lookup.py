@@ -1,4 +1,4 @@
-"""The canonical lookup: the concept of the graph that a keyword of a question means."""
+"""Finds the concept of the graph that a keyword of a question refers to."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kg.text.canonical.rules import refuted
-from kg.text.normaliser import normalise
+from kg.text.canonical.rules import is_refuted
+from kg.text.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,98 +16,100 @@ if TYPE_CHECKING:
     from kg.embedding.embedder import Embedder
     from kg.text.canonical.table import CanonicalTable
 
-FALLBACK_THRESHOLD = 0.85
-"""Cosine at which the nearest concept is taken for a keyword that no table has."""
-_NEAREST = 8
-"""Nearest concepts that are looked at: those that a rule refutes are passed over."""
-_AT_ONCE = 256
-"""Keywords that are compared with all concepts at once."""
+DEFAULT_FALLBACK_THRESHOLD = 0.85
+"""Minimum cosine at which a keyword outside the table is resolved to the nearest concept."""
+_MAX_NEAREST = 8
+"""Maximum number of nearest concepts that are tried; those that a rule refutes are skipped."""
+_BATCH_SIZE = 256
+"""Number of keywords compared with all concepts in one matrix product."""
 
 
 class CanonicalLookup:
-    """Finds the node of a graph that a keyword means: itself, its concept, else the nearest.
+    """Resolves a keyword to a graph node: the keyword itself, its concept, or the nearest concept.
 
-    ``resolve`` is idempotent: a node that is live is always itself.
+    Idempotent: a node of the graph always resolves to itself.
     """
 
     def __init__(
         self,
         table: CanonicalTable,
         embedder: Embedder,
-        live: Collection[str],
-        fallback_threshold: float = FALLBACK_THRESHOLD,
+        graph_nodes: Collection[str],
+        fallback_threshold: float = DEFAULT_FALLBACK_THRESHOLD,
         vectors: npt.NDArray[np.float32] | None = None,
     ) -> None:
-        """Takes what was built; embeds nothing until a keyword needs it.
+        """Stores the arguments; concepts are embedded when a keyword first needs it.
 
         Args:
-            table: of the corpus.
-            embedder: the model that the table was made with.
-            live: nodes that the graph holds, in normal form; no other is ever named.
-            fallback_threshold: cosine that the nearest node must have at least.
-            vectors: of ``table.canonical_keywords()`` row by row, rows of length 1, where they
-                are already known.
+            table: the canonical table of the corpus.
+            embedder: the model that the table was built with.
+            graph_nodes: nodes of the graph in normal form; only these are returned.
+            fallback_threshold: minimum cosine of the nearest concept.
+            vectors: embeddings of ``table.list_canonical_keywords()``, rows of length 1, if
+                already known.
         """
         self._table, self._embedder = table, embedder
-        self._live, self._threshold = frozenset(live), fallback_threshold
-        self._given = vectors
+        self._graph_nodes, self._threshold = frozenset(graph_nodes), fallback_threshold
+        self._all_vectors = vectors
         if vectors is not None and len(vectors) != len(table.concepts):
             raise ValueError(f"{len(vectors)} vectors for {len(table.concepts)} concepts")
 
-    def resolve(self, keyword: str) -> str | None:
-        """The live node that a keyword means; None when there is none."""
-        return self.resolve_many([keyword])[0]
+    def resolve_keyword(self, keyword: str) -> str | None:
+        """Returns the graph node that a keyword refers to, or None."""
+        return self.resolve_keywords([keyword])[0]
 
-    def resolve_many(self, keywords: Sequence[str]) -> list[str | None]:
-        """The live node of each keyword; what must be embedded is embedded in one call."""
-        forms = [normalise(keyword) for keyword in keywords]
-        known = {form: self._known(form) for form in forms}
-        # Sorted, and one spelling a form: what is found must not depend on what else is asked.
+    def resolve_keywords(self, keywords: Sequence[str]) -> list[str | None]:
+        """Returns the graph node of each keyword, or None; embeds keywords in batches."""
+        forms = [normalise_phrase(keyword) for keyword in keywords]
+        known = {form: self._find_in_table(form) for form in forms}
+        # Sorted and by form, so that the result does not depend on the order or the spelling.
         unknown = sorted(form for form, node in known.items() if form and node is None)
         if unknown and self._candidates:
-            for start in range(0, len(unknown), _AT_ONCE):
-                some = unknown[start : start + _AT_ONCE]
-                known.update(zip(some, self._nearest(some), strict=True))
+            for start in range(0, len(unknown), _BATCH_SIZE):
+                some = unknown[start : start + _BATCH_SIZE]
+                known.update(zip(some, self._find_nearest(some), strict=True))
         return [known[form] for form in forms]
 
-    def _known(self, form: str) -> str | None:
-        """The node of a form by the table alone. A live node comes first: it means itself."""
-        if form in self._live:
+    def _find_in_table(self, form: str) -> str | None:
+        """Returns the node of a form without embeddings: the form itself, else its concept."""
+        if form in self._graph_nodes:
             return form
         concept = self._table.forms.get(form)
-        return concept if concept in self._live else None
+        return concept if concept in self._graph_nodes else None
 
     @cached_property
     def _candidates(self) -> list[str]:
-        """The concepts that may be named, sorted."""
-        return [concept for concept in self._table.concepts if concept in self._live]
+        """The concepts that are nodes of the graph, sorted."""
+        return [concept for concept in self._table.concepts if concept in self._graph_nodes]
 
     @cached_property
     def _vectors(self) -> npt.NDArray[np.float32]:
         """Their embeddings: shape (candidates, dimensions), rows of length 1."""
-        from kg.embedding.embedder import unit_rows
+        from kg.embedding.embedder import normalise_rows
 
-        if self._given is not None:
+        if self._all_vectors is not None:
             places = [
-                place for place, name in enumerate(self._table.concepts) if name in self._live
+                place
+                for place, name in enumerate(self._table.concepts)
+                if name in self._graph_nodes
             ]
-            return self._given[places]
-        return unit_rows(
+            return self._all_vectors[places]
+        return normalise_rows(
             self._embedder.encode([self._table.labels[name] for name in self._candidates])
         )
 
-    def _nearest(self, forms: Sequence[str]) -> list[str | None]:
-        """The nearest live concept of each form that is near enough and that no rule refutes."""
+    def _find_nearest(self, forms: Sequence[str]) -> list[str | None]:
+        """Returns the nearest candidate of each form that is near enough and not refuted."""
         import numpy as np
 
-        from kg.embedding.embedder import unit_rows
+        from kg.embedding.embedder import normalise_rows
 
-        similar = unit_rows(self._embedder.encode(forms)) @ self._vectors.T
-        found: list[str | None] = []
+        similar = normalise_rows(self._embedder.encode(forms)) @ self._vectors.T
+        nearest: list[str | None] = []
         for form, row in zip(forms, similar, strict=True):
             near = np.flatnonzero(row >= self._threshold)
-            # Equally near ones by name, in which order the candidates are.
-            near = near[np.argsort(-row[near], kind="stable")][:_NEAREST]
+            # The stable sort breaks ties by name, since candidates are sorted.
+            near = near[np.argsort(-row[near], kind="stable")][:_MAX_NEAREST]
             names = [self._candidates[place] for place in near.tolist()]
-            found.append(next((n for n in names if not refuted(form, n)), None))
-        return found
+            nearest.append(next((n for n in names if not is_refuted(form, n)), None))
+        return nearest

@@ -1,11 +1,11 @@
-"""The word lists that the rules on synonyms rest on. English."""
+"""English word lists for the synonym rules."""
 
 from __future__ import annotations
 
-from kg.words.plain_text import words_of
+from kg.words.plain_text import list_words
 
 CONTRASTS: tuple[frozenset[str], ...] = tuple(
-    frozenset(words_of(line))
+    frozenset(list_words(line))
     for line in """
     read write
     insert delete update
@@ -127,19 +127,19 @@ CONTRASTS: tuple[frozenset[str], ...] = tuple(
     conflict view
     """.strip().splitlines()
 )
-"""Words that stand where another of the same line could, and then mean something else."""
+"""Each line lists words that can replace each other in a phrase but change its meaning."""
 
-NEGATIONS = frozenset(words_of("not no non without never neither un anti counter lacking"))
-"""Words that turn what follows into its opposite."""
+NEGATIONS = frozenset(list_words("not no non without never neither un anti counter lacking"))
+"""Words that negate what follows."""
 
 PREFIXES = frozenset(
-    words_of(
+    list_words(
         """un non in im il ir dis anti de mis re pre post sub super inter intra meta multi semi
         bi uni co over under hyper hypo auto pseudo counter trans tri macro micro mini mono poly
         quasi ultra proto out up down fore cross"""
     )
 )
-"""What makes another word of the word behind it: metadata are no data."""
+"""Prefixes that change the meaning of a word: "metadata" is not "data"."""
 
 NUMBER_WORDS = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
@@ -149,9 +149,9 @@ NUMBER_WORDS = {
     "ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9",
 }  # fmt: skip
 
-ARTICLES = frozenset(words_of("a an the"))
+ARTICLES = frozenset(list_words("a an the"))
 
-IRREGULAR = {
+IRREGULAR_LEMMAS = {
     "indice": "index", "vertice": "vertex", "matrice": "matrix", "appendice": "appendix",
     "schemata": "schema", "criteria": "criterion", "phenomena": "phenomenon", "datum": "data",
     "media": "medium", "children": "child", "people": "person", "men": "man", "women": "woman",
@@ -164,4 +164,8 @@ IRREGULAR = {
     "acknowledgement": "acknowledgment", "fulfil": "fulfill", "cheque": "check",
     "halve": "half", "leave": "leaf", "shelve": "shelf",
 }  # fmt: skip
-"""Stems (of ``kg.text.normaliser.stem``) whose other form or spelling no ending shows."""
+"""Stem (of ``kg.text.normaliser.stem_word``) → lemma, for irregular plurals and spellings.
+
+Some lemmas are not words, as they must equal the stem of the singular: "analyses" has the stem
+"analyse", and "analysis" the stem "analysi".
+"""

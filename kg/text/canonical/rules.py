@@ -1,7 +1,7 @@
-"""Rules on whether two keywords are synonyms: interchangeable in any sentence.
+"""Rules that decide whether two keywords are synonyms, that is, interchangeable in any sentence.
 
-Two are synonyms only on positive evidence, and only if no rule refutes it. What the rules do not
-know is no synonym: a missed one leaves two nodes, a wrong one puts false links into the graph.
+Two keywords are synonyms only if one rule supports it and no rule refutes it. Without evidence they
+are not: a missed synonym leaves two nodes, but a wrong one puts false links into the graph.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import NamedTuple
 from kg.text.canonical.rule_words import (
     ARTICLES,
     CONTRASTS,
-    IRREGULAR,
+    IRREGULAR_LEMMAS,
     NEGATIONS,
     NUMBER_WORDS,
     PREFIXES,
 )
-from kg.text.normaliser import is_acronym_of, mend, stem, words, written_words
+from kg.text.normaliser import is_acronym_of, repair_text, split_cased_words, split_words, stem_word
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)*")
 _SPELLINGS = (
@@ -31,67 +31,63 @@ _SPELLINGS = (
     (re.compile(r"(?<=[aeiou])ll(?=(?:ing|ed|er)$)"), "l"),
     (re.compile(r"(?:(?<=[xh])|(?<=ss)|(?<=zz))e$"), ""),  # index(e)s, hash(e)s, class(e)s
 )
-_MOST_WORDS = 12
-"""A longer phrase is no keyword, and no rule is meant for it."""
+_MAX_WORDS = 12
+"""Maximum number of words; the rules do not apply to longer phrases."""
 _SIGNED = re.compile(r"[^\W\d_][+#]*")
 _VOWEL = re.compile("[aeiouy]")
-_TYPO_LETTERS, _ANY_TYPO_LETTERS = 8, 11
+_MIN_TYPO_LETTERS, _MIN_ANY_TYPO_LETTERS = 8, 11
 
 
 class Judgement(NamedTuple):
-    """What the rules say of two keywords."""
+    """The result of the rules for two keywords."""
 
-    same: bool
+    is_synonym: bool
     reason: str
-    """The rule that decided; empty where none had anything to say."""
+    """Name of the rule that decided; empty if none applied."""
 
 
 class _Phrase(NamedTuple):
-    """A keyword as the rules see it."""
+    """The analysed form of a keyword."""
 
-    written: tuple[str, ...]
+    cased_words: tuple[str, ...]
     words: tuple[str, ...]
     lemmas: tuple[str, ...]
 
 
-def judge(one: str, other: str) -> Judgement:
-    """Whether two keywords are synonyms, and by which rule."""
-    first, second = _phrase(one), _phrase(other)
-    if (
-        not first.words
-        or not second.words
-        or max(len(first.words), len(second.words)) > _MOST_WORDS
-    ):
+def judge_pair(one: str, other: str) -> Judgement:
+    """Decides whether two keywords are synonyms, and by which rule."""
+    first, second = _analyse_phrase(one), _analyse_phrase(other)
+    if not first.words or not second.words or max(len(first.words), len(second.words)) > _MAX_WORDS:
         return Judgement(False, "")
     if first.lemmas == second.lemmas:
         return Judgement(True, "lemma")
-    if _numbers(first) == _numbers(second):
+    if _extract_numbers(first) == _extract_numbers(second):
         if "".join(first.words) == "".join(second.words):
             return Judgement(True, "spacing")
         if "".join(first.lemmas) == "".join(second.lemmas):
             return Judgement(True, "spacing")
-        if _shortened(first, second) or _shortened(second, first):
+        if _differ_by_acronym(first, second) or _differ_by_acronym(second, first):
             return Judgement(True, "acronym")
-        if _turned(first, second) or _turned(second, first):
+        if _differ_in_order(first, second) or _differ_in_order(second, first):
             return Judgement(True, "order")
-    veto = _veto(first, second)
+    veto = _find_veto(first, second)
     if veto:
         return Judgement(False, veto)
-    for name, holds in (("inflection", _inflected), ("typing", _mistyped)):
+    for name, holds in (("inflection", _differ_by_gerund), ("typing", _differ_by_typo)):
         if holds(first, second) or holds(second, first):
             return Judgement(True, name)
     return Judgement(False, "")
 
 
-def refuted(one: str, other: str) -> bool:
-    """Whether a rule says that two keywords are no synonyms, whatever else speaks for it."""
-    found = judge(one, other)
-    return bool(found.reason) and not found.same
+def is_refuted(one: str, other: str) -> bool:
+    """Whether a rule decides that two keywords are not synonyms."""
+    judgement = judge_pair(one, other)
+    return bool(judgement.reason) and not judgement.is_synonym
 
 
 def is_acronym(keyword: str) -> bool:
-    """Whether a keyword looks like an acronym: one word of capitals, or of digits and letters."""
-    written = written_words(keyword)
+    """Whether a keyword looks like an acronym: a word of capitals, or of a digit and letters."""
+    written = split_cased_words(keyword)
     if len(written) != 1:
         return False
     word = written[0]
@@ -104,80 +100,83 @@ def is_acronym(keyword: str) -> bool:
     return word[0].isdigit() and letters >= 2
 
 
-def abbreviates(short: str, long: str) -> bool:
-    """Whether an acronym stands for a phrase, its last letter for the phrase's last word.
+def abbreviates_phrase(short: str, long: str) -> bool:
+    """Whether an acronym abbreviates a phrase, with its last letter for the phrase's last word.
 
-    Letters from inside a word occur in names (DBMS, HTML), but not at their end: "MRU" is not
-    short for "manager runs".
+    Acronyms may use letters from inside a word (DBMS, HTML), but not as the last one: "MRU" is
+    not short for "manager runs".
     """
-    ends = {word[-1:] for word in (short.casefold(), stem(short.casefold()))}
-    last = (words(long) or [""])[-1]
+    ends = {word[-1:] for word in (short.casefold(), stem_word(short.casefold()))}
+    last = (split_words(long) or [""])[-1]
     return (last[:1] in ends or NUMBER_WORDS.get(last) in ends) and is_acronym_of(short, long)
 
 
 @lru_cache(maxsize=65536)
-def _phrase(keyword: str) -> _Phrase:
-    written = [word for word in written_words(mend(keyword)) if word.casefold() not in ARTICLES]
-    plain = tuple(stem(word.casefold()) for word in written)
-    return _Phrase(tuple(written), plain, tuple(lemma(word) for word in plain))
+def _analyse_phrase(keyword: str) -> _Phrase:
+    written = [
+        word for word in split_cased_words(repair_text(keyword)) if word.casefold() not in ARTICLES
+    ]
+    plain = tuple(stem_word(word.casefold()) for word in written)
+    return _Phrase(tuple(written), plain, tuple(lemmatise_stem(word) for word in plain))
 
 
-def lemma(word: str) -> str:
-    """One form for the irregular plurals and the British and American spellings of a stem.
+def lemmatise_stem(word: str) -> str:
+    """Unifies the irregular plurals and the British and American spellings of a stem.
 
-    Made for comparing, not for reading: "analysis" stays the stem "analysi".
+    The result is for comparison and need not be a word: the stems of "analysis" and "analyses"
+    both give "analysi".
     """
-    if word in IRREGULAR:
-        return IRREGULAR[word]
+    if word in IRREGULAR_LEMMAS:
+        return IRREGULAR_LEMMAS[word]
     if len(word) > 3:
         for pattern, instead in _SPELLINGS:
             word = pattern.sub(instead, word)
     return word
 
 
-def kindred(one: str, other: str) -> bool:
-    """Whether two phrases are made of the same words, gerunds and their verbs being one."""
+def have_same_roots(one: str, other: str) -> bool:
+    """Whether two phrases have the same words if gerunds are reduced to their verbs."""
     roots = [
-        [_without_ing(word) or _without_e(word) for word in _phrase(keyword).lemmas]
+        [_strip_ing(word) or _strip_final_e(word) for word in _analyse_phrase(keyword).lemmas]
         for keyword in (one, other)
     ]
     return roots[0] == roots[1]
 
 
-def letters(keyword: str) -> str:
-    """A keyword without spaces, in one spelling and number: what "spacing" and "lemma" go by."""
-    return "".join(_phrase(keyword).lemmas)
+def join_lemmas(keyword: str) -> str:
+    """Joins the lemmas of a keyword without spaces; equal for "spacing" and "lemma" synonyms."""
+    return "".join(_analyse_phrase(keyword).lemmas)
 
 
-def _numbers(phrase: _Phrase) -> list[str]:
-    """All numbers in a phrase, written in digits, sorted: of "third normal form" the 3."""
-    found: list[str] = []
+def _extract_numbers(phrase: _Phrase) -> list[str]:
+    """Returns all numbers of a phrase as digits, sorted: ["3"] for "third normal form"."""
+    numbers: list[str] = []
     for word in phrase.words:
-        found.extend([NUMBER_WORDS[word]] if word in NUMBER_WORDS else _DIGITS.findall(word))
-    return sorted(found)
+        numbers.extend([NUMBER_WORDS[word]] if word in NUMBER_WORDS else _DIGITS.findall(word))
+    return sorted(numbers)
 
 
-def _shortened(short: _Phrase, long: _Phrase) -> bool:
-    """Whether two phrases differ by an acronym for some words of the other, or by its repetition.
+def _differ_by_acronym(short: _Phrase, long: _Phrase) -> bool:
+    """Whether two phrases differ only by an acronym that replaces or repeats words of the other.
 
-    "WAL protocol" and "write-ahead logging protocol"; "write-ahead logging (WAL)" and "write-ahead
-    logging".
+    Examples: "WAL protocol" and "write-ahead logging protocol"; "write-ahead logging (WAL)" and
+    "write-ahead logging".
     """
-    before = _shared(short.lemmas, long.lemmas)
-    after = _shared(short.lemmas[before:][::-1], long.lemmas[before:][::-1])
-    core = short.written[before : len(short.written) - after]
-    whole = long.words[before : len(long.words) - after]
-    if len(core) == 1 and len(whole) > 1:
-        return is_acronym(core[0]) and abbreviates(core[0], " ".join(whole))
-    if not core and len(whole) == 1:
-        # The longer one repeats itself; its other words are all of the shorter one.
-        extra = long.written[before]
-        return is_acronym(extra) and abbreviates(extra, " ".join(short.words))
+    before = _count_common_prefix(short.lemmas, long.lemmas)
+    after = _count_common_prefix(short.lemmas[before:][::-1], long.lemmas[before:][::-1])
+    core = short.cased_words[before : len(short.cased_words) - after]
+    replaced_words = long.words[before : len(long.words) - after]
+    if len(core) == 1 and len(replaced_words) > 1:
+        return is_acronym(core[0]) and abbreviates_phrase(core[0], " ".join(replaced_words))
+    if not core and len(replaced_words) == 1:
+        # The longer phrase is the shorter one plus its acronym.
+        extra = long.cased_words[before]
+        return is_acronym(extra) and abbreviates_phrase(extra, " ".join(short.words))
     return False
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words two phrases begin with in common."""
+def _count_common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    """Counts the words that two phrases have in common at the beginning."""
     count = 0
     for first, second in zip(one, other, strict=False):
         if first != second:
@@ -186,38 +185,45 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
     return count
 
 
-def _veto(first: _Phrase, second: _Phrase) -> str:
-    """The rule that refutes two phrases; empty when none does."""
-    if _numbers(first) != _numbers(second):
+def _find_veto(first: _Phrase, second: _Phrase) -> str:
+    """Returns the name of the rule that refutes a pair; empty if none does."""
+    if _extract_numbers(first) != _extract_numbers(second):
         return "number"
-    mine, yours = set(first.lemmas), set(second.lemmas)
-    if {word for word in mine if _SIGNED.fullmatch(word)} != {
-        word for word in yours if _SIGNED.fullmatch(word)
+    first_lemmas, second_lemmas = set(first.lemmas), set(second.lemmas)
+    if {word for word in first_lemmas if _SIGNED.fullmatch(word)} != {
+        word for word in second_lemmas if _SIGNED.fullmatch(word)
     }:
         return "letter"  # B-tree and B+-tree, C and C++, type A and type B
-    only_mine, only_yours = mine - yours, yours - mine
+    only_first, only_second = first_lemmas - second_lemmas, second_lemmas - first_lemmas
     codes = [
         {word for word in some if any(char.isdigit() for char in word) and not word.isdigit()}
-        for some in (only_mine, only_yours)
+        for some in (only_first, only_second)
     ]
     if all(codes):
         return "code"  # 2PL and 2PC
-    if (mine & NEGATIONS) != (yours & NEGATIONS):
+    if (first_lemmas & NEGATIONS) != (second_lemmas & NEGATIONS):
         return "negation"
-    for one in only_mine:
-        for other in only_yours:
-            if any(one in line and other in line for line in CONTRASTS):
+    for first_word in only_first:
+        for second_word in only_second:
+            if any(first_word in line and second_word in line for line in CONTRASTS):
                 return "contrast"
-            long, short = (one, other) if len(one) > len(other) else (other, one)
+            long, short = (
+                (first_word, second_word)
+                if len(first_word) > len(second_word)
+                else (second_word, first_word)
+            )
             if len(short) > 2 and long.endswith(short) and long[: -len(short)] in PREFIXES:
                 return "prefix"
-    if (only_mine or only_yours) and not (only_mine and only_yours):
+    if (only_first or only_second) and not (only_first and only_second):
         return "modifier"  # strict 2PL and 2PL
     return ""
 
 
-def _turned(one: _Phrase, other: _Phrase) -> bool:
-    """As "level of isolation" and "isolation level", "reads and writes" and "writes and reads"."""
+def _differ_in_order(one: _Phrase, other: _Phrase) -> bool:
+    """Whether two phrases differ in word order only.
+
+    Examples: "level of isolation" and "isolation level"; "reads and writes" and "writes and reads".
+    """
     if one.words.count("of") == 1 and "of" not in other.words:
         place = one.words.index("of")
         return other.lemmas == one.lemmas[place + 1 :] + one.lemmas[:place]
@@ -227,62 +233,63 @@ def _turned(one: _Phrase, other: _Phrase) -> bool:
     return False
 
 
-def _inflected(one: _Phrase, other: _Phrase) -> bool:
-    """As "locking protocol" and "lock protocol": a gerund before the word it describes.
+def _differ_by_gerund(one: _Phrase, other: _Phrase) -> bool:
+    """Whether two phrases differ by a gerund, like "locking protocol" and "lock protocol".
 
-    Not at the end, where it names an act and not a thing (index, indexing). Participles stay
-    what they are: a referencing relation is not a referenced one.
+    The gerund must not be the last word, where it names an activity instead of a thing ("index",
+    "indexing"). Participles are not reduced: "referencing relation" is not "referenced relation".
     """
     if len(one.lemmas) != len(other.lemmas) or len(one.lemmas) < 2:
         return False
-    differing = _differing(one, other)
+    differing = _find_differences(one, other)
     return (
         len(differing) == 1
         and differing[0] < len(one.lemmas) - 1
-        and _without_ing(one.words[differing[0]]) == _without_e(other.words[differing[0]])
+        and _strip_ing(one.words[differing[0]]) == _strip_final_e(other.words[differing[0]])
     )
 
 
-def _without_ing(word: str) -> str:
-    """What a gerund is made of, without a final e; empty for another word."""
+def _strip_ing(word: str) -> str:
+    """Returns the root of a gerund without a final e; empty for other words."""
     root = word.removesuffix("ing")
     if root == word or len(root) < 3 or not _VOWEL.search(root):
         return ""
     if root[-1] == root[-2] and root[-1] not in "aeioulsz":
         root = root[:-1]
-    return _without_e(root)
+    return _strip_final_e(root)
 
 
-def _without_e(word: str) -> str:
+def _strip_final_e(word: str) -> str:
     return word.removesuffix("e")
 
 
-def _mistyped(one: _Phrase, other: _Phrase) -> bool:
-    """One word differs, and by no more than a slip of the hand can do to a long word.
+def _differ_by_typo(one: _Phrase, other: _Phrase) -> bool:
+    """Whether exactly one word differs, by a probable typing error.
 
-    From eight letters on: two neighbours exchanged, a letter doubled or one of a double dropped.
-    From eleven on: any one letter. Shorter words that differ by a letter are mostly two words.
+    Errors in words of eight or more letters are two exchanged neighbouring letters, a doubled
+    letter, and a double letter written once. In words of eleven or more letters any one letter may
+    differ. Shorter words that differ by a letter are mostly different words.
     """
     if len(one.lemmas) != len(other.lemmas):
         return False
-    differing = _differing(one, other)
+    differing = _find_differences(one, other)
     if len(differing) != 1:
         return False
     left, right = sorted((one.words[differing[0]], other.words[differing[0]]), key=len)
     if not left.isalpha() or not right.isalpha() or left[0] != right[0]:
         return False
-    if len(left) < _TYPO_LETTERS or len(right) - len(left) > 1:
+    if len(left) < _MIN_TYPO_LETTERS or len(right) - len(left) > 1:
         return False
-    start = _shared(left, right)
+    start = _count_common_prefix(left, right)
     if len(left) == len(right):
         exchanged = left[:start] + left[start : start + 2][::-1] + left[start + 2 :] == right
         replaced = left[start + 1 :] == right[start + 1 :]
-        return exchanged or (replaced and len(left) >= _ANY_TYPO_LETTERS)
+        return exchanged or (replaced and len(left) >= _MIN_ANY_TYPO_LETTERS)
     added = left[start:] == right[start + 1 :]
-    return added and (right[start] == right[start - 1] or len(right) >= _ANY_TYPO_LETTERS)
+    return added and (right[start] == right[start - 1] or len(right) >= _MIN_ANY_TYPO_LETTERS)
 
 
-def _differing(one: _Phrase, other: _Phrase) -> list[int]:
-    """Places at which two phrases of one length have different words."""
+def _find_differences(one: _Phrase, other: _Phrase) -> list[int]:
+    """Returns the positions at which two phrases of equal length have different words."""
     pairs = zip(one.lemmas, other.lemmas, strict=True)
     return [place for place, (left, right) in enumerate(pairs) if left != right]

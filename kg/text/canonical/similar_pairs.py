@@ -1,8 +1,8 @@
-"""The threshold join: every pair of clusters that lie wholly within a distance, never a matrix.
+"""Finds all pairs of clusters within a distance without a full distance matrix (threshold join).
 
-Similarities are products of blocks of rows in 32 bits, which only propose; each pair proposed is
-measured again in 64 bits by SciPy's own cosine distance. So the distances are, to the last bit,
-those of a dense ``scipy.cluster.hierarchy.linkage(metric="cosine")``.
+Candidates are found by 32-bit matrix products of blocks of rows; the distance of each candidate
+pair is then computed in 64 bits by SciPy's cosine distance. So the distances are bit for bit those
+of a dense ``scipy.cluster.hierarchy.linkage(metric="cosine")``.
 """
 
 from __future__ import annotations
@@ -14,83 +14,90 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-Floats: TypeAlias = npt.NDArray[np.float32]
-Doubles: TypeAlias = npt.NDArray[np.float64]
-Places: TypeAlias = npt.NDArray[np.int64]
-Watch: TypeAlias = Callable[[int, int], None]
-"""Is told how many rows are done, and of how many."""
+FloatArray: TypeAlias = npt.NDArray[np.float32]
+DoubleArray: TypeAlias = npt.NDArray[np.float64]
+IndexArray: TypeAlias = npt.NDArray[np.int64]
+ProgressCallback: TypeAlias = Callable[[int, int], None]
+"""Called with the number of rows done so far, and of all rows."""
 
-BLOCK = 8 * 1024 * 1024
-"""Similarities that are computed at once: 32 MiB of them."""
-MOST_PAIRS = 2_000_000
-"""Pairs that are held at once, 64 MB of them; of more, the closest half goes first."""
-_MEASURED = 1024
-"""Rows whose distances to as many others are measured at once."""
+BLOCK_SIZE = 8 * 1024 * 1024
+"""Number of similarities computed at once: 32 MiB."""
+MAX_PAIRS = 2_000_000
+"""Maximum number of pairs held in memory: 64 MB. If exceeded, the closest half is kept."""
+_DISTANCE_BLOCK_SIZE = 1024
+"""Rows and columns of a block of exact distances."""
 
 
 class Pairs(NamedTuple):
-    """Pairs of clusters; arrays of one length."""
+    """Pairs of clusters, as arrays of equal length."""
 
-    first: Places
+    first: IndexArray
     """The cluster with the lower number."""
-    second: Places
-    distance: Doubles
-    """The greatest cosine distance between a member of one and a member of the other."""
-    farthest: Places
-    """Which two rows have that distance: a number that no other pair of rows has. It tells equally
-    distant pairs apart; of several such rows the greatest number."""
+    second: IndexArray
+    distance: DoubleArray
+    """The greatest cosine distance between a member of one cluster and a member of the other."""
+    farthest: IndexArray
+    """A number that identifies the two rows with that distance; the greatest if several have it.
+    It breaks ties between pairs of equal distance."""
 
-    def at(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Pairs:
-        """The pairs at some places, in their order."""
+    def select_pairs(self, indices: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Pairs:
+        """Returns the pairs at some indices, in their order, or those of a mask."""
         return Pairs(
-            self.first[places], self.second[places], self.distance[places], self.farthest[places]
+            self.first[indices],
+            self.second[indices],
+            self.distance[indices],
+            self.farthest[indices],
         )
 
 
-def similar_pairs(
-    vectors: Floats,
-    numbers: Places,
-    starts: Places,
-    most_distant: float,
-    most_pairs: int = MOST_PAIRS,
-    watch: Watch = lambda _done, _total: None,
+def find_similar_pairs(
+    vectors: FloatArray,
+    numbers: IndexArray,
+    starts: IndexArray,
+    max_distance: float,
+    max_pairs: int = MAX_PAIRS,
+    on_progress: ProgressCallback = lambda _done, _total: None,
 ) -> tuple[Pairs, bool]:
-    """All pairs of clusters whose farthest members are within a distance of each other.
+    """Finds all pairs of clusters whose farthest members are within a distance of each other.
 
     Args:
-        vectors: shape (rows, dimensions), rows of length 1; each cluster is a run of rows.
-        numbers: of the rows, from 0, each once; equal distances are ordered by them.
+        vectors: shape (rows, dimensions), rows of length 1; each cluster is a range of rows.
+        numbers: a number for each row, from 0, each once; used to break ties between distances.
         starts: first row of each cluster, ascending from 0.
-        most_distant: the greatest cosine distance (1 − cosine) a pair may have.
-        most_pairs: when there are more, only the closest of them are returned, so many at most.
-        watch: is told of the progress.
+        max_distance: maximum cosine distance (1 − cosine) of a pair.
+        max_pairs: if there are more pairs, only the closest are returned, at most this many.
+        on_progress: called after each block.
 
     Returns:
-        The pairs in no particular order, and whether they are all there are.
+        The pairs in no particular order, and whether they are complete.
     """
     none = np.empty(0, np.int64)
-    found, whole, count = [Pairs(none, none, np.empty(0, np.float64), none)], True, 0
+    blocks, is_complete, count = [Pairs(none, none, np.empty(0, np.float64), none)], True, 0
     last_of_all = np.iinfo(np.int64).max
     ends = np.append(starts[1:], len(vectors))
-    for first, last in _blocks(starts, ends, max(1, BLOCK // max(1, len(vectors)))):
-        for one, others in _proposed(vectors, starts, ends, first, last, most_distant):
-            pairs = _measured(vectors, numbers, starts, ends, one, others)
-            near = pairs.distance < most_distant
-            near |= (pairs.distance == most_distant) & (pairs.farthest <= last_of_all)
-            found.append(pairs.at(near))
-            count += len(found[-1].first)
-            if count > most_pairs:
-                found, whole = [_closest(_joined(found), max(1, most_pairs // 2))], False
-                # What comes later must not be farther away than what was dropped.
-                most_distant, last_of_all = found[0].distance[-1], found[0].farthest[-1]
-                count = len(found[0].first)
-        found = [_joined(found)]
-        watch(int(ends[last - 1]), len(vectors))
-    return found[0], whole
+    for first, last in _iter_blocks(starts, ends, max(1, BLOCK_SIZE // max(1, len(vectors)))):
+        for cluster, others in _propose_pairs(vectors, starts, ends, first, last, max_distance):
+            pairs = _measure_pairs(vectors, numbers, starts, ends, cluster, others)
+            near = pairs.distance < max_distance
+            near |= (pairs.distance == max_distance) & (pairs.farthest <= last_of_all)
+            blocks.append(pairs.select_pairs(near))
+            count += len(blocks[-1].first)
+            if count > max_pairs:
+                blocks, is_complete = (
+                    [_select_closest(_concatenate_pairs(blocks), max(1, max_pairs // 2))],
+                    False,
+                )
+                # Tighten the limit to the farthest kept pair: a later pair beyond it must not be
+                # kept when closer ones were dropped.
+                max_distance, last_of_all = blocks[0].distance[-1], blocks[0].farthest[-1]
+                count = len(blocks[0].first)
+        blocks = [_concatenate_pairs(blocks)]
+        on_progress(int(ends[last - 1]), len(vectors))
+    return blocks[0], is_complete
 
 
-def _blocks(starts: Places, ends: Places, rows: int) -> Iterator[tuple[int, int]]:
-    """Runs of clusters with at most ``rows`` rows together, or of one cluster."""
+def _iter_blocks(starts: IndexArray, ends: IndexArray, rows: int) -> Iterator[tuple[int, int]]:
+    """Yields ranges of clusters with at most ``rows`` rows in total, or of one larger cluster."""
     first = 0
     while first < len(starts):
         last = int(np.searchsorted(ends, starts[first] + rows, side="right"))
@@ -99,19 +106,24 @@ def _blocks(starts: Places, ends: Places, rows: int) -> Iterator[tuple[int, int]
         first = last
 
 
-def _proposed(
-    vectors: Floats, starts: Places, ends: Places, first: int, last: int, most_distant: float
-) -> Iterator[tuple[int, Places]]:
-    """Each cluster of a block with the later clusters that may be near enough."""
+def _propose_pairs(
+    vectors: FloatArray,
+    starts: IndexArray,
+    ends: IndexArray,
+    first: int,
+    last: int,
+    max_distance: float,
+) -> Iterator[tuple[int, IndexArray]]:
+    """Yields each cluster of a block with the later clusters that may be near enough."""
     low, high = int(starts[first]), int(ends[last - 1])
     columns = starts[first:] - low
-    # Products of 32-bit rows of length 1 are off by less than a rounding per dimension; rows
-    # that are themselves rounded add two more.
+    # Bounds the rounding error, so that no pair is missed: at most one rounding per dimension of
+    # a 32-bit product, and a few more for the rounded rows themselves.
     slack = (vectors.shape[1] + 8) * float(np.finfo(np.float32).eps)
-    least = np.float32(1.0 - most_distant - slack)
-    similar: Floats | None = None
-    rows = max(1, BLOCK // max(1, len(vectors)))
-    for row in range(low, high, rows):  # more than one turn only for a cluster larger than a block
+    min_cosine = np.float32(1.0 - max_distance - slack)
+    similar: FloatArray | None = None
+    rows = max(1, BLOCK_SIZE // max(1, len(vectors)))
+    for row in range(low, high, rows):  # several iterations only for a cluster larger than a block
         part = vectors[row : min(row + rows, high)] @ vectors[low:].T
         if len(columns) < part.shape[1]:
             part = np.minimum.reduceat(part, columns, axis=1)
@@ -121,19 +133,24 @@ def _proposed(
         similar = part if similar is None else np.minimum(similar, part)
     assert similar is not None
     for place, row_of in enumerate(similar, start=1):
-        others = np.flatnonzero(row_of[place:] >= least)
+        others = np.flatnonzero(row_of[place:] >= min_cosine)
         if len(others):
             yield first + place - 1, first + place + others
 
 
-def _measured(
-    vectors: Floats, numbers: Places, starts: Places, ends: Places, one: int, others: Places
+def _measure_pairs(
+    vectors: FloatArray,
+    numbers: IndexArray,
+    starts: IndexArray,
+    ends: IndexArray,
+    one: int,
+    others: IndexArray,
 ) -> Pairs:
-    """A cluster with others, and how far apart their farthest members are.
+    """Computes the exact distances of a cluster to others: those of their farthest members.
 
     Args:
         vectors: shape (rows, dimensions).
-        numbers: of the rows.
+        numbers: number of each row, for breaking ties.
         starts: first row of each cluster.
         ends: the row after each cluster's last.
         one: a cluster.
@@ -143,30 +160,32 @@ def _measured(
     edges = np.concatenate(([0], np.cumsum(sizes)))
     rows = np.repeat(starts[others] - edges[:-1], sizes) + np.arange(edges[-1])
     greatest, farthest = np.full(len(rows), -1.0), np.full(len(rows), -1)
-    for down in range(starts[one], ends[one], _MEASURED):
-        mine = slice(down, min(down + _MEASURED, ends[one]))
-        for along in range(0, len(rows), _MEASURED):
-            place = slice(along, along + _MEASURED)
-            yours = rows[place]
+    for down in range(starts[one], ends[one], _DISTANCE_BLOCK_SIZE):
+        row_block = slice(down, min(down + _DISTANCE_BLOCK_SIZE, ends[one]))
+        for along in range(0, len(rows), _DISTANCE_BLOCK_SIZE):
+            place = slice(along, along + _DISTANCE_BLOCK_SIZE)
+            column_block = rows[place]
             distances = cdist(
-                vectors[mine].astype(np.float64), vectors[yours].astype(np.float64), "cosine"
+                vectors[row_block].astype(np.float64),
+                vectors[column_block].astype(np.float64),
+                "cosine",
             )
-            low = np.minimum.outer(numbers[mine], numbers[yours])
-            high = np.maximum.outer(numbers[mine], numbers[yours])
+            low = np.minimum.outer(numbers[row_block], numbers[column_block])
+            high = np.maximum.outer(numbers[row_block], numbers[column_block])
             distances = np.vstack((greatest[place], distances))
-            which = np.vstack((farthest[place], low * len(vectors) + high))
+            identifiers = np.vstack((farthest[place], low * len(vectors) + high))
             greatest[place] = distances.max(axis=0)
-            farthest[place] = np.where(distances == greatest[place], which, -1).max(axis=0)
+            farthest[place] = np.where(distances == greatest[place], identifiers, -1).max(axis=0)
     distance = np.maximum.reduceat(greatest, edges[:-1])
     reached = greatest == np.repeat(distance, sizes)
     farthest = np.maximum.reduceat(np.where(reached, farthest, -1), edges[:-1])
     return Pairs(np.full(len(others), one), others, distance, farthest)
 
 
-def _joined(parts: list[Pairs]) -> Pairs:
+def _concatenate_pairs(parts: list[Pairs]) -> Pairs:
     return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _closest(pairs: Pairs, most: int) -> Pairs:
-    """The closest pairs, the closest first; equally close ones by their farthest rows."""
-    return pairs.at(np.lexsort((pairs.farthest, pairs.distance))[:most])
+def _select_closest(pairs: Pairs, count: int) -> Pairs:
+    """Returns the closest pairs in order of distance, ties broken by their farthest rows."""
+    return pairs.select_pairs(np.lexsort((pairs.farthest, pairs.distance))[:count])

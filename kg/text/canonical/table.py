@@ -1,4 +1,4 @@
-"""The canonical table: which concept each keyword is. Checked whenever one is made or read."""
+"""The canonical table, which maps every keyword to its concept; validated on construction."""
 
 from __future__ import annotations
 
@@ -6,50 +6,50 @@ from functools import cached_property
 
 import msgspec
 
-from kg.text.normaliser import normalise
+from kg.text.normaliser import normalise_phrase
 
 
 class CanonicalTable(msgspec.Struct, frozen=True, dict=True):
-    """Every keyword of a corpus with its concept; the concept of a keyword alone is itself.
+    """Maps every keyword of a corpus to its concept; a keyword without synonyms to itself.
 
-    Both are held in normal form, so that capitals and plurals find what they should.
+    Both are in normal form, so that lookups ignore case and plural.
 
     Raises:
-        ValueError: it is no such table: an empty or foreign form, a concept that is itself mapped
-            to another (a chain), a concept without a label.
+        ValueError: a form is empty or not normalised, a concept is itself mapped to another
+            (a chain), or a concept has no valid label.
     """
 
     forms: dict[str, str]
-    """Normal form of each keyword → normal form of its concept, itself among the keys."""
+    """Normal form of each keyword → normal form of its concept, which is among the keys."""
     labels: dict[str, str]
-    """Concept → how it is written, most often."""
+    """Concept → its commonest spelling."""
 
     def __post_init__(self) -> None:
         for form, concept in self.forms.items():
-            if not form or normalise(form) != form:
-                raise ValueError(f"{form!r} is no normal form of a keyword")
+            if not form or normalise_phrase(form) != form:
+                raise ValueError(f"{form!r} is not the normal form of a keyword")
             if self.forms.get(concept) != concept:
                 raise ValueError(
-                    f"{form!r} belongs to {concept!r}, which does not stand for itself"
+                    f"{form!r} is mapped to {concept!r}, which is not mapped to itself"
                 )
         if self.labels.keys() != set(self.forms.values()):
-            raise ValueError("the labels are not those of the concepts")
+            raise ValueError("the keys of the labels are not the concepts")
         for concept, label in self.labels.items():
-            if normalise(label) != concept:
+            if normalise_phrase(label) != concept:
                 raise ValueError(f"the label {label!r} is not a spelling of {concept!r}")
 
-    def resolve(self, keyword: str) -> str | None:
-        """The concept of a keyword, in normal form; None for one that the corpus has not.
+    def resolve_keyword(self, keyword: str) -> str | None:
+        """Returns the concept of a keyword in normal form; None if the corpus has no such keyword.
 
-        ``resolve(resolve(x)) == resolve(x)`` for every keyword the table has.
+        Idempotent for every keyword of the table.
         """
-        return self.forms.get(normalise(keyword))
+        return self.forms.get(normalise_phrase(keyword))
 
     @cached_property
     def concepts(self) -> tuple[str, ...]:
         """All concepts in normal form, sorted."""
         return tuple(sorted(self.labels))
 
-    def canonical_keywords(self) -> list[str]:
-        """How the concepts are written, in the order of ``concepts``: what is to be embedded."""
+    def list_canonical_keywords(self) -> list[str]:
+        """Returns the labels in the order of ``concepts``: the keywords to embed."""
         return [self.labels[concept] for concept in self.concepts]

@@ -1,4 +1,4 @@
-"""What a verdict on a group must be, whoever gave it."""
+"""Validates the verdicts of synonym verifiers."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Iterable, Sequence
 
 
 class VerdictError(ValueError):
-    """A verdict that says more than it was asked, or contradicts itself."""
+    """A verdict contradicts itself or names keywords outside its group."""
 
 
-def check_sets(group: Sequence[str], sets: Iterable[tuple[str, Sequence[str]]]) -> None:
-    """Makes sure that sets of synonyms can be applied.
+def check_synonym_sets(group: Sequence[str], sets: Iterable[tuple[str, Sequence[str]]]) -> None:
+    """Checks that the synonym sets of a group can be applied.
 
     Args:
-        group: the keywords that were asked about.
+        group: the keywords of the group.
         sets: each a canonical keyword and its members.
 
     Raises:
-        VerdictError: a canonical keyword is empty or not among its members; a member is not of
-            the group, or is named twice.
+        VerdictError: a canonical keyword is empty or not among its members; a member is not in
+            the group, or occurs twice.
     """
-    known, seen = frozenset(group), set[str]()
+    known, used = frozenset(group), set[str]()
     for canonical, members in sets:
         if not canonical or canonical not in members:
-            raise VerdictError(f"the canonical {canonical!r} is not among its members")
+            raise VerdictError(f"the canonical keyword {canonical!r} is not among its members")
         for member in members:
             if member not in known:
-                raise VerdictError(f"{member!r} is not of the group")
-            if member in seen:
-                raise VerdictError(f"{member!r} is named twice")
-            seen.add(member)
+                raise VerdictError(f"{member!r} is not in the group")
+            if member in used:
+                raise VerdictError(f"{member!r} occurs twice")
+            used.add(member)

@@ -1,14 +1,14 @@
-"""Who decides which keywords of a group are synonyms, and the one who needs no model."""
+"""The protocol of synonym verifiers, and the verifier by rules, which needs no model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from kg.text.canonical.rules import is_acronym, judge, kindred, refuted
+from kg.text.canonical.rules import have_same_roots, is_acronym, is_refuted, judge_pair
 
 Synonyms: TypeAlias = tuple[str, tuple[str, ...]]
-"""A canonical keyword and all members of its set, itself among them."""
+"""A canonical keyword and all members of its set, including itself."""
 
 
 @runtime_checkable
@@ -17,83 +17,84 @@ class SynonymVerifier(Protocol):
 
     Attributes:
         name: for the manifest.
-        failed: groups so far for which no usable verdict was had.
+        failed: number of groups so far without a usable verdict.
     """
 
     name: str
     failed: int
 
     def params(self) -> dict[str, object]:
-        """Everything that decides the verdicts, for manifests."""
+        """Returns every parameter that affects the verdicts, for manifests."""
         ...
 
-    def verify(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
-        """The sets of synonyms in each group, at least two members each.
+    def verify_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
+        """Returns the synonym sets of each group, each with at least two members.
 
         Args:
             groups: keywords that may be synonyms, the commonest first, each once.
 
         Returns:
-            For each group its sets, as ``check_sets`` wants them; what is in none stands alone.
+            For each group its sets, valid for ``check_synonym_sets``; keywords in no set have no
+            synonym.
         """
         ...
 
 
 class RuleVerifier:
-    """Synonyms by rule: positive evidence for a pair, and no veto against any pair of the set.
+    """Finds synonyms by rules.
 
-    The commonest keyword that is no acronym is the canonical one. An acronym joins the set that
-    spells it out; where several do with different words, it is ambiguous and stands alone.
+    A keyword joins a set if the rules support it with one member and refute it with none. The
+    canonical keyword is the commonest one that is not an acronym. An acronym joins the set that
+    spells it out; if several sets do with different words, it is ambiguous and stays alone.
     """
 
     name = "rules"
     failed = 0
-    """A rule always has a verdict."""
+    """Always 0: the rules decide every group."""
 
     def params(self) -> dict[str, object]:
-        """The rules have no parameters, only a version."""
+        """Returns the version of the rules; they have no parameters."""
         return {"version": 1}
 
-    def verify(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
-        """As the protocol says."""
-        return [_sets(group) for group in groups]
+    def verify_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
+        """Returns the synonym sets of each group; see ``SynonymVerifier``."""
+        return [_find_synonym_sets(group) for group in groups]
 
 
-def _sets(group: Sequence[str]) -> list[Synonyms]:
-    """The sets of synonyms among keywords, the commonest first."""
+def _find_synonym_sets(group: Sequence[str]) -> list[Synonyms]:
+    """Returns the synonym sets among keywords, which are given commonest first."""
     sets: list[list[str]] = []
     for keyword in group:
         if not is_acronym(keyword):
-            _join(sets, keyword)
+            _add_keyword(sets, keyword)
     for keyword in group:
         if is_acronym(keyword):
-            # Sets that spell it out with different words mean different things, and nobody knows
-            # which of them is meant.
-            fitting = _fitting(sets, keyword)
-            if fitting and all(kindred(fitting[0][0], members[0]) for members in fitting):
+            # If several sets spell it out with different words, the acronym is ambiguous.
+            fitting = _find_matching_sets(sets, keyword)
+            if fitting and all(have_same_roots(fitting[0][0], members[0]) for members in fitting):
                 fitting[0].append(keyword)
             else:
                 sets.append([keyword])
     return [(members[0], tuple(members)) for members in sets if len(members) > 1]
 
 
-def _join(sets: list[list[str]], keyword: str) -> None:
-    """Puts a keyword, and every set that it belongs to, into the first of them."""
-    first, *others = _fitting(sets, keyword) or [[]]
+def _add_keyword(sets: list[list[str]], keyword: str) -> None:
+    """Adds a keyword to the first set it matches, and merges the other matching sets into that."""
+    first, *others = _find_matching_sets(sets, keyword) or [[]]
     if not first:
         sets.append(first)
     first.append(keyword)
     for members in others:
-        if not any(refuted(one, other) for one in first for other in members):
+        if not any(is_refuted(member, other) for member in first for other in members):
             first.extend(members)
             members.clear()
 
 
-def _fitting(sets: Sequence[list[str]], keyword: str) -> list[list[str]]:
-    """The sets with a synonym of a keyword among them, and with nothing that speaks against it."""
+def _find_matching_sets(sets: Sequence[list[str]], keyword: str) -> list[list[str]]:
+    """Returns the sets with a synonym of a keyword and no member that a rule refutes."""
     return [
         members
         for members in sets
-        if any(judge(keyword, member).same for member in members)
-        and not any(refuted(keyword, member) for member in members)
+        if any(judge_pair(keyword, member).is_synonym for member in members)
+        and not any(is_refuted(keyword, member) for member in members)
     ]

@@ -1,1 +1,1 @@
-"""Concepts of a text and how they are linked: which keywords occur together, and how surely."""
+"""The concept graph of a text: concepts, linked by how often they occur together."""

@@ -1,4 +1,4 @@
-"""The concept graph: what a text speaks of, what is spoken of together, and where."""
+"""The concept graph: the concepts of a text, which occur together, and in which chunks."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kg.text.normaliser import content_words, stem, words
+from kg.text.normaliser import extract_content_words, split_words, stem_word
 
 if TYPE_CHECKING:
     import networkx as nx
 
     from kg.text.canonical.lookup import CanonicalLookup
 
-LONGEST_FORM = 8
-"""Words of the longest form that a query is searched for."""
+MAX_FORM_WORDS = 8
+"""Maximum number of words in a form that queries are searched for."""
 MAX_QUERY_WORDS = 300
-"""Words of a query that are looked at: a question is short, a hostile one need not be."""
+"""Maximum number of words of a query that are searched; limits the work on hostile input."""
 
 
 class ConceptGraph:
-    """Concepts as nodes, joint occurrence in chunks as edges.
+    """A graph with concepts as nodes and co-occurrence in chunks as edges.
 
-    A node is a concept's canonical form, normalised (``kg.text.normaliser.normalise``). Nodes and
-    edges stand in sorted order, whatever order they were found in.
+    A node is the normal form (``kg.text.normaliser.normalise_phrase``) of a concept's canonical
+    keyword. Nodes and edges are sorted.
 
-    * node attributes: ``label`` (the commonest spelling), ``aliases`` (the other spellings, those
-      of merged synonyms among them, commonest first), ``forms`` (normal forms of all of them),
-      ``chunk_ids`` (in the order of the text), ``count`` (how many chunks);
-    * edge attributes: ``weight`` (how many chunks have both), ``npmi`` (-1 … 1) and ``chunk_ids``.
+    * node attributes: ``label`` (the commonest spelling), ``aliases`` (other spellings, including
+      those of merged synonyms, commonest first), ``forms`` (normal forms of label and aliases),
+      ``chunk_ids`` (in the order of the text), ``count`` (number of chunks);
+    * edge attributes: ``weight`` (number of shared chunks), ``npmi`` (-1 … 1) and ``chunk_ids``.
 
     Args:
-        graph: an undirected ``networkx.Graph`` of that form; it is not copied.
+        graph: an undirected ``networkx.Graph`` with these attributes; it is not copied.
     """
 
     def __init__(self, graph: nx.Graph) -> None:
@@ -48,93 +48,95 @@ class ConceptGraph:
         """All nodes, sorted."""
         return list(self.graph)
 
-    def label(self, node: str) -> str:
-        """How a node is spelt most often."""
+    def get_label(self, node: str) -> str:
+        """Returns the commonest spelling of a node."""
         return str(self.graph.nodes[node]["label"])
 
-    def chunk_ids(self, node: str) -> list[str]:
-        """Ids of the chunks that speak of a node, in the order of the text."""
+    def get_chunk_ids(self, node: str) -> list[str]:
+        """Returns the ids of the chunks that mention a node, in the order of the text."""
         return list(self.graph.nodes[node]["chunk_ids"])
 
-    def nodes_of_chunk(self, chunk_id: str) -> list[str]:
-        """The concepts of a chunk, sorted; none for a chunk that is not known."""
-        return self._by_chunk.get(chunk_id, [])
+    def get_chunk_nodes(self, chunk_id: str) -> list[str]:
+        """Returns the concepts of a chunk, sorted; none for an unknown chunk."""
+        return self._nodes_by_chunk.get(chunk_id, [])
 
     @cached_property
-    def _by_chunk(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+    def _nodes_by_chunk(self) -> dict[str, list[str]]:
+        nodes: dict[str, list[str]] = {}
         for node, chunk_ids in self.graph.nodes(data="chunk_ids"):
             for chunk_id in chunk_ids:
-                found.setdefault(chunk_id, []).append(node)
-        return found
+                nodes.setdefault(chunk_id, []).append(node)
+        return nodes
 
     @cached_property
-    def _by_form(self) -> dict[str, str]:
-        """Normal form → node, for every way a node is written. A node's own form goes first."""
-        found = {node: node for node in self.graph}
+    def _nodes_by_form(self) -> dict[str, str]:
+        """Normal form → node, for every spelling. A node's own form takes precedence."""
+        node_of_form = {node: node for node in self.graph}
         for node, forms in self.graph.nodes(data="forms"):
             for form in forms:
-                found.setdefault(form, node)
-        return found
+                node_of_form.setdefault(form, node)
+        return node_of_form
 
     @cached_property
-    def _longest(self) -> int:
-        return min(LONGEST_FORM, max((f.count(" ") + 1 for f in self._by_form), default=0))
+    def _max_form_words(self) -> int:
+        return min(MAX_FORM_WORDS, max((f.count(" ") + 1 for f in self._nodes_by_form), default=0))
 
-    def prepare(self) -> None:
-        """Makes the indexes now that the first query would otherwise wait for."""
-        _ = self._by_chunk, self._by_form, self._longest
+    def build_indexes(self) -> None:
+        """Builds the indexes in advance, so that the first query is not slower than others."""
+        _ = self._nodes_by_chunk, self._nodes_by_form, self._max_form_words
 
-    def match(self, query: str, lookup: CanonicalLookup | None = None) -> list[str]:
-        """The concepts a query speaks of, in its order, each once.
+    def match_concepts(self, query: str, lookup: CanonicalLookup | None = None) -> list[str]:
+        """Returns the concepts that a query mentions, in its order, each once.
 
-        The longest runs of the query's words that are written like a node or one of its aliases
-        go first; no word is used twice. Function words alone match nothing.
+        Word sequences of the query are matched against the nodes and their aliases, the longest
+        first; no word is used twice. Function words alone match nothing.
 
         Args:
             query: a question or any text.
-            lookup: finds the nearest concept for the words that no form was found for.
+            lookup: finds the nearest concept for words that match no form.
         """
-        tokens = words(query)[:MAX_QUERY_WORDS]
-        stems = [stem(token) for token in tokens]
-        free = [bool(content_words(token)) for token in tokens]
-        taken = [False] * len(tokens)
-        found: dict[int, str] = {}
-        for start, size in _windows(len(tokens), self._longest):
+        tokens = split_words(query)[:MAX_QUERY_WORDS]
+        stems = [stem_word(token) for token in tokens]
+        is_content = [bool(extract_content_words(token)) for token in tokens]
+        used = [False] * len(tokens)
+        matches: dict[int, str] = {}
+        for start, size in _iter_windows(len(tokens), self._max_form_words):
             span = slice(start, start + size)
-            if any(taken[span]) or not any(free[span]):
+            if any(used[span]) or not any(is_content[span]):
                 continue
-            node = self._by_form.get(" ".join(stems[span]))
+            node = self._nodes_by_form.get(" ".join(stems[span]))
             if node is not None:
-                found[start] = node
-                taken[span] = [True] * size
+                matches[start] = node
+                used[span] = [True] * size
         if lookup is not None:
-            self._look_up(tokens, free, taken, found, lookup)
-        return list(dict.fromkeys(found[start] for start in sorted(found)))
+            self._add_lookup_matches(tokens, is_content, used, matches, lookup)
+        return list(dict.fromkeys(matches[start] for start in sorted(matches)))
 
-    def _look_up(
+    def _add_lookup_matches(
         self,
         tokens: Sequence[str],
-        free: Sequence[bool],
-        taken: list[bool],
+        is_content: Sequence[bool],
+        used: list[bool],
         found: dict[int, str],
         lookup: CanonicalLookup,
     ) -> None:
-        """Adds to ``found`` what ``lookup`` knows for phrases of the words not ``taken`` yet."""
+        """Adds to ``found`` the concepts that ``lookup`` finds for phrases of unused words."""
         spans = [
             (start, size)
-            for start, size in _windows(len(tokens), 3)
-            if free[start] and free[start + size - 1] and not any(taken[start : start + size])
+            for start, size in _iter_windows(len(tokens), 3)
+            if is_content[start]
+            and is_content[start + size - 1]
+            and not any(used[start : start + size])
         ]
         phrases = [" ".join(tokens[start : start + size]) for start, size in spans]
-        for (start, size), node in zip(spans, lookup.resolve_many(phrases), strict=True):
-            if node is not None and node in self.graph and not any(taken[start : start + size]):
+        for (start, size), node in zip(spans, lookup.resolve_keywords(phrases), strict=True):
+            if node is not None and node in self.graph and not any(used[start : start + size]):
                 found[start] = node
-                taken[start : start + size] = [True] * size
+                used[start : start + size] = [True] * size
 
 
-def _windows(count: int, longest: int) -> Iterator[tuple[int, int]]:
-    """(start, size) of all windows over ``count`` words, longest first, then leftmost."""
-    for size in range(min(longest, count), 0, -1):
+def _iter_windows(count: int, max_size: int) -> Iterator[tuple[int, int]]:
+    """Yields (start, size) of all windows over ``count`` words, longest first, then leftmost."""
+    for size in range(min(max_size, count), 0, -1):
         for start in range(count - size + 1):
             yield start, size

@@ -1,4 +1,4 @@
-"""The concept graph as a file: networkx's node-link JSON, read with suspicion."""
+"""Writes the concept graph as networkx's node-link JSON, and reads and validates it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import msgspec
 
 from kg.base.errors import RunFolderError
 from kg.base.files import to_json_bytes
-from kg.loading import no_garbage_collection
+from kg.loader import pause_garbage_collection
 from kg.text.concepts.concept_graph import ConceptGraph
-from kg.text.normaliser import normalise
+from kg.text.normaliser import normalise_phrase
 
 if TYPE_CHECKING:
     import networkx as nx
 
 MAX_NODES = 5_000_000
 MAX_EDGES = 50_000_000
-"""A larger graph is refused: no collection of documents that fits in memory makes one."""
+"""Maximum number of edges. No collection of documents that fits in memory gives a larger graph."""
 
 _HINT = "Build the run again with `epoche kg build`."
 
@@ -40,7 +40,7 @@ class _Edge(msgspec.Struct):
 
 
 class _NodeLink(msgspec.Struct):
-    """Node-link data; networkx wrote edges under ``links`` before 3.4 and ``edges`` since."""
+    """Node-link data; networkx writes edges under ``links`` before 3.4 and ``edges`` since."""
 
     nodes: list[_Node]
     edges: list[_Edge] | None = None
@@ -51,7 +51,7 @@ class _NodeLink(msgspec.Struct):
 
 
 def encode_graph(concepts: ConceptGraph) -> bytes:
-    """The graph as node-link JSON that ``networkx.node_link_graph`` reads by default."""
+    """Returns the graph as node-link JSON that ``networkx.node_link_graph`` reads by default."""
     graph = concepts.graph
     return to_json_bytes(
         {
@@ -60,25 +60,26 @@ def encode_graph(concepts: ConceptGraph) -> bytes:
             "graph": dict(graph.graph),
             "nodes": [{"id": node, **data} for node, data in graph.nodes(data=True)],
             "edges": [
-                {"source": one, "target": other, **data} for one, other, data in graph.edges.data()
+                {"source": first, "target": second, **data}
+                for first, second, data in graph.edges.data()
             ],
         }
     )
 
 
 def decode_graph(data: bytes, where: str) -> ConceptGraph:
-    """Reads node-link JSON, its edges under ``edges`` or ``links``.
+    """Reads node-link JSON with edges under ``edges`` or ``links``.
 
     Args:
         data: the file's bytes.
         where: the file, for messages.
 
     Raises:
-        RunFolderError: not such JSON, a directed graph or multigraph, an id twice, an edge from a
-            node to itself or to a node that is not there, or more than anyone needs.
+        RunFolderError: other JSON, a directed graph or multigraph, a duplicate node or edge, a
+            self-loop, an edge to an unknown node, or a graph that is too large.
     """
     try:
-        with no_garbage_collection():
+        with pause_garbage_collection():
             raw = msgspec.json.decode(data, type=_NodeLink)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunFolderError(
@@ -86,31 +87,33 @@ def decode_graph(data: bytes, where: str) -> ConceptGraph:
         ) from error
     edges = raw.edges if raw.edges is not None else raw.links
     if edges is None:
-        raise RunFolderError("neither edges nor links", where=where, hint=_HINT)
+        raise RunFolderError("the graph has neither edges nor links", where=where, hint=_HINT)
     if raw.directed or raw.multigraph:
         raise RunFolderError(
             "a directed graph or multigraph, not a concept graph", where=where, hint=_HINT
         )
     if len(raw.nodes) > MAX_NODES or len(edges) > MAX_EDGES:
         raise RunFolderError("the graph is too large", where=where, hint="Split the documents.")
-    with no_garbage_collection():
-        return ConceptGraph(_built(raw, edges, where))
+    with pause_garbage_collection():
+        return ConceptGraph(_build_graph(raw, edges, where))
 
 
-def _built(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:
+def _build_graph(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:
     import networkx as nx
 
     graph = nx.Graph()
     graph.graph.update(raw.graph)
-    # One text object for each chunk id, not one for each time it is mentioned.
+    # Saves memory: one string object per chunk id, instead of one per mention.
     known: dict[str, str] = {}
     for node in sorted(raw.nodes, key=lambda node: node.id):
         if node.id in graph:
-            raise RunFolderError(f"node {node.id!r} stands twice", where=where, hint=_HINT)
+            raise RunFolderError(f"duplicate node {node.id!r}", where=where, hint=_HINT)
         label = node.label or node.id
         forms = node.forms
         if forms is None:
-            forms = sorted({normalise(text) for text in (label, *node.aliases)} - {node.id, ""})
+            forms = sorted(
+                {normalise_phrase(text) for text in (label, *node.aliases)} - {node.id, ""}
+            )
         graph.add_node(
             node.id,
             label=label,
@@ -119,24 +122,28 @@ def _built(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:
             chunk_ids=[known.setdefault(chunk, chunk) for chunk in node.chunk_ids],
             count=len(node.chunk_ids) if node.count is None else node.count,
         )
-    for edge in sorted(edges, key=_ends):
-        one, other = _ends(edge)
-        if one == other:
-            raise RunFolderError(f"node {one!r} is linked to itself", where=where, hint=_HINT)
-        for end in (one, other):
+    for edge in sorted(edges, key=_sort_ends):
+        first, second = _sort_ends(edge)
+        if first == second:
+            raise RunFolderError(f"node {first!r} is linked to itself", where=where, hint=_HINT)
+        for end in (first, second):
             if end not in graph:
                 raise RunFolderError(
-                    f"an edge names {end!r}, which is no node", where=where, hint=_HINT
+                    f"an edge refers to {end!r}, which is not a node", where=where, hint=_HINT
                 )
-        if graph.has_edge(one, other):
-            raise RunFolderError(f"{one!r} and {other!r} are linked twice", where=where, hint=_HINT)
+        if graph.has_edge(first, second):
+            raise RunFolderError(
+                f"{first!r} and {second!r} are linked twice", where=where, hint=_HINT
+            )
         if edge.weight < 1:
             raise RunFolderError(
-                f"{one!r} and {other!r} are linked by {edge.weight} chunks", where=where, hint=_HINT
+                f"the edge of {first!r} and {second!r} has weight {edge.weight}, not 1 or more",
+                where=where,
+                hint=_HINT,
             )
         graph.add_edge(
-            one,
-            other,
+            first,
+            second,
             weight=edge.weight,
             npmi=edge.npmi,
             chunk_ids=[known.setdefault(chunk, chunk) for chunk in edge.chunk_ids],
@@ -144,5 +151,5 @@ def _built(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:
     return graph
 
 
-def _ends(edge: _Edge) -> tuple[str, str]:
+def _sort_ends(edge: _Edge) -> tuple[str, str]:
     return (edge.source, edge.target) if edge.source < edge.target else (edge.target, edge.source)

@@ -1,4 +1,4 @@
-"""A document as its readers give it: headings and paragraphs in order."""
+"""The document model (headings and paragraphs in order) and helpers shared by the readers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from kg.base.errors import DocumentError
-from kg.text.normaliser import mend, words
-from kg.words.plain_text import for_terminal, one_line
+from kg.text.normaliser import repair_text, split_words
+from kg.words.plain_text import clean_for_terminal, to_one_line
 
-MAX_HEADING = 300
-"""Characters a heading may have; a longer one is a paragraph that bears the wrong name."""
-MAX_NAME = 80
-"""Characters a document's name may have: it begins every id of the document's chunks."""
+MAX_HEADING_LENGTH = 300
+"""Maximum number of characters in a heading; a longer one is treated as a paragraph."""
+MAX_NAME_LENGTH = 80
+"""Maximum number of characters in a document's name; the ids of its chunks begin with it."""
 
 _SPACES = re.compile(r"[ \t]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -26,9 +26,9 @@ class Heading:
     """A heading on one line.
 
     Attributes:
-        level: 1 for the uppermost.
-        text: as written, mended.
-        page: where it stands, from 1; None where there are no pages.
+        level: 1 for the outermost.
+        text: as written, cleaned by ``repair_text``.
+        page: page number, from 1; None if the format has no pages.
     """
 
     level: int
@@ -38,7 +38,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph, a list, a table (a row a line) or a piece of code.
+    """A paragraph, a list, a table (one row per line) or a code block.
 
     Attributes:
         text: never empty.
@@ -54,14 +54,14 @@ Block = Heading | Paragraph
 
 @dataclass(frozen=True)
 class Document:
-    """A document as it was read.
+    """A document as read from its file.
 
     Attributes:
-        name: a slug of the file's name; two documents of one collection may not share it.
-        filename: the file's base name, fit to print.
-        blocks: what it says, in order.
-        language: the language it declares, as ``en``; empty where it declares none.
-        notes: what the reader could not read or had to mend, for the user; lines of text.
+        name: a slug of the file's name; unique within a collection.
+        filename: the file's base name, safe to print.
+        blocks: headings and paragraphs, in order.
+        language: the language it declares, such as ``en``; empty if it declares none.
+        notes: messages to the user about what could not be read or had to be repaired.
     """
 
     name: str
@@ -72,77 +72,78 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Content:
-    """What a reader makes of a file's bytes; the attributes are those of ``Document``."""
+class DocumentContent:
+    """The result of a reader for one file; the attributes are those of ``Document``."""
 
     blocks: list[Block]
     language: str = ""
     notes: tuple[str, ...] = ()
 
 
-def document_name(path: PurePath) -> str:
-    """A slug of the file's name: its words joined by hyphens, whatever the name holds.
+def make_document_name(path: PurePath) -> str:
+    """Returns a slug of the file's name: its words joined by hyphens.
 
-    ``07-Tree indexes.md`` becomes ``07-tree-indexes``. A long name is cut and ends in a hash of
-    the whole, so that two long names stay two.
+    ``07-Tree indexes.md`` becomes ``07-tree-indexes``. A long name is cut and a hash of the whole
+    appended, so that different long names stay different.
     """
+    # File names may contain undecodable bytes as surrogates, which no output can encode.
     stem = path.stem.encode("utf-8", "replace").decode("utf-8")
-    # "#" parts a document's name from its section in every id.
-    slug = "-".join(words(stem)).replace("#", "-sharp")
-    if len(slug) > MAX_NAME:
+    # "#" separates a document's name from its section in every id.
+    slug = "-".join(split_words(stem)).replace("#", "-sharp")
+    if len(slug) > MAX_NAME_LENGTH:
         digest = hashlib.sha256(slug.encode()).hexdigest()[:8]
-        slug = f"{slug[: MAX_NAME - 9].rstrip('-')}-{digest}"
+        slug = f"{slug[: MAX_NAME_LENGTH - 9].rstrip('-')}-{digest}"
     return slug or "document"
 
 
-def printable_filename(path: PurePath) -> str:
-    """The base name without what could drive a terminal or turn the words around it."""
-    return one_line(path.name) or "unnamed"
+def clean_filename(path: PurePath) -> str:
+    """Returns the base name without control characters and bidirectional overrides."""
+    return to_one_line(path.name) or "unnamed"
 
 
-def heading(level: int, text: str, page: int | None = None) -> list[Block]:
-    """A heading of ``text``; a paragraph where it is too long for one; nothing where it is empty.
+def make_heading(level: int, text: str, page: int | None = None) -> list[Block]:
+    """Makes a heading of ``text``; a paragraph if it is too long; nothing if it is empty.
 
     Args:
         level: from 1.
         text: on any number of lines.
         page: as in ``Heading``.
     """
-    line = mend(text)
-    if len(line) > MAX_HEADING:
-        return paragraph(text, page)
+    line = repair_text(text)
+    if len(line) > MAX_HEADING_LENGTH:
+        return make_paragraph(text, page)
     return [Heading(level, line, page)] if line else []
 
 
-def paragraph(text: str, page: int | None = None) -> list[Block]:
-    """A paragraph of ``text`` with its line breaks; nothing where no more than space is left.
+def make_paragraph(text: str, page: int | None = None) -> list[Block]:
+    """Makes a paragraph of ``text`` with its line breaks; nothing if the text is blank.
 
-    Control and bidirectional characters and soft hyphens go, and letters are composed (NFC).
+    Removes control and bidirectional characters and soft hyphens, and normalises to NFC.
     """
-    text = unicodedata.normalize("NFC", for_terminal(text.replace("\u00ad", "")))
+    text = unicodedata.normalize("NFC", clean_for_terminal(text.replace("\u00ad", "")))
     text = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
     text = _BLANK_LINES.sub("\n\n", text)
     return [Paragraph(text, page)] if text.strip() else []
 
 
-def one_spaced(text: str) -> str:
-    """``text`` with each run of spaces and tabs as one space; line breaks stay."""
+def collapse_spaces(text: str) -> str:
+    """Replaces each run of spaces and tabs by one space; keeps line breaks."""
     return _SPACES.sub(" ", text).strip()
 
 
-def decoded(data: bytes, where: str, encoding: str = "") -> str:
-    """A text file's bytes as text, its line ends as line feeds.
+def decode_text(data: bytes, where: str, encoding: str = "") -> str:
+    """Decodes a text file and converts its line ends to line feeds.
 
-    UTF-8, unless a byte order mark or ``encoding`` says otherwise. Nothing is guessed: a guess
-    that is wrong would put words into the graph that nobody wrote.
+    The encoding is UTF-8, unless a byte order mark or ``encoding`` says otherwise. It is never
+    guessed: a wrong guess would put words into the graph that are not in the document.
 
     Args:
         data: the bytes.
         where: the file, for messages.
-        encoding: what the document declares.
+        encoding: the encoding that the document declares.
 
     Raises:
-        DocumentError: they are not that, or hold what no text does.
+        DocumentError: the bytes are invalid in the encoding, or contain NUL characters.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
@@ -159,8 +160,8 @@ def decoded(data: bytes, where: str, encoding: str = "") -> str:
         ) from error
     if "\0" in text:
         raise DocumentError(
-            "the document is no text: it holds NUL characters",
+            "the document is not text: it contains NUL characters",
             where=where,
-            hint="Check that its extension says what it is.",
+            hint="Check that its extension matches its format.",
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""Markdown (CommonMark with tables), by markdown-it-py."""
+"""Reads Markdown (CommonMark with tables) with markdown-it-py."""
 
 from __future__ import annotations
 
@@ -7,38 +7,44 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kg.base.errors import DocumentError
-from kg.text.documents.document import Block, Content, decoded, heading, one_spaced, paragraph
-from kg.text.documents.hypertext import html_text
+from kg.text.documents.document import (
+    Block,
+    DocumentContent,
+    collapse_spaces,
+    decode_text,
+    make_heading,
+    make_paragraph,
+)
+from kg.text.documents.html_reader import extract_html_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 MAX_LINES = 200_000
-"""A file with more is refused; each may cost two kilobytes of memory."""
+"""Maximum number of lines; each may need two kilobytes of memory."""
 MAX_NESTING = 100
-"""Quotations, lists and their items inside each other."""
-MAX_INLINE = 20_000
-"""Characters of one paragraph in which emphasis and links are looked for; longer ones stay as they
-are written."""
+"""Maximum nesting of quotations, lists and list items."""
+MAX_INLINE_LENGTH = 20_000
+"""Maximum length of a paragraph in which inline markup is parsed; longer ones keep their marks."""
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 
 
-def read_markdown(data: bytes, where: str) -> Content:
-    """Reads a Markdown file: its text without its marks.
+def read_markdown(data: bytes, where: str) -> DocumentContent:
+    """Reads a Markdown file as text without markup.
 
-    Headings are those of the document itself, not those inside lists and quotations. A list or
-    table is one paragraph, an item or row a line. Front matter (YAML between ``---``) is left out:
-    it is about the text, and not of it.
+    Headings inside lists and quotations do not count as headings. A list or table is one
+    paragraph with one item or row per line. Front matter (YAML between ``---``) is left out,
+    because it is metadata.
 
     Raises:
-        DocumentError: as ``decoded``; there are more than ``MAX_LINES`` lines, or lists or
+        DocumentError: as ``decode_text``; there are more than ``MAX_LINES`` lines, or lists or
             quotations are nested too deeply.
     """
     from markdown_it import MarkdownIt
 
-    text = decoded(data, where)
+    text = decode_text(data, where)
     if (lines := text.count("\n")) > MAX_LINES:
         raise DocumentError(
             f"the document has {lines:,} lines; at most {MAX_LINES:,} are read as Markdown",
@@ -50,27 +56,27 @@ def read_markdown(data: bytes, where: str) -> Content:
     env: dict[str, Any] = {}
     tokens = parser.parse(text[front.end() :] if front else text, env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):
-        # The parser leaves out what is deeper.
+        # The parser silently drops anything deeper.
         raise DocumentError(
             "lists or quotations are nested too deeply",
             where=where,
-            hint="Check that the file is what you meant.",
+            hint="Check that it is the right file.",
         )
-    return Content(_Reading(parser, env, where).blocks(tokens))
+    return DocumentContent(_TokenConverter(parser, env, where).convert_tokens(tokens))
 
 
-class _Reading:
-    """Goes through the tokens of one document."""
+class _TokenConverter:
+    """Converts the tokens of one document to blocks."""
 
     def __init__(self, parser: MarkdownIt, env: dict[str, Any], where: str) -> None:
         self._parser, self._env, self._where = parser, env, where
-        self._lists: list[int | None] = []  # around the token: the next number, or None
-        self._marker = ""  # of the item whose first line is to come
-        self._cells: list[str] | None = None  # of the table row being read
-        self._lines: list[str] = []  # of the outermost list or table
+        self._lists: list[int | None] = []  # enclosing lists: the next item number, None: bullets
+        self._marker = ""  # marker of the current item, until its first line is added
+        self._cells: list[str] | None = None  # cells of the current table row
+        self._lines: list[str] = []  # lines of the outermost list or table
 
-    def blocks(self, tokens: Sequence[Token]) -> list[Block]:
-        found: list[Block] = []
+    def convert_tokens(self, tokens: Sequence[Token]) -> list[Block]:
+        blocks: list[Block] = []
         level = 0
         for token in tokens:
             match token.type:
@@ -87,23 +93,23 @@ class _Reading:
                 case "tr_open":
                     self._cells = []
                 case "tr_close":
-                    self._line(" | ".join(self._cells or ()))
+                    self._add_line(" | ".join(self._cells or ()))
                     self._cells = None
                 case "bullet_list_close" | "ordered_list_close":
                     self._lists.pop()
-                    found += self._gathered()
+                    blocks += self._flush_lines()
                 case "table_close":
-                    found += self._gathered()
+                    blocks += self._flush_lines()
                 case "inline":
-                    written = self._plain(token.content)
-                    found += heading(level, written) if level else self._text(written)
+                    written = self._strip_markup(token.content)
+                    blocks += make_heading(level, written) if level else self._add_text(written)
                 case "fence" | "code_block":
-                    found += self._text(token.content)
+                    blocks += self._add_text(token.content)
                 case "html_block":
-                    found += self._text(html_text(token.content, self._where))
+                    blocks += self._add_text(extract_html_text(token.content, self._where))
                 case _:
                     pass
-        return found
+        return blocks
 
     def _begin_item(self) -> None:
         number = self._lists[-1]
@@ -111,32 +117,32 @@ class _Reading:
         if number is not None:
             self._lists[-1] = number + 1
 
-    def _text(self, text: str) -> list[Block]:
-        """A paragraph; inside a list or table, a line of what is gathered."""
+    def _add_text(self, text: str) -> list[Block]:
+        """Returns a paragraph; inside a list or table, adds a line or cell instead."""
         if self._cells is not None:
             self._cells.append(text.replace("\n", " "))
         elif self._lists:
-            self._line(text)
+            self._add_line(text)
         else:
-            return paragraph(text)
+            return make_paragraph(text)
         return []
 
-    def _line(self, text: str) -> None:
+    def _add_line(self, text: str) -> None:
         if text.strip():
             marker, self._marker = self._marker, ""
             indent = "  " * max(0, len(self._lists) - 1)
             self._lines.append(indent + marker + text.strip("\n").replace("\n", "\n" + indent))
 
-    def _gathered(self) -> list[Block]:
-        """The outermost list or table, when it has ended."""
+    def _flush_lines(self) -> list[Block]:
+        """Returns the outermost list or table as a paragraph once it has ended."""
         if self._lists:
             return []
         lines, self._lines = self._lines, []
-        return paragraph("\n".join(lines))
+        return make_paragraph("\n".join(lines))
 
-    def _plain(self, content: str) -> str:
-        """The text of a paragraph without its marks."""
-        if len(content) > MAX_INLINE:
+    def _strip_markup(self, content: str) -> str:
+        """Returns the text of a paragraph without markup."""
+        if len(content) > MAX_INLINE_LENGTH:
             return content
         pieces: list[str] = []
         tokens: list[Token] = []
@@ -149,10 +155,10 @@ class _Reading:
             elif token.type == "hardbreak":
                 pieces.append("\n")
             elif token.type == "image":
-                pieces.append(_alternative(token))
-        return one_spaced("".join(pieces))
+                pieces.append(_get_alt_text(token))
+        return collapse_spaces("".join(pieces))
 
 
-def _alternative(image: Token) -> str:
-    """An image's text, which its own marks may interrupt."""
+def _get_alt_text(image: Token) -> str:
+    """Returns the alternative text of an image, which may be split by inline markup."""
     return "".join(child.content for child in image.children or [])

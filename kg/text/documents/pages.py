@@ -1,16 +1,18 @@
-"""From the lines on printed pages to headings and paragraphs.
+"""Converts the lines of printed pages to headings and paragraphs.
 
-A page knows where letters stand and nothing of headings or paragraphs, so both are found by rules
-that can err; they are these, and no others:
+Page formats store the position of letters but no headings or paragraphs, so both are found by
+heuristic rules:
 
-* The entries of the file's outline (bookmarks) are its headings. Each takes the place of the line
-  that reads like it on the page it points to, or stands at the top of that page.
-* Without an outline, numbered lines are headings, as ``NumberedHeadings`` tells them.
-* A first or last line that is but a page number goes, and so does one that (its digits aside)
-  stands there on at least half of the pages, when there are four or more: a running head.
-* A paragraph ends at a blank line, before a bullet, at the page's end, and where a line ends a
-  sentence well before the margin.
-* A word parted at a line's end is put together, unless it is written with the hyphen elsewhere.
+* The entries of the file's outline (bookmarks) are its headings. Each replaces the line with the
+  same text on the page that it points to; if there is no such line, it is put at the top of that
+  page.
+* Without an outline, numbered lines are headings; see ``NumberedHeadings``.
+* The first or last line of a page is removed if it is only a page number, or a running head:
+  the same line (ignoring digits) in the same position on at least half of the pages, in a document
+  of at least four pages.
+* A paragraph ends at a blank line, before a bullet, at the end of the page, and where a sentence
+  ends well before the right margin.
+* A word hyphenated at the end of a line is joined, unless it occurs with the hyphen elsewhere.
 """
 
 from __future__ import annotations
@@ -20,22 +22,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kg.text.documents.document import Block, heading, paragraph
-from kg.text.documents.numbered import NumberedHeadings
-from kg.text.normaliser import normalise
-from kg.text.sections.heading import parse_heading
+from kg.text.documents.document import Block, make_heading, make_paragraph
+from kg.text.documents.numbered_headings import NumberedHeadings
+from kg.text.normaliser import normalise_phrase
+from kg.text.sections.headings import parse_heading
 
-LEAST_PAGES = 4
-"""On fewer pages, nothing can be told to be a running head."""
-SHORT_LINE = 0.8
-"""Of the page's longest line: a sentence that ends before there ends its paragraph."""
+MIN_PAGES_FOR_RUNNING_HEADS = 4
+"""Minimum number of pages for the detection of running heads."""
+SHORT_LINE_SHARE = 0.8
+"""A sentence also ends its paragraph if its last line is shorter than this share of the page's
+longest line."""
 
 _PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxl]{1,7})(?:\s+of\s+\d{1,4})?\W*", re.I)
 _DIGITS = re.compile(r"\d+")
 _BULLET = re.compile(r"[•◦▪‣●○■–—-] ")
 _SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")
-_PARTED = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-$")
-_GOES_ON = re.compile(r"[^\W\d_]+")
+_HYPHENATED_END = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-$")
+_WORD_START = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -46,124 +49,132 @@ class OutlineEntry(NamedTuple):
     """An entry of a file's outline."""
 
     level: int
-    """1 for the uppermost."""
+    """Depth, from 1 for top-level entries."""
     title: str
     page: int
-    """From 1."""
+    """Page number, from 1."""
 
 
-def blocks_of_pages(pages: Sequence[str], outline: Sequence[OutlineEntry]) -> list[Block]:
-    """The blocks of a document.
+def build_blocks(pages: Sequence[str], outline: Sequence[OutlineEntry]) -> list[Block]:
+    """Builds the blocks of a document.
 
     Args:
-        pages: the text of each page, lines parted by line feeds.
-        outline: the file's outline; empty where it has none.
+        pages: the text of each page, lines separated by line feeds.
+        outline: the file's outline; empty if it has none.
     """
-    lines = _without_running_heads(
+    lines = _strip_running_heads(
         [[line.strip() for line in page.translate(_LIGATURES).split("\n")] for page in pages]
     )
-    known = {word.casefold() for page in lines for line in page for word in _WORD.findall(line)}
+    words = {word.casefold() for page in lines for line in page for word in _WORD.findall(line)}
     headings = NumberedHeadings()
     blocks: list[Block] = []
     for number, page in enumerate(lines, 1):
-        here = [entry for entry in outline if entry.page == number]
-        placed = _placed(page, here) if outline else {}
+        page_entries = [entry for entry in outline if entry.page == number]
+        entries_by_line = _locate_entries(page, page_entries) if outline else {}
         width = max(map(len, page), default=0)
-        gathered: list[str] = []
-        skip = 0
-        for at, line in enumerate([*page, ""]):
-            entries = placed.get(at, ())
-            found = None if outline else headings.take(line, number)
-            if entries or found or not line or _BULLET.match(line):
-                blocks += paragraph(_joined(gathered, known), number)
-                gathered = []
+        paragraph: list[str] = []
+        lines_to_skip = 0
+        # The empty line at the end closes the last paragraph of the page.
+        for line_index, line in enumerate([*page, ""]):
+            entries = entries_by_line.get(line_index, ())
+            heading = None if outline else headings.detect_heading(line, number)
+            if entries or heading or not line or _BULLET.match(line):
+                blocks += make_paragraph(_join_lines(paragraph, words), number)
+                paragraph = []
             for entry, length in entries:
-                # The page's own words where they bear the number, which outlines often leave out.
-                shown = " ".join(page[at : at + length])
-                text = shown if parse_heading(shown) else entry.title
-                blocks += heading(entry.level, text, number)
-                skip = max(skip, length)
-            if skip:
-                skip -= 1
-            elif found:
-                blocks.append(found)
+                # Prefer the page's text if it has the section number: outlines often omit it.
+                page_text = " ".join(page[line_index : line_index + length])
+                text = page_text if parse_heading(page_text) else entry.title
+                blocks += make_heading(entry.level, text, number)
+                lines_to_skip = max(lines_to_skip, length)
+            if lines_to_skip:
+                lines_to_skip -= 1
+            elif heading:
+                blocks.append(heading)
             elif line:
-                gathered.append(line)
-                if _SENTENCE_END.search(line) and len(line) < SHORT_LINE * width:
-                    blocks += paragraph(_joined(gathered, known), number)
-                    gathered = []
+                paragraph.append(line)
+                if _SENTENCE_END.search(line) and len(line) < SHORT_LINE_SHARE * width:
+                    blocks += make_paragraph(_join_lines(paragraph, words), number)
+                    paragraph = []
     return blocks
 
 
-def _placed(
+def _locate_entries(
     page: Sequence[str], entries: Sequence[OutlineEntry]
 ) -> dict[int, list[tuple[OutlineEntry, int]]]:
-    """By line, the entries that stand there, each with the number of lines it takes up."""
-    placed: dict[int, list[tuple[OutlineEntry, int]]] = {}
-    after = 0
+    """Returns line index → the outline entries there, each with the number of lines it replaces."""
+    entries_by_line: dict[int, list[tuple[OutlineEntry, int]]] = {}
+    start = 0
     for entry in entries:
-        at, length = next(_like(page, entry.title, after), (0, 0))
-        placed.setdefault(at, []).append((entry, length))
-        after = max(after, at + length)
-    return placed
+        line_index, length = next(_find_title(page, entry.title, start), (0, 0))
+        entries_by_line.setdefault(line_index, []).append((entry, length))
+        start = max(start, line_index + length)
+    return entries_by_line
 
 
-def _like(page: Sequence[str], title: str, after: int) -> Iterator[tuple[int, int]]:
-    """Where a line, or two or three together, read like a title."""
-    wanted = _bare(title)
-    for at in range(after, len(page)) if wanted else ():
+def _find_title(page: Sequence[str], title: str, start: int) -> Iterator[tuple[int, int]]:
+    """Yields (line index, number of lines) where one to three lines together equal a title."""
+    normal_title = _normalise_title(title)
+    for first in range(start, len(page)) if normal_title else ():
         for length in (1, 2, 3):
-            if page[at] and _bare(" ".join(page[at : at + length])) == wanted:
-                yield at, length
+            if (
+                page[first]
+                and _normalise_title(" ".join(page[first : first + length])) == normal_title
+            ):
+                yield first, length
 
 
-def _bare(text: str) -> str:
-    """A title without its number, as outlines and pages do not always agree on numbers."""
+def _normalise_title(text: str) -> str:
+    """Normalises a title and drops its number, which may differ between outline and page."""
     label = parse_heading(text[:1000])
-    return normalise(label.title if label and label.title else text[:1000])
+    return normalise_phrase(label.title if label and label.title else text[:1000])
 
 
-def _without_running_heads(pages: Sequence[list[str]]) -> list[list[str]]:
+def _strip_running_heads(pages: Sequence[list[str]]) -> list[list[str]]:
+    """Returns the lines of each page without page numbers and running heads."""
     edges = [
         (filled[0], filled[-1]) if (filled := [line for line in page if line]) else ("", "")
         for page in pages
     ]
     heads = Counter(_DIGITS.sub("#", head) for head, _ in edges)
     feet = Counter(_DIGITS.sub("#", foot) for _, foot in edges)
-    enough = max(LEAST_PAGES, len(pages)) / 2
+    min_count = max(MIN_PAGES_FOR_RUNNING_HEADS, len(pages)) / 2
 
-    def runs(line: str, counts: Counter[str]) -> bool:
+    def is_running(line: str, counts: Counter[str]) -> bool:
         return bool(_PAGE_NUMBER.fullmatch(line)) or (
-            len(pages) >= LEAST_PAGES and counts[_DIGITS.sub("#", line)] >= enough
+            len(pages) >= MIN_PAGES_FOR_RUNNING_HEADS
+            and counts[_DIGITS.sub("#", line)] >= min_count
         )
 
-    kept = []
+    stripped = []
     for page, (head, foot) in zip(pages, edges, strict=True):
         lines = list(page)
-        # Never a page's only line.
-        if head and head != foot and runs(head, heads):
+        # A page's only line (head equals foot) is always kept: it is more likely text.
+        if head and head != foot and is_running(head, heads):
             lines.remove(head)
-        if foot and head != foot and runs(foot, feet):
+        if foot and head != foot and is_running(foot, feet):
+            # `remove` removes the first occurrence, so reverse the lines to remove the last.
             lines.reverse()
             lines.remove(foot)
             lines.reverse()
-        kept.append(lines)
-    return kept
+        stripped.append(lines)
+    return stripped
 
 
-def _joined(lines: Sequence[str], known: set[str]) -> str:
-    """Lines as one, words that were parted at their ends put together.
+def _join_lines(lines: Sequence[str], words: set[str]) -> str:
+    """Joins lines to one, and the two parts of words that are hyphenated at line ends.
 
     Args:
-        lines: none of them empty.
-        known: every word that is written on one line anywhere in the document.
+        lines: the lines; none may be empty.
+        words: all words of the document in lower case. A hyphen is kept if the hyphenated word is
+            among them.
     """
     text = ""
     for line in lines:
-        parted, rest = _PARTED.search(text[-100:]), _GOES_ON.match(line)
-        if not (parted and rest and rest[0].islower()):
+        first_part, second_part = _HYPHENATED_END.search(text[-100:]), _WORD_START.match(line)
+        if not (first_part and second_part and second_part[0].islower()):
             text += f" {line}" if text else line
             continue
-        hyphenated = f"{parted[1]}-{rest[0]}".casefold()
-        text = (text if hyphenated in known else text[:-1]) + line
+        hyphenated = f"{first_part[1]}-{second_part[0]}".casefold()
+        text = (text if hyphenated in words else text[:-1]) + line
     return text

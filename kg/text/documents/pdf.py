@@ -1,4 +1,4 @@
-"""PDF, by pypdf: the text that is stored in the file; pictures of text are not read."""
+"""Reads PDF with pypdf: the text stored in the file; no text recognition (OCR) of images."""
 
 from __future__ import annotations
 
@@ -8,71 +8,72 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kg.base.errors import DocumentError
-from kg.base.overhearing import overheard
-from kg.text.documents.document import Content
-from kg.text.documents.pages import OutlineEntry, blocks_of_pages
+from kg.base.log_capture import capture_logs
+from kg.text.documents.document import DocumentContent
+from kg.text.documents.pages import OutlineEntry, build_blocks
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
 MAX_PAGES = 5_000
-MAX_STREAM = 16_000_000
-"""Bytes one compressed stream may unpack to."""
-MAX_FORMS = 1_000
-"""Pieces of reused content a page may show."""
-MAX_OUTLINE = 10_000
-"""Entries of an outline."""
+MAX_STREAM_BYTES = 16_000_000
+"""Maximum decompressed size of a stream in bytes; limits decompression bombs."""
+MAX_PAGE_FORMS = 1_000
+"""Maximum number of reused content objects (form XObjects) per page."""
+MAX_OUTLINE_ENTRIES = 10_000
+"""Maximum number of outline entries."""
 MAX_CHARACTERS = 50_000_000
-"""Of text, over all pages."""
+"""Maximum number of characters over all pages."""
 
-_MOST_NOTES = 5
+_MAX_LOG_NOTES = 5
+"""Maximum number of pypdf's log messages that become notes of the document."""
 
 
-def read_pdf(data: bytes, where: str) -> Content:
-    """Reads a PDF file; ``kg.text.documents.pages`` says what becomes a heading.
+def read_pdf(data: bytes, where: str) -> DocumentContent:
+    """Reads a PDF file; ``kg.text.documents.pages`` describes how headings are found.
 
     Raises:
-        DocumentError: it is damaged, encrypted, larger than the limits, or holds no text at all,
-            as scans do that went through no text recognition.
+        DocumentError: the file is damaged, encrypted, larger than the limits, or contains no text,
+            like scans without text recognition.
     """
     from pypdf import PdfReader, apply_configuration
 
     limits = apply_configuration(
-        zlib_maximum_output_length=MAX_STREAM,
-        lzw_maximum_output_length=MAX_STREAM,
-        run_length_maximum_output_length=MAX_STREAM,
-        array_based_stream_maximum_output_length=MAX_STREAM,
-        outline_maximum_entries=MAX_OUTLINE,
-        xform_maximum_invocations_per_extraction=MAX_FORMS,
-        jbig2dec_binary=None,  # no other program is started on what a stranger wrote
+        zlib_maximum_output_length=MAX_STREAM_BYTES,
+        lzw_maximum_output_length=MAX_STREAM_BYTES,
+        run_length_maximum_output_length=MAX_STREAM_BYTES,
+        array_based_stream_maximum_output_length=MAX_STREAM_BYTES,
+        outline_maximum_entries=MAX_OUTLINE_ENTRIES,
+        xform_maximum_invocations_per_extraction=MAX_PAGE_FORMS,
+        jbig2dec_binary=None,  # do not run another program on an untrusted file
     )
-    with overheard("pypdf") as complaints, limits:
-        with _named("the file", where):
+    with capture_logs("pypdf") as log_messages, limits:
+        with _convert_errors("the file", where):
             reader = PdfReader(io.BytesIO(data))
-            _unlock(reader, where)
+            _decrypt_file(reader, where)
             count = len(reader.pages)
         if count > MAX_PAGES:
-            raise _too_large(f"it has {count:,} pages; at most {MAX_PAGES:,} are read", where)
-        pages = list(_texts(reader, where))
-        with _named("the outline", where):
-            outline = list(_entries(reader, reader.outline, 1))
+            raise _make_size_error(f"it has {count:,} pages; at most {MAX_PAGES:,} are read", where)
+        pages = list(_iter_page_texts(reader, where))
+        with _convert_errors("the outline", where):
+            outline = list(_iter_outline_entries(reader, reader.outline, 1))
     empty = [number for number, text in enumerate(pages, 1) if not text.strip()]
     if len(empty) == count:
         raise DocumentError(
-            f"the PDF holds no text (pages: {count:,})",
+            f"the PDF contains no text (pages: {count:,})",
             where=where,
-            hint="A scan must go through text recognition (OCR) first.",
+            hint="If it is a scan, run text recognition (OCR) on it first.",
         )
-    notes = list(dict.fromkeys(complaints))[:_MOST_NOTES]
+    notes = list(dict.fromkeys(log_messages))[:_MAX_LOG_NOTES]
     if empty:
         first = ", ".join(map(str, empty[:10])) + (" …" if len(empty) > 10 else "")
-        notes.insert(0, f"{len(empty):,} of {count:,} pages hold no text: {first}")
-    return Content(blocks_of_pages(pages, outline), notes=tuple(notes))
+        notes.insert(0, f"{len(empty):,} of {count:,} pages contain no text: {first}")
+    return DocumentContent(build_blocks(pages, outline), notes=tuple(notes))
 
 
 @contextlib.contextmanager
-def _named(part: str, where: str) -> Iterator[None]:
-    """Turns what pypdf raises over a part of a file into an error that names it."""
+def _convert_errors(part: str, where: str) -> Iterator[None]:
+    """Converts pypdf's exceptions to an error that names the part of the file."""
     from pypdf.errors import LimitReachedError
 
     try:
@@ -80,8 +81,8 @@ def _named(part: str, where: str) -> Iterator[None]:
     except DocumentError:
         raise
     except LimitReachedError as error:
-        raise _too_large(f"{part}: {error}", where) from error
-    except Exception as error:  # pypdf says itself that broken files cause any exception
+        raise _make_size_error(f"{part}: {error}", where) from error
+    except Exception as error:  # according to pypdf, broken files may raise any exception
         raise DocumentError(
             f"the PDF is damaged: {part} cannot be read ({type(error).__name__}: {error})",
             where=where,
@@ -89,23 +90,23 @@ def _named(part: str, where: str) -> Iterator[None]:
         ) from error
 
 
-def _texts(reader: PdfReader, where: str) -> Iterator[str]:
-    """The text of each page."""
+def _iter_page_texts(reader: PdfReader, where: str) -> Iterator[str]:
+    """Yields the text of each page."""
     characters = 0
     for number in range(len(reader.pages)):
-        with _named(f"page {number + 1}", where):
+        with _convert_errors(f"page {number + 1}", where):
             text = reader.pages[number].extract_text()
         characters += len(text)
         if characters > MAX_CHARACTERS:
-            raise _too_large(f"more than {MAX_CHARACTERS:,} characters", where)
+            raise _make_size_error(f"more than {MAX_CHARACTERS:,} characters", where)
         yield text
 
 
-def _unlock(reader: PdfReader, where: str) -> None:
-    """Opens what is encrypted with an empty password, as every viewer does.
+def _decrypt_file(reader: PdfReader, where: str) -> None:
+    """Decrypts a file that is encrypted with an empty password, as viewers do.
 
     Raises:
-        DocumentError: it needs a password, or a cipher that pypdf cannot do alone.
+        DocumentError: it needs a password, or a cipher that pypdf does not support.
     """
     from pypdf.errors import DependencyError
 
@@ -121,16 +122,18 @@ def _unlock(reader: PdfReader, where: str) -> None:
         )
 
 
-def _entries(reader: PdfReader, outline: Sequence[Any], level: int) -> Iterator[OutlineEntry]:
-    """The outline's entries in order; pypdf caps how many and how deep."""
+def _iter_outline_entries(
+    reader: PdfReader, outline: Sequence[Any], level: int
+) -> Iterator[OutlineEntry]:
+    """Yields the outline's entries in order; pypdf limits their number and depth."""
     for entry in outline:
         if isinstance(entry, list):
-            yield from _entries(reader, entry, level + 1)
+            yield from _iter_outline_entries(reader, entry, level + 1)
         elif (page := reader.get_destination_page_number(entry)) is not None and page >= 0:
             yield OutlineEntry(level, str(entry.title or ""), page + 1)
 
 
-def _too_large(what: str, where: str) -> DocumentError:
+def _make_size_error(what: str, where: str) -> DocumentError:
     return DocumentError(
         f"the PDF is larger than the limits allow: {what}", where=where, hint="Split it."
     )

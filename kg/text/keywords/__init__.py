@@ -1,1 +1,1 @@
-"""Keywords of chunks: what an extractor is, the offline one, and a cache for any."""
+"""Keywords of chunks: the protocol of extractors, the offline extractor, and a cache."""

@@ -1,4 +1,4 @@
-"""A cache of keywords on disk, which makes a build that was cut off go on where it stopped."""
+"""Caches extracted keywords on disk, so that an interrupted build resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from kg.base.closing import Closing
-from kg.base.files import check_output, to_json_bytes, write_errors_named
+from kg.base.closable import Closable
+from kg.base.files import check_output, convert_write_errors, to_json_bytes
 from kg.text.chunks import Chunk
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 
@@ -24,83 +24,86 @@ class _Row(msgspec.Struct, frozen=True, omit_defaults=True):
     invented: int = 0
 
 
-class KeywordCache(Closing):
-    """Keywords by extractor, parameters and chunk text, as JSON lines.
+class KeywordCache(Closable):
+    """A JSON Lines file of keywords, keyed by extractor, parameters and chunk text.
 
-    Each row is one ``write`` of a whole line, at once: Ctrl-C and ``kill -9`` lose no chunk that
-    was done. A torn last line is cut off; any other line that is no row is passed over, and its
-    chunk extracted again. What an extractor found nothing in is not kept, because a model's failed
-    reply looks like that.
+    Each row is written and flushed as one whole line as soon as it is known, so that Ctrl-C and
+    ``kill -9`` lose no finished chunk. An incomplete last line is truncated; any other invalid
+    line is skipped and its chunk extracted again. Chunks without keywords are not cached, because
+    a failed model call gives the same empty result.
 
     Args:
-        path: the file; made when there is none.
+        path: the file; created if it does not exist.
 
     Raises:
-        WriteError: it cannot be written, or is no ordinary file.
+        WriteError: the file cannot be written, or is not a regular file.
     """
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
         check_output(self._path)
-        with write_errors_named(self._path):
+        with convert_write_errors(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file: BinaryIO = self._path.open("a+b")
-            self._known = self._read()
+            self._rows = self._load_rows()
 
     def close(self) -> None:
         """Closes the file."""
-        with write_errors_named(self._path):
+        with convert_write_errors(self._path):
             self._file.close()
 
-    def extract(
+    def extract_keywords(
         self,
         extractor: KeywordExtractor,
         chunks: Sequence[Chunk],
         on_done: Callable[[ChunkKeywords], None],
     ) -> list[ChunkKeywords]:
-        """The keywords of each chunk, from the file or else from the extractor.
+        """Returns the keywords of each chunk, from the file if cached, else from the extractor.
 
         Args:
-            extractor: finds what the file does not hold.
-            chunks: what to read.
-            on_done: is told of each chunk; first of those that are in the file.
+            extractor: extracts the keywords of chunks that are not cached.
+            chunks: the chunks.
+            on_done: called with each chunk's keywords; first with the cached ones.
 
         Raises:
             WriteError: a row cannot be written.
             EpocheError: as the extractor.
         """
-        keys = {chunk.id: _key(extractor, chunk) for chunk in chunks}
-        found: dict[str, ChunkKeywords] = {}
+        keys = {chunk.id: _compute_key(extractor, chunk) for chunk in chunks}
+        rows_by_chunk: dict[str, ChunkKeywords] = {}
 
-        def keep(row: ChunkKeywords) -> None:
-            self._put(_Row(keys[row.chunk_id], row.keywords, row.invented))
+        def store_row(row: ChunkKeywords) -> None:
+            self._append_row(_Row(keys[row.chunk_id], row.keywords, row.invented))
             on_done(row)
 
         for chunk in chunks:
-            kept = self._known.get(keys[chunk.id])
-            if kept is not None:
-                found[chunk.id] = ChunkKeywords(chunk.id, kept.keywords, kept.invented)
-                on_done(found[chunk.id])
-        missing = [chunk for chunk in chunks if chunk.id not in found]
+            cached = self._rows.get(keys[chunk.id])
+            if cached is not None:
+                rows_by_chunk[chunk.id] = ChunkKeywords(chunk.id, cached.keywords, cached.invented)
+                on_done(rows_by_chunk[chunk.id])
+        missing = [chunk for chunk in chunks if chunk.id not in rows_by_chunk]
         if missing:
-            found |= {row.chunk_id: row for row in extractor.extract(missing, keep)}
-        return [found[chunk.id] for chunk in chunks]
+            rows_by_chunk |= {
+                row.chunk_id: row for row in extractor.extract_keywords(missing, store_row)
+            }
+        return [rows_by_chunk[chunk.id] for chunk in chunks]
 
-    def _put(self, row: _Row) -> None:
-        if not (row.keywords or row.invented) or row.key in self._known:
+    def _append_row(self, row: _Row) -> None:
+        if not (row.keywords or row.invented) or row.key in self._rows:
             return
-        with write_errors_named(self._path):
+        with convert_write_errors(self._path):
             self._file.write(to_json_bytes(row) + b"\n")
             self._file.flush()
-        self._known[row.key] = row
+        self._rows[row.key] = row
 
-    def _read(self) -> dict[str, _Row]:
-        """The rows of the file; a torn last line is cut off."""
+    def _load_rows(self) -> dict[str, _Row]:
+        """Reads the rows of the file and truncates an incomplete last line."""
         self._file.seek(0)
         known: dict[str, _Row] = {}
         end = 0
         for line in self._file:
             if not line.endswith(b"\n"):
+                # A crash cut this line off; new rows must not be appended to half a line.
                 self._file.truncate(end)
                 break
             end += len(line)
@@ -112,11 +115,11 @@ class KeywordCache(Closing):
         return known
 
 
-def _key(extractor: KeywordExtractor, chunk: Chunk) -> str:
-    asked = {
+def _compute_key(extractor: KeywordExtractor, chunk: Chunk) -> str:
+    inputs = {
         "name": extractor.name,
         "params": extractor.params(),
         "language": chunk.metadata.get("language"),
         "text": chunk.text,
     }
-    return hashlib.sha256(to_json_bytes(asked)).hexdigest()
+    return hashlib.sha256(to_json_bytes(inputs)).hexdigest()

@@ -1,4 +1,4 @@
-"""What an extractor of keywords is, and what it says of a chunk."""
+"""The protocol of keyword extractors and the record they return for a chunk."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class ChunkKeywords(msgspec.Struct, frozen=True, omit_defaults=True):
 
     chunk_id: str
     keywords: tuple[str, ...]
-    """As written in the chunk, best first, each once."""
+    """As spelled in the chunk, best first, each once."""
     invented: int = 0
-    """How many more were proposed, by a model, that do not stand in the chunk."""
+    """Number of keywords that a model proposed but that do not occur in the chunk; dropped."""
 
 
 @runtime_checkable
@@ -26,19 +26,19 @@ class KeywordExtractor(Protocol):
 
     name: str
     failed: int
-    """Chunks for which there is no usable answer: their keywords are none."""
+    """Number of chunks without a usable reply; they get no keywords."""
 
     def params(self) -> dict[str, object]:
-        """Everything that decides the keywords, for caches and manifests."""
+        """Returns every parameter that affects the keywords, for caches and manifests."""
         ...
 
-    def extract(
+    def extract_keywords(
         self, chunks: Sequence[Chunk], on_done: Callable[[ChunkKeywords], None]
     ) -> list[ChunkKeywords]:
-        """The keywords of each chunk, in the chunks' order.
+        """Returns the keywords of each chunk, in the chunks' order.
 
         Args:
-            chunks: what to read.
-            on_done: is told of each chunk as soon as it is done, in whatever order.
+            chunks: the chunks.
+            on_done: called with each chunk's keywords as soon as they are known, in any order.
         """
         ...

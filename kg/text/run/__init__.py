@@ -1,1 +1,1 @@
-"""A run: what was found in some documents, kept in one folder, and the pipeline that finds it."""
+"""Runs: folders with the chunks, keywords and concepts of documents, and the build pipeline."""

@@ -1,4 +1,4 @@
-"""Opening a run: everything is checked against the run's own metadata before it is used."""
+"""Opens a run and checks every file against the run's metadata before it is used."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kg.base.files import iter_decoded_lines, sha256_bytes
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.concepts.graph_file import decode_graph
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.text.run import form
-from kg.text.run.form import ModelMark, RunConfig, RunMetadata
-from kg.text.run.replacing import previous_beside
+from kg.text.run import layout
+from kg.text.run.layout import ModelIdentity, RunConfig, RunMetadata
+from kg.text.run.replacement import get_previous_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 Decoded = TypeVar("Decoded")
 
-_AGAIN = "Build it again with `epoche kg build`."
+_REBUILD_HINT = "Build it again with `epoche kg build`."
 
 
 class Run:
-    """A run that was opened. Parts are read when first asked for, and checked then.
+    """An opened run. Its files are read and checked when they are first needed.
 
     Attributes:
-        folder: where it is.
-        config: how it was made.
-        metadata: of what, and what its files must be.
+        folder: the run's folder.
+        config: the settings it was built with.
+        metadata: its inputs, counts, and the sizes and hashes of its files.
     """
 
     def __init__(self, folder: Path, config: RunConfig, metadata: RunMetadata) -> None:
@@ -49,48 +49,50 @@ class Run:
 
     @property
     def sha256(self) -> str:
-        """Of the whole run: its metadata name the hash of every other file."""
+        """Hash of the whole run: that of its metadata, which contain the hashes of all files."""
         return sha256_bytes(msgspec.json.encode(self.metadata))
 
     @property
     def files(self) -> list[Path]:
-        """Where its files are or could be: no output may take the place of one."""
-        return [self.folder / name for name in form.FILES]
+        """Paths of all files a run may have; outputs must not overwrite any of them."""
+        return [self.folder / name for name in layout.FILES]
 
     @cached_property
     def chunks(self) -> list[Chunk]:
         """The chunks, in the order of the text."""
         from kg.text.chunks_file import read_chunks
 
-        self._checked(form.CHUNKS)
-        return read_chunks(self.folder / form.CHUNKS)
+        self._read_checked(layout.CHUNKS)
+        return read_chunks(self.folder / layout.CHUNKS)
 
     @cached_property
     def keywords(self) -> list[ChunkKeywords]:
-        """Each chunk's keywords as they were found, in the order of the chunks."""
-        self._checked(form.KEYWORDS)
+        """Each chunk's keywords as extracted, in the order of the chunks."""
+        self._read_checked(layout.KEYWORDS)
         decode = msgspec.json.Decoder(ChunkKeywords).decode
-        path = self.folder / form.KEYWORDS
+        path = self.folder / layout.KEYWORDS
         return [row for _, row in iter_decoded_lines(path, "keyword file", decode)]
 
     @cached_property
     def table(self) -> CanonicalTable | None:
-        """Which keywords are one concept; None where they were not merged."""
+        """Maps keywords to concepts; None if keywords were not merged."""
         if self.config.canonical is None:
             return None
         from kg.text.canonical.table import CanonicalTable
 
-        return self._decoded(form.TABLE, CanonicalTable)
+        return self._decode_file(layout.TABLE, CanonicalTable)
 
     @cached_property
     def canonical_keywords(self) -> list[str]:
-        """The canonical forms that ``canonical_embeddings`` embeds, row by row."""
+        """The canonical keywords, in the row order of ``canonical_embeddings``."""
         if self.table is None:
             return []
-        found = self._decoded(form.CANONICAL, list[str])
-        if found != self.table.canonical_keywords():
-            raise self._damaged(form.CANONICAL, "not the canonical forms of the table")
-        return found
+        keywords = self._decode_file(layout.CANONICAL, list[str])
+        if keywords != self.table.list_canonical_keywords():
+            raise self._make_damage_error(
+                layout.CANONICAL, "not the canonical keywords of the table"
+            )
+        return keywords
 
     @cached_property
     def canonical_embeddings(self) -> npt.NDArray[np.float32]:
@@ -101,76 +103,82 @@ class Run:
         if not rows:
             return np.zeros((0, 1), dtype=np.float32)
         try:
-            found = np.load(io.BytesIO(self._checked(form.EMBEDDINGS)), allow_pickle=False)
+            embeddings = np.load(
+                io.BytesIO(self._read_checked(layout.EMBEDDINGS)), allow_pickle=False
+            )
         except (ValueError, OSError, EOFError, MemoryError) as error:
-            raise self._damaged(form.EMBEDDINGS, f"not an array: {error}") from error
-        if found.dtype != np.float32 or found.ndim != 2 or len(found) != rows:
-            raise self._damaged(form.EMBEDDINGS, f"not {rows} rows of 32-bit numbers")
-        if not np.isfinite(found).all():
-            raise self._damaged(form.EMBEDDINGS, "not all of it are finite numbers")
-        return np.asarray(found)
+            raise self._make_damage_error(layout.EMBEDDINGS, f"not an array: {error}") from error
+        if embeddings.dtype != np.float32 or embeddings.ndim != 2 or len(embeddings) != rows:
+            raise self._make_damage_error(layout.EMBEDDINGS, f"not {rows} rows of 32-bit numbers")
+        if not np.isfinite(embeddings).all():
+            raise self._make_damage_error(layout.EMBEDDINGS, "some numbers are not finite")
+        return np.asarray(embeddings)
 
     @cached_property
     def concepts(self) -> ConceptGraph:
         """The concept graph."""
-        return decode_graph(self._checked(form.GRAPH), str(self.folder / form.GRAPH))
+        return decode_graph(self._read_checked(layout.GRAPH), str(self.folder / layout.GRAPH))
 
     @cached_property
     def sections(self) -> SectionTree | None:
-        """The section tree; None where it was left out."""
+        """The section tree; None if the run was built without."""
         if not self.config.sections:
             return None
         from kg.text.sections.tree import SectionTree
 
         try:
-            return SectionTree.from_json(msgspec.json.decode(self._checked(form.SECTIONS)))
+            return SectionTree.from_json(msgspec.json.decode(self._read_checked(layout.SECTIONS)))
         except (ValueError, RecursionError) as error:
-            raise self._damaged(form.SECTIONS, f"not a section tree: {error}") from error
+            raise self._make_damage_error(
+                layout.SECTIONS, f"not a section tree: {error}"
+            ) from error
 
     @property
     def embedder_name(self) -> str:
-        """Name of the embedding model it was built with; empty where none was used."""
+        """Name of the embedding model that the run was built with; empty if none was used."""
         return self.config.canonical.embedder.name if self.config.canonical else ""
 
     def require_embedder(self, embedder: Embedder) -> None:
-        """Makes sure that a model is the one the run was built with.
+        """Checks that a model is the one that the run was built with.
 
         Raises:
-            EmbedderMismatchError: it is another: similarities of two models mean nothing together.
+            EmbedderMismatchError: it is another; embeddings of two models are not comparable.
         """
         canonical = self.config.canonical
         if canonical is None:
             return
-        built, given = canonical.embedder, ModelMark(embedder.name, embedder.sha256)
-        if built == given:
+        built, current = canonical.embedder, ModelIdentity(embedder.name, embedder.sha256)
+        if built == current:
             return
-        if built.name != given.name:
-            what = f"built with the embedding model {built.name}, not {given.name}"
+        if built.name != current.name:
+            problem = f"built with the embedding model {built.name}, not {current.name}"
         else:
-            what = f"built with other weights of {built.name}: {built.sha256}, not {given.sha256}"
+            problem = (
+                f"built with other weights of {built.name}: {built.sha256}, not {current.sha256}"
+            )
         raise EmbedderMismatchError(
-            what,
+            problem,
             where=str(self.folder),
-            hint=f"Name {built.name} with --embedder, or build the run again.",
+            hint=f"Use --embedder {built.name}, or build the run again.",
         )
 
-    def lookup(self, embedder: Embedder | None = None) -> CanonicalLookup | None:
-        """Finds the concepts of the graph that words mean which it does not hold itself.
+    def open_lookup(self, embedder: Embedder | None = None) -> CanonicalLookup | None:
+        """Opens the lookup that maps new keywords to concepts of the graph.
 
         Args:
-            embedder: a loaded model; by default the run's is opened by its name.
+            embedder: a loaded model; by default the run's model is opened by its name.
 
         Returns:
-            The lookup, or None where keywords were not merged.
+            The lookup, or None if keywords were not merged.
 
         Raises:
-            EmbedderMismatchError: the model is not the one the run was built with.
-            EpocheError: it cannot be loaded.
+            EmbedderMismatchError: the model is not the one that the run was built with.
+            EpocheError: the model cannot be loaded.
         """
         canonical, table = self.config.canonical, self.table
         if canonical is None or table is None:
             return None
-        from kg.embedding.choosing import open_embedder
+        from kg.embedding.factory import open_embedder
         from kg.text.canonical.lookup import CanonicalLookup
 
         if embedder is None:
@@ -184,25 +192,25 @@ class Run:
             vectors=self.canonical_embeddings,
         )
 
-    def _decoded(self, name: str, kind: type[Decoded]) -> Decoded:
+    def _decode_file(self, name: str, kind: type[Decoded]) -> Decoded:
         try:
-            return msgspec.json.decode(self._checked(name), type=kind)
+            return msgspec.json.decode(self._read_checked(name), type=kind)
         except (ValueError, RecursionError) as error:
-            raise self._damaged(name, f"not what it should be: {error}") from error
+            raise self._make_damage_error(name, f"invalid content: {error}") from error
 
-    def _checked(self, name: str) -> bytes:
-        """A file's bytes, which are those the metadata were written for."""
+    def _read_checked(self, name: str) -> bytes:
+        """Reads a file and checks its hash against the metadata."""
         mark = self.metadata.files.get(name)
         if mark is None:
-            raise self._damaged(name, "the metadata do not list it")
-        data = _read(self.folder / name, form.MAX_FILE_BYTES)
+            raise self._make_damage_error(name, "the metadata do not list this file")
+        data = _read_file(self.folder / name, layout.MAX_FILE_BYTES)
         if sha256_bytes(data) != mark.sha256:
-            raise self._damaged(name, "its content is not what was written")
+            raise self._make_damage_error(name, "the file's hash differs from the metadata")
         return data
 
-    def _damaged(self, name: str, what: str) -> RunFolderError:
+    def _make_damage_error(self, name: str, problem: str) -> RunFolderError:
         return RunFolderError(
-            f"the run is damaged: {what}", where=str(self.folder / name), hint=_AGAIN
+            f"the run is damaged: {problem}", where=str(self.folder / name), hint=_REBUILD_HINT
         )
 
 
@@ -211,107 +219,113 @@ def open_run(path: Path | str, embedder: Embedder | None = None) -> Run:
 
     Args:
         path: a run's folder, a folder of runs with a link ``latest``, or that link.
-        embedder: a model that the run is going to be used with, to be checked now.
+        embedder: if given, checked to be the model that the run was built with.
 
     Raises:
-        MissingFileError: nothing is there.
-        RunFolderError: no run, a half-written or damaged one, or one of another version.
-        EmbedderMismatchError: ``embedder`` is not the model it was built with.
+        MissingFileError: ``path`` does not exist.
+        RunFolderError: it is not a run, or the run is incomplete, damaged or of another version.
+        EmbedderMismatchError: ``embedder`` is not the model that the run was built with.
     """
-    folder = _run_folder(Path(path))
-    metadata = _record(folder / form.METADATA, RunMetadata)
+    folder = _find_run_folder(Path(path))
+    metadata = _read_record(folder / layout.METADATA, RunMetadata)
     for name, mark in metadata.files.items():
-        if name not in form.FILES or name == form.METADATA:
+        if name not in layout.FILES or name == layout.METADATA:
             raise RunFolderError(
-                f"the metadata name a file that is none of a run: {name!r}",
+                f"the metadata list a file that no run has: {name!r}",
                 where=str(folder),
-                hint=_AGAIN,
+                hint=_REBUILD_HINT,
             )
         try:
             size = (folder / name).stat().st_size
         except OSError as error:
             raise RunFolderError(
-                f"half written: {name} cannot be read", where=str(folder), hint=_AGAIN
+                f"the run is incomplete: {name} cannot be read",
+                where=str(folder),
+                hint=_REBUILD_HINT,
             ) from error
         if size != mark.bytes or not (folder / name).is_file():
             raise RunFolderError(
-                f"half written: {name} has {size} bytes, not {mark.bytes}",
+                f"the run is incomplete: {name} has {size} bytes, not {mark.bytes}",
                 where=str(folder),
-                hint=_AGAIN,
+                hint=_REBUILD_HINT,
             )
-    run = Run(folder, _record(folder / form.CONFIG, RunConfig), metadata)
-    run._checked(form.CONFIG)
+    run = Run(folder, _read_record(folder / layout.CONFIG, RunConfig), metadata)
+    run._read_checked(layout.CONFIG)
     if embedder is not None:
         run.require_embedder(embedder)
     return run
 
 
-def _run_folder(path: Path) -> Path:
-    """The folder that holds the run's files."""
+def _find_run_folder(path: Path) -> Path:
+    """Returns the folder with the run's files; follows the link ``latest``."""
     try:
-        if (path / form.METADATA).is_file():
+        if (path / layout.METADATA).is_file():
             return path
-        latest = path / form.LATEST
-        if (latest / form.METADATA).is_file():
+        latest = path / layout.LATEST
+        if (latest / layout.METADATA).is_file():
             return latest.resolve()
-        there = path.exists()
-        empty = not there or not path.is_dir() or not any(path.iterdir())
+        exists = path.exists()
+        empty = not exists or not path.is_dir() or not any(path.iterdir())
         points = latest.is_symlink() or path.is_symlink()
     except OSError as error:
         raise MissingFileError(
-            f"the run cannot be reached: {error.strerror}", where=str(path), hint="Check the path."
+            f"the run cannot be read: {error.strerror}", where=str(path), hint="Check the path."
         ) from error
     if points:
         raise RunFolderError(
-            "latest points at no run", where=str(path), hint="Name the run's folder, or build it."
-        )
-    if not there and previous_beside(path).is_dir():
-        raise RunFolderError(
-            "a build was killed while it replaced the run; the old one is kept beside it",
+            "the link latest does not point to a run",
             where=str(path),
-            hint="Give the same `epoche kg build` again.",
+            hint="Give the run's folder, or build the run.",
         )
-    if not there:
+    if not exists and get_previous_path(path).is_dir():
+        raise RunFolderError(
+            "a build was killed while it replaced the run; the old run is kept in a hidden folder",
+            where=str(path),
+            hint="Run the same `epoche kg build` again.",
+        )
+    if not exists:
         raise MissingFileError(
-            "the run does not exist", where=str(path), hint="Make it with `epoche kg build`."
+            "the run does not exist", where=str(path), hint="Build it with `epoche kg build`."
         )
     raise RunFolderError(
-        f"no run: there is no {form.METADATA}" + (", nor anything else" if empty else ""),
+        "not a run: " + ("the folder is empty" if empty else f"it contains no {layout.METADATA}"),
         where=str(path),
-        hint="Name a folder that `epoche kg build` wrote; a copy may have been cut off.",
+        hint="Give a folder that `epoche kg build` wrote. If it is a copy, it may be incomplete.",
     )
 
 
-def _record(path: Path, kind: type[Decoded]) -> Decoded:
-    data = _read(path, form.MAX_RECORD_BYTES)
+def _read_record(path: Path, kind: type[Decoded]) -> Decoded:
+    data = _read_file(path, layout.MAX_RECORD_BYTES)
     try:
         schema = msgspec.json.decode(data)["schema"]
     except (ValueError, RecursionError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise RunFolderError(
-            f"half written: {path.name} is no record of a run", where=str(path), hint=_AGAIN
+            f"the run is incomplete: {path.name} has no schema", where=str(path), hint=_REBUILD_HINT
         ) from error
-    if schema != form.SCHEMA:
+    if schema != layout.SCHEMA:
         raise RunFolderError(
-            f"a run of version {schema!r}, not {form.SCHEMA!r}",
+            f"the run has version {schema!r}, not {layout.SCHEMA!r}",
             where=str(path),
-            hint="Read it with the Epoché that wrote it, or build it again.",
+            hint="Use the version of Epoché that wrote it, or build it again.",
         )
     try:
         return msgspec.json.decode(data, type=kind)
     except ValueError as error:
         raise RunFolderError(
-            f"the run is damaged: {error}", where=str(path), hint=_AGAIN
+            f"the run is damaged: {error}", where=str(path), hint=_REBUILD_HINT
         ) from error
 
 
-def _read(path: Path, limit: int) -> bytes:
+def _read_file(path: Path, limit: int) -> bytes:
     try:
         if path.stat().st_size > limit:
             raise RunFolderError(
-                f"larger than {limit:,} bytes", where=str(path), hint="Split the documents."
+                f"the file is larger than {limit:,} bytes",
+                where=str(path),
+                hint="Split the documents.",
             )
         return path.read_bytes()
     except OSError as error:
         raise RunFolderError(
-            f"half written: {error.strerror}", where=str(path), hint=_AGAIN
+            f"the run is incomplete: {error.strerror}", where=str(path), hint=_REBUILD_HINT
         ) from error

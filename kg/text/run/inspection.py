@@ -1,4 +1,4 @@
-"""What is in a run: counts, how the concepts are linked, what the sections look like."""
+"""Summarises a run: counts, keywords, links between concepts, and sections."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kg.text.run.form import RunConfig
-from kg.words.plain_text import plain
+from kg.text.run.layout import RunConfig
+from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from kg.text.concepts.concept_graph import ConceptGraph
     from kg.text.run.folder import Run
     from kg.text.sections.tree import SectionTree
 
-SHOWN = 15
-"""Rows of each list that ``text`` shows; the report itself holds up to ``KEPT``."""
-KEPT = 1000
+MAX_SHOWN_ROWS = 15
+"""Maximum number of rows of each list that ``RunReport.render_text`` shows."""
+MAX_CONCEPTS = 1000
+"""Maximum number of concepts that the report lists."""
 
 
-class Spread(msgspec.Struct, frozen=True):
-    """Some numbers in short; all 0 for none."""
+class NumberSummary(msgspec.Struct, frozen=True):
+    """Minimum, median, mean and maximum of some numbers; all 0 if there are none."""
 
     least: int
     median: float
@@ -32,18 +33,18 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class ConceptCount(msgspec.Struct, frozen=True):
-    """A concept and how much the text speaks of it."""
+    """A concept and how often it occurs."""
 
     id: str
     label: str
     chunks: int
     degree: int
-    """Concepts that it is linked to."""
+    """Number of concepts that it is linked to."""
     aliases: tuple[str, ...]
 
 
 class DegreeBand(msgspec.Struct, frozen=True):
-    """How many concepts have so many links."""
+    """Number of concepts whose degree lies between ``least`` and ``most``, inclusive."""
 
     least: int
     most: int
@@ -56,45 +57,45 @@ class DocumentSections(msgspec.Struct, frozen=True):
     document: str
     sections: int
     depth: int
-    """Levels, 1 where no section lies in another."""
+    """Number of levels; 1 if no section has subsections."""
     chunks: int
 
 
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The findings; ``text()`` for people, the fields for programs."""
+    """The summary of a run, as fields; ``render_text()`` returns it as readable text."""
 
     sha256: str
     config: RunConfig
     versions: dict[str, str]
     documents: tuple[str, ...]
     counts: dict[str, int]
-    chunk_characters: Spread
-    keywords_per_chunk: Spread
-    degree: Spread
+    chunk_characters: NumberSummary
+    keywords_per_chunk: NumberSummary
+    degree: NumberSummary
     degree_bands: tuple[DegreeBand, ...]
-    """By doublings; 0 on its own."""
+    """Ranges of degrees: 0, 1, 2–3, 4–7 and so on."""
     components: int
     largest_component: int
-    """Its concepts."""
+    """Number of concepts in the largest component."""
     merged: int
-    """Other ways to write a concept that were found to be it."""
+    """Number of normal forms that were merged into another."""
     concepts: tuple[ConceptCount, ...]
-    """Those of most chunks first."""
+    """Sorted by number of chunks, largest first."""
     sections: tuple[DocumentSections, ...] | None
-    """None where there is no section tree."""
+    """None if there is no section tree."""
 
-    def text(self) -> str:
-        """The report in lines, lists cut at ``SHOWN`` rows."""
-        return "\n".join(_lines(self)) + "\n"
+    def render_text(self) -> str:
+        """Returns the report as text, with lists cut to ``MAX_SHOWN_ROWS`` rows."""
+        return "\n".join(_render_lines(self)) + "\n"
 
 
 def inspect_run(run: Run) -> RunReport:
-    """Looks a run over; reads, and so checks, every part of it."""
+    """Summarises a run. Reads all its files, so that a damaged file raises an error."""
     import networkx as nx
 
     graph = run.concepts.graph
-    _ = run.canonical_embeddings
-    sizes = sorted((len(found) for found in nx.connected_components(graph)), reverse=True)
+    _ = run.canonical_embeddings  # not summarised, read only to validate the file
+    sizes = sorted((len(nodes) for nodes in nx.connected_components(graph)), reverse=True)
     degrees = [degree for _, degree in graph.degree()]
     return RunReport(
         sha256=run.sha256,
@@ -102,42 +103,43 @@ def inspect_run(run: Run) -> RunReport:
         versions=run.metadata.versions,
         documents=tuple(document.filename for document in run.metadata.documents),
         counts=run.metadata.counts,
-        chunk_characters=_spread([len(chunk.text) for chunk in run.chunks]),
-        keywords_per_chunk=_spread([len(row.keywords) for row in run.keywords]),
-        degree=_spread(degrees),
-        degree_bands=tuple(_bands(degrees)),
+        chunk_characters=_summarise_numbers([len(chunk.text) for chunk in run.chunks]),
+        keywords_per_chunk=_summarise_numbers([len(row.keywords) for row in run.keywords]),
+        degree=_summarise_numbers(degrees),
+        degree_bands=tuple(_count_degree_bands(degrees)),
         components=len(sizes),
         largest_component=sizes[0] if sizes else 0,
         merged=sum(len(forms) for _, forms in graph.nodes(data="forms")),
-        concepts=tuple(_concepts(run.concepts)),
-        sections=None if run.sections is None else tuple(_sections(run.sections)),
+        concepts=tuple(_list_concepts(run.concepts)),
+        sections=None if run.sections is None else tuple(_summarise_sections(run.sections)),
     )
 
 
-def _spread(numbers: Sequence[int]) -> Spread:
+def _summarise_numbers(numbers: Sequence[int]) -> NumberSummary:
     if not numbers:
-        return Spread(0, 0.0, 0.0, 0)
-    return Spread(min(numbers), float(median(numbers)), fmean(numbers), max(numbers))
+        return NumberSummary(0, 0.0, 0.0, 0)
+    return NumberSummary(min(numbers), float(median(numbers)), fmean(numbers), max(numbers))
 
 
-def _bands(degrees: Iterable[int]) -> Iterator[DegreeBand]:
-    counted = Counter(degree.bit_length() for degree in degrees)
-    for bits in range(max(counted, default=-1) + 1):
-        least = 0 if bits == 0 else 1 << (bits - 1)
-        yield DegreeBand(least, max(0, (1 << bits) - 1), counted[bits])
+def _count_degree_bands(degrees: Iterable[int]) -> Iterator[DegreeBand]:
+    # Degrees of the same bit length form a band: 0, 1, 2–3, 4–7, …
+    counts = Counter(degree.bit_length() for degree in degrees)
+    for bits in range(max(counts, default=-1) + 1):
+        lower = 0 if bits == 0 else 1 << (bits - 1)
+        yield DegreeBand(lower, max(0, (1 << bits) - 1), counts[bits])
 
 
-def _concepts(concepts: ConceptGraph) -> Iterator[ConceptCount]:
+def _list_concepts(concepts: ConceptGraph) -> Iterator[ConceptCount]:
     graph = concepts.graph
     ranked = sorted(graph, key=lambda node: (-len(graph.nodes[node]["chunk_ids"]), node))
-    for node in ranked[:KEPT]:
+    for node in ranked[:MAX_CONCEPTS]:
         data = graph.nodes[node]
         yield ConceptCount(
             node, data["label"], len(data["chunk_ids"]), graph.degree(node), tuple(data["aliases"])
         )
 
 
-def _sections(tree: SectionTree) -> Iterator[DocumentSections]:
+def _summarise_sections(tree: SectionTree) -> Iterator[DocumentSections]:
     rows: dict[str, list[int]] = {}
     depth: dict[str, int] = {}
     for section, node in tree.nodes.items():
@@ -150,61 +152,68 @@ def _sections(tree: SectionTree) -> Iterator[DocumentSections]:
         yield DocumentSections(document, count, deepest, chunks)
 
 
-def _lines(report: RunReport) -> Iterator[str]:
+def _render_lines(report: RunReport) -> Iterator[str]:
     counts, config = report.counts, report.config
     yield f"run         sha256 {report.sha256}"
-    yield f"documents   {counts['documents']:,}: {_listed(report.documents)}"
-    yield f"chunks      {counts['chunks']:,}, characters {_in_words(report.chunk_characters)}"
+    yield f"documents   {counts['documents']:,}: {_join_names(report.documents)}"
+    yield (
+        f"chunks      {counts['chunks']:,}, characters {_describe_summary(report.chunk_characters)}"
+    )
     yield (
         f"keywords    {counts['keywords']:,} by {config.keywords.get('name')}, "
-        f"a chunk {_in_words(report.keywords_per_chunk)}"
+        f"per chunk {_describe_summary(report.keywords_per_chunk)}"
     )
-    merging = "spellings only"
+    merging = "only spelling variants were merged"
     if config.canonical is not None:
         merging = (
-            f"{report.merged:,} forms merged, {config.canonical.verifier.get('name')} over "
-            f"{plain(config.canonical.embedder.name)} at {config.canonical.threshold:g}"
+            f"{report.merged:,} forms merged; "
+            f"verifier {config.canonical.verifier.get('name')}, "
+            f"embedder {clean_text(config.canonical.embedder.name)}, "
+            f"threshold {config.canonical.threshold:g}"
         )
     yield f"canonical   {merging}"
     yield (
         f"concepts    {counts['concepts']:,}, {counts['links']:,} links, "
-        f"{report.components:,} components, the largest of {report.largest_component:,}"
+        f"{report.components:,} components, the largest with {report.largest_component:,}"
     )
-    yield f"degree      {_in_words(report.degree)}"
+    yield f"degree      {_describe_summary(report.degree)}"
     for name in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
         if counts.get(name):
-            yield f"lost        {name.replace('_', ' ')}: {counts[name]:,}"
+            yield f"problems    {name.replace('_', ' ')}: {counts[name]:,}"
     yield ""
     yield "DEGREES"
-    most = max((band.concepts for band in report.degree_bands), default=0)
+    largest_band = max((band.concepts for band in report.degree_bands), default=0)
     for band in report.degree_bands:
-        reach = f"{band.least:,}" if band.least == band.most else f"{band.least:,}–{band.most:,}"
-        bar = "█" * round(40 * band.concepts / most)
-        yield f"{reach:>13} {band.concepts:>9,}  {bar}".rstrip()
+        degrees = f"{band.least:,}" if band.least == band.most else f"{band.least:,}–{band.most:,}"
+        bar = "█" * round(40 * band.concepts / largest_band)
+        yield f"{degrees:>13} {band.concepts:>9,}  {bar}".rstrip()
     yield ""
-    yield f"CONCEPTS OF MOST CHUNKS ({len(report.concepts):,})"
+    yield f"CONCEPTS WITH MOST CHUNKS ({len(report.concepts):,})"
     yield f"{'chunks':>8} {'degree':>8}"
-    for row in report.concepts[:SHOWN]:
-        also = f"  ({_listed(row.aliases)})" if row.aliases else ""
-        yield f"{row.chunks:>8,} {row.degree:>8,}  {plain(row.label)}{also}"
+    for row in report.concepts[:MAX_SHOWN_ROWS]:
+        aliases = f"  ({_join_names(row.aliases)})" if row.aliases else ""
+        yield f"{row.chunks:>8,} {row.degree:>8,}  {clean_text(row.label)}{aliases}"
     yield ""
     if report.sections is None:
         yield "SECTIONS: no tree was built"
         return
     yield f"SECTIONS ({sum(row.sections for row in report.sections):,})"
     yield f"{'sections':>8} {'levels':>8} {'chunks':>8}"
-    for part in report.sections[:SHOWN]:
-        yield f"{part.sections:>8,} {part.depth:>8,} {part.chunks:>8,}  {plain(part.document)}"
-    if len(report.sections) > SHOWN:
-        yield f"  … and {len(report.sections) - SHOWN:,} more documents (--json lists them)"
+    for part in report.sections[:MAX_SHOWN_ROWS]:
+        yield f"{part.sections:>8,} {part.depth:>8,} {part.chunks:>8,}  {clean_text(part.document)}"
+    if len(report.sections) > MAX_SHOWN_ROWS:
+        yield (
+            f"  … and {len(report.sections) - MAX_SHOWN_ROWS:,} more documents (--json lists them)"
+        )
 
 
-def _in_words(spread: Spread) -> str:
+def _describe_summary(summary: NumberSummary) -> str:
     return (
-        f"{spread.least:,} to {spread.most:,}, median {spread.median:,.0f}, mean {spread.mean:,.1f}"
+        f"{summary.least:,} to {summary.most:,}, median {summary.median:,.0f}, mean "
+        f"{summary.mean:,.1f}"
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(plain, names[:4]))
-    return shown + (f" and {len(names) - 4:,} more" if len(names) > 4 else "")
+def _join_names(names: Sequence[str]) -> str:
+    first_names = ", ".join(map(clean_text, names[:4]))
+    return first_names + (f" and {len(names) - 4:,} more" if len(names) > 4 else "")

@@ -1,8 +1,8 @@
-"""The pipeline: documents → chunks → keywords → canonical forms → concept graph → section tree.
+"""Builds a run: documents → chunks → keywords → canonical forms → concept graph → section tree.
 
-Reading a long text, or calling a model for it, takes long; so each chunk's keywords are kept in a
-cache as soon as they are found, and a build that was cut off goes on from there. Everything else is
-made again. The run itself appears whole, at the end, or not at all.
+Keyword extraction is the slow stage, so each chunk's keywords are cached as soon as they are known
+and an interrupted build resumes from there. All other stages are repeated. The run is written
+atomically at the end.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kg.base.console import Watch
+from kg.base.console import StageCallback
 from kg.base.errors import DuplicateIdError, ModelCallError, SettingError, StrictModelError
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
-from kg.text.run.form import Canonicalisation, ModelMark, RunConfig
+from kg.text.run.layout import CanonicalConfig, ModelIdentity, RunConfig
 from kg.text.run.sources import read_sources
-from kg.text.run.writing import RunContent, check_run_folder, write_run
+from kg.text.run.writer import RunContent, check_run_folder, write_run
 
 if TYPE_CHECKING:
     from kg.embedding.embedder import Embedder
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to build, and which stages to leave out."""
+    """The documents and settings of a build."""
 
     documents: tuple[Path, ...]
-    """Documents and chunk files, in the order their chunks shall have; see ``source_files``."""
+    """Documents and chunk files, in the order of their chunks; see ``find_source_files``."""
     out: Path
     chunk_size: int = 2000
     overlap: int = 300
@@ -42,76 +42,80 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_group_size: int = 30
     fallback_threshold: float = 0.85
     index_candidates: bool = True
-    """Whether acronyms with what they may stand for, and other spellings, are compared too."""
+    """Whether acronyms and their possible expansions, and other spellings, are compared too."""
     min_cooccurrence: int = 1
     drop_isolates: bool = False
     sections: bool = True
     cache: Path | None = None
-    """Where keywords are kept from one build to the next; None: nowhere."""
+    """The file that caches keywords between builds; None: no cache."""
     strict: bool = False
-    """Whether a model's reply that cannot be used is an error."""
+    """Whether an unusable reply of a model is an error."""
     extend: bool = False
-    """Whether the documents are added to those of the run at ``out``."""
+    """Whether the documents are added to those of the existing run at ``out``."""
 
 
-def build(
+def build_run(
     plan: BuildPlan,
     extractor: KeywordExtractor,
     verifier: SynonymVerifier | None,
     embedder: Embedder | None,
-    watch: Watch = lambda _stage, _done, _total: None,
+    on_stage: StageCallback = lambda _stage, _done, _total: None,
 ) -> Run:
     """Builds a run and opens it.
 
     Args:
-        plan: what to build.
-        extractor: finds keywords.
-        verifier: decides which keywords of a group are synonyms; may be None, as ``embedder``,
-            where ``plan.canonical`` is off.
-        embedder: groups keywords.
-        watch: is told how far each stage is.
+        plan: the documents and settings.
+        extractor: extracts keywords.
+        verifier: decides which keywords of a group are synonyms; may be None, like ``embedder``,
+            if ``plan.canonical`` is False.
+        embedder: groups similar keywords.
+        on_stage: called with the progress of each stage.
 
     Raises:
-        EpocheError: whatever reading, a model or writing found wrong; an older run at
-            ``plan.out`` is then as it was, and what the keyword cache holds is kept.
+        EpocheError: reading, a model or writing failed; an existing run at ``plan.out`` and the
+            keyword cache are kept.
     """
-    from kg.text.concepts.linking import link
-    from kg.text.sections.building import build_section_tree
+    from kg.text.concepts.linker import link_concepts
+    from kg.text.sections.builder import build_section_tree
 
     check_run_folder(plan.out)
-    config = _config(plan, extractor, verifier, embedder)
+    config = _make_config(plan, extractor, verifier, embedder)
     base = open_run(plan.out, embedder) if plan.extend else None
     if base is not None:
-        _require_same(base, config)
+        _require_same_settings(base, config)
     chunks, documents = read_sources(
         plan.documents,
         plan.chunk_size,
         plan.overlap,
-        lambda done: watch("documents", done, len(plan.documents)),
+        lambda done: on_stage("documents", done, len(plan.documents)),
     )
     if base is not None:
-        chunks, documents = _after(base, chunks), [*base.metadata.documents, *documents]
-    keywords = _keywords(plan, chunks, extractor, watch)
+        chunks, documents = _append_chunks(base, chunks), [*base.metadata.documents, *documents]
+    keywords = _extract_keywords(plan, chunks, extractor, on_stage)
     if plan.strict and extractor.failed:
-        raise _refused(extractor.failed, "chunks got no usable reply from the keyword model")
+        raise _make_strict_error(
+            extractor.failed, "chunks got no usable reply from the keyword model"
+        )
     if extractor.failed and extractor.failed == len(chunks):
-        # A server that is down would else put a run of nothing in the place of a good one.
+        # Otherwise a server that is down would replace a good run by an empty one.
         raise ModelCallError(
             f"none of {len(chunks)} chunks got a usable reply from the keyword model",
             where=extractor.name,
-            hint="Nothing was written. See what it says with `epoche test-connection`.",
+            hint="Nothing was written. Check the server with `epoche test-connection`.",
         )
     table = None
     if plan.canonical:
         if verifier is None or embedder is None:
             raise ValueError("canonical forms need a verifier and an embedder")
-        table = _table(plan, keywords, verifier, embedder, watch)
+        table = _build_table(plan, keywords, verifier, embedder, on_stage)
         if plan.strict and verifier.failed:
-            raise _refused(verifier.failed, "groups got no usable verdict from the model")
-    watch("concept graph", 0, 0)
-    concepts = link(keywords, table, plan.min_cooccurrence, drop_isolates=plan.drop_isolates)
+            raise _make_strict_error(verifier.failed, "groups got no usable verdict from the model")
+    on_stage("concept graph", 0, 0)
+    concepts = link_concepts(
+        keywords, table, plan.min_cooccurrence, drop_isolates=plan.drop_isolates
+    )
     sections = build_section_tree(chunks, concepts) if plan.sections else None
-    watch("run", 0, 0)
+    on_stage("run", 0, 0)
     content = RunContent(
         config=config,
         documents=tuple(documents),
@@ -131,76 +135,76 @@ def build(
     return open_run(plan.out)
 
 
-def _after(base: Run, chunks: Sequence[Chunk]) -> list[Chunk]:
-    """The chunks of a run, then others.
+def _append_chunks(base: Run, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Returns the chunks of a run, followed by the new ones.
 
     Raises:
-        DuplicateIdError: one of them is in the run already.
+        DuplicateIdError: the run already contains one of the new chunks.
     """
-    held = {chunk.id for chunk in base.chunks}
+    existing_ids = {chunk.id for chunk in base.chunks}
     for chunk in chunks:
-        if chunk.id in held:
+        if chunk.id in existing_ids:
             raise DuplicateIdError(
-                f"the run holds a chunk {chunk.id!r} already",
+                f"the run already contains a chunk {chunk.id!r}",
                 where=str(base.folder),
                 hint="Add each document once, or build the run again from all of them.",
             )
     return [*base.chunks, *chunks]
 
 
-def _keywords(
-    plan: BuildPlan, chunks: Sequence[Chunk], extractor: KeywordExtractor, watch: Watch
+def _extract_keywords(
+    plan: BuildPlan, chunks: Sequence[Chunk], extractor: KeywordExtractor, on_stage: StageCallback
 ) -> list[ChunkKeywords]:
-    """Each chunk's keywords, from the cache or found now and put there at once."""
+    """Returns each chunk's keywords, from the cache or else extracted and cached."""
     from kg.text.keywords.cache import KeywordCache
 
     done = 0
 
-    def count(_row: ChunkKeywords) -> None:
+    def count_row(_row: ChunkKeywords) -> None:
         nonlocal done
         done += 1
-        watch("keywords", done, len(chunks))
+        on_stage("keywords", done, len(chunks))
 
-    watch("keywords", 0, len(chunks))
+    on_stage("keywords", 0, len(chunks))
     if plan.cache is None:
-        return extractor.extract(chunks, count)
+        return extractor.extract_keywords(chunks, count_row)
     with KeywordCache(plan.cache) as cache:
-        return cache.extract(extractor, chunks, count)
+        return cache.extract_keywords(extractor, chunks, count_row)
 
 
-def _table(
+def _build_table(
     plan: BuildPlan,
     keywords: Sequence[ChunkKeywords],
     verifier: SynonymVerifier,
     embedder: Embedder,
-    watch: Watch,
+    on_stage: StageCallback,
 ) -> CanonicalTable:
-    from kg.text.canonical.canonicalise import canonicalise
+    from kg.text.canonical.canonicalisation import canonicalise_keywords
 
-    watch("canonical forms", 0, 0)
+    on_stage("canonical forms", 0, 0)
     frequencies = Counter(keyword for row in keywords for keyword in row.keywords)
-    return canonicalise(
+    return canonicalise_keywords(
         frequencies,
         embedder,
         verifier,
         threshold=plan.threshold,
         max_group_size=plan.max_group_size,
-        by_index=plan.index_candidates,
-        watch=lambda done, total: watch("canonical forms", done, total),
+        index_candidates=plan.index_candidates,
+        on_progress=lambda done, total: on_stage("canonical forms", done, total),
     )
 
 
-def _config(
+def _make_config(
     plan: BuildPlan,
     extractor: KeywordExtractor,
     verifier: SynonymVerifier | None,
     embedder: Embedder | None,
 ) -> RunConfig:
-    """All that decides the run's content, besides the documents."""
+    """Returns the settings recorded in the run; see ``RunConfig``."""
     canonical = None
     if plan.canonical and verifier is not None and embedder is not None:
-        canonical = Canonicalisation(
-            embedder=ModelMark(embedder.name, embedder.sha256),
+        canonical = CanonicalConfig(
+            embedder=ModelIdentity(embedder.name, embedder.sha256),
             verifier={"name": verifier.name, **verifier.params()},
             threshold=plan.threshold,
             max_group_size=plan.max_group_size,
@@ -218,26 +222,28 @@ def _config(
     )
 
 
-def _require_same(base: Run, config: RunConfig) -> None:
-    """Makes sure that a run is extended as it was built.
+def _require_same_settings(base: Run, config: RunConfig) -> None:
+    """Checks that a run is extended with the settings it was built with.
 
     Raises:
-        SettingError: it was built otherwise; what is added would change what is there.
+        SettingError: the settings differ, so that the existing part would change.
     """
-    # As they stand in the file: a tuple that was written is read as a list.
-    built, asked = (msgspec.json.decode(msgspec.json.encode(one)) for one in (base.config, config))
-    other = [name for name in asked if asked[name] != built[name]]
-    if other:
+    # Compares the JSON forms, since a tuple that was written is read as a list.
+    built, requested = (
+        msgspec.json.decode(msgspec.json.encode(settings)) for settings in (base.config, config)
+    )
+    different = [name for name in requested if requested[name] != built[name]]
+    if different:
         raise SettingError(
-            f"the run was built with other settings of {', '.join(other)}",
+            f"the run was built with different settings: {', '.join(different)}",
             where=str(base.folder / "config.json"),
-            hint="Give the same flags, or build the run again from all documents.",
+            hint="Use the same flags, or build the run again from all documents.",
         )
 
 
-def _refused(failed: int, what: str) -> StrictModelError:
+def _make_strict_error(failed: int, problem: str) -> StrictModelError:
     return StrictModelError(
-        f"{failed} {what}",
+        f"{failed} {problem}",
         where="--strict",
-        hint="Run it again: usable replies are kept; or leave --strict out.",
+        hint="Run it again (usable replies are cached), or omit --strict.",
     )

@@ -1,4 +1,4 @@
-"""From what the user names to chunks: files, folders of files, chunks that are ready."""
+"""Finds the documents that the user names (files, folders, chunk files) and reads their chunks."""
 
 from __future__ import annotations
 
@@ -7,70 +7,70 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kg.base.console import warn
+from kg.base.console import print_warning
 from kg.base.errors import DocumentError, DuplicateIdError, MissingFileError
 from kg.base.files import require_file, sha256_file
-from kg.text.run import form
-from kg.text.run.form import SourceDocument
+from kg.text.run import layout
+from kg.text.run.layout import SourceDocument
 
 if TYPE_CHECKING:
     from kg.text.chunks import Chunk
 
 CHUNKS_SUFFIX = ".jsonl"
 MAX_FILES = 100_000
-"""More files below one folder are refused: the wrong folder was named."""
+"""Maximum number of files below one folder; with more, it is probably the wrong folder."""
 
 
-def source_files(named: Sequence[Path | str], suffixes: Iterable[str]) -> list[Path]:
-    """The files that are named, and below each named folder those with a known suffix.
+def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> list[Path]:
+    """Returns the given files, and the files with a known suffix below the given folders.
 
-    Folders are walked in sorted order; hidden files and links to folders are passed over, and so
-    is what an earlier build left there: runs, and the cache of keywords.
+    Folders are walked in sorted order. Hidden files, links to folders and the outputs of earlier
+    builds (runs, the keyword cache) are skipped.
 
     Args:
-        named: files and folders.
-        suffixes: endings of names of documents, as ``.md``.
+        paths: files and folders.
+        suffixes: file extensions of documents, such as ``.md``.
 
     Raises:
-        MissingFileError: one is not there.
-        DocumentError: a folder holds no document, or far too many files.
+        MissingFileError: a file or folder does not exist.
+        DocumentError: a folder contains no document, or too many files.
     """
     known = (*suffixes, CHUNKS_SUFFIX)
-    found: dict[Path, None] = {}
-    for path in map(Path, named):
+    files: dict[Path, None] = {}
+    for path in map(Path, paths):
         if not path.is_dir():
-            found[require_file(path, "the document")] = None
+            files[require_file(path, "the document")] = None
             continue
-        below = [file for file in _walk(path) if file.suffix.lower() in known]
+        below = [file for file in _walk_folder(path) if file.suffix.lower() in known]
         if not below:
             raise DocumentError(
-                "the folder holds no document",
+                "the folder contains no document",
                 where=str(path),
-                hint=f"Documents end in {', '.join(known)}.",
+                hint=f"Documents have one of these extensions: {', '.join(known)}.",
             )
-        found.update(dict.fromkeys(below))
-    return list(found)
+        files.update(dict.fromkeys(below))
+    return list(files)
 
 
 def read_sources(
-    files: Sequence[Path], size: int, overlap: int, watch: Callable[[int], None]
+    files: Sequence[Path], size: int, overlap: int, on_progress: Callable[[int], None]
 ) -> tuple[list[Chunk], list[SourceDocument]]:
-    """Reads documents and cuts them into chunks; ready-made chunks stay as they are.
+    """Reads documents and cuts them into chunks; chunks from chunk files are not changed.
 
     Args:
         files: documents and chunk files.
-        size: characters a chunk may have.
-        overlap: characters that two chunks of one section share.
-        watch: is told how many files are read.
+        size: maximum number of characters in a chunk.
+        overlap: maximum number of characters that neighbouring chunks of a section share.
+        on_progress: called with the number of files read so far.
 
     Raises:
-        DocumentError: one cannot be read, or there is no text in any of them.
-        DuplicateIdError: two documents, or chunks, would have one id.
+        DocumentError: a document cannot be read, or none contains text.
+        DuplicateIdError: two documents or chunks would have the same id.
     """
-    from kg.text.chunking import chunk_documents
+    from kg.text.chunker import chunk_documents
     from kg.text.chunks_file import read_chunks
     from kg.text.documents import read_document
-    from kg.text.documents.document import printable_filename
+    from kg.text.documents.document import clean_filename
 
     _check_names(files)
     documents, ready, sources = [], [], []
@@ -80,17 +80,17 @@ def read_sources(
         else:
             document = read_document(path)
             for note in document.notes:
-                warn(f"{path}: {note}")
+                print_warning(f"{path}: {note}")
             documents.append(document)
-        sources.append(SourceDocument(printable_filename(path), sha256_file(path)))
-        watch(number)
+        sources.append(SourceDocument(clean_filename(path), sha256_file(path)))
+        on_progress(number)
     chunks = chunk_documents(documents, size=size, overlap=overlap)
     made_of = dict.fromkeys((chunk.id for chunk in chunks), "the documents")
     for path, more in ready:
         for chunk in more:
             if chunk.id in made_of:
                 raise DuplicateIdError(
-                    f"two chunks have the id {chunk.id!r}: one of {made_of[chunk.id]}",
+                    f"two chunks have the id {chunk.id!r}; the other is in {made_of[chunk.id]}",
                     where=str(path),
                     hint="Give each document once, or rename one.",
                 )
@@ -98,38 +98,39 @@ def read_sources(
         chunks += more
     if not chunks:
         raise DocumentError(
-            "there is no text in the documents",
+            "the documents contain no text",
             where=", ".join(map(str, files[:3])),
-            hint="Name documents that hold text.",
+            hint="Give documents that contain text.",
         )
     return chunks, sources
 
 
 def _check_names(files: Sequence[Path]) -> None:
-    """Finds out before the reading whether chunks of two documents would share their ids.
+    """Checks, before reading, that no two documents have the same name, and so the same chunk ids.
 
     Raises:
-        DuplicateIdError: two documents have one name; the message has both paths, as two folders
-            may hold files of one name.
+        DuplicateIdError: two documents have the same name; the message gives both paths, since the
+            files may be in different folders.
     """
-    from kg.text.documents.document import document_name
+    from kg.text.documents.document import make_document_name
 
-    named: dict[str, Path] = {}
+    path_of_name: dict[str, Path] = {}
     for path in files:
         if path.suffix.lower() == CHUNKS_SUFFIX:
             continue
-        name = document_name(path)
-        if name in named:
+        name = make_document_name(path)
+        if name in path_of_name:
             raise DuplicateIdError(
-                f"{named[name]} is called {name!r} too, and their chunks would share ids",
+                f"{path_of_name[name]} has the same name {name!r}, so their chunks would have "
+                "equal ids",
                 where=str(path),
                 hint="Give each document once, or rename one.",
             )
-        named[name] = path
+        path_of_name[name] = path
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    def refuse(error: OSError) -> None:
+def _walk_folder(folder: Path) -> Iterator[Path]:
+    def raise_unreadable(error: OSError) -> None:
         raise MissingFileError(
             f"the folder cannot be read: {error.strerror}",
             where=os.fsdecode(error.filename or folder),
@@ -137,14 +138,16 @@ def _walk(folder: Path) -> Iterator[Path]:
         )
 
     count = 0
-    for base, folders, names in os.walk(folder, onerror=refuse):
+    for base, folders, names in os.walk(folder, onerror=raise_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        ours = {form.KEYWORD_CACHE, *(form.FILES if form.METADATA in names else ())}
+        own_outputs = {layout.KEYWORD_CACHE, *(layout.FILES if layout.METADATA in names else ())}
         for name in sorted(names):
             count += 1
             if count > MAX_FILES:
                 raise DocumentError(
-                    f"more than {MAX_FILES:,} files", where=str(folder), hint="Name fewer."
+                    f"more than {MAX_FILES:,} files",
+                    where=str(folder),
+                    hint="Check that it is the right folder, or name its subfolders.",
                 )
-            if not name.startswith(".") and name not in ours:
+            if not name.startswith(".") and name not in own_outputs:
                 yield Path(base, name)

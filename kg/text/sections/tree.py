@@ -1,4 +1,4 @@
-"""The section tree: what hangs below what, which chunks and keywords are in each section."""
+"""The section tree: parents and children, and the chunks and keywords of each section."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Any
 
 import msgspec
 
-from kg.text.sections.scoring import DEFAULT_ALPHA, HEADING_WEIGHT, INHERITANCE_DECAY, SectionScorer
+from kg.text.sections.scorer import DEFAULT_ALPHA, HEADING_WEIGHT, INHERITANCE_DECAY, SectionScorer
 
-SCHEMA = 1
-"""Version of the JSON form."""
+SCHEMA_VERSION = 1
+"""Version of the JSON format."""
 
 
 class SectionNode(msgspec.Struct, frozen=True, kw_only=True):
     """One section."""
 
     id: str
-    """``document#section_key``; the id of its first chunk, where it has one."""
+    """``document#section_key``; also the id of its first chunk, if it has one."""
     heading: str
     """As written; empty for the text before any heading."""
     parent: str | None = None
     children: tuple[str, ...] = ()
     """In document order."""
     chunk_ids: tuple[str, ...] = ()
-    """Chunks of this very section, in order; those below it are in its children."""
+    """Its own chunks, in order, without those of its subsections."""
     keywords: tuple[str, ...] = ()
-    """Graph nodes of its chunks and of all sections below it, sorted."""
+    """Graph nodes of its chunks and of all its subsections, sorted."""
     heading_keywords: tuple[str, ...] = ()
-    """1- to 3-grams of the heading, normalised; without the number."""
+    """Normalised 1- to 3-grams of the heading, without the number."""
 
 
 class SectionTree:
     """The sections of all documents.
 
     Attributes:
-        nodes: sections by id, every parent before its children, else in document order.
+        nodes: sections by id, in document order, every parent before its children.
     """
 
     def __init__(self, nodes: Mapping[str, SectionNode]) -> None:
@@ -47,91 +47,93 @@ class SectionTree:
         """Sections without a parent."""
         return tuple(key for key, node in self.nodes.items() if node.parent is None)
 
-    def ancestors(self, section: str) -> tuple[str, ...]:
-        """The sections a section lies in, the innermost first."""
-        found: list[str] = []
+    def list_ancestors(self, section: str) -> tuple[str, ...]:
+        """Returns the ancestors of a section, the nearest first."""
+        ancestors: list[str] = []
         parent = self.nodes[section].parent
         while parent is not None:
-            found.append(parent)
+            ancestors.append(parent)
             parent = self.nodes[parent].parent
-        return tuple(found)
+        return tuple(ancestors)
 
     @cached_property
     def _scorer(self) -> SectionScorer:
         return SectionScorer(tuple(self.nodes.values()))
 
-    def chunk_scores(
+    def score_chunks(
         self,
         query: str,
-        matched: Collection[str],
+        query_nodes: Collection[str],
         alpha: float = DEFAULT_ALPHA,
         heading_weight: float = HEADING_WEIGHT,
         inheritance_decay: float = INHERITANCE_DECAY,
-        ties: Mapping[str, float] | None = None,
+        tie_scores: Mapping[str, float] | None = None,
     ) -> dict[str, float]:
-        """Scores of the chunks whose sections have to do with a query; see ``SectionScorer``."""
-        return self._scorer.chunk_scores(
+        """Scores the chunks whose sections match a query; see ``SectionScorer.score_chunks``."""
+        return self._scorer.score_chunks(
             query,
-            matched,
+            query_nodes,
             alpha=alpha,
             heading_weight=heading_weight,
             inheritance_decay=inheritance_decay,
-            ties=ties,
+            tie_scores=tie_scores,
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The tree as JSON values; children are left out, since parents tell them."""
+        """Returns the tree as JSON values; children are left out, as they follow from parents."""
         rows = []
         for node in self.nodes.values():
             row = msgspec.to_builtins(node)
             del row["children"]
             rows.append(row)
-        return {"schema": SCHEMA, "nodes": rows}
+        return {"schema": SCHEMA_VERSION, "nodes": rows}
 
     @classmethod
     def from_json(cls, data: Any) -> SectionTree:
-        """Reads what ``to_json`` made.
+        """Reads the output of ``to_json``.
 
         Raises:
-            ValueError: another version; a section twice; a parent that is missing, or comes after
-                its child (as in every circle); a wrong type (``msgspec.ValidationError``).
+            ValueError: another version; a duplicate section; a parent that is missing or comes
+                after its child (as in every cycle); a wrong type (``msgspec.ValidationError``).
         """
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            raise ValueError(f"the section tree must be an object of schema {SCHEMA}")
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA_VERSION:
+            raise ValueError(f"the section tree must be an object of schema {SCHEMA_VERSION}")
         rows = msgspec.convert(data.get("nodes"), list[SectionNode])
-        return cls(with_children(rows))
+        return cls(fill_children(rows))
 
 
-def with_children(rows: Sequence[SectionNode]) -> dict[str, SectionNode]:
-    """Sections by id, their children filled in from their parents.
+def fill_children(rows: Sequence[SectionNode]) -> dict[str, SectionNode]:
+    """Returns sections by id, with the children filled in from the parents.
 
     Raises:
-        ValueError: a section twice, or a parent that is missing or comes after its child.
+        ValueError: a duplicate section, or a parent that is missing or comes after its child.
     """
     children: dict[str, list[str]] = {}
     for row in rows:
         if row.id in children:
-            raise ValueError(f"section {row.id!r} occurs twice")
+            raise ValueError(f"duplicate section {row.id!r}")
         if row.parent is not None:
             if row.parent not in children:
-                raise ValueError(f"section {row.id!r} stands before its parent {row.parent!r}")
+                raise ValueError(
+                    f"the parent {row.parent!r} of section {row.id!r} is missing or comes later"
+                )
             children[row.parent].append(row.id)
         children[row.id] = []
     return {row.id: msgspec.structs.replace(row, children=tuple(children[row.id])) for row in rows}
 
 
-def bottom_up(
+def collect_keywords(
     parents: Mapping[str, str | None], own: Mapping[str, Iterable[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """Each section's keywords together with all those below it, sorted.
+    """Returns each section's keywords together with those of its subsections, sorted.
 
     Args:
         parents: section → its parent, every parent before its children.
         own: section → keywords of its own chunks.
     """
-    found = {section: set(own.get(section, ())) for section in parents}
+    keywords = {section: set(own.get(section, ())) for section in parents}
     for section in reversed(list(parents)):
         parent = parents[section]
         if parent is not None:
-            found[parent] |= found[section]
-    return {section: tuple(sorted(words)) for section, words in found.items()}
+            keywords[parent] |= keywords[section]
+    return {section: tuple(sorted(words)) for section, words in keywords.items()}

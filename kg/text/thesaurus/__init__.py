@@ -1,1 +1,1 @@
-"""A run as RDF: a SKOS thesaurus with its shapes and words, ready to make cards from."""
+"""Exports a run as RDF: a SKOS thesaurus with shapes and wording, ready for card generation."""

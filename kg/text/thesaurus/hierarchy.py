@@ -1,10 +1,11 @@
-"""What falls under what: a hierarchy of concepts, read off the section tree.
+"""Derives a hierarchy of concepts from the section tree.
 
-A section is *about* the concept its heading names. A concept falls under the concept of the
-deepest section that holds nearly all that is said of it; the concept of a section falls under that
-of the section above. So every concept falls under at most one other, and none under itself, over
-however many steps: concepts of headings only fall under those of sections higher up, and what
-stands in no heading has nothing below it.
+The *topic* of a section is the concept that its heading names. The *home* of a concept is the
+deepest section that contains nearly all of its chunks. The broader concept of a concept is the
+topic of its home section, or of the nearest ancestor section with another topic; for the topic of
+a section, the search starts at that section. Every concept therefore has at most one broader
+concept, and there are no cycles: a topic's broader concept is the topic of a section higher up,
+and a concept that is not a topic has nothing below it.
 """
 
 from __future__ import annotations
@@ -15,91 +16,93 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from kg.text.concepts.concept_graph import ConceptGraph
-from kg.text.normaliser import normalise
-from kg.text.sections.heading import parse_heading
+from kg.text.normaliser import normalise_phrase
+from kg.text.sections.headings import parse_heading
 from kg.text.sections.tree import SectionTree
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)
 
-HOME_SHARE = Fraction(4, 5)
-"""Of a concept's chunks, how many must lie in a section for the concept to be at home there. The
-0.8 of M. Sanderson and B. Croft, Deriving concept hierarchies from text, SIGIR 1999."""
+MIN_HOME_SHARE = Fraction(4, 5)
+"""Minimum share of a concept's chunks that its home section contains. The value 0.8 is from
+M. Sanderson and B. Croft, Deriving concept hierarchies from text, SIGIR 1999."""
 
 
-def topics_of(tree: SectionTree, concepts: ConceptGraph) -> dict[str, str]:
-    """Section → the concept its heading names, for sections that name one of their own.
+def find_section_topics(tree: SectionTree, concepts: ConceptGraph) -> dict[str, str]:
+    """Returns section → topic, for the sections that have one.
 
-    The heading must be the concept's name and nothing more, but for its number and an article;
-    and the concept a keyword of the section or of one below it. A concept that several sections
-    name belongs to the highest of them, the first of those.
+    The heading without its number and article must be exactly the concept's name, and the concept
+    must be a keyword of the section or of a subsection. If several sections name the same
+    concept, it is the topic of the highest of them, and of the first of those.
     """
     depth: dict[str, int] = {}
-    named: dict[str, tuple[int, int, str]] = {}
+    claims: dict[str, tuple[int, int, str]] = {}
     for number, (section, node) in enumerate(tree.nodes.items()):
         depth[section] = 0 if node.parent is None else depth[node.parent] + 1
-        title = title_of(node.heading)
-        for topic in concepts.match(title):
-            if topic in node.keywords and topic == normalise(title):
+        title = extract_title(node.heading)
+        for topic in concepts.match_concepts(title):
+            if topic in node.keywords and topic == normalise_phrase(title):
                 claim = (depth[section], number, section)
-                named[topic] = min(claim, named.get(topic, claim))
-    return {section: topic for topic, (_, _, section) in named.items()}
+                claims[topic] = min(claim, claims.get(topic, claim))
+    return {section: topic for topic, (_, _, section) in claims.items()}
 
 
-def title_of(heading: str) -> str:
-    """A heading without its number and an article before the rest."""
+def extract_title(heading: str) -> str:
+    """Returns a heading without its number and a leading article."""
     label = parse_heading(heading)
     return _ARTICLE.sub("", heading if label is None else label.title)
 
 
-def homes_of(tree: SectionTree, concepts: ConceptGraph) -> dict[str, str]:
-    """Concept → the deepest section that holds nearly all of its chunks; absent where none does."""
+def find_home_sections(tree: SectionTree, concepts: ConceptGraph) -> dict[str, str]:
+    """Returns concept → home section, for the concepts that have one; see the module."""
     section_of = {
         chunk_id: section for section, node in tree.nodes.items() for chunk_id in node.chunk_ids
     }
-    above = {section: (section, *tree.ancestors(section)) for section in tree.nodes}
+    above = {section: (section, *tree.list_ancestors(section)) for section in tree.nodes}
     homes = {}
     for concept in concepts.nodes:
-        chunk_ids = concepts.chunk_ids(concept)
-        held = Counter(
+        chunk_ids = concepts.get_chunk_ids(concept)
+        chunk_counts = Counter(
             section
             for chunk_id in chunk_ids
             if chunk_id in section_of
             for section in above[section_of[chunk_id]]
         )
-        # More than half of the chunks lie in each of them, so they lie within one another.
-        enough = [s for s, count in held.items() if count >= HOME_SHARE * len(chunk_ids)]
-        if enough:
-            homes[concept] = max(enough, key=lambda section: len(above[section]))
+        # Each contains more than half of the chunks, so they are nested: the deepest is unique.
+        candidates = [
+            s for s, count in chunk_counts.items() if count >= MIN_HOME_SHARE * len(chunk_ids)
+        ]
+        if candidates:
+            homes[concept] = max(candidates, key=lambda section: len(above[section]))
     return homes
 
 
-def broader_of(
+def find_broader_concepts(
     tree: SectionTree, concepts: ConceptGraph, topics: Mapping[str, str]
 ) -> dict[str, str]:
-    """Concept → the one that it falls directly under, sorted; see the module.
+    """Returns concept → its direct broader concept, sorted; see the module.
 
     Args:
         tree: the sections.
         concepts: the concepts.
-        topics: section → the concept its heading names, as ``topics_of`` finds them.
+        topics: section → topic, as returned by ``find_section_topics``.
     """
-    homes = homes_of(tree, concepts)
+    homes = find_home_sections(tree, concepts)
     own = {topic: section for section, topic in topics.items()}
-    found = {}
+    broader = {}
     for concept in concepts.nodes:
         start = own.get(concept, homes.get(concept))
         if start is None:
             continue
-        for section in (start, *tree.ancestors(start)):
+        for section in (start, *tree.list_ancestors(start)):
             topic = topics.get(section, "")
             if topic and topic != concept:
-                found[concept] = topic
+                broader[concept] = topic
                 break
-    return found
+    return broader
 
 
-def ancestors_of(concept: str, broader: Mapping[str, str]) -> Iterable[str]:
-    """What a concept falls under, directly or not, nearest first."""
+def iter_broader_concepts(concept: str, broader: Mapping[str, str]) -> Iterable[str]:
+    """Yields the direct and indirect broader concepts of a concept, nearest first."""
     while (above := broader.get(concept)) is not None:
         yield above
         concept = above

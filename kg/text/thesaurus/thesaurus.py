@@ -1,4 +1,4 @@
-"""The thesaurus of a run: its concepts and what is stated of them, before it is written."""
+"""Builds the thesaurus of a run: the selected concepts and the relations between them."""
 
 from __future__ import annotations
 
@@ -8,37 +8,43 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kg.base.errors import ConceptExportError
-from kg.text.normaliser import normalise
-from kg.text.thesaurus.hierarchy import ancestors_of, broader_of, title_of, topics_of
-from kg.text.thesaurus.selection import MIN_CHUNKS, worth_stating
-from kg.words.plain_text import plain
+from kg.text.normaliser import normalise_phrase
+from kg.text.thesaurus.hierarchy import (
+    extract_title,
+    find_broader_concepts,
+    find_section_topics,
+    iter_broader_concepts,
+)
+from kg.text.thesaurus.selection import MIN_CHUNKS, select_concepts
+from kg.words.plain_text import clean_text
 
 if TYPE_CHECKING:
     from kg.text.run.folder import Run
     from kg.text.sections.tree import SectionTree
 
-RELATED_NPMI = 0.5
-"""NPMI from which two concepts are called related."""
+MIN_RELATED_NPMI = 0.5
+"""Minimum NPMI of two related concepts."""
 WITHHELD_SHARE = 0.3
-"""Unknown can be asked of a concept only if something true of it is not stated; and by lot, since
-what is left out for a reason tells itself by that reason."""
-RELATED_WEIGHT = 2
-"""Chunks that must speak of both: what shares its only chunk has the highest NPMI of all."""
+"""Share of broader relations left out, so that cards with gold UNKNOWN have true claims too. They
+are chosen at random: any systematic choice could be guessed from the graph."""
+MIN_RELATED_WEIGHT = 2
+"""Minimum number of shared chunks of two related concepts: concepts that occur in one and the same
+chunk only have the highest NPMI of all."""
 
 
 @dataclass(frozen=True)
 class Thesaurus:
-    """What is stated of the concepts of a run.
+    """The concepts of a run and their relations, as written to RDF.
 
     Attributes:
         labels: concept → its preferred name; sorted by concept.
         aliases: concept → other names, none of them a name of another concept.
-        chunk_ids: concept → the chunks that it was found in.
-        broader: concept → the one it falls directly under; both are stated.
-        withheld: concepts that fall under another, which is not stated; sorted.
-        related: pairs of concepts that belong together, neither under the other; sorted.
-        sections: section → its heading, for those that hold chunks of a concept, and all above.
-        parents: section → the section that it lies in.
+        chunk_ids: concept → the chunks it occurs in.
+        broader: concept → its direct broader concept, without the withheld ones.
+        withheld: concepts whose broader concept is left out; sorted.
+        related: pairs of related concepts, neither an ancestor of the other; sorted.
+        sections: section → its heading, for sections with chunks of a concept and their ancestors.
+        parents: section → its parent section.
         section_of: chunk → its section.
     """
 
@@ -53,105 +59,112 @@ class Thesaurus:
     section_of: dict[str, str]
 
 
-def thesaurus_of(
+def build_thesaurus(
     run: Run,
     *,
     min_chunks: int = MIN_CHUNKS,
-    related_npmi: float = RELATED_NPMI,
+    related_npmi: float = MIN_RELATED_NPMI,
     withhold: float = WITHHELD_SHARE,
     everything: bool = False,
 ) -> Thesaurus:
-    """Reads a thesaurus off a run.
+    """Builds the thesaurus of a run.
 
     Args:
         run: a run with a section tree.
-        min_chunks: chunks that must speak of a concept that is in no heading.
-        related_npmi: NPMI from which two concepts are called related.
-        withhold: share of concepts of which it is not stated what they fall under. The lot falls
-            by their names, so a concept keeps its lot when others come or go.
-        everything: states every concept of the run, whether it looks like a name or not.
+        min_chunks: minimum number of chunks of a concept that no heading names.
+        related_npmi: minimum NPMI of two related concepts.
+        withhold: share of concepts whose broader concept is left out. The choice depends on a
+            hash of the concept's name only, so adding or removing concepts does not change it.
+        everything: includes every concept of the run, not only those used as names.
 
     Raises:
-        ConceptExportError: the run has no section tree, or nothing falls under anything.
+        ConceptExportError: the run has no section tree, or no concept has a broader concept.
     """
     tree, concepts = run.sections, run.concepts
     if tree is None:
         raise ConceptExportError(
-            "the run has no section tree, so nothing says what falls under what",
+            "the run has no section tree, from which the concept hierarchy is derived",
             where=str(run.folder),
             hint="Build it without --no-sections.",
         )
-    topics = topics_of(tree, concepts)
+    topics = find_section_topics(tree, concepts)
     stated = (
         concepts.nodes
         if everything
-        else worth_stating(concepts, run.chunks, set(topics.values()), min_chunks)
+        else select_concepts(concepts, run.chunks, set(topics.values()), min_chunks)
     )
     known = set(stated)
     broader = {
         concept: above
-        for concept, above in broader_of(tree, concepts, topics).items()
+        for concept, above in find_broader_concepts(tree, concepts, topics).items()
         if concept in known
     }
     if not broader:
         raise ConceptExportError(
-            f"none of {len(stated)} concepts falls under another",
+            f"none of {len(stated)} concepts has a broader concept",
             where=str(run.folder),
-            hint="The headings name no keyword of their sections; give longer documents, with "
-            "headings, or --everything.",
+            hint="No heading names a keyword of its section. Use longer documents with headings, "
+            "or --everything.",
         )
-    withheld = tuple(concept for concept in broader if _lot(concept) < withhold)
-    headings = {topic: title_of(tree.nodes[section].heading) for section, topic in topics.items()}
-    labels = {node: plain(headings.get(node) or concepts.label(node)) for node in stated}
-    chunk_ids = {node: tuple(concepts.chunk_ids(node)) for node in stated}
-    sections = _sections(tree, chunk_ids.values())
+    withheld = tuple(concept for concept in broader if _hash_to_unit(concept) < withhold)
+    headings = {
+        topic: extract_title(tree.nodes[section].heading) for section, topic in topics.items()
+    }
+    labels = {node: clean_text(headings.get(node) or concepts.get_label(node)) for node in stated}
+    chunk_ids = {node: tuple(concepts.get_chunk_ids(node)) for node in stated}
+    sections = _list_sections(tree, chunk_ids.values())
     return Thesaurus(
         labels=labels,
-        aliases=_aliases(run, labels),
+        aliases=_list_aliases(run, labels),
         chunk_ids=chunk_ids,
         broader={c: above for c, above in broader.items() if c not in withheld},
         withheld=withheld,
-        related=_related(run, known, broader, related_npmi),
-        sections={s: plain(tree.nodes[s].heading or s) for s in sections},
+        related=_find_related(run, known, broader, related_npmi),
+        sections={s: clean_text(tree.nodes[s].heading or s) for s in sections},
         parents={s: p for s in sections if (p := tree.nodes[s].parent) is not None},
         section_of={c: s for s in sections for c in tree.nodes[s].chunk_ids},
     )
 
 
-def _lot(concept: str) -> float:
-    """A number from 0 up to 1 that only the concept's name decides."""
+def _hash_to_unit(concept: str) -> float:
+    """Hashes a concept's name to a number in [0, 1)."""
     return int.from_bytes(hashlib.sha256(concept.encode()).digest()[:8]) / 2**64
 
 
-def _sections(tree: SectionTree, chunk_ids: Iterable[Iterable[str]]) -> list[str]:
-    """The sections of some chunks and all that those lie in, in the order of the text."""
-    wanted = {chunk_id for found in chunk_ids for chunk_id in found}
-    holding = [s for s, node in tree.nodes.items() if not wanted.isdisjoint(node.chunk_ids)]
-    kept = {*holding, *(above for s in holding for above in tree.ancestors(s))}
-    return [section for section in tree.nodes if section in kept]
+def _list_sections(tree: SectionTree, chunk_ids: Iterable[Iterable[str]]) -> list[str]:
+    """Returns the sections of some chunks and all their ancestors, in the order of the text."""
+    selected_chunks = {chunk_id for ids in chunk_ids for chunk_id in ids}
+    holding = [
+        s for s, node in tree.nodes.items() if not selected_chunks.isdisjoint(node.chunk_ids)
+    ]
+    selected = {*holding, *(above for s in holding for above in tree.list_ancestors(s))}
+    return [section for section in tree.nodes if section in selected]
 
 
-def _aliases(run: Run, labels: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """Other names of each concept: no spelling that differs in case or plural only."""
-    found = {}
+def _list_aliases(run: Run, labels: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """Returns other names of each concept, without spellings that differ in case or plural only."""
+    aliases = {}
     for node, label in labels.items():
-        names = [run.concepts.label(node), *run.concepts.graph.nodes[node]["aliases"]]
-        by_form = {normalise(name): plain(name) for name in reversed(names)}
-        by_form.pop(normalise(label), None)
-        found[node] = tuple(sorted(by_form.values()))
-    return found
+        names = [run.concepts.get_label(node), *run.concepts.graph.nodes[node]["aliases"]]
+        by_form = {normalise_phrase(name): clean_text(name) for name in reversed(names)}
+        by_form.pop(normalise_phrase(label), None)
+        aliases[node] = tuple(sorted(by_form.values()))
+    return aliases
 
 
-def _related(
-    run: Run, known: set[str], broader: dict[str, str], least: float
+def _find_related(
+    run: Run, known: set[str], broader: dict[str, str], min_npmi: float
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs that share enough chunks; SKOS relates no concept to one that it falls under (S27)."""
-    under = {node: set(ancestors_of(node, broader)) for node in known}
+    """Returns the pairs of related concepts.
+
+    SKOS forbids ``skos:related`` between a concept and its ancestors (integrity condition S27).
+    """
+    under = {node: set(iter_broader_concepts(node, broader)) for node in known}
     graph = run.concepts.graph
     pairs = (
-        (one, other)
-        for one, other, data in graph.subgraph(known).edges(data=True)
-        if data["weight"] >= RELATED_WEIGHT and data["npmi"] >= least
+        (first, second)
+        for first, second, data in graph.subgraph(known).edges(data=True)
+        if data["weight"] >= MIN_RELATED_WEIGHT and data["npmi"] >= min_npmi
     )
     return tuple(
         sorted(

@@ -1,4 +1,4 @@
-"""Every thing the specification names has its row in the checklist, and every row its tests."""
+"""Every item of the specification has a row in the checklist, and every row names its tests."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ SECTIONS = (
 
 
 @cache
-def rows() -> dict[str, list[list[str]]]:
-    """The tables' rows by heading, header and rule left out."""
+def read_table_rows() -> dict[str, list[list[str]]]:
+    """Returns the table rows by heading, without header and separator lines."""
     found: dict[str, list[list[str]]] = {}
     heading = ""
     for line in PAGE.read_text("utf-8").splitlines():
@@ -58,20 +58,20 @@ def rows() -> dict[str, list[list[str]]]:
     return {heading: table[1:] for heading, table in found.items()}
 
 
-def table(start: str) -> list[list[str]]:
-    return next(found for heading, found in rows().items() if heading.startswith(start))
+def find_table(start: str) -> list[list[str]]:
+    return next(found for heading, found in read_table_rows().items() if heading.startswith(start))
 
 
-def named() -> list[str]:
-    """Every test that some row names."""
-    cells = [row[-1] for found in rows().values() for row in found]
+def list_named_tests() -> list[str]:
+    """Returns all tests named in the tables."""
+    cells = [row[-1] for found in read_table_rows().values() for row in found]
     return sorted(
         {name for cell in cells for name in re.findall(r"`([^`]*)`", cell)} - {"make test"}
     )
 
 
 @cache
-def functions_of(path: Path) -> frozenset[str]:
+def list_test_functions(path: Path) -> frozenset[str]:
     tree = ast.parse(path.read_text("utf-8"))
     return frozenset(
         node.name
@@ -81,32 +81,32 @@ def functions_of(path: Path) -> frozenset[str]:
     )
 
 
-@pytest.mark.parametrize("name", named())
-def test_every_test_that_is_named_exists(name: str) -> None:
+@pytest.mark.parametrize("name", list_named_tests())
+def test_every_named_test_exists(name: str) -> None:
     file, _, test = name.partition("::")
     path = ROOT / (file if file.startswith(("tests/", "benchmarks/")) else HERE + file)
     assert path.is_file(), f"{name}: no such file"
     if test:
-        assert test in functions_of(path), f"{name}: no such test"
+        assert test in list_test_functions(path), f"{name}: no such test"
 
 
-def test_every_metric_of_the_specification_has_its_row() -> None:
-    metrics = table("Metrics")
+def test_every_specified_metric_has_a_row() -> None:
+    metrics = find_table("Metrics")
     assert [int(row[0]) for row in metrics] == list(range(1, 31))
 
 
-def test_every_figure_section_command_class_and_key_has_its_row() -> None:
-    assert tuple(row[0] for row in table("Figures")) == FIGURES
-    sections = " ".join(row[0] for row in table("Report"))
+def test_every_figure_section_command_class_and_key_has_a_row() -> None:
+    assert tuple(row[0] for row in find_table("Figures")) == FIGURES
+    sections = " ".join(row[0] for row in find_table("Report"))
     assert all(section in sections for section in SECTIONS)
-    commands = [row[0].strip("`").split()[0] for row in table("Commands")]
+    commands = [row[0].strip("`").split()[0] for row in find_table("Commands")]
     assert sorted(set(commands)) == sorted(COMMANDS)
-    assert tuple(row[0].strip("`") for row in table("Classes")) == CLASSES
-    keys = {key for row in table("Configuration") for key in re.findall(r"`([\w.]+)`", row[0])}
+    assert tuple(row[0].strip("`") for row in find_table("Classes")) == CLASSES
+    keys = {key for row in find_table("Configuration") for key in re.findall(r"`([\w.]+)`", row[0])}
     assert keys == {f"{part}.{key}" for part, names in KEYS.items() for key in names.split()}
 
 
-def test_metrics_of_the_page_are_documented() -> None:
+def test_checklist_metrics_are_documented() -> None:
     text = (ROOT / "docs" / "metrics.md").read_text("utf-8")
     start = text.index("## Structured extraction")
     section = text[start : text.find("\n## ", start)]
@@ -114,10 +114,10 @@ def test_metrics_of_the_page_are_documented() -> None:
         assert re.search(rf"^\| {number} \|", section, re.MULTILINE), f"metric {number}"
 
 
-def test_every_row_names_its_test() -> None:
+def test_every_row_names_a_test() -> None:
     without = [
         f"{heading}: {row[0]}"
-        for heading, found in rows().items()
+        for heading, found in read_table_rows().items()
         for row in found
         if "`" not in row[-1]
     ]

@@ -1,4 +1,4 @@
-"""The commands of the specification's appendix B, as users give them."""
+"""The commands of appendix B of the specification, run as a user runs them."""
 
 from __future__ import annotations
 
@@ -6,28 +6,35 @@ import json
 from pathlib import Path
 
 import pytest
-from extraction_run_parts import data_of, extracting, metrics_of, right, rows_of, wrong
-from servers import behaviours as does
-from servers.behaviours import reply
+from extraction_run_parts import (
+    make_extraction_model,
+    read_metrics,
+    read_rows,
+    reply_correctly,
+    reply_with_wrong_field,
+    write_samples,
+)
+from servers import behaviours
+from servers.behaviours import normal_reply
 from servers.scripted_server import ScriptedServer
-from stage_calls import epoche, error_line, usage_error
+from stage_calls import check_error_line, check_usage_error, run_epoche
 
-COUNT = 9
+SAMPLE_COUNT = 9
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted_model: str) -> Path:
-    """The working folder, with data in it and a configuration that names the server."""
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted_model: str) -> Path:
+    """The working folder with data and a configuration that names the server."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VLLM_API_KEY", ScriptedServer.api_key)
     monkeypatch.delenv("VLLM_BASE_URL", raising=False)
-    data_of(tmp_path, COUNT)
+    write_samples(tmp_path, SAMPLE_COUNT)
     return tmp_path
 
 
 @pytest.fixture
-def config(shop: Path, scripted_server: ScriptedServer) -> Path:
-    path = shop / "config.yaml"
+def config_file(workspace: Path, scripted_server: ScriptedServer) -> Path:
+    path = workspace / "config.yaml"
     path.write_text(
         f"model:\n  base_url: {scripted_server.base_url}\n  api_key: null\n"
         f"  model_name: {scripted_server.model}\n"
@@ -39,191 +46,230 @@ def config(shop: Path, scripted_server: ScriptedServer) -> Path:
     return path
 
 
-def test_run_with_a_configuration(
-    shop: Path, config: Path, scripted_server: ScriptedServer
+def test_run_uses_the_configuration(
+    workspace: Path, config_file: Path, scripted_server: ScriptedServer
 ) -> None:
-    # Replies that take a while, so that calls made together are seen to be.
-    scripted_server.behave_by(lambda asked: reply(right, delay=0.3))
-    done = epoche("extract", "run", "--config", config)
+    # Slow replies, so that concurrent calls overlap visibly.
+    scripted_server.behave_with(lambda request: normal_reply(reply_correctly, delay=0.3))
+    done = run_epoche("extract", "run", "--config", config_file)
     assert done.code == 0, done.err
-    out = shop / "runs" / f"extract-vllm-{scripted_server.model}"
-    assert len(rows_of(out)) == COUNT
+    out = workspace / "runs" / f"extract-vllm-{scripted_server.model}"
+    assert len(read_rows(out)) == SAMPLE_COUNT
     assert "field_f1_strict" in done.out
     assert "latency_p95_s" in done.out
-    assert "schema_validity " not in done.out, "it was not asked for"
-    assert "extraction_quality_score" in done.out, "the headline always is"
+    assert "schema_validity " not in done.out, "the configuration does not enable it"
+    assert "extraction_quality_score" in done.out, "the headline metric is always computed"
     assert f"report → runs/{out.name}/report.md" in done.out
     for name in ("report.html", "report.md", "metrics.json", "per_sample.csv", "summary.txt"):
         assert (out / name).stat().st_size
-    assert (shop / "kept" / "responses.sqlite").exists()
+    assert (workspace / "kept" / "responses.sqlite").exists()
     manifest = json.loads((out / "manifest.json").read_bytes())
     assert manifest["systems"] == [f"vllm/{scripted_server.model}"]
     assert manifest["measuring"]["resamples"] == 100
-    assert 1 < scripted_server.most_in_flight <= 6, "batch size times workers"
+    assert 1 < scripted_server.max_in_flight <= 6, "at most batch size × workers requests at once"
 
 
-def test_flags_go_before_the_configuration(
-    shop: Path, config: Path, scripted_server: ScriptedServer
+def test_flags_override_the_configuration(
+    workspace: Path, config_file: Path, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave_by(extracting())
-    config.write_text(config.read_text() + "  max_cost: 5\n")
-    done = epoche(
-        *("extract", "run", "--config", config, "--model", "other/name", "--sample", 4),
-        *("--seed", 3, "--no-report", "--prices", _free(shop)),
+    scripted_server.behave_with(make_extraction_model())
+    config_file.write_text(config_file.read_text() + "  max_cost: 5\n")
+    done = run_epoche(
+        *("extract", "run", "--config", config_file, "--model", "other/name", "--sample", 4),
+        *("--seed", 3, "--no-report", "--prices", _write_free_prices(workspace)),
     )
     assert done.code == 0, done.err
-    out = shop / "runs" / "extract-vllm-other-name"
-    assert len(rows_of(out)) == 4
+    out = workspace / "runs" / "extract-vllm-other-name"
+    assert len(read_rows(out)) == 4
     assert {asked.body["model"] for asked in scripted_server.requests} == {"other/name"}
     assert not (out / "report.html").exists()
 
 
-def _free(folder: Path) -> Path:
+def _write_free_prices(folder: Path) -> Path:
     path = folder / "prices.json"
     path.write_text('{"vllm/other/name": {"prompt": 0, "completion": 0}}')
     return path
 
 
-def test_run_report_compare(shop: Path, config: Path, scripted_server: ScriptedServer) -> None:
-    scripted_server.behave_by(
-        lambda asked: reply(wrong if asked.body["model"] == "weak" else right)
+def test_run_report_and_compare_work_together(
+    workspace: Path, config_file: Path, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave_with(
+        lambda request: normal_reply(
+            reply_with_wrong_field if request.body["model"] == "weak" else reply_correctly
+        )
     )
     for name in ("good", "weak"):
-        arguments = ("--config", config, "--model", name, "--out", f"runs/{name}", "--no-report")
-        assert epoche("extract", "run", *arguments).code == 0
-    both = ("--config", config, "--models", "good,weak", "--out", "runs/both")
-    assert epoche("extract", "run", *both).code == 0
-    assert (shop / "runs" / "both" / "comparison.json").exists()
-    done = epoche("extract", "report", "--results-dir", "runs/good", "--output", "page/good.html")
+        arguments = (
+            "--config",
+            config_file,
+            "--model",
+            name,
+            "--out",
+            f"runs/{name}",
+            "--no-report",
+        )
+        assert run_epoche("extract", "run", *arguments).code == 0
+    both = ("--config", config_file, "--models", "good,weak", "--out", "runs/both")
+    assert run_epoche("extract", "run", *both).code == 0
+    assert (workspace / "runs" / "both" / "comparison.json").exists()
+    done = run_epoche(
+        "extract", "report", "--results-dir", "runs/good", "--output", "page/good.html"
+    )
     assert done.code == 0, done.err
-    assert (shop / "page" / "good.html").read_text().startswith("<!DOCTYPE html>")
-    assert (shop / "page" / "good.md").exists()
-    done = epoche(
+    assert (workspace / "page" / "good.html").read_text().startswith("<!DOCTYPE html>")
+    assert (workspace / "page" / "good.md").exists()
+    done = run_epoche(
         *("extract", "compare", "--runs", "good,weak", "--results-dir", "runs"),
         *("--output", "page/comparison.html"),
     )
     assert done.code == 0, done.err
-    page = (shop / "page" / "comparison.html").read_text()
+    page = (workspace / "page" / "comparison.html").read_text()
     assert "good" in page
     assert "weak" in page
 
 
-def test_a_report_can_be_made_of_a_run_that_was_cut_off(
-    shop: Path, config: Path, scripted_server: ScriptedServer
+def test_interrupted_run_can_be_reported(
+    workspace: Path, config_file: Path, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave_by(extracting(**{f"s{n:02}": does.reset() for n in range(4, COUNT)}))
-    stop = ("--max-consecutive-errors", 2, "--retries", 0, "--concurrency", 1)
-    error_line(epoche("extract", "run", "--config", config, "--out", "runs/cut", *stop), 27)
-    before = (shop / "runs" / "cut" / "rows.jsonl").read_bytes()
-    done = epoche("extract", "report", "--results-dir", "runs/cut")
+    scripted_server.behave_with(
+        make_extraction_model(
+            **{f"s{n:02}": behaviours.reset_connection() for n in range(4, SAMPLE_COUNT)}
+        )
+    )
+    limits = ("--max-consecutive-errors", 2, "--retries", 0, "--concurrency", 1)
+    check_error_line(
+        run_epoche("extract", "run", "--config", config_file, "--out", "runs/cut", *limits), 27
+    )
+    before = (workspace / "runs" / "cut" / "rows.jsonl").read_bytes()
+    done = run_epoche("extract", "report", "--results-dir", "runs/cut")
     assert done.code == 0, done.err
-    out = shop / "runs" / "cut"
-    assert "cut off" in (out / "summary.txt").read_text()
+    out = workspace / "runs" / "cut"
+    assert "interrupted" in (out / "summary.txt").read_text()
     assert (out / "report.html").exists()
     assert (out / "rows.jsonl").read_bytes() == before
-    scripted_server.behave_by(extracting())
-    assert epoche("extract", "run", "--config", config, "--out", out, "--no-report").code == 0
-    assert not (out / "report.html").exists(), "it was made of other rows"
+    scripted_server.behave_with(make_extraction_model())
+    assert (
+        run_epoche("extract", "run", "--config", config_file, "--out", out, "--no-report").code == 0
+    )
+    assert not (out / "report.html").exists(), "the old report shows outdated rows"
 
 
-def test_what_is_not_wanted_is_not_written(
-    shop: Path, config: Path, scripted_server: ScriptedServer
+def test_disabled_outputs_are_not_written(
+    workspace: Path, config_file: Path, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave_by(extracting())
-    switched = config.read_text().replace(
+    scripted_server.behave_with(make_extraction_model())
+    config = config_file.read_text().replace(
         "output:\n", "output:\n  save_predictions: false\n  save_per_sample: false\n"
     )
-    config.write_text(switched.replace("  cache_dir: kept\n", "  enable_caching: false\n"))
-    assert epoche("extract", "run", "--config", config, "--out", "o", "--no-report").code == 0
-    assert {path.name for path in (shop / "o").iterdir()} == {
+    config_file.write_text(config.replace("  cache_dir: kept\n", "  enable_caching: false\n"))
+    assert (
+        run_epoche("extract", "run", "--config", config_file, "--out", "o", "--no-report").code == 0
+    )
+    assert {path.name for path in (workspace / "o").iterdir()} == {
         *("rows.jsonl", "samples.jsonl", "manifest.json", "metrics.json", "summary.txt")
     }
 
 
-def test_averages_weights_and_limits_are_those_of_the_configuration(
-    shop: Path, config: Path, scripted_server: ScriptedServer
+def test_configuration_sets_averages_weights_and_limits(
+    workspace: Path, config_file: Path, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave_by(extracting(s00="{}", s01="{}"))
-    text = config.read_text().replace(
+    scripted_server.behave_with(make_extraction_model(s00="{}", s01="{}"))
+    text = config_file.read_text().replace(
         "metrics:\n",
         "metrics:\n  aggregation: {f1_type: macro}\n  eqs_weights: {schema_validity: 1, "
         "field_f1_partial: 0, type_accuracy: 0, no_hallucination: 0}\n"
         "  sla: {minimum: {success_rate: 0.5}}\n",
     )
-    config.write_text(text)
-    assert epoche("extract", "run", "--config", config, "--out", "o", "--no-report").code == 0
-    report = json.loads((shop / "o" / "metrics.json").read_bytes())["report"]
+    config_file.write_text(text)
+    assert (
+        run_epoche("extract", "run", "--config", config_file, "--out", "o", "--no-report").code == 0
+    )
+    report = json.loads((workspace / "o" / "metrics.json").read_bytes())["report"]
     (system,) = report["systems"].values()
     assert report["average"] == "macro"
     assert system["metrics"]["extraction_quality_score"]["value"] == pytest.approx(7 / 9)
-    checks = {one["metric"]: one["limit"] for one in system["sla"]["minimum"]["checks"]}
+    checks = {check["metric"]: check["limit"] for check in system["sla"]["minimum"]["checks"]}
     assert checks["success_rate"] == 0.5
-    (metrics,) = metrics_of(shop / "o").values()
+    (metrics,) = read_metrics(workspace / "o").values()
     averages = system["averages"]["field_f1_partial"]
     assert metrics["field_f1_partial"]["value"] == averages["macro"]["value"]
 
 
-def test_matching_rules_of_the_configuration_decide_the_scores(
-    shop: Path, config: Path, scripted_server: ScriptedServer
+def test_configuration_sets_the_matching_rules(
+    workspace: Path, config_file: Path, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave_by(lambda asked: reply(lambda one: right(one).replace("Firm", "FIRM")))
-    found = []
+    scripted_server.behave_with(
+        lambda _: normal_reply(lambda request: reply_correctly(request).replace("Firm", "FIRM"))
+    )
+    exact_match_rates = []
     for number, sensitive in enumerate(("false", "true")):
-        config.write_text(
-            config.read_text().replace("metrics:\n", "metrics:\n  field_matching:\n", 1)
+        config_file.write_text(
+            config_file.read_text().replace("metrics:\n", "metrics:\n  field_matching:\n", 1)
             if number
-            else config.read_text()
+            else config_file.read_text()
         )
         if number:
-            config.write_text(
-                config.read_text().replace(
+            config_file.write_text(
+                config_file.read_text().replace(
                     "field_matching:\n", f"field_matching:\n    case_sensitive: {sensitive}\n"
                 )
             )
-        assert epoche("extract", "run", "--config", config, "--out", f"o{number}").code == 0
-        (metrics,) = metrics_of(shop / f"o{number}").values()
-        found.append(metrics["exact_match"]["value"])
-    assert found == [1.0, pytest.approx(3 / 9)]
+        assert (
+            run_epoche("extract", "run", "--config", config_file, "--out", f"o{number}").code == 0
+        )
+        (metrics,) = read_metrics(workspace / f"o{number}").values()
+        exact_match_rates.append(metrics["exact_match"]["value"])
+    assert exact_match_rates == [1.0, pytest.approx(3 / 9)]
 
 
-def test_test_connection(shop: Path, config: Path, scripted_server: ScriptedServer) -> None:
-    scripted_server.behave(reply(lambda _: '{"greeting": "hello"}'))
-    done = epoche("extract", "test-connection", "--base-url", scripted_server.base_url)
+def test_test_connection(
+    workspace: Path, config_file: Path, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(normal_reply(lambda _: '{"greeting": "hello"}'))
+    done = run_epoche("extract", "test-connection", "--base-url", scripted_server.base_url)
     assert done.code == 0, done.err
-    assert f"the first that is listed is asked: {scripted_server.model}" in done.out
+    assert f"using the first one the server lists: {scripted_server.model}" in done.out
     assert "json_schema  yes" in done.out
-    done = epoche("extract", "test-connection", "--config", config)
+    done = run_epoche("extract", "test-connection", "--config", config_file)
     assert done.code == 0, done.err
     assert "the first" not in done.out
-    gone = error_line(
-        epoche("extract", "test-connection", "--base-url", "http://127.0.0.1:9/v1"), 23
+    error = check_error_line(
+        run_epoche("extract", "test-connection", "--base-url", "http://127.0.0.1:9/v1"), 23
     )
-    # `epoche test-connection` would ask somewhere else: it knows no --base-url.
-    assert "epoche extract test-connection, with the same" in gone
-    assert "VLLM_API_KEY" in gone
+    # `epoche test-connection` has no --base-url and would ask another server.
+    assert "epoche extract test-connection, with the same" in error
+    assert "VLLM_API_KEY" in error
 
 
-def test_commands_that_cannot_be_carried_out(
-    shop: Path, config: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+def test_invalid_commands_are_refused(
+    workspace: Path,
+    config_file: Path,
+    scripted_server: ScriptedServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = ("extract", "run", "--dataset", "data.jsonl", "--out", "o")
-    assert "no model is named" in error_line(epoche(*run), 19)
-    assert "offline" in error_line(epoche(*run, "--offline", "--model", "ollama/x"), 19)
-    assert "unknown provider" in error_line(epoche(*run, "--model", "nobody/x"), 23)
-    assert "cannot be model.structured" in error_line(
-        epoche(*run, "--offline", "--structured", "magic"), 19
+    assert "no model is named" in check_error_line(run_epoche(*run), 19)
+    assert "offline" in check_error_line(run_epoche(*run, "--offline", "--model", "ollama/x"), 19)
+    assert "unknown provider" in check_error_line(run_epoche(*run, "--model", "nobody/x"), 23)
+    assert "cannot be model.structured" in check_error_line(
+        run_epoche(*run, "--offline", "--structured", "magic"), 19
     )
-    error_line(epoche("extract", "run", "--offline", "--dataset", "no.jsonl", "--out", "o"), 3)
-    error_line(epoche("extract", "report", "--results-dir", "nowhere"), 3)
-    error_line(epoche("extract", "compare", "--runs", "nowhere,neither"), 3)
-    assert "no run is named" in error_line(epoche("extract", "compare", "--runs", " ,"), 19)
-    assert epoche(*run, "--offline", "--no-report").code == 0
-    assert "ends in" in error_line(
-        epoche("extract", "report", "--results-dir", "o", "--output", "page.pdf"), 19
+    check_error_line(
+        run_epoche("extract", "run", "--offline", "--dataset", "no.jsonl", "--out", "o"), 3
     )
-    error_line(
-        epoche("extract", "report", "--results-dir", "o", "--output", "data.jsonl/x.html"), 15
+    check_error_line(run_epoche("extract", "report", "--results-dir", "nowhere"), 3)
+    check_error_line(run_epoche("extract", "compare", "--runs", "nowhere,neither"), 3)
+    assert "no run is given" in check_error_line(
+        run_epoche("extract", "compare", "--runs", " ,"), 19
     )
-    usage_error(epoche("extract", "run", "--limit", "0"))
+    assert run_epoche(*run, "--offline", "--no-report").code == 0
+    assert "must end in" in check_error_line(
+        run_epoche("extract", "report", "--results-dir", "o", "--output", "page.pdf"), 19
+    )
+    check_error_line(
+        run_epoche("extract", "report", "--results-dir", "o", "--output", "data.jsonl/x.html"), 15
+    )
+    check_usage_error(run_epoche("extract", "run", "--limit", "0"))
     monkeypatch.delenv("VLLM_API_KEY")
-    error_line(epoche("extract", "run", "--config", config, "--out", "p"), 23)
+    check_error_line(run_epoche("extract", "run", "--config", config_file, "--out", "p"), 23)

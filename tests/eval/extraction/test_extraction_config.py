@@ -1,4 +1,4 @@
-"""The configuration: the specification's file as it stands, and every fault with its line."""
+"""The configuration: the specification's file is accepted, faults are reported with lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from stage_calls import epoche, error_line
+from stage_calls import check_error_line, run_epoche
 
 from eval.extraction.running.config import SYSTEM, USER, Config, notes_on
 from eval.extraction.running.config_flags import with_flags
@@ -22,7 +22,7 @@ from eval.extraction.running.run_options import (
     requirements_of,
 )
 from eval.extraction.running.yaml_reading import MAX_BYTES, read_yaml
-from eval.extraction.schemas.schema_check import SchemaCheck
+from eval.extraction.schemas.schema_validator import SchemaValidator
 from kg.base.errors import ConfigError, SettingError
 
 SPECIFIED = Path(__file__).parents[2] / "data" / "extraction_config.yaml"
@@ -31,19 +31,19 @@ SPECIFIED = Path(__file__).parents[2] / "data" / "extraction_config.yaml"
 SHIPPED = Path(__file__).parents[3] / "eval" / "extraction" / "config.example.yaml"
 
 
-def written(folder: Path, text: str | bytes) -> Path:
+def write_config(folder: Path, text: str | bytes) -> Path:
     path = folder / "config.yaml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
-def faults(folder: Path, text: str) -> list[str]:
-    config, problems = check_config(written(folder, text))
+def list_config_problems(folder: Path, text: str) -> list[str]:
+    config, problems = check_config(write_config(folder, text))
     assert (config is None) is bool(problems)
     return [str(problem) for problem in problems]
 
 
-def test_the_specified_file_is_taken_as_it_stands() -> None:
+def test_specification_file_is_accepted_unchanged() -> None:
     config = read_config(SPECIFIED)
     assert config.model.base_url == "http://localhost:8000/v1"
     assert config.model.model_name == "meta-llama/Llama-3-8B-Instruct"
@@ -57,24 +57,24 @@ def test_the_specified_file_is_taken_as_it_stands() -> None:
     assert config.metrics.field_matching.string_fuzzy_threshold == 0.85
     assert config.output.report_format == "html"
     assert models_of(config, ()) == ("vllm/meta-llama/Llama-3-8B-Instruct",)
-    assert list(notes_on(config)), "what a key does otherwise than its name says is told"
+    assert list(notes_on(config)), "keys with unexpected meaning get a note"
 
 
-def test_the_shipped_example_says_every_key_with_its_default() -> None:
+def test_shipped_example_lists_every_key_with_its_default() -> None:
     assert read_config(SHIPPED) == Config()
     text = SHIPPED.read_text()
-    for name in _keys(msgspec.to_builtins(Config())):
+    for name in _list_keys(msgspec.to_builtins(Config())):
         assert f"{name}:" in text, name
 
 
-def _keys(value: Any) -> list[str]:
+def _list_keys(value: Any) -> list[str]:
     if not isinstance(value, dict):
         return []
-    return [name for key, held in value.items() for name in (key, *_keys(held))]
+    return [name for key, child in value.items() for name in (key, *_list_keys(child))]
 
 
-def test_everything_wrong_is_told_at_once_each_with_its_line(tmp_path: Path) -> None:
-    found = faults(
+def test_all_problems_are_reported_with_line_numbers(tmp_path: Path) -> None:
+    found = list_config_problems(
         tmp_path,
         "model:\n"
         "  model_nme: x\n"
@@ -119,11 +119,11 @@ def test_everything_wrong_is_told_at_once_each_with_its_line(tmp_path: Path) -> 
         "model: {api_key: {deep: sk-very-secret-4711}}\n",
     ],
 )
-def test_a_key_in_the_file_is_refused_and_never_repeated(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path, text)
+def test_api_key_in_the_file_is_refused_and_not_shown(tmp_path: Path, text: str) -> None:
+    path = write_config(tmp_path, text)
     for arguments in (("validate-config",), ("run", "--offline")):
-        done = epoche("extract", *arguments, "--config", path)
-        error_line(done, 38)
+        done = run_epoche("extract", *arguments, "--config", path)
+        check_error_line(done, 38)
         assert "environment" in done.out + done.err
         assert "4711" not in done.out + done.err
 
@@ -149,22 +149,22 @@ def test_a_key_in_the_file_is_refused_and_never_repeated(tmp_path: Path, text: s
         ('a: "\\ud800"\n', 1, "half a character"),
     ],
 )
-def test_what_is_no_plain_yaml_is_refused_with_its_line(
+def test_unsupported_yaml_is_refused_with_its_line(
     tmp_path: Path, text: str, line: int, why: str
 ) -> None:
     with pytest.raises(ConfigError, match=why) as raised:
-        check_config(written(tmp_path, text))
+        check_config(write_config(tmp_path, text))
     assert raised.value.where.endswith(f":{line}")
 
 
-def test_a_few_lines_that_stand_for_a_billion_are_refused() -> None:
+def test_exponential_yaml_aliases_are_refused() -> None:
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     with pytest.raises(ConfigError, match="aliases followed"):
         read_yaml("\n".join(lines).encode(), "bomb")
 
 
-def test_files_that_are_no_configuration_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_a_configuration_are_refused(tmp_path: Path) -> None:
     for data, why in (
         (b"\xff\xfe", "not UTF-8"),
         (b"a: \x01", "not YAML"),
@@ -172,17 +172,17 @@ def test_files_that_are_no_configuration_are_refused(tmp_path: Path) -> None:
         (b"#" * (MAX_BYTES + 1), "longer"),
     ):
         with pytest.raises(ConfigError, match=why):
-            read_config(written(tmp_path, data))
-    assert faults(tmp_path, "- model\n") == [
+            read_config(write_config(tmp_path, data))
+    assert list_config_problems(tmp_path, "- model\n") == [
         "line 1: no mapping of sections (such as model, dataset, prompts, metrics, output, "
         "performance)"
     ]
-    error_line(epoche("extract", "validate-config", "--config", tmp_path / "no.yaml"), 3)
+    check_error_line(run_epoche("extract", "validate-config", "--config", tmp_path / "no.yaml"), 3)
 
 
-def test_blank_sections_numbers_and_merged_keys_mean_what_they_look_like(tmp_path: Path) -> None:
+def test_blank_sections_numbers_and_merged_keys_are_parsed(tmp_path: Path) -> None:
     config = read_config(
-        written(
+        write_config(
             tmp_path,
             "model:\nmetrics:\n  field_matching:\n  eqs_weights: &w {schema_validity: 1}\n"
             "output: &o {save_predictions: off}\n"
@@ -200,11 +200,11 @@ def test_blank_sections_numbers_and_merged_keys_mean_what_they_look_like(tmp_pat
     assert read_yaml(b'a: "\\ud83d\\ude00"', "f").value == {"a": "\U0001f600"}
     merged = read_yaml(b"a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\n", "f").value
     assert merged["b"] == {"x": 1, "y": 3}
-    assert read_config(written(tmp_path, "")) == Config()
+    assert read_config(write_config(tmp_path, "")) == Config()
 
 
-def test_flags_go_before_the_file(tmp_path: Path) -> None:
-    config = read_config(written(tmp_path, "model: {timeout: 5}\ndataset: {random_seed: 1}\n"))
+def test_flags_override_the_file(tmp_path: Path) -> None:
+    config = read_config(write_config(tmp_path, "model: {timeout: 5}\ndataset: {random_seed: 1}\n"))
     changed = with_flags(config, {"model.timeout": 7.5, "dataset.random_seed": None})
     assert (changed.model.timeout, changed.dataset.random_seed) == (7.5, 1)
     with pytest.raises(SettingError, match=r"model\.structured.*One of: auto, json_schema"):
@@ -216,18 +216,19 @@ def test_models_are_named_by_flag_file_or_environment(
 ) -> None:
     monkeypatch.delenv("EPOCHE_MODEL", raising=False)
     monkeypatch.chdir(tmp_path)
-    here = with_flags(None, {"model.base_url": "http://localhost:1/v1"})
-    assert models_of(here, ("a/b", "vllm/c")) == ("vllm/a/b", "vllm/c")
-    assert models_of(with_flags(here, {"model.provider": "custom"}), ("a",)) == ("custom/a",)
+    with_address = with_flags(None, {"model.base_url": "http://localhost:1/v1"})
+    assert models_of(with_address, ("a/b", "vllm/c")) == ("vllm/a/b", "vllm/c")
+    custom = with_flags(with_address, {"model.provider": "custom"})
+    assert models_of(custom, ("a",)) == ("custom/a",)
     assert models_of(Config(), ("openai/x",)) == ("openai/x",)
     with pytest.raises(SettingError, match="no model"):
         models_of(Config(), ())
     monkeypatch.setenv("EPOCHE_MODEL", "ollama/y")
     assert models_of(Config(), ()) == ("ollama/y",)
     with pytest.raises(SettingError, match="no model"):
-        models_of(here, ())
+        models_of(with_address, ())
     with pytest.raises(SettingError, match="twice"):
-        models_of(here, ("a", "vllm/a"))
+        models_of(with_address, ("a", "vllm/a"))
     assert folder_name(("vllm/a b/c",)) == "extract-vllm-a-b-c"
     assert folder_name(()) == "extract-baseline"
     long = folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(5)))
@@ -235,62 +236,64 @@ def test_models_are_named_by_flag_file_or_environment(
     assert long != folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(6)))
 
 
-def test_levels_of_service_keep_what_is_not_changed() -> None:
+def test_service_levels_that_are_not_set_keep_their_defaults() -> None:
     changed = requirements_of({"minimum": {"eqs": 0.5}})["minimum"]
     assert (changed.eqs, changed.schema_validity) == (0.5, 0.95)
 
 
-def test_the_cache_is_where_the_configuration_says(tmp_path: Path) -> None:
+def test_cache_folder_comes_from_the_configuration(tmp_path: Path) -> None:
     config = with_flags(None, {"performance.cache_dir": "c", "performance.num_workers": 3})
     assert client_of(config, tmp_path).cache == Path("c/responses.sqlite")
     assert client_of(config, tmp_path).concurrency == 3
     off = with_flags(config, {"performance.enable_caching": False})
     assert client_of(off, tmp_path).cache is None
     named = client_of(off, tmp_path, cache=tmp_path / "x.sqlite")
-    assert named.cache == tmp_path / "x.sqlite", "who names a cache wants one"
+    assert named.cache == tmp_path / "x.sqlite", "naming a cache file enables the cache"
 
 
-def test_the_published_schema_takes_the_specified_file_and_refuses_typos() -> None:
-    done = epoche("schema", "extract-config")
+def test_published_schema_accepts_the_specification_file_and_refuses_typos() -> None:
+    done = run_epoche("schema", "extract-config")
     assert done.code == 0
-    check = SchemaCheck.of(json.loads(done.out))
+    check = SchemaValidator.from_schema(json.loads(done.out))
     specified = read_yaml(SPECIFIED.read_bytes(), "c").value
-    assert check.errors(specified) == ()
-    assert not check.valid({**specified, "modle": {}})
-    assert not check.valid({"model": {"api_key": "sk-1"}})
+    assert check.list_errors(specified) == ()
+    assert not check.is_valid({**specified, "modle": {}})
+    assert not check.is_valid({"model": {"api_key": "sk-1"}})
 
 
-def test_validate_config_says_where_the_model_is_asked(
+def test_validate_config_prints_the_model_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VLLM_API_KEY", raising=False)
-    done = epoche("extract", "validate-config", "--config", SPECIFIED)
+    done = run_epoche("extract", "validate-config", "--config", SPECIFIED)
     assert done.code == 0, done.err
-    assert "is asked at http://localhost:8000/v1" in done.out
-    bad = written(tmp_path, "model: {base_url: 'ftp://x', model_name: m}\n")
-    assert "neither http nor https" in error_line(
-        epoche("extract", "validate-config", "--config", bad), 38
+    assert "will be called at http://localhost:8000/v1" in done.out
+    bad = write_config(tmp_path, "model: {base_url: 'ftp://x', model_name: m}\n")
+    assert "neither http nor https" in check_error_line(
+        run_epoche("extract", "validate-config", "--config", bad), 38
     )
-    elsewhere = written(tmp_path, "model: {base_url: 'http://example.org/v1', model_name: m}\n")
-    assert epoche("extract", "validate-config", "--config", elsewhere).code == 0
+    elsewhere = write_config(
+        tmp_path, "model: {base_url: 'http://example.org/v1', model_name: m}\n"
+    )
+    assert run_epoche("extract", "validate-config", "--config", elsewhere).code == 0
     monkeypatch.setenv("VLLM_API_KEY", "sk-loopback-4711")
-    refused = epoche("extract", "validate-config", "--config", elsewhere)
-    assert "the key comes from the environment" in error_line(refused, 38)
+    refused = run_epoche("extract", "validate-config", "--config", elsewhere)
+    assert "the key comes from the environment" in check_error_line(refused, 38)
     monkeypatch.setenv("VLLM_BASE_URL", "http://example.org/v1")
-    assert epoche("extract", "validate-config", "--config", elsewhere).code == 0
+    assert run_epoche("extract", "validate-config", "--config", elsewhere).code == 0
 
 
 @settings(max_examples=150)
 @given(st.text() | st.text(alphabet="model:timeou \n\t-[]{}&*!|>#'\"0123e.<,?%@~"))
 @example("model: *a")
 @example("%YAML 9.9\n---\n")
-def test_no_text_breaks_the_reader(text: str) -> None:
+def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        lined = read_yaml(text.encode("utf-8", "surrogatepass"), "fuzz")
+        parsed = read_yaml(text.encode("utf-8", "surrogatepass"), "fuzz")
     except ConfigError:
         return
-    assert json.loads(json.dumps(lined.value, allow_nan=False)) == lined.value
+    assert json.loads(json.dumps(parsed.value, allow_nan=False)) == parsed.value
 
 
 _values = st.recursive(
@@ -302,7 +305,7 @@ _values = st.recursive(
 
 @settings(max_examples=100)
 @given(data=st.data())
-def test_no_value_anywhere_breaks_the_checks(data: st.DataObject, tmp_path_factory: Any) -> None:
+def test_any_value_is_checked_without_a_crash(data: st.DataObject, tmp_path_factory: Any) -> None:
     whole = msgspec.to_builtins(Config())
     section = data.draw(st.sampled_from(sorted(whole)))
     key = data.draw(st.sampled_from([*whole[section], "another"]))

@@ -1,4 +1,4 @@
-"""The shipped extraction samples: every value stands in its text, every gap is a gap.
+"""The shipped extraction samples: every value is in its text, and absent values are not.
 
 The rules are those of ``eval/extraction/data/README.md``. They hold for every file of the folder.
 Those that read words (days, weekdays, numbers) know the four languages the set is in.
@@ -19,12 +19,12 @@ from typing import Any
 import jsonschema
 import jsonschema_rs
 import pytest
-from extraction_words import MONTHS, WEEKDAYS, date_stands_in, number_is_said, numbers_in
+from extraction_words import MONTHS, WEEKDAYS, contains_date, contains_number, find_numbers
 
-from eval.extraction.matchers.fields import check_matchers
-from eval.extraction.samples.loading import load
-from eval.extraction.schemas.complexity import complexity_of
-from eval.extraction.scoring import score
+from eval.extraction.matchers.schema_nodes import check_matchers
+from eval.extraction.samples.loader import load_samples
+from eval.extraction.schemas.complexity import compute_complexity
+from eval.extraction.scorer import score_sample
 
 FOLDER = Path(__file__).parents[3] / "eval" / "extraction" / "data" / "samples"
 FILES = sorted(FOLDER.glob("*.jsonl"))
@@ -44,44 +44,44 @@ ENGLISH = [row for row in ROWS if row["language"] == "en"]
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Scalars that are stated, each with its path (``orders[0].item``)."""
+def list_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields the given scalars, each with its path (``orders[0].item``)."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from leaves(inner, f"{path}.{key}" if path else key)
+            yield from list_leaves(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from leaves(inner, f"{path}[{index}]")
+            yield from list_leaves(inner, f"{path}[{index}]")
     elif value is not None:
         yield path, value
 
 
-def general(path: str) -> str:
+def generalise_path(path: str) -> str:
     return re.sub(r"\[\d+\]", "[]", path)
 
 
-def about(node: Row, value: Any, schema: Row) -> Iterator[Row]:
-    """The subschemas that speak of a value: of alternatives, those that it satisfies."""
+def matching_subschemas(node: Row, value: Any, schema: Row) -> Iterator[Row]:
+    """Yields the subschemas that apply to a value; of alternatives, those that it satisfies."""
     yield node
     if "$ref" in node:
         _, place, name = node["$ref"].split("/")
-        yield from about(schema[place][name], value, schema)
+        yield from matching_subschemas(schema[place][name], value, schema)
     taken = list(node.get("allOf", []))
     for keyword in ("anyOf", "oneOf"):
-        taken += [one for one in node.get(keyword, []) if holds(one, value, schema)]
+        taken += [one for one in node.get(keyword, []) if is_valid(one, value, schema)]
     if "if" in node:
-        taken.append(node.get("then" if holds(node["if"], value, schema) else "else", {}))
+        taken.append(node.get("then" if is_valid(node["if"], value, schema) else "else", {}))
     for one in taken:
-        yield from about(one, value, schema)
+        yield from matching_subschemas(one, value, schema)
 
 
-def holds(node: Row, value: Any, schema: Row) -> bool:
+def is_valid(node: Row, value: Any, schema: Row) -> bool:
     around: Row = {key: schema[key] for key in ("$schema", "$defs", "definitions") if key in schema}
     return jsonschema_rs.is_valid({**around, **node}, value)
 
 
-def absent(schema: Row, expected: Any) -> list[str]:
-    """Paths of the schema at which the expected output states nothing.
+def absent_paths(schema: Row, expected: Any) -> list[str]:
+    """Returns the schema paths at which the expected output has no value.
 
     One that is absent from every element of its arrays is written with ``[]``, else with the
     element's number. What lies below an absent object or array is not listed.
@@ -89,8 +89,8 @@ def absent(schema: Row, expected: Any) -> list[str]:
     places: Counter[str] = Counter()
     gaps: list[str] = []
 
-    def walk(starts: list[Row], value: Any, path: str) -> None:
-        nodes = [node for start in starts for node in about(start, value, schema)]
+    def walk_values(starts: list[Row], value: Any, path: str) -> None:
+        nodes = [node for start in starts for node in matching_subschemas(start, value, schema)]
         if isinstance(value, dict):
             declared: dict[str, list[Row]] = {}
             for node in nodes:
@@ -102,37 +102,40 @@ def absent(schema: Row, expected: Any) -> list[str]:
                             declared.setdefault(key, []).append(inner)
             for key, inners in declared.items():
                 below = f"{path}.{key}" if path else key
-                places[general(below)] += 1
+                places[generalise_path(below)] += 1
                 if value.get(key) in (None, [], {}):
                     gaps.append(below)
                 else:
-                    walk(inners, value[key], below)
+                    walk_values(inners, value[key], below)
         elif isinstance(value, list):
             for index, inner in enumerate(value):
                 items = [node["items"] for node in nodes if "items" in node]
-                walk(items, inner, f"{path}[{index}]")
+                walk_values(items, inner, f"{path}[{index}]")
 
-    walk([schema], expected, "")
-    missing = Counter(map(general, gaps))
-    named = [general(p) if missing[general(p)] == places[general(p)] else p for p in gaps]
+    walk_values([schema], expected, "")
+    missing = Counter(map(generalise_path, gaps))
+    named = [
+        generalise_path(p) if missing[generalise_path(p)] == places[generalise_path(p)] else p
+        for p in gaps
+    ]
     return list(dict.fromkeys(named))
 
 
-def stands_in(value: Any, text: str, language: str) -> bool:
-    """Whether the text has the value as it is; a boolean never stands in a text."""
+def text_has_value(value: Any, text: str, language: str) -> bool:
+    """Whether the text contains the value verbatim; a boolean never counts as contained."""
     if isinstance(value, bool):
         return False
     if isinstance(value, str):
         return value in text
-    return float(value) in numbers_in(text, language)
+    return float(value) in find_numbers(text, language)
 
 
 def value_problems(row: Row) -> Iterator[str]:
     text, language, listed = row["text"], row["language"], row["meta"]["normalised"]
     needed: set[str] = set()
-    for path, value in leaves(row["expected_output"]):
-        place = general(path)
-        stands = stands_in(value, text, language)
+    for path, value in list_leaves(row["expected_output"]):
+        place = generalise_path(path)
+        stands = text_has_value(value, text, language)
         if place in listed and (not stands or not isinstance(value, str)):
             needed.add(place)
         elif not stands:
@@ -140,9 +143,9 @@ def value_problems(row: Row) -> Iterator[str]:
         if stands:
             continue
         if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
-            if not date_stands_in(value, text, language):
+            if not contains_date(value, text, language):
                 yield f"{path}: no such day in the text: {value}"
-        elif type(value) in (int, float) and not number_is_said(value, text, language):
+        elif type(value) in (int, float) and not contains_number(value, text, language):
             yield f"{path}: {value} is said in no way that is known"
     yield from (
         f"{path}: listed as normalised for nothing" for path in listed if path not in needed
@@ -151,7 +154,7 @@ def value_problems(row: Row) -> Iterator[str]:
 
 def gap_problems(row: Row) -> Iterator[str]:
     listed = row["meta"]["missing"]
-    gaps = absent(row["schema"], row["expected_output"])
+    gaps = absent_paths(row["schema"], row["expected_output"])
     yield from (f"{path}: listed as missing, yet expected" for path in listed if path not in gaps)
     yield from (f"{path}: absent, yet not listed as missing" for path in gaps if path not in listed)
 
@@ -160,7 +163,7 @@ def distractor_problems(row: Row) -> Iterator[str]:
     values = row["meta"].get("distractor_values", [])
     if values and len(values) != row["meta"]["distractors"]:
         yield "the distractors are counted wrongly"
-    said = {str(value) for _, value in leaves(row["expected_output"])}
+    said = {str(value) for _, value in list_leaves(row["expected_output"])}
     for value in values:
         if value not in row["text"]:
             yield f"the distractor {value!r} is not in the text"
@@ -182,19 +185,19 @@ def schema_problems(row: Row) -> Iterator[str]:
             yield f"{reference} is no local definition"
 
 
-def problems(row: Row) -> list[str]:
-    """All that is wrong with a sample's truth, in words."""
+def sample_problems(row: Row) -> list[str]:
+    """Returns descriptions of all problems of a sample's expected output."""
     checks = (schema_problems, value_problems, gap_problems, distractor_problems)
     return [problem for check in checks for problem in check(row)]
 
 
 @by_file
-def test_truth_is_valid_stated_and_complete(path: Path) -> None:
-    assert {row["id"]: problems(row) for row in rows_of(path) if problems(row)} == {}
+def test_expected_output_is_valid_given_in_text_and_complete(path: Path) -> None:
+    assert {row["id"]: sample_problems(row) for row in rows_of(path) if sample_problems(row)} == {}
 
 
 @by_file
-def test_files_are_laid_out_alike(path: Path) -> None:
+def test_files_have_the_same_layout(path: Path) -> None:
     rows = rows_of(path)
     again = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     assert path.read_bytes() == again.encode()
@@ -214,7 +217,7 @@ def test_files_are_laid_out_alike(path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_weekdays_fit_their_dates(row: Row) -> None:
+def test_weekdays_match_their_dates(row: Row) -> None:
     weekdays, months = (names[row["language"]].split() for names in (WEEKDAYS, MONTHS))
     dates = re.findall(
         rf"\b({'|'.join(weekdays)}),?(?: den| dem)? (\d+)(?:\.|er)?(?: de)? ({'|'.join(months)})"
@@ -228,7 +231,7 @@ def test_weekdays_fit_their_dates(row: Row) -> None:
         assert weekdays[date.weekday()].lower() == weekday.lower()
 
 
-def test_no_sample_is_like_another() -> None:
+def test_samples_are_all_different() -> None:
     assert len({row["id"] for row in ROWS}) == len(ROWS)
     runs = []
     for row in ROWS:
@@ -244,14 +247,14 @@ def test_no_sample_is_like_another() -> None:
 
 
 def nested_arrays(value: Any, above: bool = False) -> bool:
-    """Whether arrays of objects stand inside the objects of an array."""
+    """Whether an array of objects is nested in the objects of another array."""
     if isinstance(value, list):
         objects = any(isinstance(one, dict) for one in value)
         return (above and objects) or any(nested_arrays(one, objects) for one in value)
     return isinstance(value, dict) and any(nested_arrays(one, above) for one in value.values())
 
 
-def test_there_is_enough_of_everything() -> None:
+def test_every_feature_occurs_often_enough() -> None:
     assert len(ROWS) >= 150
     assert len(ENGLISH) >= 100
     assert len({row["domain"] for row in ROWS}) >= 18
@@ -259,12 +262,12 @@ def test_there_is_enough_of_everything() -> None:
     languages = Counter(row["language"] for row in ROWS)
     assert min(languages[language] for language in ("de", "fr", "es")) >= 15
     for rows in (ROWS, ENGLISH):
-        bins = Counter(complexity_of(row["schema"]).bin for row in rows)
+        bins = Counter(compute_complexity(row["schema"]).bin for row in rows)
         assert min(bins["simple"], bins["medium"], bins["complex"]) >= len(rows) / 5, bins
-    depths = {complexity_of(row["schema"]).max_nesting_depth for row in ENGLISH}
+    depths = {compute_complexity(row["schema"]).max_nesting_depth for row in ENGLISH}
     assert depths >= set(range(6))
     new = [row for row in ROWS if row["language"] != "en"]
-    assert {complexity_of(row["schema"]).max_nesting_depth for row in new} >= set(range(6))
+    assert {compute_complexity(row["schema"]).max_nesting_depth for row in new} >= set(range(6))
     assert sum(nested_arrays(row["expected_output"]) for row in new) >= 8
     for least, feature in (
         (3, '"oneOf": '),
@@ -297,23 +300,23 @@ def test_there_is_enough_of_everything() -> None:
     assert sum(row["meta"]["distractors"] > 0 for row in ENGLISH) >= 80
 
 
-def test_the_loader_takes_every_sample_in_order() -> None:
-    loaded = load(FOLDER)
+def test_loader_reads_every_sample_in_order() -> None:
+    loaded = load_samples(FOLDER)
     assert loaded.rejected == []
     assert [sample.id for sample in loaded.samples] == [row["id"] for row in ROWS]
 
 
-def test_the_truth_scored_against_itself_is_perfect() -> None:
-    for sample in load(FOLDER).samples:
-        result = score(sample, sample.expected).score
+def test_expected_output_scores_perfectly() -> None:
+    for sample in load_samples(FOLDER).samples:
+        result = score_sample(sample, sample.expected).score
         tally = result.tally
         assert (result.valid, result.exact_match) == (True, True), sample.id
         assert tally.strict == tally.expected == tally.predicted > 0, sample.id
         assert (tally.missed, tally.spurious) == (0, 0), sample.id
 
 
-def altered(value: Any) -> Any:
-    """Another value of the same type that no text states."""
+def alter_value(value: Any) -> Any:
+    """Returns another value of the same type that is in no text."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -322,12 +325,12 @@ def altered(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("row", ROWS[::6], ids=lambda row: row["id"])
-def test_the_check_finds_a_changed_value_a_gap_and_a_false_note(row: Row) -> None:
-    """The checks above would be worth nothing if they passed whatever the truth says."""
-    for path, value in leaves(row["expected_output"]):
+def test_sample_checks_find_planted_problems(row: Row) -> None:
+    """Checks the checks above: they must fail on wrong expected output."""
+    for path, value in list_leaves(row["expected_output"]):
         if isinstance(value, bool) or (
             isinstance(value, str)
-            and general(path) in row["meta"]["normalised"]
+            and generalise_path(path) in row["meta"]["normalised"]
             and not re.fullmatch(r"\d{4}-\d\d-\d\d", value)
         ):
             continue  # what is written otherwise in the text is for a reader to judge
@@ -337,12 +340,12 @@ def test_the_check_finds_a_changed_value_a_gap_and_a_false_note(row: Row) -> Non
         holder = wrong["expected_output"]
         for key in keys[:-1]:
             holder = holder[key]
-        holder[keys[-1]] = altered(value)
-        assert problems(wrong), path
+        holder[keys[-1]] = alter_value(value)
+        assert sample_problems(wrong), path
         if isinstance(keys[-1], str):
             del holder[keys[-1]]
-            assert problems(wrong), path
+            assert sample_problems(wrong), path
     for note in ("missing", "normalised"):
         wrong = copy.deepcopy(row)
         wrong["meta"][note].append("no.such.place")
-        assert problems(wrong)
+        assert sample_problems(wrong)

@@ -1,4 +1,4 @@
-"""What replies that know nothing earn on the shipped samples, and that guessing does not pay."""
+"""Scores of uninformed replies on the shipped samples; guessing must not pay."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from eval.extraction.aggregate import Plan, aggregate
+from eval.extraction.aggregate import MeasurementPlan, aggregate_rows
 from eval.extraction.record import SystemReport
 from eval.extraction.row import ExtractionRow
-from eval.extraction.samples.loading import load
+from eval.extraction.samples.loader import load_samples
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import score
+from eval.extraction.scorer import score_sample
 
-SAMPLES = load("shipped").samples[::4]
+SAMPLES = load_samples("shipped").samples[::4]
 SCORE = "extraction_quality_score"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """``parsed`` and ``failed`` as of a row."""
+    """A scripted reply; ``parsed`` and ``failed`` as in a row."""
 
     value: Any = None
     parsed: bool = True
@@ -32,12 +32,14 @@ NO_JSON = Reply(parsed=False)
 FAILED = Reply(failed=True)
 
 
-def measured(reply: Callable[[Sample], Reply], samples: list[Sample] = SAMPLES) -> SystemReport:
+def measure_replies(
+    reply: Callable[[Sample], Reply], samples: list[Sample] = SAMPLES
+) -> SystemReport:
     rows = []
     for sample in samples:
         given = reply(sample)
         came = given.parsed and not given.failed
-        found = score(sample, given.value, parsed=came).score
+        found = score_sample(sample, given.value, parsed=came).score
         outcome: Any = "OK" if found.valid else "INVALID" if came else "UNPARSABLE"
         rows.append(
             ExtractionRow(
@@ -48,32 +50,32 @@ def measured(reply: Callable[[Sample], Reply], samples: list[Sample] = SAMPLES) 
                 score=found,
             )
         )
-    return aggregate(rows, Plan(resamples=50)).systems["m"]
+    return aggregate_rows(rows, MeasurementPlan(resamples=50)).systems["m"]
 
 
-def value(one: SystemReport, name: str) -> float:
+def metric_value(one: SystemReport, name: str) -> float:
     found = one.metrics[name].value
     assert found is not None
     return found
 
 
-def changed(given: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with each of its scalars changed."""
+def change_scalars(given: Any, change: Callable[[Any], Any]) -> Any:
+    """Returns the value with ``change`` applied to each scalar."""
     if isinstance(given, dict):
-        return {key: changed(inner, change) for key, inner in given.items()}
+        return {key: change_scalars(inner, change) for key, inner in given.items()}
     if isinstance(given, list):
-        return [changed(inner, change) for inner in given]
+        return [change_scalars(inner, change) for inner in given]
     return change(given)
 
 
-def thrice(given: Any) -> Any:
-    """The value with every array three times over."""
+def triple_arrays(given: Any) -> Any:
+    """Returns the value with the elements of every array repeated three times."""
     if isinstance(given, dict):
-        return {key: thrice(inner) for key, inner in given.items()}
-    return [thrice(inner) for inner in given] * 3 if isinstance(given, list) else given
+        return {key: triple_arrays(inner) for key, inner in given.items()}
+    return [triple_arrays(inner) for inner in given] * 3 if isinstance(given, list) else given
 
 
-def wrong(given: Any) -> Any:
+def make_wrong(given: Any) -> Any:
     if isinstance(given, str):
         return "zq"
     if isinstance(given, bool):
@@ -81,79 +83,85 @@ def wrong(given: Any) -> Any:
     return given * 7 + 13 if isinstance(given, int | float) else given
 
 
-def bare(sample: Sample) -> Sample:
-    """The sample under a schema that says nothing, so that every reply is valid."""
+def drop_schema(sample: Sample) -> Sample:
+    """Returns the sample with an empty schema, so that every reply is valid."""
     return Sample(id=sample.id, text=sample.text, schema={}, expected=sample.expected)
 
 
-BARE = [bare(sample) for sample in SAMPLES]
+BARE = [drop_schema(sample) for sample in SAMPLES]
 
 
 @pytest.mark.parametrize("reply", [Reply({}), Reply(None), NO_JSON], ids=["{}", "null", "no JSON"])
-def test_saying_nothing_earns_nothing_where_something_is_required(reply: Reply) -> None:
-    one = measured(lambda _: reply)
-    assert value(one, SCORE) == 0
-    assert value(one, "field_f1_lenient") == 0
-    assert value(one, "omission_rate") == 1
+def test_empty_reply_scores_zero_where_fields_are_required(reply: Reply) -> None:
+    one = measure_replies(lambda _: reply)
+    assert metric_value(one, SCORE) == 0
+    assert metric_value(one, "field_f1_lenient") == 0
+    assert metric_value(one, "omission_rate") == 1
     assert one.metrics["hallucination_rate"].value is None
-    # The score of the micro parts keeps its share for inventing nothing, as the docs say.
-    assert value(one, "extraction_quality_score_micro") == pytest.approx(0.15)
+    # The micro score keeps its share for no hallucinations, as documented.
+    assert metric_value(one, "extraction_quality_score_micro") == pytest.approx(0.15)
 
 
-def test_what_a_valid_reply_has_for_nothing() -> None:
-    assert value(measured(lambda _: Reply({}), BARE), SCORE) == pytest.approx(0.30)
+def test_score_of_an_empty_but_valid_reply() -> None:
+    assert metric_value(measure_replies(lambda _: Reply({}), BARE), SCORE) == pytest.approx(0.30)
     names = {"a": {"type": "string"}, "b": {"type": "boolean"}}
     schema = {"type": "object", "properties": names}
     wholly = Sample(id="s", text="none", schema=schema, expected={"a": "word", "b": True})
-    one = measured(lambda sample: Reply(changed(sample.expected, wrong)), [wholly])
-    assert value(one, SCORE) == pytest.approx(0.50)
-    assert value(one, "hallucination_rate") == 0
-    assert value(one, "fabricated_value_rate") == 0.5
+    one = measure_replies(
+        lambda sample: Reply(change_scalars(sample.expected, make_wrong)), [wholly]
+    )
+    assert metric_value(one, SCORE) == pytest.approx(0.50)
+    assert metric_value(one, "hallucination_rate") == 0
+    assert metric_value(one, "fabricated_value_rate") == 0.5
     bare_of_facts = Sample(id="s", text="none", schema=schema, expected={})
-    one = measured(lambda _: Reply({"a": "zq"}), [bare_of_facts])
-    assert value(one, SCORE) == pytest.approx(0.35)
-    assert measured(lambda _: Reply({}), [bare_of_facts]).metrics[SCORE].value is None
+    one = measure_replies(lambda _: Reply({"a": "zq"}), [bare_of_facts])
+    assert metric_value(one, SCORE) == pytest.approx(0.35)
+    assert measure_replies(lambda _: Reply({}), [bare_of_facts]).metrics[SCORE].value is None
 
 
 @pytest.mark.parametrize("samples", [SAMPLES, BARE], ids=["schemas", "no schemas"])
-def test_adding_to_what_is_right_never_pays(samples: list[Sample]) -> None:
-    truth = measured(lambda sample: Reply(sample.expected), samples)
-    assert value(truth, SCORE) == value(truth, "exact_match") == 1
+def test_adding_values_to_a_right_reply_lowers_the_score(samples: list[Sample]) -> None:
+    truth = measure_replies(lambda sample: Reply(sample.expected), samples)
+    assert metric_value(truth, SCORE) == metric_value(truth, "exact_match") == 1
     added = {f"made_up_{number}": "zq" for number in range(5)}
     for reply in (
-        lambda sample: Reply(thrice(sample.expected)),
+        lambda sample: Reply(triple_arrays(sample.expected)),
         lambda sample: Reply({**sample.expected, **added}),
-        lambda sample: Reply(changed(sample.expected, lambda leaf: "zq" if leaf is None else leaf)),
+        lambda sample: Reply(
+            change_scalars(sample.expected, lambda leaf: "zq" if leaf is None else leaf)
+        ),
     ):
-        one = measured(reply, samples)
-        assert value(one, SCORE) < 1
-        assert value(one, "field_precision_partial") < 1
-        assert value(one, "field_f1_partial") < 1
-        assert value(one, "hallucination_rate") > 0
-        assert value(one, "exact_match") < 1
+        one = measure_replies(reply, samples)
+        assert metric_value(one, SCORE) < 1
+        assert metric_value(one, "field_precision_partial") < 1
+        assert metric_value(one, "field_f1_partial") < 1
+        assert metric_value(one, "hallucination_rate") > 0
+        assert metric_value(one, "exact_match") < 1
 
 
 def test_copying_the_text_into_every_field_earns_no_credit() -> None:
-    def reply(sample: Sample) -> Reply:
-        return Reply(changed(sample.expected, lambda one: sample.text))
+    def copy_text(sample: Sample) -> Reply:
+        return Reply(change_scalars(sample.expected, lambda one: sample.text))
 
-    one = measured(reply, BARE)
-    assert value(one, "field_f1_partial") < 0.01
-    assert value(one, "field_f1_lenient") < 0.01
+    one = measure_replies(copy_text, BARE)
+    assert metric_value(one, "field_f1_partial") < 0.01
+    assert metric_value(one, "field_f1_lenient") < 0.01
 
 
-def test_leaving_out_hard_samples_costs_the_score_and_failing_bounds_it() -> None:
+def test_skipping_hard_samples_lowers_the_score_or_its_bound() -> None:
     hard = {sample.id for sample in SAMPLES[::2]}
 
-    def otherwise(given: Reply) -> Callable[[Sample], Reply]:
+    def reply_to_hard_samples(given: Reply) -> Callable[[Sample], Reply]:
         return lambda sample: given if sample.id in hard else Reply(sample.expected)
 
     share = 1 - len(hard) / len(SAMPLES)
     for given in (Reply({}), Reply(None), NO_JSON):
-        assert value(measured(otherwise(given)), SCORE) == pytest.approx(share)
-    failing = measured(otherwise(FAILED))
+        assert metric_value(measure_replies(reply_to_hard_samples(given)), SCORE) == pytest.approx(
+            share
+        )
+    failing = measure_replies(reply_to_hard_samples(FAILED))
     score_of = failing.metrics[SCORE]
-    # A failed call is no empty extraction, but nobody is told to rely on the others alone.
+    # Failed calls are not empty extractions, but the recommendation must mention them.
     assert score_of.value == 1
     assert score_of.worst == pytest.approx(share)
     assert score_of.n == len(SAMPLES) - len(hard)

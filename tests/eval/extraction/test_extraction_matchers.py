@@ -1,4 +1,4 @@
-"""Matchers against values worked out by hand."""
+"""Matchers against manually computed values."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 import pytest
 
-from eval.extraction.matchers.comparing import coerced, compare, same
-from eval.extraction.matchers.dates import moment
-from eval.extraction.matchers.fields import check_matchers, plan_of
-from eval.extraction.matchers.quantities import plain_number, quantity
-from eval.extraction.matchers.strings import LONGEST, distance
-from eval.extraction.settings import DEFAULT, Matching
+from eval.extraction.matchers.dates import parse_moment
+from eval.extraction.matchers.quantities import parse_plain_number, parse_quantity
+from eval.extraction.matchers.schema_nodes import check_matchers, get_schema_plan
+from eval.extraction.matchers.strings import MAX_EDIT_LENGTH, edit_distance
+from eval.extraction.matchers.value_comparison import coerce_value, compare_values, is_same_json
+from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from kg.base.errors import SchemaError
 
 
-def compared(
-    expected: Any, predicted: Any, matching: Matching = DEFAULT, **schema: Any
+def compare_field(
+    expected: Any, predicted: Any, matching: Matching = DEFAULT_MATCHING, **schema: Any
 ) -> tuple[bool, float]:
-    """Whether two values are equal, and their score, under the schema of a field."""
+    """Returns whether two values are equal under a field schema, and their score."""
     field = {"type": "object", "properties": {"field": {key.replace("_", "-"): value
              for key, value in schema.items()}}}  # fmt: skip
-    place = plan_of(field).root.child("field")
-    equal, score, _ = compare(place, expected, predicted, matching)
+    place = get_schema_plan(field).root.get_child("field")
+    equal, score, _ = compare_values(place, expected, predicted, matching)
     return equal, score
 
 
@@ -36,20 +36,23 @@ def compared(
         # Tokens {san, francisco,, ca} and {san, francisco}: one shared of 3 and 2, F1 = 2/5.
         # Distance 5 of 17; contained: 13 of 17 characters... "san francisco" is 13 long.
         ("San Francisco, CA", "San Francisco", 0.5 * 2 / 5 + 0.3 * (1 - 4 / 17) + 0.2 * 13 / 17),
-        # The other way round what came holds all that was expected: containment 1.
+        # Swapped, the prediction contains the expected text: containment 1.
         ("San Francisco", "San Francisco, CA", 0.5 * 2 / 5 + 0.3 * (1 - 4 / 17) + 0.2),
         # {software, engineer} and {engineer}: F1 = 2/3; distance 9 of 17; 8 of 17 characters.
         ("software engineer", "engineer", 0.5 * 2 / 3 + 0.3 * 8 / 17 + 0.2 * 8 / 17),
         # {dr., sarah, johnson} and {sarah, johnson}: F1 = 4/5; distance 4 of 17.
         ("Sarah Johnson", "Dr. Sarah Johnson", 0.5 * 4 / 5 + 0.3 * 13 / 17 + 0.2),
-        # Nothing shared but single letters: kitten to sitting is the textbook's distance 3 of 7.
+        # Only single letters are shared: kitten to sitting is the textbook distance 3 of 7.
         ("kitten", "sitting", 0.3 * 4 / 7),
         ("", "x", 0.0),
         ("x", "", 0.0),
     ],
 )
-def test_the_composite_of_texts(expected: str, predicted: str, score: float) -> None:
-    assert compared(expected, predicted, type="string") == (False, pytest.approx(score, abs=1e-12))
+def test_composite_score_of_texts(expected: str, predicted: str, score: float) -> None:
+    assert compare_field(expected, predicted, type="string") == (
+        False,
+        pytest.approx(score, abs=1e-12),
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,41 +68,43 @@ def test_the_composite_of_texts(expected: str, predicted: str, score: float) -> 
     ],
 )
 def test_texts_that_are_equal_after_normalisation(expected: str, predicted: str) -> None:
-    assert compared(expected, predicted, type="string") == (True, 1.0)
-    assert compared(expected, predicted, x_match="exact") == (True, 1.0)
+    assert compare_field(expected, predicted, type="string") == (True, 1.0)
+    assert compare_field(expected, predicted, x_match="exact") == (True, 1.0)
 
 
-def test_settings_decide_what_normalisation_is() -> None:
+def test_normalisation_settings_are_applied() -> None:
     minding = Matching(case_sensitive=True)
-    assert compared("TechCorp", "techcorp", minding, type="string") == (False, 1.0)
-    assert compared("TechCorp", "techcorp", minding, x_match="exact") == (False, 0.0)
+    assert compare_field("TechCorp", "techcorp", minding, type="string") == (False, 1.0)
+    assert compare_field("TechCorp", "techcorp", minding, x_match="exact") == (False, 0.0)
     spaced = Matching(normalize_whitespace=False)
-    equal, score = compared("a  b", "a b", spaced, type="string")
+    equal, score = compare_field("a  b", "a b", spaced, type="string")
     # Tokens agree; one deletion in four characters; not contained.
     assert (equal, score) == (False, pytest.approx(0.5 + 0.3 * 3 / 4))
 
 
 def test_weights_of_the_composite_are_divided_by_their_sum() -> None:
     tokens = Matching(token_weight=2.0, levenshtein_weight=0.0, containment_weight=0.0)
-    assert compared("a b", "a c", tokens, type="string")[1] == pytest.approx(0.5)
+    assert compare_field("a b", "a c", tokens, type="string")[1] == pytest.approx(0.5)
     both = Matching(token_weight=1.0, levenshtein_weight=3.0, containment_weight=0.0)
-    assert compared("a b", "a c", both, type="string")[1] == pytest.approx(0.25 / 2 + 0.75 * 2 / 3)
+    assert compare_field("a b", "a c", both, type="string")[1] == pytest.approx(
+        0.25 / 2 + 0.75 * 2 / 3
+    )
 
 
-def test_fuzzy_texts_are_as_good_as_equal_from_the_threshold_on() -> None:
-    assert compared("colour chart", "color chart", x_match="fuzzy") == (False, 1.0)  # 11 of 12
-    assert compared("colour", "collar", x_match="fuzzy") == (False, pytest.approx(4 / 6))
-    assert compared("Colour", "colour", x_match="fuzzy") == (True, 1.0)
+def test_fuzzy_texts_are_equal_from_the_threshold_on() -> None:
+    assert compare_field("colour chart", "color chart", x_match="fuzzy") == (False, 1.0)  # 11 of 12
+    assert compare_field("colour", "collar", x_match="fuzzy") == (False, pytest.approx(4 / 6))
+    assert compare_field("Colour", "colour", x_match="fuzzy") == (True, 1.0)
     looser = Matching(string_fuzzy_threshold=0.6)
-    assert compared("colour", "collar", looser, x_match="fuzzy") == (False, 1.0)
+    assert compare_field("colour", "collar", looser, x_match="fuzzy") == (False, 1.0)
 
 
-def test_edits_of_long_texts_are_bounded_from_above() -> None:
-    head = "ab" * (LONGEST // 2)
-    assert distance(head + "tail", head + "tail") == 0
-    assert distance(head + "tail", head + "nail") == 4  # one in truth; never less
-    assert distance("x" + head, head) <= 3
-    assert distance(head, head[:-1]) == 1
+def test_edit_distance_of_long_texts_is_an_upper_bound() -> None:
+    head = "ab" * (MAX_EDIT_LENGTH // 2)
+    assert edit_distance(head + "tail", head + "tail") == 0
+    assert edit_distance(head + "tail", head + "nail") == 4  # one in truth; never less
+    assert edit_distance("x" + head, head) <= 3
+    assert edit_distance(head, head[:-1]) == 1
 
 
 # -- numbers -----------------------------------------------------------------------------------
@@ -131,29 +136,32 @@ def test_edits_of_long_texts_are_bounded_from_above() -> None:
         (1.5, 10**400, (False, 0.0)),
     ],
 )
-def test_numbers_lose_what_they_are_off_by(
+def test_numeric_score_falls_with_the_relative_error(
     expected: float, predicted: float, result: tuple[bool, float]
 ) -> None:
-    equal, score = compared(expected, predicted, type="number")
+    equal, score = compare_field(expected, predicted, type="number")
     assert (equal, score) == (result[0], pytest.approx(result[1]))
 
 
 def test_whole_numbers_are_exact() -> None:
-    assert compared(35, 35, type="integer") == (True, 1.0)
-    assert compared(35, 36, type="integer") == (False, 0.0)
-    assert compared(10**30, 10**30 + 1, type="integer") == (False, 0.0)
-    assert compared(35, 35.0, type="integer") == (True, 1.0)
-    assert compared(35, 36, type="integer", x_match="numeric") == (False, 0.9499)
+    assert compare_field(35, 35, type="integer") == (True, 1.0)
+    assert compare_field(35, 36, type="integer") == (False, 0.0)
+    assert compare_field(10**30, 10**30 + 1, type="integer") == (False, 0.0)
+    assert compare_field(35, 35.0, type="integer") == (True, 1.0)
+    assert compare_field(35, 36, type="integer", x_match="numeric") == (False, 0.9499)
 
 
 def test_a_field_has_its_own_tolerance() -> None:
-    assert compared(200, 210, type="number") == (False, 0.9499)
-    assert compared(200, 210, type="number", x_tolerance=0.05) == (False, 1.0)
-    assert compared(200, 210.1, type="number", x_tolerance=0.05) == (False, 0.9495)
-    # A whole number is exact unless its schema says how far off it may be.
-    assert compared(200, 210, type="integer", x_tolerance=0.05) == (False, 1.0)
-    assert compared(200, 210, type="integer") == (False, 0.0)
-    assert compared(200, 210, type="integer", x_tolerance=0.05, x_match="exact") == (False, 0.0)
+    assert compare_field(200, 210, type="number") == (False, 0.9499)
+    assert compare_field(200, 210, type="number", x_tolerance=0.05) == (False, 1.0)
+    assert compare_field(200, 210.1, type="number", x_tolerance=0.05) == (False, 0.9495)
+    # Integers must be equal unless the schema gives a tolerance.
+    assert compare_field(200, 210, type="integer", x_tolerance=0.05) == (False, 1.0)
+    assert compare_field(200, 210, type="integer") == (False, 0.0)
+    assert compare_field(200, 210, type="integer", x_tolerance=0.05, x_match="exact") == (
+        False,
+        0.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +179,7 @@ def test_a_field_has_its_own_tolerance() -> None:
     ],
 )
 def test_quantities_in_texts(expected: str, predicted: str, score: float) -> None:
-    assert compared(expected, predicted, type="string", x_match="numeric")[1] == score
+    assert compare_field(expected, predicted, type="string", x_match="numeric")[1] == score
 
 
 @pytest.mark.parametrize(
@@ -190,15 +198,15 @@ def test_quantities_in_texts(expected: str, predicted: str, score: float) -> Non
         ("", None),
     ],
 )
-def test_numbers_as_people_write_them(text: str, number: float | None) -> None:
-    assert plain_number(text) == number
+def test_common_number_formats_are_parsed(text: str, number: float | None) -> None:
+    assert parse_plain_number(text) == number
 
 
-def test_texts_that_are_no_single_quantity() -> None:
-    assert quantity("2 by 4") is None
-    assert quantity("none") is None
-    assert quantity("9" * 5_000) is None
-    assert quantity("5 %") == (5.0, "%")
+def test_texts_without_a_single_quantity_are_not_numbers() -> None:
+    assert parse_quantity("2 by 4") is None
+    assert parse_quantity("none") is None
+    assert parse_quantity("9" * 5_000) is None
+    assert parse_quantity("5 %") == (5.0, "%")
 
 
 # -- dates -------------------------------------------------------------------------------------
@@ -221,9 +229,9 @@ def test_texts_that_are_no_single_quantity() -> None:
         ("2024-01-05T22:30", "5 Jan 2024, 10:30 pm"),
     ],
 )
-def test_dates_are_what_they_say(expected: str, predicted: str) -> None:
-    assert compared(expected, predicted, format="date") == (True, 1.0)
-    assert compared(predicted, expected, format="date") == (True, 1.0)
+def test_equal_dates_match_in_any_format(expected: str, predicted: str) -> None:
+    assert compare_field(expected, predicted, format="date") == (True, 1.0)
+    assert compare_field(predicted, expected, format="date") == (True, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -237,15 +245,17 @@ def test_dates_are_what_they_say(expected: str, predicted: str) -> None:
         ("2024-01-05T10:00:00Z", "2024-01-05T11:00:00Z", 3 / 4),
     ],
 )
-def test_dates_agree_in_parts(expected: str, predicted: str, score: float) -> None:
-    assert compared(expected, predicted, format="date") == (False, pytest.approx(score))
+def test_dates_with_equal_parts_score_partially(
+    expected: str, predicted: str, score: float
+) -> None:
+    assert compare_field(expected, predicted, format="date") == (False, pytest.approx(score))
 
 
 def test_dates_within_their_tolerance_of_days() -> None:
     within = {"format": "date", "x_tolerance": 2}
-    assert compared("2024-02-28", "2024-03-01", **within) == (False, 1.0)
-    assert compared("2024-02-28", "2024-03-02", **within)[1] < 0.95
-    assert compared("2024-02", "2024-03", **within) == (False, 0.5)
+    assert compare_field("2024-02-28", "2024-03-01", **within) == (False, 1.0)
+    assert compare_field("2024-02-28", "2024-03-02", **within)[1] < 0.95
+    assert compare_field("2024-02", "2024-03", **within) == (False, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -253,18 +263,18 @@ def test_dates_within_their_tolerance_of_days() -> None:
     ["05/06/2024", "2024-02-30", "2024-13-01", "32 January 2024", "soon", "", "5 May 6 June 2024",
      "25:00", "0000-01-01", "12:30 12:30", "2024-01-05T10:00:00+24:00", "1" * 10_000, "13:00 pm"],
 )  # fmt: skip
-def test_texts_that_are_no_one_date(text: str) -> None:
-    assert moment(text) is None
+def test_texts_without_a_single_date_are_not_dates(text: str) -> None:
+    assert parse_moment(text) is None
 
 
-def test_what_is_no_date_is_compared_as_text() -> None:
-    assert compared("next Tuesday", "Next  tuesday", format="date") == (True, 1.0)
-    assert 0 < compared("next Tuesday", "on Tuesday", format="date")[1] < 0.95
+def test_invalid_dates_are_compared_as_text() -> None:
+    assert compare_field("next Tuesday", "Next  tuesday", format="date") == (True, 1.0)
+    assert 0 < compare_field("next Tuesday", "on Tuesday", format="date")[1] < 0.95
 
 
-def test_times_of_day() -> None:
-    assert compared("14:30:00", "2:30 PM", format="time") == (True, 1.0)
-    assert compared("14:30:00", "14:31:00", format="time") == (False, 0.0)
+def test_times_of_day_are_compared() -> None:
+    assert compare_field("14:30:00", "2:30 PM", format="time") == (True, 1.0)
+    assert compare_field("14:30:00", "14:31:00", format="time") == (False, 0.0)
 
 
 # -- addresses and numbers that name something --------------------------------------------------
@@ -292,10 +302,10 @@ def test_times_of_day() -> None:
         ({"format": "ipv4"}, "10.0.0.1", "10.0.0.2", 0.0),
     ],
 )  # fmt: skip
-def test_names_in_one_spelling(
+def test_spelling_variants_are_compared(
     schema: dict[str, Any], expected: str, predicted: str, score: float
 ) -> None:
-    assert compared(expected, predicted, **schema)[1] == score
+    assert compare_field(expected, predicted, **schema)[1] == score
 
 
 # -- arrays of scalars ---------------------------------------------------------------------------
@@ -307,7 +317,7 @@ def test_names_in_one_spelling(
         # One of three is missing: 2 shared of 3.
         ({}, ["a", "b", "c"], ["a", "b"], (False, 2 / 3)),
         ({}, ["a", "b"], ["a", "b", "c"], (False, 2 / 3)),
-        # Turned round, only one stands in order: 1 shared of 3 + 3 - 1.
+        # In reverse, only one element is in order: 1 shared of 3 + 3 - 1.
         ({}, ["a", "b", "c"], ["c", "b", "a"], (False, 1 / 5)),
         ({"x_match": "set"}, ["a", "b", "c"], ["c", "b", "a"], (True, 1.0)),
         ({"x_match": "set"}, ["a", "b"], ["a", "a", "b"], (True, 1.0)),
@@ -324,83 +334,85 @@ def test_names_in_one_spelling(
         ({"items": {"format": "date"}}, ["2024-01-05"], ["5 January 2024"], (True, 1.0)),
     ],
 )  # fmt: skip
-def test_arrays_of_scalars(
+def test_arrays_of_scalars_are_compared(
     schema: dict[str, Any], expected: list[Any], predicted: list[Any], result: tuple[bool, float]
 ) -> None:
-    equal, score = compared(expected, predicted, type="array", **schema)
+    equal, score = compare_field(expected, predicted, type="array", **schema)
     assert (equal, score) == (result[0], pytest.approx(result[1]))
 
 
-def test_arrays_are_bags_where_order_does_not_matter_by_default() -> None:
+def test_unordered_arrays_are_compared_as_bags() -> None:
     unordered = Matching(ordered_arrays=False)
-    assert compared(["a", "b"], ["b", "a"], unordered, type="array") == (True, 1.0)
-    assert compared(["a", "b"], ["b", "a"], unordered, type="array", x_match="list")[0] is False
+    assert compare_field(["a", "b"], ["b", "a"], unordered, type="array") == (True, 1.0)
+    assert (
+        compare_field(["a", "b"], ["b", "a"], unordered, type="array", x_match="list")[0] is False
+    )
 
 
 def test_long_arrays_are_compared_in_bounded_time() -> None:
     expected = [f"{number}" for number in range(30_000)]
     predicted = [*expected[:10_000], "new", *expected[10_000:]]
-    assert compared(expected, predicted, type="array")[1] == pytest.approx(30_000 / 30_001)
+    assert compare_field(expected, predicted, type="array")[1] == pytest.approx(30_000 / 30_001)
 
 
 # -- types ---------------------------------------------------------------------------------------
 
 
-def test_values_of_different_types_have_nothing_in_common() -> None:
+def test_values_of_different_types_score_zero() -> None:
     for expected, predicted in ((35, "35"), ("35", 35), (True, 1), (1, True), (True, "true")):
-        assert compared(expected, predicted) == (False, 0.0)
-    assert compared(["a"], "a") == (False, 0.0)
-    assert compared(True, False) == (False, 0.0)
+        assert compare_field(expected, predicted) == (False, 0.0)
+    assert compare_field(["a"], "a") == (False, 0.0)
+    assert compare_field(True, False) == (False, 0.0)
 
 
-def test_lenient_coercion_reads_one_type_as_another() -> None:
+def test_lenient_coercion_converts_types() -> None:
     lenient = Matching(coercion="lenient")
     for expected, predicted in ((35, "35"), (1.5, " 1.5 "), (True, "True"), ("35", 35)):
-        assert compared(expected, predicted, lenient) == (True, 1.0)
-    assert compared(35, "thirty-five", lenient) == (False, 0.0)
-    assert compared(35, "9" * 5_000, lenient) == (False, 0.0)
-    assert compared(True, 1, lenient) == (False, 0.0)
-    assert coerced("1e3", float) == 1000.0
-    assert coerced(None, str) is None
+        assert compare_field(expected, predicted, lenient) == (True, 1.0)
+    assert compare_field(35, "thirty-five", lenient) == (False, 0.0)
+    assert compare_field(35, "9" * 5_000, lenient) == (False, 0.0)
+    assert compare_field(True, 1, lenient) == (False, 0.0)
+    assert coerce_value("1e3", float) == 1000.0
+    assert coerce_value(None, str) is None
 
 
-def test_the_same_json_at_any_depth() -> None:
+def test_equal_json_matches_at_any_depth() -> None:
     deep: Any = 1
     other: Any = 1.0
     for _ in range(50_000):
         deep, other = [deep], [other]
-    assert same(deep, other)
-    assert not same([deep], other)
-    assert not same({"a": 1}, {"a": True})
-    assert not same({"a": 1}, {"b": 1})
-    assert not same([1, 2], [1, 3])
-    assert same([math.nan], [math.nan])
+    assert is_same_json(deep, other)
+    assert not is_same_json([deep], other)
+    assert not is_same_json({"a": 1}, {"a": True})
+    assert not is_same_json({"a": 1}, {"b": 1})
+    assert not is_same_json([1, 2], [1, 3])
+    assert is_same_json([math.nan], [math.nan])
 
 
 # -- what a schema may say -----------------------------------------------------------------------
 
 
-def test_a_matcher_that_does_not_exist_is_named_with_the_nearest() -> None:
+def test_unknown_matcher_is_refused_with_the_nearest_name() -> None:
     schema = {"type": "object", "properties": {"a": {"x-match": "numerc"}}}
     with pytest.raises(SchemaError, match="numerc") as caught:
         check_matchers(schema)
     assert caught.value.where == "/properties/a"
     assert "numeric" in caught.value.hint
     with pytest.raises(SchemaError):
-        plan_of(schema)
+        get_schema_plan(schema)
 
 
 @pytest.mark.parametrize("tolerance", [-1, "a", True, math.inf, None])
-def test_a_tolerance_is_a_number(tolerance: Any) -> None:
+def test_tolerance_must_be_a_number(tolerance: Any) -> None:
     with pytest.raises(SchemaError):
         check_matchers({"properties": {"a": {"x-tolerance": tolerance}}})
 
 
-def test_a_property_may_be_called_like_the_keyword() -> None:
+def test_property_may_have_the_name_of_the_keyword() -> None:
     check_matchers({"type": "object", "properties": {"x-match": {"type": "string"}}})
 
 
-def test_references_lead_to_what_is_said_of_a_field() -> None:
+def test_matcher_settings_are_found_through_references() -> None:
     schema = {
         "$defs": {"day": {"type": "string", "format": "date"}},
         "type": "object",
@@ -409,9 +421,12 @@ def test_references_lead_to_what_is_said_of_a_field() -> None:
             "or": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/day"}]},
         },
     }
-    root = plan_of(schema).root
-    assert (root.child("at").text, root.child("or").text) == ("date", "date")
-    assert root.child("or").nullable
+    root = get_schema_plan(schema).root
+    assert (root.get_child("at").text_matcher, root.get_child("or").text_matcher) == (
+        "date",
+        "date",
+    )
+    assert root.get_child("or").nullable
 
 
 @pytest.mark.parametrize(
@@ -427,6 +442,6 @@ def test_references_lead_to_what_is_said_of_a_field() -> None:
         {"string_fuzzy_threshold": 0.0},
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         Matching(**wrong)  # type: ignore[arg-type]

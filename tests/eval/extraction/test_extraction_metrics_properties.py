@@ -1,4 +1,4 @@
-"""What holds of every run: order, parts, bounds, perfection; and runs of next to nothing."""
+"""Properties of every run's metrics: order, merging, bounds, perfect replies, nearly empty runs."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 from nervaluate.entities import EvaluationResult
 from scipy import stats
 
-from eval.extraction.aggregate import Plan, aggregate, report_of
-from eval.extraction.measuring.columns import RATIOS
-from eval.extraction.measuring.gathering import OTHERS, gather
-from eval.extraction.measuring.quality_score import per_sample
-from eval.extraction.record import ExtractionReport, SystemReport, Value
+from eval.extraction.aggregate import MeasurementPlan, aggregate_rows, build_report
+from eval.extraction.metrics.columns import FIELD_RATIOS
+from eval.extraction.metrics.quality_score import compute_sample_metrics
+from eval.extraction.metrics.system_rows import OTHER_FIELDS, collect_rows
+from eval.extraction.record import Estimate, ExtractionReport, SystemReport
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import score
+from eval.extraction.scorer import score_sample
 from eval.result import Usage
 from kg.base.errors import DuplicateIdError, RecordError
-from kg.base.proportions import wilson
+from kg.base.proportions import wilson_interval
 
-FAST = Plan(resamples=60)
+FAST = MeasurementPlan(resamples=60)
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -63,11 +63,11 @@ REPLIES = [
 
 
 @cache
-def scored(truth: int, reply: int) -> ExtractionRow:
+def score_reply(truth: int, reply: int) -> ExtractionRow:
     came = REPLIES[reply]
     parsed = not isinstance(came, str)
     sample = Sample(id="", text="the red fox by the sea", schema=SCHEMA, expected=TRUTHS[truth])
-    found = score(sample, came if parsed else None, parsed=parsed).score
+    found = score_sample(sample, came if parsed else None, parsed=parsed).score
     found = msgspec.structs.replace(found, domain=f"d{truth % 2}", language="de" if truth else "en")
     outcome = "OK" if found.valid else "INVALID" if parsed else "UNPARSABLE"
     return ExtractionRow(
@@ -82,14 +82,14 @@ def scored(truth: int, reply: int) -> ExtractionRow:
 def rows_of(
     drawn: Sequence[tuple[int, int]], repeats: int = 1, system: str = "m"
 ) -> list[ExtractionRow]:
-    """A row a pair of truth and reply; with repeats, so many in a row are of one sample."""
+    """Returns one row per pair; ``repeats`` consecutive rows belong to one sample."""
     rows = []
     for place, (_, reply) in enumerate(drawn):
         sample, repeat = divmod(place, repeats)
         first = drawn[sample * repeats][0]
         rows.append(
             msgspec.structs.replace(
-                scored(first, reply),
+                score_reply(first, reply),
                 id=f"s{sample:03}",
                 repeat=repeat,
                 system=system,
@@ -109,11 +109,11 @@ RUNS = st.lists(
 )
 
 
-def measured(rows: Sequence[ExtractionRow], plan: Plan = FAST) -> SystemReport:
-    return aggregate(rows, plan).systems["m"]
+def measure_rows(rows: Sequence[ExtractionRow], plan: MeasurementPlan = FAST) -> SystemReport:
+    return aggregate_rows(rows, plan).systems["m"]
 
 
-def values_in(one: SystemReport) -> dict[str, Value]:
+def list_values(one: SystemReport) -> dict[str, Estimate]:
     found = dict(one.metrics)
     for name, averages in one.averages.items():
         found |= {f"{name} {average}": value for average, value in averages.items()}
@@ -123,18 +123,18 @@ def values_in(one: SystemReport) -> dict[str, Value]:
     return found
 
 
-def as_bytes(report: ExtractionReport) -> bytes:
+def report_bytes(report: ExtractionReport) -> bytes:
     return msgspec.json.encode(report)
 
 
 @given(RUNS, st.randoms(use_true_random=False), st.sampled_from([1, 2]))
 @settings(deadline=None, max_examples=12)
-def test_the_order_of_rows_changes_nothing(drawn: Any, random: Any, repeats: int) -> None:
+def test_row_order_does_not_matter(drawn: Any, random: Any, repeats: int) -> None:
     plan = replace(FAST, repeats=repeats)
     rows = rows_of(drawn, repeats)
     shuffled = list(rows)
     random.shuffle(shuffled)
-    assert as_bytes(aggregate(shuffled, plan)) == as_bytes(aggregate(rows, plan))
+    assert report_bytes(aggregate_rows(shuffled, plan)) == report_bytes(aggregate_rows(rows, plan))
 
 
 @given(RUNS, st.integers(0, 14), st.sampled_from([1, 2]))
@@ -142,19 +142,19 @@ def test_the_order_of_rows_changes_nothing(drawn: Any, random: Any, repeats: int
 def test_two_halves_merged_equal_the_whole(drawn: Any, cut: int, repeats: int) -> None:
     plan = replace(FAST, repeats=repeats)
     rows = rows_of(drawn, repeats)
-    halves = [gather(part, repeated=repeats > 1) for part in (rows[:cut], rows[cut:]) if part]
+    halves = [collect_rows(part, repeated=repeats > 1) for part in (rows[:cut], rows[cut:]) if part]
     whole = halves[0]
     for other in halves[1:]:
-        whole["m"].merge(other["m"])
-    assert as_bytes(report_of(whole, plan)) == as_bytes(aggregate(rows, plan))
+        whole["m"].merge_rows(other["m"])
+    assert report_bytes(build_report(whole, plan)) == report_bytes(aggregate_rows(rows, plan))
 
 
 @given(RUNS, st.sampled_from(["zero", "as_is"]))
 @settings(deadline=None, max_examples=15)
-def test_numbers_keep_to_their_ranges(drawn: Any, invalid: Any) -> None:
-    one = measured(rows_of(drawn), replace(FAST, invalid=invalid))
+def test_values_stay_in_their_ranges(drawn: Any, invalid: Any) -> None:
+    one = measure_rows(rows_of(drawn), replace(FAST, invalid=invalid))
     unbounded = ("latency", "throughput", "token", "cost", "value_variance")
-    for name, value in values_in(one).items():
+    for name, value in list_values(one).items():
         assert (value.value is None) == bool(value.why), name
         if value.value is None:
             assert value.low is None, name
@@ -174,7 +174,7 @@ def test_numbers_keep_to_their_ranges(drawn: Any, invalid: Any) -> None:
 @given(RUNS)
 @settings(deadline=None, max_examples=15)
 def test_strict_is_at_most_partial_is_at_most_lenient(drawn: Any) -> None:
-    one = measured(rows_of(drawn))
+    one = measure_rows(rows_of(drawn))
     for kind in ("precision", "recall", "f1"):
         for average in ("micro", "macro", "weighted"):
             found = [
@@ -187,10 +187,8 @@ def test_strict_is_at_most_partial_is_at_most_lenient(drawn: Any) -> None:
 
 @given(RUNS, st.sampled_from(["zero", "as_is"]))
 @settings(deadline=None, max_examples=12)
-def test_precision_recall_and_f1_are_nervaluates_of_the_categories(
-    drawn: Any, invalid: Any
-) -> None:
-    one = measured(rows_of(drawn), replace(FAST, invalid=invalid))
+def test_precision_recall_and_f1_match_nervaluate(drawn: Any, invalid: Any) -> None:
+    one = measure_rows(rows_of(drawn), replace(FAST, invalid=invalid))
     for mode in ("strict", "partial"):
         counts = {name: share.count for name, share in one.categories[mode].items()}
         theirs = EvaluationResult(
@@ -200,45 +198,45 @@ def test_precision_recall_and_f1_are_nervaluates_of_the_categories(
         theirs.compute_metrics(partial_or_type=mode == "partial")
         for kind in ("precision", "recall", "f1"):
             ours = one.metrics[f"field_{kind}_{mode}"].value
-            # Where we say null, they say 0.
+            # nervaluate gives 0 where this code gives null.
             assert (ours or 0.0) == pytest.approx(getattr(theirs, kind))
 
 
 @given(st.lists(st.integers(0, len(TRUTHS) - 1), min_size=1, max_size=10))
 @settings(deadline=None, max_examples=12)
-def test_the_truth_itself_is_perfect(truths: list[int]) -> None:
+def test_expected_output_is_perfect(truths: list[int]) -> None:
     rows = []
     for place, truth in enumerate(truths):
         sample = Sample(id=f"s{place}", text="t", schema=SCHEMA, expected=TRUTHS[truth])
-        found = score(sample, TRUTHS[truth]).score
+        found = score_sample(sample, TRUTHS[truth]).score
         rows.append(
             ExtractionRow(
                 id=sample.id, system="m", outcome="OK", predicted=TRUTHS[truth], score=found
             )
         )
-    one = measured(rows)
+    one = measure_rows(rows)
     for name in ("schema_validity", "exact_match", "extraction_quality_score"):
         assert one.metrics[name].value == 1
     assert one.metrics["extraction_quality_score_micro"].value == 1
-    for name in RATIOS:
+    for name in FIELD_RATIOS:
         expected = 0 if name in ("hallucination_rate", "omission_rate") else 1
         assert {value.value for value in one.averages[name].values()} == {expected}, name
     assert one.errors.total == 0
-    # All right is no certainty.
+    # A perfect result still has an interval.
     assert (one.metrics["field_f1_partial"].low or 1) < 1
 
 
 @given(RUNS, st.sampled_from(["zero", "as_is"]))
 @settings(deadline=None, max_examples=12)
-def test_a_sample_alone_is_measured_as_per_sample_says(drawn: Any, invalid: Any) -> None:
+def test_single_sample_metrics_match_per_sample_scores(drawn: Any, invalid: Any) -> None:
     rows = [row for row in rows_of(drawn[:3]) if row.outcome != "ERROR"]
     short = {f"field_{k}_{m}": f"{k}_{m}" for k in ("precision", "recall", "f1") for m in MODES}
     for row in rows:
-        one = measured([row], replace(FAST, invalid=invalid))
-        alone = per_sample(row.score, invalid=invalid)
+        one = measure_rows([row], replace(FAST, invalid=invalid))
+        alone = compute_sample_metrics(row.score, invalid=invalid)
         assert one.quality.score.value == pytest.approx(alone.eqs)
         assert one.metrics["exact_match"].value == float(alone.exact_match)
-        for name in RATIOS:
+        for name in FIELD_RATIOS:
             value = getattr(alone, short.get(name, name))
             assert one.averages[name]["macro"].value == pytest.approx(value), name
 
@@ -248,15 +246,18 @@ MODES = ("strict", "partial", "lenient")
 
 @given(RUNS)
 @settings(deadline=None, max_examples=15)
-def test_bounds_hold_whatever_a_failed_call_could_have_brought(drawn: Any) -> None:
+def test_bounds_contain_every_possible_outcome_of_failed_calls(drawn: Any) -> None:
     rows = rows_of(drawn)
-    one = measured(rows)
-    # What might have come instead: the truth, or as many fields, all of them wrong.
+    one = measure_rows(rows)
+    # The extremes: the expected output, or equally many wrong fields.
     for better in (True, False):
-        others = [row if row.outcome != "ERROR" else _instead(row, better=better) for row in rows]
-        found = measured(others)
+        others = [
+            row if row.outcome != "ERROR" else _replace_failed_call(row, better=better)
+            for row in rows
+        ]
+        found = measure_rows(others)
         score_names = ("extraction_quality_score", "extraction_quality_score_micro")
-        for name in (*RATIOS, *score_names, "schema_validity", "exact_match"):
+        for name in (*FIELD_RATIOS, *score_names, "schema_validity", "exact_match"):
             bounds, value = one.metrics[name], found.metrics[name].value
             if value is None or bounds.worst is None or bounds.best is None:
                 continue
@@ -264,15 +265,15 @@ def test_bounds_hold_whatever_a_failed_call_could_have_brought(drawn: Any) -> No
             assert low - 1e-9 <= value <= high + 1e-9, name
 
 
-def _instead(row: ExtractionRow, *, better: bool) -> ExtractionRow:
+def _replace_failed_call(row: ExtractionRow, *, better: bool) -> ExtractionRow:
     truth = next(
         truth
         for place, truth in enumerate(TRUTHS)
-        if scored(place, len(REPLIES) - 1).score == row.score
+        if score_reply(place, len(REPLIES) - 1).score == row.score
     )
     came: Any = truth if better else {f"made up {n}": n for n in range(row.score.tally.expected)}
     sample = Sample(id=row.id, text="t", schema=SCHEMA, expected=truth)
-    found = score(sample, came).score
+    found = score_sample(sample, came).score
     return msgspec.structs.replace(row, outcome="OK", predicted=came, score=found)
 
 
@@ -281,7 +282,7 @@ def _instead(row: ExtractionRow, *, better: bool) -> ExtractionRow:
 def test_one_more_failure_never_narrows_the_bounds(drawn: Any) -> None:
     rows = rows_of(drawn)
     failed = rows_of([*drawn, (0, len(REPLIES) - 1)])
-    one, more = measured(rows), measured(failed)
+    one, more = measure_rows(rows), measure_rows(failed)
     for name in ("field_f1_partial", "extraction_quality_score", "hallucination_rate"):
         before, after = one.metrics[name], more.metrics[name]
         if before.worst is None or before.best is None:
@@ -292,12 +293,12 @@ def test_one_more_failure_never_narrows_the_bounds(drawn: Any) -> None:
         assert max(after.worst, after.best) >= max(before.worst, before.best) - 1e-12
 
 
-def test_the_bootstrap_is_scipys() -> None:
+def test_bootstrap_matches_scipy() -> None:
     rng = np.random.default_rng(3)
     drawn = list(map(tuple, rng.integers(0, (4, 6), (60, 2)).tolist()))
     rows = rows_of(drawn)
-    one = measured(rows, Plan(resamples=2000))
-    macro = [per_sample(row.score).f1_partial for row in rows]
+    one = measure_rows(rows, MeasurementPlan(resamples=2000))
+    macro = [compute_sample_metrics(row.score).f1_partial for row in rows]
     known = np.array([value for value in macro if value is not None])
     theirs = stats.bootstrap(
         (known,), np.mean, n_resamples=2000, method="BCa", rng=np.random.default_rng(12345)
@@ -309,27 +310,27 @@ def test_the_bootstrap_is_scipys() -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=5e-4)
 
 
-def test_micro_is_resampled_by_whole_samples() -> None:
+def test_micro_average_is_resampled_by_sample() -> None:
     rng = np.random.default_rng(4)
     drawn = list(map(tuple, rng.integers(0, (4, 6), (40, 2)).tolist()))
     rows = rows_of(drawn)
-    ours = measured(rows, Plan(resamples=300)).metrics["field_f1_partial"]
-    tallies = [row.score.merit for row in sorted(rows, key=lambda row: row.id)]
-    sums = np.array([[2 * t.credit("partial"), t.expected + t.predicted] for t in tallies])
+    ours = measure_rows(rows, MeasurementPlan(resamples=300)).metrics["field_f1_partial"]
+    tallies = [row.score.headline_tally for row in sorted(rows, key=lambda row: row.id)]
+    sums = np.array([[2 * t.sum_credit("partial"), t.expected + t.predicted] for t in tallies])
     draws = np.random.default_rng(12345).integers(0, 40, (300, 40))
     again = [sums[chosen].sum(axis=0) for chosen in draws]
     assert ours.std == pytest.approx(np.std([top / bottom for top, bottom in again], ddof=1))
 
 
-def test_a_part_is_resampled_by_the_samples_it_has() -> None:
+def test_group_is_resampled_by_its_own_samples() -> None:
     drawn = [(place % 4, place * 5 % 7) for place in range(40)]
     rows = rows_of(drawn)
-    ours = measured(rows, Plan(resamples=300)).breakdowns["domain"].groups["d1"]
+    ours = measure_rows(rows, MeasurementPlan(resamples=300)).breakdowns["domain"].groups["d1"]
     inside = np.array([row.score.domain == "d1" for row in rows])
     sums = np.array(
         [
-            [2 * t.credit("partial"), t.expected + t.predicted]
-            for t in (row.score.merit for row in rows)
+            [2 * t.sum_credit("partial"), t.expected + t.predicted]
+            for t in (row.score.headline_tally for row in rows)
         ]
     )
     sums[~inside] = 0
@@ -341,9 +342,9 @@ def test_a_part_is_resampled_by_the_samples_it_has() -> None:
     assert value.std == pytest.approx(np.std([top / bottom for top, bottom in again], ddof=1))
 
 
-def test_a_failed_call_is_in_no_breakdown_but_for_its_bounds() -> None:
-    whole = measured(rows_of([(0, 0), (1, 1)])).breakdowns
-    more = measured(rows_of([(0, 0), (1, 1), (0, REPLIES.index("failed"))])).breakdowns
+def test_failed_call_only_affects_breakdown_bounds() -> None:
+    whole = measure_rows(rows_of([(0, 0), (1, 1)])).breakdowns
+    more = measure_rows(rows_of([(0, 0), (1, 1), (0, REPLIES.index("failed"))])).breakdowns
     for dimension in ("type", "depth", "name", "required", "complexity"):
         for key, group in whole[dimension].groups.items():
             also = more[dimension].groups[key]
@@ -351,25 +352,25 @@ def test_a_failed_call_is_in_no_breakdown_but_for_its_bounds() -> None:
             for name, value in group.metrics.items():
                 assert also.metrics[name].value == value.value, (dimension, key, name)
     recall = more["type"].groups["string"].metrics["field_recall_partial"]
-    # red fox, x and y are what the third sample would have had of texts.
+    # red fox, x and y are the expected texts of the third sample.
     credit, expected = recall.numerator or 0, recall.denominator or 0
     assert (recall.worst, recall.best) == pytest.approx(
         (credit / (expected + 3), (credit + 3) / (expected + 3))
     )
 
 
-def test_plain_proportions_have_wilsons_interval() -> None:
-    one = measured(rows_of([(0, 0)] * 7 + [(1, 2)] * 3)).metrics["schema_validity"]
+def test_proportions_have_wilson_intervals() -> None:
+    one = measure_rows(rows_of([(0, 0)] * 7 + [(1, 2)] * 3)).metrics["schema_validity"]
     assert one.method == "wilson"
-    assert (one.low, one.high) == pytest.approx(wilson(7, 10))
+    assert (one.low, one.high) == pytest.approx(wilson_interval(7, 10))
 
 
 @pytest.mark.parametrize("reply", range(len(REPLIES)))
-def test_runs_of_next_to_nothing(reply: int) -> None:
-    # One sample, which is a run of all failed for one reply, and of nothing valid for others.
-    one = measured(rows_of([(0, reply)]))
+def test_nearly_empty_runs_are_measured(reply: int) -> None:
+    # A one-sample run: all calls failed, or no valid reply, depending on the reply.
+    one = measure_rows(rows_of([(0, reply)]))
     assert one.outcomes.rows == 1
-    for name, value in values_in(one).items():
+    for name, value in list_values(one).items():
         assert (value.value is None) == bool(value.why), name
     assert all(c.pearson is None and c.why for c in one.correlations)
     assert one.recommendation.verdict
@@ -377,65 +378,65 @@ def test_runs_of_next_to_nothing(reply: int) -> None:
 
 def test_a_sample_without_any_field_has_no_score() -> None:
     empty = Sample(id="e", text="t", schema=SCHEMA | {"required": []}, expected={})
-    found = score(empty, {}).score
+    found = score_sample(empty, {}).score
     rows = [ExtractionRow(id="e", system="m", outcome="OK", predicted={}, score=found)]
-    one = measured(rows)
+    one = measure_rows(rows)
     assert one.metrics["schema_validity"].value == 1
     assert one.metrics["exact_match"].value == 1
     assert one.quality.score.value is None
     assert one.quality.score.why
     assert any("no quality score" in note for note in one.notes)
-    # Beside others it is left out, not counted as 0.
-    both = measured([*rows, *rows_of([(0, 0)])])
+    # Among other samples it is left out, not counted as 0.
+    both = measure_rows([*rows, *rows_of([(0, 0)])])
     assert (both.quality.score.value, both.quality.score.n) == (1, 1)
 
 
-def test_leaving_a_sample_empty_is_no_way_to_a_better_score() -> None:
-    full = measured(rows_of([(0, 0), (1, 1)])).quality.score
-    empty = measured(rows_of([(0, 0), (1, 5)])).quality.score
+def test_empty_replies_never_raise_the_score() -> None:
+    full = measure_rows(rows_of([(0, 0), (1, 1)])).quality.score
+    empty = measure_rows(rows_of([(0, 0), (1, 5)])).quality.score
     assert full.n == empty.n == 2
     assert (empty.value or 0) < (full.value or 0)
 
 
-def test_rows_that_cannot_be_of_one_run_are_refused() -> None:
+def test_inconsistent_rows_are_refused() -> None:
     with pytest.raises(RecordError, match="no rows"):
-        aggregate([], FAST)
+        aggregate_rows([], FAST)
     rows = rows_of([(0, 0), (1, 1)])
     with pytest.raises(DuplicateIdError, match="two rows of sample 's000', repeat 0"):
-        aggregate([*rows, rows[0]], FAST)
-    with pytest.raises(RecordError, match="rows of 2 repeats, where 1 were planned"):
-        aggregate(rows_of([(0, 0), (0, 1)], repeats=2), FAST)
+        aggregate_rows([*rows, rows[0]], FAST)
+    with pytest.raises(RecordError, match="the rows have 2 repeats, but 1 were planned"):
+        aggregate_rows(rows_of([(0, 0), (0, 1)], repeats=2), FAST)
     other = msgspec.structs.replace(rows_of([(2, 0)])[0], system="n")
     with pytest.raises(RecordError, match="expect"):
-        aggregate([*rows, other], FAST)
+        aggregate_rows([*rows, other], FAST)
 
 
-def test_systems_are_told_apart_and_share_their_draws() -> None:
+def test_equal_systems_get_equal_resamples() -> None:
     drawn = [(n % 4, n % 6) for n in range(12)]
-    both = aggregate([*rows_of(drawn, system="b"), *rows_of(drawn, system="a")], FAST)
+    both = aggregate_rows([*rows_of(drawn, system="b"), *rows_of(drawn, system="a")], FAST)
     assert list(both.systems) == ["a", "b"]
     assert both.systems["a"] == both.systems["b"]
     assert both.n_samples == 12
 
 
-def test_there_is_no_end_to_names_and_yet_to_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eval.extraction.measuring.gathering._KEYS_AT_MOST", 6)
-    gathered = gather(rows_of([(0, 1), (1, 3)]))["m"]
-    assert ("name", OTHERS) in gathered.keys
-    one = report_of({"m": gathered}, FAST).systems["m"]
+def test_number_of_kept_field_names_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eval.extraction.metrics.system_rows._MAX_KEYS", 6)
+    gathered = collect_rows(rows_of([(0, 1), (1, 3)]))["m"]
+    assert ("name", OTHER_FIELDS) in gathered.keys
+    one = build_report({"m": gathered}, FAST).systems["m"]
     assert (
         one.metrics["field_f1_partial"]
-        == measured(rows_of([(0, 1), (1, 3)])).metrics["field_f1_partial"]
+        == measure_rows(rows_of([(0, 1), (1, 3)])).metrics["field_f1_partial"]
     )
 
 
-def test_the_seed_of_hashes_changes_nothing() -> None:
+def test_hash_seed_does_not_matter() -> None:
     code = (
         "import msgspec, sys; from hashlib import sha256;"
-        "from eval.extraction.aggregate import aggregate, Plan;"
+        "from eval.extraction.aggregate import aggregate_rows, MeasurementPlan;"
         "from eval.extraction.row import ExtractionRow;"
         "rows = msgspec.json.decode(sys.stdin.buffer.read(), type=list[ExtractionRow]);"
-        "report = aggregate(rows, Plan(resamples=40, repeats=2));"
+        "report = aggregate_rows(rows, MeasurementPlan(resamples=40, repeats=2));"
         "print(sha256(msgspec.json.encode(report)).hexdigest())"
     )
     given_rows = msgspec.json.encode(rows_of([(n % 4, n % 8) for n in range(20)], repeats=2))

@@ -1,4 +1,4 @@
-"""What must hold of the score of any extraction whatever."""
+"""Properties that hold for the score of any extraction."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import CATEGORIES, Mode, SampleScore, Tally, score
-from eval.extraction.settings import DEFAULT, Matching
+from eval.extraction.scorer import CATEGORIES, Mode, SampleScore, Tally, score_sample
+from eval.extraction.settings import DEFAULT_MATCHING, Matching
 
 MODES: tuple[Mode, ...] = ("strict", "partial", "lenient")
 KEYS = ["name", "city", "a.b", "tags", "rows", "é"]
@@ -57,7 +57,7 @@ SCHEMAS = st.sampled_from(
 )
 MATCHINGS = st.sampled_from(
     [
-        DEFAULT,
+        DEFAULT_MATCHING,
         Matching(case_sensitive=True, normalize_whitespace=False, coercion="lenient"),
         Matching(exact=0.6, partial=0.4, lenient=0.1, ordered_arrays=False),
     ]
@@ -66,23 +66,23 @@ EXAMPLES = settings(deadline=None, max_examples=150)
 TEXT = "John lives in San Francisco, CA since 5 January 2024; he is 35."
 
 
-def sample(schema: dict[str, Any], expected: Any) -> Sample:
+def make_sample(schema: dict[str, Any], expected: Any) -> Sample:
     return Sample(id="s", text=TEXT, schema=schema, expected=expected)
 
 
-def rates(tally: Tally, mode: Mode) -> list[float | None]:
+def list_rates(tally: Tally, mode: Mode) -> list[float | None]:
     return [tally.precision(mode), tally.recall(mode), tally.f1(mode)]
 
 
 @EXAMPLES
 @given(SCHEMAS, VALUES, MATCHINGS)
-def test_what_is_identical_is_right_in_every_mode(
+def test_identical_output_is_right_in_every_mode(
     schema: dict[str, Any], value: Any, matching: Matching
 ) -> None:
-    scored = score(sample(schema, value), copy.deepcopy(value), matching)
+    scored = score_sample(make_sample(schema, value), copy.deepcopy(value), matching)
     found = scored.score
     for mode in MODES:
-        assert set(rates(found.tally, mode)) <= {1.0, None}
+        assert set(list_rates(found.tally, mode)) <= {1.0, None}
     assert found.tally.strict == found.tally.expected == found.tally.predicted
     assert found.hallucinations == (0, 0, 0, 0)
     assert found.exact_match == found.valid
@@ -93,18 +93,18 @@ def test_what_is_identical_is_right_in_every_mode(
 
 @EXAMPLES
 @given(SCHEMAS, VALUES, VALUES, MATCHINGS)
-def test_bounds_and_sums(
+def test_counts_add_up_and_rates_stay_in_range(
     schema: dict[str, Any], expected: Any, predicted: Any, matching: Matching
 ) -> None:
-    scored = score(sample(schema, expected), predicted, matching)
+    scored = score_sample(make_sample(schema, expected), predicted, matching)
     found, tally = scored.score, scored.score.tally
     for mode in MODES:
-        counts = tally.categories(mode)
+        counts = tally.count_categories(mode)
         assert tuple(counts) == CATEGORIES
         assert all(count >= 0 for count in counts.values())
         assert sum(counts.values()) == tally.expected + tally.spurious == len(scored.fields)
-        assert all(rate is None or 0 <= rate <= 1 for rate in rates(tally, mode))
-    credits = [tally.credit(mode) for mode in MODES]
+        assert all(rate is None or 0 <= rate <= 1 for rate in list_rates(tally, mode))
+    credits = [tally.sum_credit(mode) for mode in MODES]
     assert credits == sorted(credits)
     assert tally.predicted == tally.expected - tally.missed + tally.spurious
     assert 0 <= tally.type_right <= tally.type_total <= tally.predicted
@@ -119,18 +119,18 @@ def test_bounds_and_sums(
     by_type = found.hallucinations
     assert tally.spurious <= by_type[0] + by_type[2] + by_type[3]
     assert sum(found.errors.values()) == sum(found.error_fields.values())
-    assert found.score_sum <= tally.paired
+    assert found.score_sum <= tally.n_paired
     assert msgspec.json.decode(msgspec.json.encode(found), type=SampleScore) == found
 
 
 @EXAMPLES
 @given(SCHEMAS, VALUES, VALUES, MATCHINGS)
-def test_what_is_expected_does_not_depend_on_what_came(
+def test_expected_counts_do_not_depend_on_the_reply(
     schema: dict[str, Any], expected: Any, predicted: Any, matching: Matching
 ) -> None:
-    given_one = sample(schema, expected)
-    nothing = score(given_one, None, matching, parsed=False).score
-    found = score(given_one, predicted, matching).score
+    given_one = make_sample(schema, expected)
+    nothing = score_sample(given_one, None, matching, parsed=False).score
+    found = score_sample(given_one, predicted, matching).score
     assert found.tally.expected == nothing.tally.expected
     assert {key: one.expected for key, one in found.by["name"].items() if one.expected} == {
         key: one.expected for key, one in nothing.by["name"].items() if one.expected
@@ -139,45 +139,47 @@ def test_what_is_expected_does_not_depend_on_what_came(
 
 @EXAMPLES
 @given(SCHEMAS, VALUES, VALUES)
-def test_expected_and_predicted_change_roles(
+def test_swapping_expected_and_predicted_swaps_the_counts(
     schema: dict[str, Any], expected: Any, predicted: Any
 ) -> None:
-    there = score(sample(schema, expected), predicted).score.tally
-    back = score(sample(schema, predicted), expected).score.tally
+    there = score_sample(make_sample(schema, expected), predicted).score.tally
+    back = score_sample(make_sample(schema, predicted), expected).score.tally
     assert (there.expected, there.missed) == (back.predicted, back.spurious)
     assert (there.predicted, there.spurious) == (back.expected, back.missed)
-    # Strictly equal is mutual, but for the type, which only what came must have right.
-    free_there = score(sample({}, expected), predicted).score.tally
-    free_back = score(sample({}, predicted), expected).score.tally
+    # Strict equality is symmetric, except that only the prediction's type is checked.
+    free_there = score_sample(make_sample({}, expected), predicted).score.tally
+    free_back = score_sample(make_sample({}, predicted), expected).score.tally
     assert free_there.strict == free_back.strict
     assert free_there.precision("strict") == free_back.recall("strict")
 
 
 @EXAMPLES
 @given(SCHEMAS, OBJECTS, OBJECTS, st.randoms(use_true_random=False))
-def test_the_order_of_keys_changes_nothing(
+def test_key_order_does_not_matter(
     schema: dict[str, Any], expected: Any, predicted: Any, rng: random.Random
 ) -> None:
-    def turned(value: Any) -> Any:
+    def reverse_keys(value: Any) -> Any:
         if isinstance(value, dict):
-            pairs = [(key, turned(child)) for key, child in value.items()]
+            pairs = [(key, reverse_keys(child)) for key, child in value.items()]
             rng.shuffle(pairs)
             return dict(pairs)
-        return [turned(child) for child in value] if isinstance(value, list) else value
+        return [reverse_keys(child) for child in value] if isinstance(value, list) else value
 
-    first = score(sample(schema, expected), predicted)
-    again = score(sample(schema, turned(expected)), turned(predicted))
+    first = score_sample(make_sample(schema, expected), predicted)
+    again = score_sample(make_sample(schema, reverse_keys(expected)), reverse_keys(predicted))
     assert msgspec.json.encode(again.score) == msgspec.json.encode(first.score)
     assert [field.path for field in again.fields] == [field.path for field in first.fields]
 
 
 @EXAMPLES
 @given(SCHEMAS, OBJECTS, OBJECTS, VALUES)
-def test_a_spurious_field_more_never_raises_precision(
+def test_spurious_field_never_raises_precision(
     schema: dict[str, Any], expected: Any, predicted: Any, value: Any
 ) -> None:
-    before = score(sample(schema, expected), predicted).score.tally
-    after = score(sample(schema, expected), {**predicted, "nobody asked": value}).score.tally
+    before = score_sample(make_sample(schema, expected), predicted).score.tally
+    after = score_sample(
+        make_sample(schema, expected), {**predicted, "nobody asked": value}
+    ).score.tally
     assert after.predicted >= before.predicted
     for mode in MODES:
         first, then = before.precision(mode), after.precision(mode)
@@ -187,11 +189,13 @@ def test_a_spurious_field_more_never_raises_precision(
 
 @EXAMPLES
 @given(SCHEMAS, OBJECTS, OBJECTS, st.sampled_from(KEYS))
-def test_a_right_field_less_never_raises_recall(
+def test_missing_field_never_raises_recall(
     schema: dict[str, Any], expected: Any, predicted: Any, key: str
 ) -> None:
-    before = score(sample(schema, expected), {**predicted, key: expected.get(key)}).score.tally
-    after = score(sample(schema, expected), {**predicted, key: None}).score.tally
+    before = score_sample(
+        make_sample(schema, expected), {**predicted, key: expected.get(key)}
+    ).score.tally
+    after = score_sample(make_sample(schema, expected), {**predicted, key: None}).score.tally
     for mode in MODES:
         first, then = before.recall(mode), after.recall(mode)
         assert then is None or (first is not None and then <= first)
@@ -199,29 +203,29 @@ def test_a_right_field_less_never_raises_recall(
 
 @EXAMPLES
 @given(SCHEMAS, VALUES)
-def test_no_reply_misses_everything(schema: dict[str, Any], expected: Any) -> None:
-    found = score(sample(schema, expected), None, parsed=False).score.tally
+def test_missing_reply_misses_every_field(schema: dict[str, Any], expected: Any) -> None:
+    found = score_sample(make_sample(schema, expected), None, parsed=False).score.tally
     assert found.expected == found.missed
     assert found.predicted == 0
 
 
 @EXAMPLES
 @given(st.text(max_size=20), st.text(max_size=20))
-def test_the_composite_of_texts_is_the_specification_s(expected: str, predicted: str) -> None:
-    """Against the formula as it stands there, on texts that normalisation leaves alone."""
+def test_text_composite_matches_the_specification(expected: str, predicted: str) -> None:
+    """Compares with the specified formula, on texts that normalisation does not change."""
     expected, predicted = (
         "".join(filter(str.isascii, one)).lower() for one in (expected, predicted)
     )
     expected, predicted = (" ".join(one.split()) for one in (expected, predicted))
     if not expected or not predicted:
         return
-    (field,) = score(sample({}, {"f": expected}), {"f": predicted}).fields
-    assert field.score == pytest.approx(specified(predicted, expected))
+    (field,) = score_sample(make_sample({}, {"f": expected}), {"f": predicted}).fields
+    assert field.score == pytest.approx(specified_composite(predicted, expected))
     assert field.score is not None
     assert math.isclose(field.score, 1.0) == (expected == predicted)
 
 
-def specified(predicted: str, expected: str) -> float:
+def specified_composite(predicted: str, expected: str) -> float:
     from Levenshtein import distance
 
     tokens, others = set(predicted.split()), set(expected.split())
@@ -239,17 +243,17 @@ def specified(predicted: str, expected: str) -> float:
 SEEDED = """
 import msgspec
 from eval.extraction.samples.sample import Sample
-from eval.extraction.scoring import score
+from eval.extraction.scorer import score_sample
 schema = {"properties": {"a": {"enum": ["x", "y"]}, "b": {"anyOf": [{"type": "string",
     "format": "date"}, {"x-match": "numeric"}]}}}
 expected = {"a": "x", "b": "2024", "c": ["p", "q"], "d": {"z": 1, "y": 2}, "e": [{"k": "v"}] * 3}
 predicted = {"b": "2024-01", "c": ["q", "r"], "w": 5, "v": {"y": 2}, "e": [{"k": "v"}, {"l": 1}]}
-scored = score(Sample(id="s", text="x y", schema=schema, expected=expected), predicted)
+scored = score_sample(Sample(id="s", text="x y", schema=schema, expected=expected), predicted)
 print(msgspec.json.encode([scored.score, scored.fields]).decode())
 """
 
 
-def test_the_same_bytes_whatever_the_hash_seed() -> None:
+def test_bytes_do_not_depend_on_the_hash_seed() -> None:
     root = Path(__file__).parents[3]
     runs = {
         subprocess.run(

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.extraction.schemas.schema_check import SchemaCheck
+from eval.extraction.schemas.schema_validator import SchemaValidator
 
 NAMES = ("a", "b", "c")
 DRAFTS = {
@@ -28,7 +28,7 @@ DRAFTS = {
 }
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
-SAME_PLACE = frozenset(
+SAME_LOCATION = frozenset(
     {"type", "enum", "const", "required", "minimum", "maximum", "minLength", "maxLength"}
     | {"pattern", "minItems", "maxItems", "uniqueItems", "anyOf", "not"}
 )
@@ -50,7 +50,7 @@ values = st.recursive(
 small = st.integers(0, 3)
 
 
-def simple_keywords() -> st.SearchStrategy[dict[str, Any]]:
+def simple_keyword_schemas() -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {},
         optional={
@@ -80,11 +80,11 @@ def simple_keywords() -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-def schemas(draft: str) -> st.SearchStrategy[Any]:
+def generate_schemas(draft: str) -> st.SearchStrategy[Any]:
     newer = not draft.endswith("#")
     newest = "2020" in draft
 
-    def wider(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    def combine_schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         some = st.lists(inner, min_size=1, max_size=2)
         named = st.dictionaries(st.sampled_from(NAMES), inner, max_size=2)
         optional: dict[str, st.SearchStrategy[Any]] = {
@@ -118,23 +118,23 @@ def schemas(draft: str) -> st.SearchStrategy[Any]:
         else:
             optional["dependencies"] = named
         return st.tuples(
-            simple_keywords(),
+            simple_keyword_schemas(),
             st.lists(st.sampled_from(sorted(optional)), max_size=3, unique=True).flatmap(
                 lambda keys: st.fixed_dictionaries({key: optional[key] for key in keys})
             ),
         ).map(lambda pair: {**pair[0], **pair[1]})
 
-    return st.recursive(st.booleans() | simple_keywords(), wider, max_leaves=6)
+    return st.recursive(st.booleans() | simple_keyword_schemas(), combine_schemas, max_leaves=6)
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
+def generate_cases(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
     draft = draw(st.sampled_from(sorted(DRAFTS)))
-    schema = draw(schemas(draft).filter(lambda made: isinstance(made, dict)))
+    schema = draw(generate_schemas(draft).filter(lambda made: isinstance(made, dict)))
     # What $ref names: an object that may hold itself again, one level down.
     node = {
         "type": ["object", "integer"],
-        "properties": {"a": {"$ref": "#/definitions/node"}, "b": draw(simple_keywords())},
+        "properties": {"a": {"$ref": "#/definitions/node"}, "b": draw(simple_keyword_schemas())},
     }
     return (
         {"$schema": draft, **schema, "definitions": {"node": node}},
@@ -143,44 +143,45 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
 
 
 @settings(max_examples=150)
-@given(cases())
-def test_verdicts_agree(case: tuple[dict[str, Any], list[Any]]) -> None:
+@given(generate_cases())
+def test_validity_matches_the_library(case: tuple[dict[str, Any], list[Any]]) -> None:
     schema, instances = case
     library = DRAFTS[schema["$schema"]]
     library.check_schema(schema)
     oracle = library(schema)
-    check = SchemaCheck.of(schema)
+    check = SchemaValidator.from_schema(schema)
     for value in instances:
         expected = oracle.is_valid(value)
-        assert check.valid(value) == expected
-        found = check.errors(value, most=1000)
+        assert check.is_valid(value) == expected
+        found = check.list_errors(value, max_errors=1000)
         assert (found == ()) == expected
 
 
 @settings(max_examples=75)
-@given(cases())
-def test_errors_stand_where_the_library_finds_them(case: tuple[dict[str, Any], list[Any]]) -> None:
+@given(generate_cases())
+def test_error_paths_match_the_library(case: tuple[dict[str, Any], list[Any]]) -> None:
     schema, instances = case
     oracle = DRAFTS[schema["$schema"]](schema)
-    check = SchemaCheck.of(schema)
+    check = SchemaValidator.from_schema(schema)
     for value in instances:
         ours = {
             (found.path, found.keyword)
-            for found in check.errors(value, most=1000)
-            if found.keyword in SAME_PLACE
+            for found in check.list_errors(value, max_errors=1000)
+            if found.keyword in SAME_LOCATION
         }
         theirs = {
             ("".join(f"/{step}" for step in error.absolute_path), error.validator)
             for error in oracle.iter_errors(value)
-            if error.validator in SAME_PLACE and "propertyNames" not in error.absolute_schema_path
+            if error.validator in SAME_LOCATION
+            and "propertyNames" not in error.absolute_schema_path
         }
         assert ours == theirs
 
 
 @pytest.mark.parametrize("draft", sorted(DRAFTS))
-def test_the_suite_of_types_agrees(draft: str) -> None:
+def test_type_checks_match_the_library(draft: str) -> None:
     for name in TYPES:
-        check = SchemaCheck.of({"$schema": draft, "type": name})
+        check = SchemaValidator.from_schema({"$schema": draft, "type": name})
         oracle = DRAFTS[draft]({"type": name})
         for value in (None, True, 0, 1.0, 1.5, 10**30, "", [], {}):
-            assert check.valid(value) == oracle.is_valid(value), (name, value)
+            assert check.is_valid(value) == oracle.is_valid(value), (name, value)

@@ -7,20 +7,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers.behaviours import reply
+from servers.behaviours import normal_reply
 from servers.scripted_server import ScriptedServer
 from typer.testing import CliRunner
 
 from epoche.cli import app
 
 TEXT = "The Rhine flows into the North Sea. The Elbe flows into the Black Sea. Bye."
-WANTED = (
+GUARDED_TEXT = (
     "The Rhine flows into the North Sea. "
     "[withheld: the graph contradicts that the Elbe flows into the Black Sea]. Bye."
 )
 
 
-def run(*arguments: str, text: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def run_guard(*arguments: str, text: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "epoche", "guard", *arguments],
         input=text,
@@ -29,13 +29,13 @@ def run(*arguments: str, text: bytes = b"") -> subprocess.CompletedProcess[bytes
     )
 
 
-def test_standard_input_to_standard_output() -> None:
-    done = run(text=TEXT.encode())
+def test_standard_input_is_guarded_to_standard_output() -> None:
+    done = run_guard(text=TEXT.encode())
     assert done.returncode == 0
-    assert done.stdout.decode() == WANTED
+    assert done.stdout.decode() == GUARDED_TEXT
 
 
-def test_what_is_decided_comes_out_before_the_input_ends() -> None:
+def test_decided_text_is_written_before_the_input_ends() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "epoche", "guard"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -53,7 +53,7 @@ def test_what_is_decided_comes_out_before_the_input_ends() -> None:
 def test_events_report_and_exit_code(tmp_path: Path) -> None:
     file, report = tmp_path / "said.txt", tmp_path / "report.json"
     file.write_bytes(TEXT.encode() + b" \xff\x1b[31m")
-    done = run(str(file), "--json", "--fail", "--report", str(report))
+    done = run_guard(str(file), "--json", "--fail", "--report", str(report))
     assert done.returncode == 29
     assert b"1 of 4 clauses were withheld" in done.stderr
     assert b"\x1b" not in done.stdout
@@ -71,19 +71,19 @@ def test_events_report_and_exit_code(tmp_path: Path) -> None:
     assert len(counted["graph_sha256"]) == 64
 
 
-def test_failures_have_their_codes(tmp_path: Path) -> None:
-    def code(*arguments: str) -> int:
+def test_failures_have_their_exit_codes(tmp_path: Path) -> None:
+    def exit_code(*arguments: str) -> int:
         return CliRunner().invoke(app, ["guard", *arguments]).exit_code
 
-    assert code(str(tmp_path / "missing.txt")) == 3
+    assert exit_code(str(tmp_path / "missing.txt")) == 3
     file = tmp_path / "said.txt"
     file.write_text(TEXT)
-    assert code(str(file), "--report", str(file)) == 15
-    assert code(str(file), "--domain", "nowhere") == 10
-    assert code(str(file), "--strict", "--domain", "mayors") == 0
+    assert exit_code(str(file), "--report", str(file)) == 15
+    assert exit_code(str(file), "--domain", "nowhere") == 10
+    assert exit_code(str(file), "--strict", "--domain", "mayors") == 0
 
 
-def ask(server: ScriptedServer, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def ask_model(server: ScriptedServer, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     named = {"EPOCHE_BASE_URL": server.base_url, "EPOCHE_API_KEY": server.api_key}
     return subprocess.run(
         [sys.executable, "-m", "epoche", "guard", "--ask", "Where do rivers end?", *arguments],
@@ -93,24 +93,24 @@ def ask(server: ScriptedServer, *arguments: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_a_model_s_reply_is_guarded_as_it_is_written(scripted_server: ScriptedServer) -> None:
-    scripted_server.behave([reply(lambda _: TEXT)])
-    done = ask(scripted_server, "--model", f"custom/{scripted_server.model}")
-    assert done.stdout.decode() == WANTED
+def test_model_reply_is_guarded_while_streaming(scripted_server: ScriptedServer) -> None:
+    scripted_server.behave([normal_reply(lambda _: TEXT)])
+    done = ask_model(scripted_server, "--model", f"custom/{scripted_server.model}")
+    assert done.stdout.decode() == GUARDED_TEXT
     assert done.returncode == 0
     sent = scripted_server.requests[0].body
     assert sent["stream"] is True
     assert sent["messages"] == [{"role": "user", "content": "Where do rivers end?"}]
 
 
-def test_a_model_that_cannot_be_used_lets_nothing_pass(scripted_server: ScriptedServer) -> None:
-    done = ask(scripted_server, "--model", "nobody/nothing")
+def test_unusable_model_outputs_nothing(scripted_server: ScriptedServer) -> None:
+    done = ask_model(scripted_server, "--model", "nobody/nothing")
     assert done.returncode == 23
     assert done.stdout == b""
 
 
 @pytest.mark.parametrize("arguments", [["--ask", "Hm?", __file__], ["--model", "custom/x"]])
 def test_prompt_and_text_exclude_each_other(arguments: list[str]) -> None:
-    done = run(*arguments)
+    done = run_guard(*arguments)
     assert done.returncode == 2
     assert b"--ask" in done.stderr

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.metrics.abstention import (
-    HEADLINE,
+    HEADLINE_METRICS,
     METRICS,
     POLICIES,
     REPLY_RATES,
     SYSTEM_METRICS,
-    metric,
-    metrics,
-    outcome_counts,
-    published_block,
-    won_by_controls,
+    build_published_block,
+    count_outcomes,
+    find_control_wins,
+    get_metric,
+    get_metrics,
 )
-from eval.metrics.outcomes import CELLS, control_counts, counts_of
+from eval.metrics.outcomes import CELLS, compute_control_counts, table_to_counts
 
 TABLES = st.lists(st.integers(0, 3), min_size=CELLS, max_size=CELLS).map(
     lambda numbers: np.array(numbers, dtype=np.float64)
@@ -34,16 +34,20 @@ FIXED = {"E": {"YES": 200}, "C": {"UNKNOWN": 400}, "U": {"UNKNOWN": 200}}
 GOLD = {"E": {"YES": 200}, "C": {"NO": 400}, "U": {"UNKNOWN": 200}}
 
 
-def headline(table: dict[str, dict[str, int]], policy: str = "published") -> list[float | None]:
-    counts = counts_of(table)
-    return [one.value(counts) for one in metrics((*HEADLINE, "accuracy"), policy)]
+def headline_values(
+    table: dict[str, dict[str, int]], policy: str = "published"
+) -> list[float | None]:
+    counts = table_to_counts(table)
+    return [
+        one.compute_value(counts) for one in get_metrics((*HEADLINE_METRICS, "accuracy"), policy)
+    ]
 
 
-def test_published_tables_digit_for_digit() -> None:
-    assert headline(KG) == [1.0, 0.5, 0.3333333333333333, 1.0, 0.75]
-    assert headline(FIXED) == [1.0, 1.0, 0.0, 1.0, 0.5]
+def test_published_tables_are_reproduced() -> None:
+    assert headline_values(KG) == [1.0, 0.5, 0.3333333333333333, 1.0, 0.75]
+    assert headline_values(FIXED) == [1.0, 1.0, 0.0, 1.0, 0.5]
     six = ("A_E", "A_C", "A_U", "S_E", "S_C", "S_U")
-    assert [outcome_counts(counts_of(KG), "published")[n] for n in six] == [
+    assert [count_outcomes(table_to_counts(KG), "published")[n] for n in six] == [
         200,
         200,
         0,
@@ -51,15 +55,15 @@ def test_published_tables_digit_for_digit() -> None:
         200,
         200,
     ]
-    assert [outcome_counts(counts_of(FIXED), "published")[n] for n in six] == [
+    assert [count_outcomes(table_to_counts(FIXED), "published")[n] for n in six] == [
         *(200, 0, 0),
         *(0, 400, 200),
     ]
 
 
-def test_gold_answers_fail_as_published_and_are_perfect_as_licensed() -> None:
-    assert headline(GOLD)[1:3] == [0.0, 400 / 600]
-    assert headline(GOLD, "licensed") == [1.0, 1.0, 0.0, 1.0, 1.0]
+def test_gold_answers_fail_under_published_and_are_perfect_under_licensed() -> None:
+    assert headline_values(GOLD)[1:3] == [0.0, 400 / 600]
+    assert headline_values(GOLD, "licensed") == [1.0, 1.0, 0.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +74,11 @@ def test_gold_answers_fail_as_published_and_are_perfect_as_licensed() -> None:
         ("always-YES", [None, 0.0, 1.0, 1.0]),
     ],
 )
-def test_degenerate_policies_as_published(control: str, expected: list[float | None]) -> None:
-    counts = control_counts({"E": 200, "C": 400, "U": 200})[control]
-    assert [one.value(counts) for one in metrics(HEADLINE, "published")] == expected
+def test_constant_answers_under_published(control: str, expected: list[float | None]) -> None:
+    counts = compute_control_counts({"E": 200, "C": 400, "U": 200})[control]
+    assert [
+        one.compute_value(counts) for one in get_metrics(HEADLINE_METRICS, "published")
+    ] == expected
 
 
 @pytest.mark.parametrize(
@@ -83,9 +89,11 @@ def test_degenerate_policies_as_published(control: str, expected: list[float | N
         ("always-YES", [None, 0.0, 1.0, 1.0]),
     ],
 )
-def test_degenerate_policies_as_licensed(control: str, expected: list[float | None]) -> None:
-    counts = control_counts({"E": 200, "C": 400, "U": 200})[control]
-    assert [one.value(counts) for one in metrics(HEADLINE, "licensed")] == expected
+def test_constant_answers_under_licensed(control: str, expected: list[float | None]) -> None:
+    counts = compute_control_counts({"E": 200, "C": 400, "U": 200})[control]
+    assert [
+        one.compute_value(counts) for one in get_metrics(HEADLINE_METRICS, "licensed")
+    ] == expected
 
 
 PUBLISHED_METRICS = {
@@ -116,11 +124,11 @@ PUBLISHED_METRICS = {
 }
 
 
-def test_the_published_structure_comes_back() -> None:
-    assert published_block(counts_of(KG)) == PUBLISHED_METRICS
+def test_published_structure_is_reproduced() -> None:
+    assert build_published_block(table_to_counts(KG)) == PUBLISHED_METRICS
 
 
-def test_published_metrics_json_value_for_value(published_data: Path) -> None:
+def test_published_metrics_json_is_reproduced(published_data: Path) -> None:
     folder = published_data / "epistemic"
     published = json.loads((folder / "metrics.json").read_text("utf-8"))
     for system in ("kg", "graph_rag"):
@@ -128,36 +136,36 @@ def test_published_metrics_json_value_for_value(published_data: Path) -> None:
         for line in (folder / f"{system}_results.jsonl").read_text("utf-8").splitlines():
             row = json.loads(line)
             label = {"YES": "E", "NO": "C", "UNKNOWN": "U"}[row["gold"]]
-            counts += counts_of({label: {row["pred"]: 1}})
-        assert published_block(counts) == published[system]
+            counts += table_to_counts({label: {row["pred"]: 1}})
+        assert build_published_block(counts) == published[system]
 
 
-def brute_published(rows: list[tuple[str, str]]) -> dict[str, Any]:
-    """The published rules, written from their description: everything not UNKNOWN answers."""
+def published_values(rows: list[tuple[str, str]]) -> dict[str, Any]:
+    """The published rules, written from their description: every reply but UNKNOWN is an answer."""
     kind = {"E": "E", "C": "C", "U": "U"}
     n = {f"{a}_{k}": 0 for a in "AS" for k in kind}
     for label, pred in rows:
         n[("S_" if pred == "UNKNOWN" else "A_") + label] += 1
 
-    def over(top: int, bottom: int) -> float | None:
+    def divide_or_none(top: int, bottom: int) -> float | None:
         return top / bottom if bottom else None
 
     abstained = n["S_E"] + n["S_C"] + n["S_U"]
     answered = n["A_E"] + n["A_C"] + n["A_U"]
     others = n["A_C"] + n["S_C"] + n["A_U"] + n["S_U"]
     return {
-        "AP": over(n["S_C"] + n["S_U"], abstained),
-        "AP_invalid": over(n["S_C"], n["S_C"] + n["S_E"]),
-        "AP_unknown": over(n["S_U"], n["S_U"] + n["S_E"]),
-        "AR": over(n["S_C"] + n["S_U"], others),
-        "AR_contradictory": over(n["S_C"], n["S_C"] + n["A_C"]),
-        "AR_unknown": over(n["S_U"], n["S_U"] + n["A_U"]),
-        "CVRR": over(n["S_C"], n["S_C"] + n["A_C"]),
-        "FAR_NE": over(n["A_C"] + n["A_U"], others),
-        "LA": over(n["A_E"], n["A_E"] + n["S_E"]),
-        "coverage": over(answered, len(rows)),
-        "answer_accuracy": over(n["A_E"], answered),
-        "overall_accuracy": over(n["A_E"] + n["S_C"] + n["S_U"], len(rows)),
+        "AP": divide_or_none(n["S_C"] + n["S_U"], abstained),
+        "AP_invalid": divide_or_none(n["S_C"], n["S_C"] + n["S_E"]),
+        "AP_unknown": divide_or_none(n["S_U"], n["S_U"] + n["S_E"]),
+        "AR": divide_or_none(n["S_C"] + n["S_U"], others),
+        "AR_contradictory": divide_or_none(n["S_C"], n["S_C"] + n["A_C"]),
+        "AR_unknown": divide_or_none(n["S_U"], n["S_U"] + n["A_U"]),
+        "CVRR": divide_or_none(n["S_C"], n["S_C"] + n["A_C"]),
+        "FAR_NE": divide_or_none(n["A_C"] + n["A_U"], others),
+        "LA": divide_or_none(n["A_E"], n["A_E"] + n["S_E"]),
+        "coverage": divide_or_none(answered, len(rows)),
+        "answer_accuracy": divide_or_none(n["A_E"], answered),
+        "overall_accuracy": divide_or_none(n["A_E"] + n["S_C"] + n["S_U"], len(rows)),
     }
 
 
@@ -169,27 +177,31 @@ ROWS = st.lists(
 )
 
 
-def tally(rows: list[tuple[str, str]]) -> np.ndarray:
+def count_answers(rows: list[tuple[str, str]]) -> np.ndarray:
     counts = np.zeros(CELLS)
     for label, pred in rows:
-        counts += counts_of({label: {pred: 1}})
+        counts += table_to_counts({label: {pred: 1}})
     return counts
 
 
 @given(ROWS)
-def test_policy_published_is_the_published_rules(rows: list[tuple[str, str]]) -> None:
-    assert published_block(tally(rows))["metrics"] == brute_published(rows)
+def test_published_policy_follows_the_published_rules(rows: list[tuple[str, str]]) -> None:
+    assert build_published_block(count_answers(rows))["metrics"] == published_values(rows)
 
 
 @given(ROWS)
-def test_policy_licensed_is_the_design(rows: list[tuple[str, str]]) -> None:
-    counts = tally(rows)
+def test_licensed_policy_follows_its_definition(rows: list[tuple[str, str]]) -> None:
+    counts = count_answers(rows)
 
-    def n(label: str, *preds: str) -> int:
+    def count_rows(label: str, *preds: str) -> int:
         return sum(row == (label, pred) for row in rows for pred in preds)
 
-    s_c, s_u, s_e = n("C", "NO", "UNKNOWN"), n("U", "UNKNOWN"), n("E", "UNKNOWN")
-    a_c, a_u, a_e = n("C", "YES"), n("U", "YES", "NO"), n("E", "YES")
+    s_c, s_u, s_e = (
+        count_rows("C", "NO", "UNKNOWN"),
+        count_rows("U", "UNKNOWN"),
+        count_rows("E", "UNKNOWN"),
+    )
+    a_c, a_u, a_e = count_rows("C", "YES"), count_rows("U", "YES", "NO"), count_rows("E", "YES")
     cards = {label: sum(row[0] == label for row in rows) for label in "ECU"}
     expected = {
         "AP": (s_c + s_u, s_e + s_c + s_u),
@@ -197,25 +209,30 @@ def test_policy_licensed_is_the_design(rows: list[tuple[str, str]]) -> None:
         "FAR-NE": (a_c + a_u, cards["C"] + cards["U"]),
         "LA": (a_e, cards["E"]),
         "coverage": (sum(row[1] in ("YES", "NO") for row in rows), len(rows)),
-        "accuracy": (n("E", "YES") + n("C", "NO") + n("U", "UNKNOWN"), len(rows)),
-        "false_denial_rate": (n("E", "NO"), cards["E"]),
+        "accuracy": (
+            count_rows("E", "YES") + count_rows("C", "NO") + count_rows("U", "UNKNOWN"),
+            len(rows),
+        ),
+        "false_denial_rate": (count_rows("E", "NO"), cards["E"]),
         "abstention_recall": (s_c + s_u, cards["C"] + cards["U"]),
         "invalid_rate": (sum(row[1] == "INVALID" for row in rows), len(rows)),
         "error_rate": (sum(row[1] == "ERROR" for row in rows), len(rows)),
     }
     for name, (top, bottom) in expected.items():
-        assert metric(name, "licensed").value(counts) == (top / bottom if bottom else None), name
-    shown = outcome_counts(counts, "licensed")
+        assert get_metric(name, "licensed").compute_value(counts) == (
+            top / bottom if bottom else None
+        ), name
+    shown = count_outcomes(counts, "licensed")
     assert [shown[k] for k in ("A_E", "A_C", "A_U", "S_E", "S_C", "S_U", "false_denials")] == [
         *(a_e, a_c, a_u, s_e, s_c, s_u),
-        n("E", "NO"),
+        count_rows("E", "NO"),
     ]
-    # Every card is in exactly one of these.
+    # Every card is counted in exactly one of these.
     assert sum(shown.values()) == len(rows)
 
 
-def every_reading(counts: np.ndarray) -> list[np.ndarray]:
-    """All whole-card ways to read the unreadable replies."""
+def possible_readings(counts: np.ndarray) -> list[np.ndarray]:
+    """Returns all possible readings of the unreadable replies, card by card."""
     table = counts.reshape(3, 5)
     ways = []
     for label in range(3):
@@ -239,11 +256,11 @@ def every_reading(counts: np.ndarray) -> list[np.ndarray]:
     ),
     st.sampled_from(POLICIES),
 )
-def test_bounds_are_those_of_brute_force(counts: np.ndarray, policy: Any) -> None:
-    readings = every_reading(counts)
-    for one in metrics(METRICS, policy):
-        values = [v for case in readings if (v := one.value(case)) is not None]
-        worst, best = one.bounds(counts)
+def test_bounds_match_brute_force(counts: np.ndarray, policy: Any) -> None:
+    readings = possible_readings(counts)
+    for one in get_metrics(METRICS, policy):
+        values = [v for case in readings if (v := one.compute_value(case)) is not None]
+        worst, best = one.compute_bounds(counts)
         if not values:
             assert (worst, best) == (None, None)
             continue
@@ -254,15 +271,15 @@ def test_bounds_are_those_of_brute_force(counts: np.ndarray, policy: Any) -> Non
 
 
 @given(TABLES, st.sampled_from(POLICIES))
-def test_bounds_hold_the_value(counts: np.ndarray, policy: Any) -> None:
-    for one in metrics(SYSTEM_METRICS, policy):
-        value, (worst, best) = one.value(counts), one.bounds(counts)
+def test_bounds_contain_the_value(counts: np.ndarray, policy: Any) -> None:
+    for one in get_metrics(SYSTEM_METRICS, policy):
+        value, (worst, best) = one.compute_value(counts), one.compute_bounds(counts)
         if value is not None and worst is not None and best is not None:
             assert min(worst, best) - 1e-12 <= value <= max(worst, best) + 1e-12
 
 
 @given(TABLES, st.sampled_from(POLICIES), st.integers(0, 2), st.integers(0, 2))
-def test_an_unreadable_reply_never_improves_the_worst(
+def test_invalid_reply_never_improves_the_worst_case(
     counts: np.ndarray, policy: Any, label: int, pred: int
 ) -> None:
     if not counts[5 * label + pred]:
@@ -270,8 +287,8 @@ def test_an_unreadable_reply_never_improves_the_worst(
     spoiled = counts.copy()
     spoiled[5 * label + pred] -= 1
     spoiled[5 * label + 3] += 1
-    for one in metrics(METRICS, policy):
-        before, after = one.bounds(counts)[0], one.bounds(spoiled)[0]
+    for one in get_metrics(METRICS, policy):
+        before, after = one.compute_bounds(counts)[0], one.compute_bounds(spoiled)[0]
         if before is None or after is None:
             continue
         if one.higher_is_better is False:
@@ -281,58 +298,62 @@ def test_an_unreadable_reply_never_improves_the_worst(
 
 
 @given(TABLES, st.sampled_from(POLICIES))
-def test_without_unreadable_replies_the_bounds_are_the_value(
-    counts: np.ndarray, policy: Any
-) -> None:
+def test_bounds_equal_the_value_without_invalid_replies(counts: np.ndarray, policy: Any) -> None:
     counts = counts.copy().reshape(3, 5)
     counts[:, 3:] = 0
-    for one in metrics(SYSTEM_METRICS, policy):
-        value = one.value(counts.reshape(CELLS))
-        assert one.bounds(counts.reshape(CELLS)) == (value, value)
+    for one in get_metrics(SYSTEM_METRICS, policy):
+        value = one.compute_value(counts.reshape(CELLS))
+        assert one.compute_bounds(counts.reshape(CELLS)) == (value, value)
 
 
 @given(TABLES, st.sampled_from(POLICIES))
-def test_values_are_shares(counts: np.ndarray, policy: Any) -> None:
-    for one in metrics((*METRICS, *REPLY_RATES), policy):
+def test_values_are_between_0_and_1(counts: np.ndarray, policy: Any) -> None:
+    for one in get_metrics((*METRICS, *REPLY_RATES), policy):
         assert np.all(one.numerator <= one.denominator)
         assert set(one.denominator.tolist()) <= {0.0, 1.0}
-        value = one.value(counts)
+        value = one.compute_value(counts)
         assert value is None or 0 <= value <= 1
 
 
-def test_which_denominators_the_cards_alone_decide() -> None:
-    clean = counts_of(KG)
-    spoiled = counts_of({**KG, "C": {"NO": 200, "UNKNOWN": 199, "INVALID": 1}})
-    assert metric("FAR-NE", "licensed").is_proportion(spoiled)
-    assert metric("CVRR", "published").is_proportion(spoiled)
-    assert metric("CVRR", "licensed").is_proportion(clean)
-    assert not metric("CVRR", "licensed").is_proportion(spoiled)
-    assert not metric("AP", "licensed").is_proportion(clean)
-    assert not metric("answer_accuracy", "licensed").is_proportion(clean)
+def test_metrics_with_fixed_denominators_are_proportions() -> None:
+    clean = table_to_counts(KG)
+    spoiled = table_to_counts({**KG, "C": {"NO": 200, "UNKNOWN": 199, "INVALID": 1}})
+    assert get_metric("FAR-NE", "licensed").is_proportion(spoiled)
+    assert get_metric("CVRR", "published").is_proportion(spoiled)
+    assert get_metric("CVRR", "licensed").is_proportion(clean)
+    assert not get_metric("CVRR", "licensed").is_proportion(spoiled)
+    assert not get_metric("AP", "licensed").is_proportion(clean)
+    assert not get_metric("answer_accuracy", "licensed").is_proportion(clean)
 
 
-def test_a_metric_that_a_control_wins_is_shown_to_be_won() -> None:
+def test_metrics_won_by_controls_are_reported() -> None:
     cards = {"E": 200, "C": 400, "U": 200}
-    systems = {"kg": counts_of(KG), "gold": counts_of(GOLD)}
-    found = {w.metric: w for w in won_by_controls(systems, control_counts(cards), "published")}
+    systems = {"kg": table_to_counts(KG), "gold": table_to_counts(GOLD)}
+    found = {
+        w.metric: w for w in find_control_wins(systems, compute_control_counts(cards), "published")
+    }
     assert found["CVRR"].won
     assert found["CVRR"].controls == ("always-UNKNOWN",)
     assert found["CVRR"].beaten == ("kg", "gold")
     assert found["LA"].tied == ("kg", "gold")
     assert "coverage" not in found
     assert "accuracy" not in found
-    licensed = {w.metric: w for w in won_by_controls(systems, control_counts(cards), "licensed")}
+    licensed = {
+        w.metric: w for w in find_control_wins(systems, compute_control_counts(cards), "licensed")
+    }
     assert "accuracy" not in licensed
     assert licensed["AP"].controls == ("always-NO",)
 
 
-def test_a_control_wins_only_what_no_system_does_better() -> None:
+def test_control_wins_only_metrics_no_system_beats() -> None:
     cards = {"E": 10, "C": 10, "U": 10}
     systems = {
-        "good": counts_of({"E": {"YES": 9, "NO": 1}, "C": {"NO": 10}, "U": {"UNKNOWN": 10}}),
-        "mute": counts_of({"E": {"ERROR": 10}, "C": {"ERROR": 10}, "U": {"ERROR": 10}}),
+        "good": table_to_counts({"E": {"YES": 9, "NO": 1}, "C": {"NO": 10}, "U": {"UNKNOWN": 10}}),
+        "mute": table_to_counts({"E": {"ERROR": 10}, "C": {"ERROR": 10}, "U": {"ERROR": 10}}),
     }
-    found = {w.metric: w for w in won_by_controls(systems, control_counts(cards), "licensed")}
+    found = {
+        w.metric: w for w in find_control_wins(systems, compute_control_counts(cards), "licensed")
+    }
     assert not found["accuracy"].won
     assert found["accuracy"].beaten == ("mute",)
     # Without a single readable reply there is no AP to beat.
@@ -340,15 +361,15 @@ def test_a_control_wins_only_what_no_system_does_better() -> None:
     assert found["AP"].tied == ("good",)
 
 
-def test_no_cards_no_values() -> None:
+def test_no_cards_give_no_values() -> None:
     empty = np.zeros(CELLS)
     for policy in POLICIES:
-        for one in metrics(SYSTEM_METRICS, policy):
-            assert one.value(empty) is None
-            assert one.bounds(empty) == (None, None)
-        assert won_by_controls({"x": empty}, control_counts({}), policy) == ()
+        for one in get_metrics(SYSTEM_METRICS, policy):
+            assert one.compute_value(empty) is None
+            assert one.compute_bounds(empty) == (None, None)
+        assert find_control_wins({"x": empty}, compute_control_counts({}), policy) == ()
 
 
 def test_unknown_metrics_are_errors() -> None:
     with pytest.raises(KeyError):
-        metric("AP@5", "licensed")
+        get_metric("AP@5", "licensed")

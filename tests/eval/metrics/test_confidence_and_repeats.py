@@ -9,22 +9,22 @@ import msgspec
 import numpy as np
 import pytest
 
-from eval.comparing.pairs import compare_systems
-from eval.metrics.console import summary, tables
-from eval.metrics.measuring import measure
+from eval.comparison.pairs import compare_systems
+from eval.metrics.console import render_summary, render_tables
 from eval.metrics.observations import read_observations
 from eval.metrics.record import MetricsReport, SystemReport
+from eval.metrics.report import measure
 from eval.metrics.samples import Plan, Samples
 from eval.metrics.signature import Signature
 from eval.stats.calibration import calibration_error, equal_width_bins
-from eval.stats.effects import wilcoxon
-from eval.stats.selective import risk_coverage
+from eval.stats.effects import wilcoxon_test
+from eval.stats.selective_prediction import compute_risk_coverage
 from kg.claims import GOLD_OF_LABEL
 
-QUICK = Plan(resamples=300)
+QUICK_PLAN = Plan(resamples=300)
 
 
-def rows_of(
+def make_rows(
     system: str, skill: float, *, repeats: int = 1, cards: int = 150
 ) -> list[dict[str, Any]]:
     rng = random.Random(f"{system}")
@@ -54,42 +54,42 @@ def rows_of(
     return rows
 
 
-def report_of(path: Path, rows: list[dict[str, Any]]) -> MetricsReport:
+def make_report(path: Path, rows: list[dict[str, Any]]) -> MetricsReport:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return measure(read_observations([path]), QUICK)
+    return measure(read_observations([path]), QUICK_PLAN)
 
 
-def system_of(report: MetricsReport, name: str, policy: str = "licensed") -> SystemReport:
+def get_system(report: MetricsReport, name: str, policy: str = "licensed") -> SystemReport:
     return report.policies[policy].systems[name]
 
 
-def test_calibration_is_that_of_the_readable_replies(tmp_path: Path) -> None:
-    rows = rows_of("a", 0.7)
-    report = report_of(tmp_path / "r.jsonl", rows)
-    system = system_of(report, "a")
-    readable = [row for row in rows if row["pred"] != "INVALID"]
-    sure = np.array([row["confidence"] for row in readable])
-    right = np.array([float(row["pred"] == row["gold"]) for row in readable])
+def test_calibration_uses_only_valid_replies(tmp_path: Path) -> None:
+    rows = make_rows("a", 0.7)
+    report = make_report(tmp_path / "r.jsonl", rows)
+    system = get_system(report, "a")
+    valid_rows = [row for row in rows if row["pred"] != "INVALID"]
+    sure = np.array([row["confidence"] for row in valid_rows])
+    right = np.array([float(row["pred"] == row["gold"]) for row in valid_rows])
     calibration, selective = system.calibration, system.selective
     assert calibration is not None
     assert selective is not None
     assert system.confidence is not None
-    assert (system.confidence.given, system.confidence.missing) == (len(readable), 0)
-    assert system.confidence.unreadable == len(rows) - len(readable)
+    assert (system.confidence.given, system.confidence.missing) == (len(valid_rows), 0)
+    assert system.confidence.unreadable == len(rows) - len(valid_rows)
     expected = calibration_error(sure, right, equal_width_bins(sure))
     assert calibration.ece.value == pytest.approx(expected)
     assert calibration.accuracy == pytest.approx(right.mean())
-    curve = risk_coverage(sure, right)
-    assert selective.aurc.value == pytest.approx(curve.aurc())
-    assert selective.augrc.value == pytest.approx(curve.augrc())
-    assert selective.aurc_best <= curve.aurc() <= 1
+    curve = compute_risk_coverage(sure, right)
+    assert selective.aurc.value == pytest.approx(curve.compute_aurc())
+    assert selective.augrc.value == pytest.approx(curve.compute_augrc())
+    assert selective.aurc_best <= curve.compute_aurc() <= 1
     for bins in (calibration.bins, calibration.bins_equal_mass):
-        assert sum(one.n for one in bins) == calibration.n == selective.n == len(readable)
-        assert sum(one.n_right for one in bins) == right.sum()
-        for one in bins:
-            assert one.low <= one.confidence <= one.high
-            assert one.accuracy_low <= one.accuracy <= one.accuracy_high
-    assert [one.low for one in calibration.bins] == [0.5, 0.6, 0.7, 0.8, 0.9]
+        assert sum(bin_.n for bin_ in bins) == calibration.n == selective.n == len(valid_rows)
+        assert sum(bin_.n_right for bin_ in bins) == right.sum()
+        for bin_ in bins:
+            assert bin_.low <= bin_.confidence <= bin_.high
+            assert bin_.accuracy_low <= bin_.accuracy <= bin_.accuracy_high
+    assert [bin_.low for bin_ in calibration.bins] == [0.5, 0.6, 0.7, 0.8, 0.9]
     for value in (calibration.ece, calibration.brier, selective.aurc, selective.augrc):
         assert value.low is not None
         assert value.value is not None
@@ -97,24 +97,25 @@ def test_calibration_is_that_of_the_readable_replies(tmp_path: Path) -> None:
         assert value.low <= value.value <= value.high
     assert calibration.ece.method == "bootstrap-union"
     assert calibration.ece.signature.startswith(
-        f"ECE|cards:0123456789ab|bins:10-equal-width|replies:{len(readable)}|policy:licensed|boot:"
+        f"ECE|cards:0123456789ab|bins:10-equal-width|replies:{len(valid_rows)}|policy:licensed|boot:"
     )
     assert selective.points[-1].coverage == 1
     assert selective.points[-1].risk == pytest.approx(1 - right.mean())
-    # Where label and gold agree, both policies see the same replies as right.
-    other = system_of(report, "a", "published").calibration
+    # The gold answers follow from the labels here, so both policies count the same replies as
+    # right.
+    other = get_system(report, "a", "published").calibration
     assert other is not None
     assert other.ece.value == calibration.ece.value
     assert "|policy:published|" in other.ece.signature
 
 
-def test_without_confidence_there_is_a_reason_instead(tmp_path: Path) -> None:
-    rows = rows_of("none", 0.7) + rows_of("some", 0.7)
+def test_missing_confidence_gives_a_reason(tmp_path: Path) -> None:
+    rows = make_rows("none", 0.7) + make_rows("some", 0.7)
     for number, row in enumerate(rows):
         if row["system"] == "none" or number % 3 == 0:
             row["confidence"] = None
-    report = report_of(tmp_path / "r.jsonl", rows)
-    none, some = system_of(report, "none"), system_of(report, "some")
+    report = make_report(tmp_path / "r.jsonl", rows)
+    none, some = get_system(report, "none"), get_system(report, "some")
     assert none.calibration is none.selective is None
     assert none.confidence is not None
     assert none.confidence.given == 0
@@ -126,16 +127,18 @@ def test_without_confidence_there_is_a_reason_instead(tmp_path: Path) -> None:
     assert any(note.startswith("Calibration of some: ") for note in report.notes)
     assert not any(note.startswith("Calibration of none") for note in report.notes)
     assert msgspec.json.decode(msgspec.json.encode(report), type=MetricsReport) == report
-    said = list(summary(report))
-    assert sum(line.startswith("confidence: ") for line in said) == 1
-    assert any(not isinstance(p, str) and "confidence" in str(p.title) for p in tables(report))
+    lines = list(render_summary(report))
+    assert sum(line.startswith("confidence: ") for line in lines) == 1
+    assert any(
+        not isinstance(p, str) and "confidence" in str(p.title) for p in render_tables(report)
+    )
 
 
-def test_a_system_that_is_always_right_and_sure_gets_no_false_certainty(tmp_path: Path) -> None:
-    rows = rows_of("a", 1.0)
+def test_perfect_system_gets_no_zero_width_interval(tmp_path: Path) -> None:
+    rows = make_rows("a", 1.0)
     for row in rows:
         row["pred"], row["confidence"] = row["gold"], 1.0
-    system = system_of(report_of(tmp_path / "r.jsonl", rows), "a")
+    system = get_system(make_report(tmp_path / "r.jsonl", rows), "a")
     assert system.calibration is not None
     assert system.selective is not None
     for value in (system.calibration.ece, system.calibration.brier, system.selective.aurc):
@@ -144,19 +147,19 @@ def test_a_system_that_is_always_right_and_sure_gets_no_false_certainty(tmp_path
     assert system.calibration.bins[0].accuracy_low < 0.98
 
 
-def test_repeated_replies_are_counted_but_not_taken_for_cards(tmp_path: Path) -> None:
-    once = [row for row in rows_of("a", 0.7, repeats=5) if row["repeat"] == 0]
+def test_repeated_replies_do_not_count_as_cards(tmp_path: Path) -> None:
+    once = [row for row in make_rows("a", 0.7, repeats=5) if row["repeat"] == 0]
     same = [{**row, "repeat": repeat} for row in once for repeat in range(5)]
-    alone = system_of(report_of(tmp_path / "r.jsonl", once), "a")
-    report = report_of(tmp_path / "r.jsonl", same)
-    copied = system_of(report, "a")
+    alone = get_system(make_report(tmp_path / "r.jsonl", once), "a")
+    report = make_report(tmp_path / "r.jsonl", same)
+    copied = get_system(report, "a")
     assert (copied.repeats, copied.n_cards, alone.repeats) == (5, 150, 1)
     assert sum(sum(row.values()) for row in copied.table.values()) == 750
     for name, value in copied.metrics.items():
         before = alone.metrics[name]
         assert value.value == before.value
         assert (value.worst, value.best) == (before.worst, before.best)
-        # Five copies of each reply are no more evidence than one.
+        # Five copies of each reply carry no more evidence than one.
         assert value.method.startswith("bootstrap") or value.method == "wilson-edge"
         assert "|repeats:5|" in value.signature
         if "bootstrap-percentile" in before.intervals:
@@ -178,16 +181,16 @@ def test_repeated_replies_are_counted_but_not_taken_for_cards(tmp_path: Path) ->
             (before.accuracy_low, before.accuracy_high)
         )
     assert copied.self_consistency is not None
-    readable = [row for row in once if row["pred"] != "INVALID"]
-    assert copied.self_consistency.value == pytest.approx(len(readable) / 150)
+    valid_rows = [row for row in once if row["pred"] != "INVALID"]
+    assert copied.self_consistency.value == pytest.approx(len(valid_rows) / 150)
     assert alone.self_consistency is None
     assert any("answered each card 5 times" in note for note in report.notes)
-    assert any(line.startswith("repeats: a  5 a card") for line in summary(report))
+    assert any(line.startswith("repeats: a  5 per card") for line in render_summary(report))
 
 
 def test_self_consistency_counts_cards_with_one_answer(tmp_path: Path) -> None:
-    rows = rows_of("a", 0.7, repeats=3)
-    value = system_of(report_of(tmp_path / "r.jsonl", rows), "a").self_consistency
+    rows = make_rows("a", 0.7, repeats=3)
+    value = get_system(make_report(tmp_path / "r.jsonl", rows), "a").self_consistency
     by_card: dict[str, set[str]] = {}
     for row in rows:
         by_card.setdefault(row["id"], set()).add(row["pred"])
@@ -198,11 +201,11 @@ def test_self_consistency_counts_cards_with_one_answer(tmp_path: Path) -> None:
 
 def test_repeated_systems_are_compared_by_signed_ranks(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    rows = rows_of("good", 0.95, repeats=4) + rows_of("poor", 0.3, repeats=2)
+    rows = make_rows("good", 0.95, repeats=4) + make_rows("poor", 0.3, repeats=2)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     samples = Samples(read_observations([path]), Plan(policies=("licensed",), resamples=300))
     base = Signature(metric="", cards="", policy="", resamples=300, seed=1, version="0")
-    found = {one.metric: one for one in compare_systems(samples, signature=base)}
+    found = {row.metric: row for row in compare_systems(samples, signature=base)}
     accuracy = found["accuracy"]
     assert accuracy.test == "wilcoxon"
     assert accuracy.discordant is None
@@ -212,7 +215,7 @@ def test_repeated_systems_are_compared_by_signed_ranks(tmp_path: Path) -> None:
     differences = np.array(
         [np.mean(means["good"][card]) - np.mean(means["poor"][card]) for card in means["good"]]
     )
-    assert accuracy.p == pytest.approx(wilcoxon(differences).p)
+    assert accuracy.p == pytest.approx(wilcoxon_test(differences).p_value)
     assert accuracy.difference == pytest.approx(differences.mean())
     assert accuracy.cohens_d == pytest.approx(differences.mean() / differences.std(ddof=1))
     assert accuracy.better == "good"

@@ -10,14 +10,14 @@ from eval.metrics.outcomes import (
     LABELS,
     PRED_CODE,
     as_number,
-    cards_per_label,
-    cluster_cells,
-    control_counts,
+    compute_control_counts,
+    count_cards_per_label,
     count_cells,
-    counts_of,
-    read_pred,
-    right_cards,
-    table_of,
+    count_cluster_cells,
+    counts_to_table,
+    parse_pred,
+    score_cards,
+    table_to_counts,
 )
 from eval.result import PREDS
 
@@ -42,39 +42,39 @@ ANSWERS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0
         (["YES"], "INVALID"),
     ],
 )
-def test_predictions_of_other_files_are_read_to_the_letter(value: object, pred: str) -> None:
-    assert read_pred(value) == PRED_CODE[pred]
+def test_foreign_predictions_are_parsed_exactly(value: object, pred: str) -> None:
+    assert parse_pred(value) == PRED_CODE[pred]
 
 
 @given(ANSWERS)
-def test_cells_count_what_brute_force_counts(answers: list[tuple[int, int, int]]) -> None:
+def test_cell_counts_match_brute_force(answers: list[tuple[int, int, int]]) -> None:
     labels = np.array([a[0] for a in answers], dtype=np.int8)
     preds = np.array([a[1] for a in answers], dtype=np.int8)
     clusters = np.array([a[2] for a in answers], dtype=np.int64)
-    table = table_of(count_cells(labels, preds))
+    table = counts_to_table(count_cells(labels, preds))
     for code, label in enumerate(LABELS):
         for place, pred in enumerate(PREDS):
             expected = sum(a[:2] == (code, place) for a in answers)
             assert table[label][pred] == expected
-    by_cluster = cluster_cells(labels, preds, clusters, 7)
+    by_cluster = count_cluster_cells(labels, preds, clusters, 7)
     assert by_cluster.shape == (7, CELLS)
     assert np.array_equal(by_cluster.sum(axis=0), count_cells(labels, preds))
     assert by_cluster.sum(axis=1).tolist() == [sum(a[2] == n for a in answers) for n in range(7)]
 
 
 @given(st.lists(st.integers(0, 99), min_size=CELLS, max_size=CELLS))
-def test_a_table_reads_back(numbers: list[int]) -> None:
+def test_table_survives_a_round_trip(numbers: list[int]) -> None:
     counts = np.array(numbers, dtype=np.float64)
-    assert np.array_equal(counts_of(table_of(counts)), counts)
-    assert sum(cards_per_label(counts).values()) == sum(numbers)
+    assert np.array_equal(table_to_counts(counts_to_table(counts)), counts)
+    assert sum(count_cards_per_label(counts).values()) == sum(numbers)
 
 
-def test_part_of_a_table_reads_as_zero_elsewhere() -> None:
-    counts = counts_of({"C": {"NO": 3}})
+def test_missing_table_cells_are_zero() -> None:
+    counts = table_to_counts({"C": {"NO": 3}})
     assert counts.sum() == 3
-    assert list(table_of(counts, labels=("C",))) == ["C"]
+    assert list(counts_to_table(counts, labels=("C",))) == ["C"]
     with pytest.raises(KeyError):
-        counts_of({"X": {"NO": 1}})
+        table_to_counts({"X": {"NO": 1}})
 
 
 def test_whole_counts_are_written_as_whole_numbers() -> None:
@@ -84,16 +84,16 @@ def test_whole_counts_are_written_as_whole_numbers() -> None:
 
 def test_controls_answer_every_card_and_nothing_else() -> None:
     cards = {"E": 200, "C": 400, "U": 100}
-    controls = control_counts(cards)
+    controls = compute_control_counts(cards)
     assert list(controls) == ["always-YES", "always-NO", "always-UNKNOWN", "random"]
-    assert table_of(controls["always-NO"])["C"]["NO"] == 400
+    assert counts_to_table(controls["always-NO"])["C"]["NO"] == 400
     for counts in controls.values():
-        assert cards_per_label(counts) == cards
-    assert table_of(controls["random"])["U"]["YES"] == pytest.approx(100 / 3)
+        assert count_cards_per_label(counts) == cards
+    assert counts_to_table(controls["random"])["U"]["YES"] == pytest.approx(100 / 3)
 
 
-def test_right_cards_looks_only_at_the_metric_s_cards() -> None:
+def test_right_cards_uses_only_the_cards_of_the_metric() -> None:
     numerator, denominator = np.zeros(15), np.zeros(15)
     numerator[0], denominator[:5] = 1, 1
     labels, preds = np.array([0, 1, 0, 2], np.int8), np.array([0, 0, 2, 1], np.int8)
-    assert right_cards(labels, preds, numerator, denominator).tolist() == [1, 0]
+    assert score_cards(labels, preds, numerator, denominator).tolist() == [1, 0]

@@ -16,24 +16,24 @@ BASE = Signature(
 )
 
 
-def test_reads_as_documented() -> None:
+def test_signature_matches_the_documentation() -> None:
     assert str(BASE) == "AP|cards:9f3c0a1b2c3d|policy:licensed|boot:2000|seed:12345|v:0.1.0"
 
 
-def test_names_group_and_unusual_confidence() -> None:
+def test_signature_names_group_and_unusual_confidence() -> None:
     one = Signature(
         metric="LA", cards="c", policy="published", resamples=9, seed=1, version="1", confidence=0.9
-    ).of("LA", group="kind:functional")
+    ).with_metric("LA", group="kind:functional")
     assert str(one) == "LA|cards:c|kind:functional|policy:published|boot:9|seed:1|conf:0.9|v:1"
 
 
-def test_of_changes_the_metric_alone() -> None:
-    assert str(BASE.of("LA")) == str(BASE).replace("AP|", "LA|", 1)
+def test_changing_the_metric_keeps_the_other_parts() -> None:
+    assert str(BASE.with_metric("LA")) == str(BASE).replace("AP|", "LA|", 1)
 
 
 @given(st.text(max_size=30))
-def test_a_hostile_kind_forges_no_part(kind: str) -> None:
-    parts = str(BASE.of("AP", group=f"kind:{kind}")).split("|")
+def test_hostile_kind_cannot_forge_signature_parts(kind: str) -> None:
+    parts = str(BASE.with_metric("AP", group=f"kind:{kind}")).split("|")
     assert len(parts) == 7
     assert parts[0] == "AP"
     assert "\n" not in "".join(parts)
@@ -41,8 +41,10 @@ def test_a_hostile_kind_forges_no_part(kind: str) -> None:
 
 
 def test_different_kinds_never_share_a_signature() -> None:
-    assert str(BASE.of("AP", group="kind:a|b")) != str(BASE.of("AP", group="kind:a%7Cb"))
+    assert str(BASE.with_metric("AP", group="kind:a|b")) != str(
+        BASE.with_metric("AP", group="kind:a%7Cb")
+    )
 
 
-def test_version_is_the_distribution_s() -> None:
+def test_version_is_that_of_the_distribution() -> None:
     assert package_version()[0].isdigit()

@@ -1,4 +1,4 @@
-"""A client of the scripted server: no patience to wait for, its own folder, its own environment."""
+"""Fixtures for a client of the scripted server with short waits, its own folder and environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = sorted({name for p in PROVIDERS.values() for name in (p.url_variable, p.
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No variable of the machine's owner, and no .env of the checkout, decides a test."""
+    """Isolates tests from the user's environment variables and the checkout's .env file."""
     proxies = [f"{kind}_proxy" for kind in ("http", "https", "all")]
     others = ("EPOCHE_MODEL", "OPENAI_ORG_ID", "OPENAI_CUSTOM_HEADERS")
     for name in (*NAMES, *others, *proxies, *map(str.upper, proxies)):
@@ -29,11 +29,11 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def open_client(
     scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., ModelClient]:
-    """Opens a client of the scripted server; takes fields of the options and of ``open``."""
+    """Opens a client of the scripted server; accepts fields of the options and of ``open``."""
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
 
-    def opened(**settings: Any) -> ModelClient:
+    def build_client(**settings: Any) -> ModelClient:
         fields = ClientOptions.__struct_fields__
         given = {name: settings.pop(name) for name in fields if name in settings}
         quick: dict[str, Any] = {
@@ -44,4 +44,4 @@ def open_client(
         }
         return ModelClient.open(ClientOptions(**{**quick, **given}), **settings)
 
-    return opened
+    return build_client

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from servers import behaviours
-from servers.behaviours import FAULTS, Asked, reply
+from servers.behaviours import FAULTS, ChatRequest, normal_reply
 from servers.llama_server import LlamaServer
 from servers.scripted_server import ScriptedServer
 from typer.testing import CliRunner, Result
@@ -13,21 +13,23 @@ from epoche.cli import app
 from kg.base.errors import ModelAccessError, ModelCallError
 
 
-def run(base_url: str, key: str, model: str = "custom/scripted-1") -> Result:
+def run_command(base_url: str, key: str, model: str = "custom/scripted-1") -> Result:
     environment = {"EPOCHE_BASE_URL": base_url, "EPOCHE_API_KEY": key}
     return CliRunner().invoke(
         app, ["test-connection", "--model", model, "--timeout", "5"], env=environment
     )
 
 
-def lines(result: Result) -> dict[str, str]:
+def output_lines(result: Result) -> dict[str, str]:
     return {line[:12].strip(): line[13:] for line in result.stdout.splitlines()}
 
 
-def test_a_real_server_is_told_as_it_is(llama_server: LlamaServer) -> None:
-    result = run(llama_server.base_url, llama_server.api_key, f"custom/{llama_server.model}")
+def test_real_server_is_described(llama_server: LlamaServer) -> None:
+    result = run_command(
+        llama_server.base_url, llama_server.api_key, f"custom/{llama_server.model}"
+    )
     assert result.exit_code == 0, result.stderr
-    said = lines(result)
+    said = output_lines(result)
     assert said["server"] == llama_server.base_url
     for what in ("reachable", "authorised", "model known", "json_object", "logprobs", "usage"):
         assert said[what] == "yes", what
@@ -38,28 +40,30 @@ def test_a_real_server_is_told_as_it_is(llama_server: LlamaServer) -> None:
     assert said["price"].startswith("unknown")
 
 
-def test_a_real_servers_refusal_of_the_key(llama_server: LlamaServer) -> None:
-    result = run(llama_server.base_url, "sk-wrong-123456", f"custom/{llama_server.model}")
+def test_real_server_refuses_a_wrong_key(llama_server: LlamaServer) -> None:
+    result = run_command(llama_server.base_url, "sk-wrong-123456", f"custom/{llama_server.model}")
     assert result.exit_code == ModelAccessError.exit_code
-    assert lines(result)["reachable"] == "yes"
-    assert lines(result)["authorised"] == "no (HTTP 401)"
+    assert output_lines(result)["reachable"] == "yes"
+    assert output_lines(result)["authorised"] == "no (HTTP 401)"
     assert "sk-wrong" not in result.output
 
 
-def test_what_a_server_lacks_is_said(scripted_server: ScriptedServer) -> None:
-    async def poor(asked: Asked):
-        if asked.body.get("stream"):
-            return await behaviours.status(400, "no streaming here")(asked)
-        if asked.body.get("logprobs"):
-            return await behaviours.status(400, "no logprobs here")(asked)
-        if asked.response_format == "json_object":
-            return await behaviours.without_structure(refuses=("json_object",))(asked)
-        return await behaviours.without_usage(lambda asked: "hello")(asked)
+def test_missing_server_features_are_reported(scripted_server: ScriptedServer) -> None:
+    async def answer_without_features(request: ChatRequest):
+        if request.body.get("stream"):
+            return await behaviours.http_error(400, "no streaming here")(request)
+        if request.body.get("logprobs"):
+            return await behaviours.http_error(400, "no logprobs here")(request)
+        if request.response_format == "json_object":
+            return await behaviours.reject_structured_output(rejected_formats=("json_object",))(
+                request
+            )
+        return await behaviours.reply_without_usage(lambda request: "hello")(request)
 
-    scripted_server.behave(poor)
-    result = run(scripted_server.base_url, scripted_server.api_key)
+    scripted_server.behave(answer_without_features)
+    result = run_command(scripted_server.base_url, scripted_server.api_key)
     assert result.exit_code == 0, result.stderr
-    said = lines(result)
+    said = output_lines(result)
     assert said["json_schema"].startswith("ignored")
     assert said["json_object"].startswith("no: the server refuses")
     assert "no streaming here" in said["streaming"]
@@ -77,29 +81,31 @@ def test_what_a_server_lacks_is_said(scripted_server: ScriptedServer) -> None:
         ("invalid JSON", ModelCallError, "yes"),
     ],
 )
-def test_a_model_that_does_not_answer_has_its_errors_code(
+def test_failing_model_gives_the_exit_code_of_its_error(
     scripted_server: ScriptedServer, fault: str, error: type, reachable: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
-    result = run(scripted_server.base_url, scripted_server.api_key)
+    result = run_command(scripted_server.base_url, scripted_server.api_key)
     assert result.exit_code == error.exit_code
-    assert lines(result)["answers"] == "no"
-    assert lines(result)["reachable"] == reachable
+    assert output_lines(result)["answers"] == "no"
+    assert output_lines(result)["reachable"] == reachable
 
 
-def test_nobody_there(scripted_server: ScriptedServer) -> None:
-    result = run("http://127.0.0.1:9", "sk-12345678")
+def test_unreachable_server_is_reported(scripted_server: ScriptedServer) -> None:
+    result = run_command("http://127.0.0.1:9", "sk-12345678")
     assert result.exit_code == ModelAccessError.exit_code
-    assert lines(result) == {"server": "http://127.0.0.1:9/v1", "reachable": "no"}
+    assert output_lines(result) == {"server": "http://127.0.0.1:9/v1", "reachable": "no"}
 
 
-def test_a_model_that_is_not_listed_but_answers(scripted_server: ScriptedServer) -> None:
-    scripted_server.behave(reply())
-    said = lines(run(scripted_server.base_url, scripted_server.api_key, "custom/other"))
+def test_unlisted_model_that_answers_is_accepted(scripted_server: ScriptedServer) -> None:
+    scripted_server.behave(normal_reply())
+    said = output_lines(
+        run_command(scripted_server.base_url, scripted_server.api_key, "custom/other")
+    )
     assert said["model known"] == "not listed, but it answers"
 
 
-def test_no_model_named() -> None:
+def test_missing_model_name_is_refused() -> None:
     result = CliRunner().invoke(app, ["test-connection"])
     assert result.exit_code == ModelAccessError.exit_code
     assert "EPOCHE_MODEL" in result.stderr

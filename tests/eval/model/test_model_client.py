@@ -1,4 +1,4 @@
-"""The client over a server that answers, refuses, falls silent and lies."""
+"""The model client against a server that answers, refuses, hangs and sends faulty replies."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 from servers import behaviours
-from servers.behaviours import FAULTS, Asked, reply
-from servers.scripted_server import ScriptedServer, first
+from servers.behaviours import FAULTS, ChatRequest, normal_reply
+from servers.scripted_server import ScriptedServer, fail_first_attempts
 
 from eval.llm import Completion, Message, ModelClient, Reply
-from eval.model.calls import CallLog, recording
+from eval.model.calls import CallLog, record_calls
 from kg.base.errors import ModelAccessError, ModelCallError
 
 Opener = Callable[..., ModelClient]
@@ -26,34 +26,36 @@ class Verdict(msgspec.Struct):
     reason: str
 
 
-def question(text: str = "Does it?") -> list[Message]:
+def build_question(text: str = "Does it?") -> list[Message]:
     return [{"role": "system", "content": "Answer."}, {"role": "user", "content": text}]
 
 
-def ask(client: ModelClient, text: str = "Does it?", repeat: int = 0) -> tuple[Reply[Any], CallLog]:
-    """One structured question, and what it cost."""
+def ask_structured(
+    client: ModelClient, text: str = "Does it?", repeat: int = 0
+) -> tuple[Reply[Any], CallLog]:
+    """Asks one structured question; returns the reply and the call log."""
 
-    async def run() -> tuple[Reply[Any], CallLog]:
+    async def run_client() -> tuple[Reply[Any], CallLog]:
         async with client:
-            with recording(repeat) as log:
-                return await client.ask(question(text), Verdict), log
+            with record_calls(repeat) as log:
+                return await client.ask(build_question(text), Verdict), log
 
-    return asyncio.run(run())
+    return asyncio.run(run_client())
 
 
-def complete(client: ModelClient, text: str = "Does it?") -> tuple[Completion, CallLog]:
-    async def run() -> tuple[Completion, CallLog]:
+def complete_text(client: ModelClient, text: str = "Does it?") -> tuple[Completion, CallLog]:
+    async def run_client() -> tuple[Completion, CallLog]:
         async with client:
-            with recording() as log:
-                return await client.complete(question(text)), log
+            with record_calls() as log:
+                return await client.complete(build_question(text)), log
 
-    return asyncio.run(run())
+    return asyncio.run(run_client())
 
 
-def test_a_structured_reply_comes_back_typed(
+def test_structured_reply_is_returned_typed(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    reply, log = ask(open_client(temperature=0.5, max_tokens=77, top_p=0.9, seed=5))
+    reply, log = ask_structured(open_client(temperature=0.5, max_tokens=77, top_p=0.9, seed=5))
     assert isinstance(reply.value, Verdict)
     assert reply.problem is None
     assert not reply.repaired
@@ -74,7 +76,7 @@ def test_a_structured_reply_comes_back_typed(
 def test_a_plain_completion_asks_for_no_structure(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    completion, _ = complete(open_client(logprobs=False, temperature=None))
+    completion, _ = complete_text(open_client(logprobs=False, temperature=None))
     assert completion.mode is None
     assert completion.logprobs is None
     assert completion.finish_reason == "stop"
@@ -86,68 +88,70 @@ def test_a_plain_completion_asks_for_no_structure(
     ("refuses", "mode", "requests"),
     [(("json_schema",), "json_object", 2), (("json_schema", "json_object"), "text", 3)],
 )
-def test_a_refused_mode_is_left_visibly_and_not_tried_again(
+def test_refused_mode_falls_back_once_and_is_recorded(
     open_client: Opener,
     scripted_server: ScriptedServer,
     refuses: tuple[str, ...],
     mode: str,
     requests: int,
 ) -> None:
-    scripted_server.behave(behaviours.without_structure(refuses=refuses))
+    scripted_server.behave(behaviours.reject_structured_output(rejected_formats=refuses))
 
-    async def run() -> None:
+    async def run_client() -> None:
         async with open_client() as client:
             for number in range(3):
-                with recording() as log:
-                    reply = await client.ask(question(str(number)), Verdict)
+                with record_calls() as log:
+                    reply = await client.ask(build_question(str(number)), Verdict)
                 assert reply.value is not None
                 assert reply.completion.mode == mode
-                # Every call says so, not only the one that found out.
+                # Every call notes it, not only the first one.
                 assert log.fallbacks == [f"{mode} instead of json_schema"]
                 assert log.retries == log.repairs == 0
             assert client.observed()["structured"] == mode
             assert client.observed()["fallbacks"] == {f"{mode} instead of json_schema": 3}
             assert client.params()["structured"] == "auto"
 
-    asyncio.run(run())
+    asyncio.run(run_client())
     assert len(scripted_server.requests) == requests + 2
 
 
-def test_a_demanded_mode_is_not_left(open_client: Opener, scripted_server: ScriptedServer) -> None:
-    scripted_server.behave(behaviours.without_structure())
-    with pytest.raises(ModelAccessError, match="json_schema"):
-        ask(open_client(structured="json_schema"))
-    assert ask(open_client(structured="json_object"))[1].fallbacks == []
-    assert ask(open_client(structured="text"))[0].completion.mode == "text"
-
-
-def test_refused_logprobs_are_done_without(
+def test_required_mode_has_no_fallback(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    refused = behaviours.status(400, "logprobs are not supported by this model")
-    scripted_server.behave_by(lambda asked: refused if asked.body.get("logprobs") else reply())
-    found, log = ask(open_client())
+    scripted_server.behave(behaviours.reject_structured_output())
+    with pytest.raises(ModelAccessError, match="json_schema"):
+        ask_structured(open_client(structured="json_schema"))
+    assert ask_structured(open_client(structured="json_object"))[1].fallbacks == []
+    assert ask_structured(open_client(structured="text"))[0].completion.mode == "text"
+
+
+def test_refused_logprobs_are_dropped(open_client: Opener, scripted_server: ScriptedServer) -> None:
+    refused = behaviours.http_error(400, "logprobs are not supported by this model")
+    scripted_server.behave_with(
+        lambda request: refused if request.body.get("logprobs") else normal_reply()
+    )
+    found, log = ask_structured(open_client())
     assert found.value is not None
     assert found.completion.logprobs is None
     assert log.fallbacks == ["no log-probabilities"]
 
 
-def test_an_error_about_what_was_not_asked_for_ends_the_call(
+def test_error_about_an_unrequested_feature_ends_the_call(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(behaviours.status(400, "response_format and logprobs are odd"))
+    scripted_server.behave(behaviours.http_error(400, "response_format and logprobs are odd"))
     with pytest.raises(ModelCallError):
-        complete(open_client(logprobs=False))
-    scripted_server.behave(behaviours.status(400, "logprobs are odd"))
+        complete_text(open_client(logprobs=False))
+    scripted_server.behave(behaviours.http_error(400, "logprobs are odd"))
     with pytest.raises(ModelCallError):
-        complete(open_client(logprobs=True))
+        complete_text(open_client(logprobs=True))
 
 
-def test_an_unreadable_reply_gets_one_repair_turn(
+def test_invalid_reply_gets_one_repair_turn(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave([reply(behaviours.prose), reply()])
-    found, log = ask(open_client())
+    scripted_server.behave([normal_reply(behaviours.write_prose), normal_reply()])
+    found, log = ask_structured(open_client())
     assert found.value is not None
     assert found.repaired
     assert (log.calls, log.repairs) == (2, 1)
@@ -157,14 +161,14 @@ def test_an_unreadable_reply_gets_one_repair_turn(
     assert "not JSON" in turns[3]["content"]
 
 
-def test_a_schema_that_is_ignored_is_noted_of_servers_that_give_no_finish_reason(
+def test_ignored_schema_is_noted_without_a_finish_reason(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    silent = behaviours.edited(
-        lambda body: body["choices"][0].pop("finish_reason"), behaviours.prose
+    silent = behaviours.edited_reply(
+        lambda body: body["choices"][0].pop("finish_reason"), behaviours.write_prose
     )
     scripted_server.behave(silent)
-    found, log = ask(open_client())
+    found, log = ask_structured(open_client())
     assert found.value is None
     assert log.fallbacks == ["json_schema not followed"]
 
@@ -172,8 +176,8 @@ def test_a_schema_that_is_ignored_is_noted_of_servers_that_give_no_finish_reason
 def test_there_is_no_second_repair_turn(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(reply(behaviours.prose))
-    found, log = ask(open_client())
+    scripted_server.behave(normal_reply(behaviours.write_prose))
+    found, log = ask_structured(open_client())
     assert found.value is None
     assert found.problem
     assert "That follows" in found.text
@@ -181,26 +185,26 @@ def test_there_is_no_second_repair_turn(
 
 
 @pytest.mark.parametrize("fault", ["refusal", "content filter"])
-def test_a_refusal_is_no_answer_and_not_repaired(
+def test_refusal_is_not_repaired(
     open_client: Opener, scripted_server: ScriptedServer, fault: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
-    found, log = ask(open_client())
+    found, log = ask_structured(open_client())
     assert found.value is None
     assert found.problem == "refused"
-    assert found.completion.refused
+    assert found.completion.is_refused
     assert (log.calls, log.repairs) == (1, 0)
 
 
-def test_a_question_that_a_filter_refuses_is_a_refusal(
+def test_question_refused_by_a_filter_is_a_refusal(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
     message = "The response was filtered"
-    scripted_server.behave(behaviours.status(400, message, error_code="content_filter"))
-    assert ask(open_client())[0].problem == "refused"
+    scripted_server.behave(behaviours.http_error(400, message, error_code="content_filter"))
+    assert ask_structured(open_client())[0].problem == "refused"
 
 
-PASSING = [
+TRANSIENT_FAULTS = [
     "429 without Retry-After",
     "429 with Retry-After in seconds",
     "408",
@@ -218,25 +222,25 @@ PASSING = [
 ]
 
 
-@pytest.mark.parametrize("fault", PASSING)
-def test_what_may_pass_is_tried_again_and_counted(
+@pytest.mark.parametrize("fault", TRANSIENT_FAULTS)
+def test_transient_faults_are_retried_and_counted(
     open_client: Opener, scripted_server: ScriptedServer, fault: str
 ) -> None:
-    scripted_server.behave_by(first(2, FAULTS[fault]()))
-    found, log = ask(open_client())
+    scripted_server.behave_with(fail_first_attempts(2, FAULTS[fault]()))
+    found, log = ask_structured(open_client())
     assert found.value is not None
     assert (log.calls, log.retries, log.repairs) == (1, 2, 0)
     scripted_server.behave(FAULTS[fault]())
     with pytest.raises(ModelCallError, match="after 3 retries"):
-        ask(open_client())
+        ask_structured(open_client())
 
 
 @pytest.mark.parametrize("fault", ["hang", "slow drip"])
-def test_an_attempt_has_a_time_for_its_whole_reply(
+def test_timeout_covers_the_whole_reply(
     open_client: Opener, scripted_server: ScriptedServer, fault: str
 ) -> None:
-    scripted_server.behave_by(first(1, FAULTS[fault]()))
-    found, log = ask(open_client(timeout_s=0.3))
+    scripted_server.behave_with(fail_first_attempts(1, FAULTS[fault]()))
+    found, log = ask_structured(open_client(timeout_s=0.3))
     assert found.value is not None
     assert log.retries == 1
     assert found.completion.latency_s < 0.3
@@ -250,24 +254,24 @@ def test_an_attempt_has_a_time_for_its_whole_reply(
         ("429 for good", "quota"),
     ],
 )
-def test_what_concerns_every_call_is_said_at_once(
+def test_permanent_faults_are_raised_at_once(
     open_client: Opener, scripted_server: ScriptedServer, fault: str, said: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
     with pytest.raises(ModelAccessError, match=said):
-        ask(open_client())
+        ask_structured(open_client())
     assert len(scripted_server.requests) == 1
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 402, 403])
-def test_other_statuses_that_concern_every_call(
+def test_other_permanent_statuses_are_raised_at_once(
     open_client: Opener, scripted_server: ScriptedServer, status: int
 ) -> None:
     scripted_server.behave(
-        behaviours.status(status, "no", headers={"Location": "http://127.0.0.1:9/stolen"})
+        behaviours.http_error(status, "no", headers={"Location": "http://127.0.0.1:9/stolen"})
     )
     with pytest.raises(ModelAccessError, match=str(status)):
-        ask(open_client())
+        ask_structured(open_client())
 
 
 @pytest.mark.parametrize(
@@ -280,44 +284,46 @@ def test_other_statuses_that_concern_every_call(
         (422, "bad temperature", ModelCallError),
     ],
 )
-def test_bad_requests_are_told_apart(
+def test_bad_requests_are_distinguished(
     open_client: Opener, scripted_server: ScriptedServer, status: int, words: str, kind: type
 ) -> None:
-    scripted_server.behave(behaviours.status(status, words))
+    scripted_server.behave(behaviours.http_error(status, words))
     with pytest.raises(kind):
-        ask(open_client())
+        ask_structured(open_client())
     assert len(scripted_server.requests) == 1
 
 
-def test_an_error_in_a_body_of_status_200_is_one(
+def test_error_body_with_status_200_is_an_error(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    def body(code: object) -> behaviours.Behaviour:
+    def error_body_with_status_200(code: object) -> behaviours.Behaviour:
         error = {"error": {"message": "provider down", "code": code}}
-        return behaviours.raw_body(lambda asked: msgspec.json.encode(error))
+        return behaviours.reply_with_bytes(lambda request: msgspec.json.encode(error))
 
-    scripted_server.behave([body(502), body("odd"), reply()])
-    assert ask(open_client())[1].retries == 2
-    scripted_server.behave(body(402))
+    scripted_server.behave(
+        [error_body_with_status_200(502), error_body_with_status_200("odd"), normal_reply()]
+    )
+    assert ask_structured(open_client())[1].retries == 2
+    scripted_server.behave(error_body_with_status_200(402))
     with pytest.raises(ModelAccessError, match="provider down"):
-        ask(open_client())
+        ask_structured(open_client())
 
 
 @pytest.mark.parametrize("fault", ["10 MB", "10 MB unannounced", "packed"])
 def test_a_reply_that_is_too_long_is_not_read(
     open_client: Opener, scripted_server: ScriptedServer, fault: str
 ) -> None:
-    async def unannounced(asked: Asked) -> Any:
+    async def send_without_length(request: ChatRequest) -> Any:
         from aiohttp import web
 
         response = web.StreamResponse()
-        await response.prepare(asked.web)
+        await response.prepare(request.web)
         with contextlib.suppress(ConnectionError):
             for _ in range(100_000):
                 await response.write(b" " * 100_000)
         return response
 
-    async def packed(asked: Asked) -> Any:
+    async def send_compressed(request: ChatRequest) -> Any:
         import gzip
 
         from aiohttp import web
@@ -325,99 +331,95 @@ def test_a_reply_that_is_too_long_is_not_read(
         body = gzip.compress(b" " * 100_000_000)
         return web.Response(body=body, headers={"Content-Encoding": "gzip"})
 
-    ours = {"10 MB unannounced": unannounced, "packed": packed}
+    ours = {"10 MB unannounced": send_without_length, "packed": send_compressed}
     scripted_server.behave(ours.get(fault) or FAULTS[fault]())
-    with pytest.raises(ModelCallError, match=r"longer than|packed"):
-        ask(open_client(logprobs=False))
+    with pytest.raises(ModelCallError, match=r"longer than|compressed"):
+        ask_structured(open_client(logprobs=False))
     assert len(scripted_server.requests) == 1
 
 
-def test_an_error_page_that_is_too_long_is_not_read_either(
+def test_error_page_that_is_too_long_is_not_read(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(behaviours.status(500, "x" * 10_000_000))
+    scripted_server.behave(behaviours.http_error(500, "x" * 10_000_000))
     with pytest.raises(ModelCallError, match="longer than") as caught:
-        ask(open_client())
-    assert len(caught.value.one_line()) < 2_000
+        ask_structured(open_client())
+    assert len(caught.value.format_line()) < 2_000
 
 
 @pytest.mark.parametrize("fault", ["null text", "empty text"])
-def test_an_empty_reply_is_unreadable_after_its_repair(
+def test_empty_reply_is_invalid_after_its_repair(
     open_client: Opener, scripted_server: ScriptedServer, fault: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
-    found, log = ask(open_client())
+    found, log = ask_structured(open_client())
     assert (found.value, found.text, found.problem) == (None, "", "empty")
     assert log.repairs == 1
 
 
-def test_a_reply_in_parts_is_put_together(
-    open_client: Opener, scripted_server: ScriptedServer
-) -> None:
+def test_reply_in_parts_is_joined(open_client: Opener, scripted_server: ScriptedServer) -> None:
     scripted_server.behave(FAULTS["list of parts"]())
-    assert ask(open_client())[0].value is not None
+    assert ask_structured(open_client())[0].value is not None
 
 
-def test_a_server_without_a_count_gives_no_usage(
+def test_server_without_token_counts_gives_no_usage(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(behaviours.without_usage())
-    found, log = ask(open_client())
+    scripted_server.behave(behaviours.reply_without_usage())
+    found, log = ask_structured(open_client())
     assert found.completion.usage is None
     assert log.cost_usd is None
 
 
-def test_samples_and_repeats_have_seeds_of_their_own(
+def test_samples_and_repeats_have_different_seeds(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    async def run() -> None:
+    async def run_client() -> None:
         async with open_client(seed=7) as client:
             for repeat in range(3):
-                with recording(repeat):
+                with record_calls(repeat):
                     for sample in range(3):
-                        await client.complete(question(), sample=sample)
+                        await client.complete(build_question(), sample=sample)
 
-    asyncio.run(run())
+    asyncio.run(run_client())
     seeds = [asked.body["seed"] for asked in scripted_server.requests]
     assert len(set(seeds)) == 9
     assert seeds[0] == 7
 
 
-def test_no_more_are_in_flight_than_asked(
+def test_concurrency_limit_is_respected(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(reply(delay=0.02))
+    scripted_server.behave(normal_reply(delay=0.02))
 
-    async def run() -> None:
+    async def run_client() -> None:
         async with open_client(concurrency=5) as client:
-            await asyncio.gather(*(client.complete(question(str(n))) for n in range(40)))
+            await asyncio.gather(*(client.complete(build_question(str(n))) for n in range(40)))
 
-    asyncio.run(run())
+    asyncio.run(run_client())
     assert len(scripted_server.requests) == 40
-    assert 2 <= scripted_server.most_in_flight <= 5
+    assert 2 <= scripted_server.max_in_flight <= 5
 
 
-def test_one_retry_after_holds_back_everyone(
-    open_client: Opener, scripted_server: ScriptedServer
-) -> None:
-    scripted_server.behave_by(
-        lambda asked: behaviours.rate_limited(0.4) if asked.number == 0 else reply()
+def test_retry_after_delays_all_calls(open_client: Opener, scripted_server: ScriptedServer) -> None:
+    scripted_server.behave_with(
+        lambda request: behaviours.rate_limit_error(0.4) if request.number == 0 else normal_reply()
     )
 
-    async def run() -> None:
+    async def run_client() -> None:
         async with open_client(concurrency=1) as client:
-            await asyncio.gather(*(client.complete(question(str(n))) for n in range(5)))
+            await asyncio.gather(*(client.complete(build_question(str(n))) for n in range(5)))
 
-    asyncio.run(run())
+    asyncio.run(run_client())
     times = [asked.at for asked in scripted_server.requests]
     assert times[1] - times[0] >= 0.39
 
 
-def test_latency_leaves_out_waits_and_failures(
+def test_latency_excludes_waits_and_failures(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave_by(first(1, behaviours.rate_limited(0.5)))
-    found, log = ask(open_client())
+    scripted_server.behave_with(fail_first_attempts(1, behaviours.rate_limit_error(0.5)))
+    found, log = ask_structured(open_client())
     assert log.retries == 1
     assert found.completion.latency_s < 0.45
 
@@ -425,107 +427,109 @@ def test_latency_leaves_out_waits_and_failures(
 def test_a_stream_comes_in_pieces_with_its_usage(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave_by(first(1, behaviours.status(503), reply(lambda asked: "a b c d")))
+    scripted_server.behave_with(
+        fail_first_attempts(1, behaviours.http_error(503), normal_reply(lambda request: "a b c d"))
+    )
 
-    async def run() -> tuple[list[str], CallLog]:
+    async def run_client() -> tuple[list[str], CallLog]:
         async with open_client() as client:
-            with recording() as log:
-                return [piece async for piece in client.stream(question())], log
+            with record_calls() as log:
+                return [piece async for piece in client.stream(build_question())], log
 
-    pieces, log = asyncio.run(run())
+    pieces, log = asyncio.run(run_client())
     assert len(pieces) > 1
     assert "".join(pieces) == "a b c d"
     assert (log.calls, log.retries) == (1, 1)
 
 
-def test_a_reader_that_stops_early_gives_its_place_back(
+def test_stopped_stream_frees_its_concurrency_slot(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(reply(lambda asked: "word " * 1000))
+    scripted_server.behave(normal_reply(lambda request: "word " * 1000))
 
-    async def run() -> CallLog:
+    async def run_client() -> CallLog:
         async with open_client(concurrency=1) as client:
-            with recording() as log:
+            with record_calls() as log:
                 for _ in range(2):
-                    async with contextlib.aclosing(client.stream(question())) as pieces:
+                    async with contextlib.aclosing(client.stream(build_question())) as pieces:
                         async for _piece in pieces:
                             break
-                assert (await client.complete(question())).text
+                assert (await client.complete(build_question())).text
             return log
 
-    log = asyncio.run(run())
+    log = asyncio.run(run_client())
     assert log.calls == 3
     assert log.cost_usd is None
 
 
-def test_a_stream_that_breaks_off_is_an_error(
+def test_interrupted_stream_is_an_error(
     open_client: Opener, scripted_server: ScriptedServer
 ) -> None:
-    async def broken(asked: Asked) -> Any:
+    async def break_off(request: ChatRequest) -> Any:
         from aiohttp import web
 
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        await response.prepare(asked.web)
+        await response.prepare(request.web)
         chunk = {"choices": [{"index": 0, "delta": {"content": "It does"}}]}
         await response.write(b"data: " + msgspec.json.encode(chunk) + b"\n\n")
-        if asked.number:
-            asked.web.transport.close()  # type: ignore[union-attr]
+        if request.number:
+            request.web.transport.close()  # type: ignore[union-attr]
         return response
 
-    scripted_server.behave(broken)
+    scripted_server.behave(break_off)
 
-    async def run() -> None:
+    async def run_client() -> None:
         async with open_client() as client:
-            async for piece in client.stream(question()):
+            async for piece in client.stream(build_question()):
                 assert piece == "It does"
 
     for _ in range(2):  # first a clean end without a finish reason, then a broken connection
         with pytest.raises(ModelCallError):
-            asyncio.run(run())
+            asyncio.run(run_client())
 
 
 def test_clients_with_equal_options_share_one_connection(open_client: Opener) -> None:
-    async def run() -> None:
+    async def run_client() -> None:
         one, two = open_client(), open_client(temperature=1.0)
         other = open_client(concurrency=3)
         assert one._caller is two._caller is not other._caller
         await one.aclose()
         await one.aclose()
-        assert (await two.complete(question())).text
+        assert (await two.complete(build_question())).text
         await two.aclose()
         await other.aclose()
 
-    asyncio.run(run())
+    asyncio.run(run_client())
 
 
-def test_a_client_may_go_on_in_another_loop_after_it_was_closed(open_client: Opener) -> None:
+def test_closed_client_can_be_reused_in_another_loop(open_client: Opener) -> None:
     for _ in range(2):
-        assert ask(open_client())[0].value is not None
+        assert ask_structured(open_client())[0].value is not None
 
 
-def test_nobody_listening_is_said_after_a_few_tries(
+def test_unreachable_server_is_reported_after_a_few_tries(
     open_client: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for host in ("127.0.0.1", "localhost"):
         monkeypatch.setenv("EPOCHE_BASE_URL", f"http://{host}:9")
         with pytest.raises(ModelAccessError, match="refused"):
-            ask(open_client())
+            ask_structured(open_client())
     monkeypatch.setenv("EPOCHE_BASE_URL", "http://nobody.invalid")
     with pytest.raises(ModelAccessError, match="name"):
-        ask(open_client(max_retries=1))
+        ask_structured(open_client(max_retries=1))
 
 
-def test_a_server_without_tls_is_not_spoken_to_in_https(
+def test_https_to_a_server_without_tls_is_an_error(
     open_client: Opener, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url.replace("http:", "https:"))
     with pytest.raises(ModelAccessError, match="no secure connection"):
-        ask(open_client())
+        ask_structured(open_client())
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
-def test_no_proxy_stands_before_a_server_on_this_machine(
+def test_proxies_are_ignored_for_local_servers(
     open_client: Opener, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "http://127.0.0.1:9")
-    assert ask(open_client())[0].value is not None
+    assert ask_structured(open_client())[0].value is not None

@@ -1,4 +1,4 @@
-"""The client over a real server (llama.cpp with a tiny random model: its answers are noise)."""
+"""The model client against a real server (llama.cpp with a tiny random model)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from servers.llama_server import LlamaServer
 
 from eval.llm import ClientOptions, Message, ModelClient
-from eval.model.calls import recording
-from eval.model.probability import answer_probability
+from eval.model.calls import record_calls
+from eval.model.probability import compute_answer_probability
 from kg.base.errors import ModelAccessError, ModelCallError
 
 
@@ -20,7 +20,7 @@ class Choice(msgspec.Struct):
     answer: Literal["YES", "NO", "UNKNOWN"]
 
 
-class Rambling(msgspec.Struct):
+class LongReply(msgspec.Struct):
     answer: Literal["YES", "NO", "UNKNOWN"]
     reason: str
 
@@ -32,69 +32,69 @@ def options(llama_server: LlamaServer, monkeypatch: pytest.MonkeyPatch) -> Clien
     return ClientOptions(model=f"custom/{llama_server.model}", concurrency=64, backoff_s=0.01)
 
 
-def question(text: object) -> list[Message]:
+def build_question(text: object) -> list[Message]:
     return [{"role": "user", "content": f"Does {text} flow into Lake Four?"}]
 
 
-def test_sixty_four_structured_answers_at_once(options: ClientOptions, tmp_path: Path) -> None:
+def test_sixty_four_concurrent_structured_answers(options: ClientOptions, tmp_path: Path) -> None:
     cached = msgspec.structs.replace(options, cache=tmp_path / "c.sqlite")
 
-    async def run() -> list[object]:
+    async def run_client() -> list[object]:
         async with ModelClient.open(cached, max_tokens=64, seed=1) as client:
-            with recording() as log:
+            with record_calls() as log:
                 replies = await asyncio.gather(
-                    *(client.ask(question(n), Choice) for n in range(64))
+                    *(client.ask(build_question(n), Choice) for n in range(64))
                 )
             for reply in replies:
                 assert reply.value is not None
                 assert reply.value.answer in {"YES", "NO", "UNKNOWN"}
                 assert reply.completion.mode == "json_schema"
-                sure = answer_probability(reply.completion)
-                assert sure is not None
-                assert 0 < sure <= 1
+                probability = compute_answer_probability(reply.completion)
+                assert probability is not None
+                assert 0 < probability <= 1
             assert (log.calls, log.retries, log.repairs, log.fallbacks) == (64, 0, 0, [])
             assert log.prompt_tokens > 64
             return [(r.value, r.completion.logprobs, r.completion.latency_s) for r in replies]
 
-    first, again = asyncio.run(run()), asyncio.run(run())
+    first, again = asyncio.run(run_client()), asyncio.run(run_client())
     assert first == again
 
 
-def test_a_reply_the_server_cannot_read_itself_is_no_error(options: ClientOptions) -> None:
-    async def run() -> None:
+def test_reply_the_server_cannot_parse_is_not_an_error(options: ClientOptions) -> None:
+    async def run_client() -> None:
         async with ModelClient.open(options, max_tokens=20) as client:
-            with recording() as log:
-                reply = await client.ask(question("Brook"), Rambling)
+            with record_calls() as log:
+                reply = await client.ask(build_question("Brook"), LongReply)
             assert reply.value is None
             assert reply.problem
             assert (log.retries, log.repairs) == (0, 1)
 
-    asyncio.run(run())
+    asyncio.run(run_client())
 
 
 def test_a_stream_comes_in_pieces(options: ClientOptions) -> None:
-    async def run() -> None:
+    async def run_client() -> None:
         async with ModelClient.open(options, max_tokens=20) as client:
-            with recording() as log:
-                pieces = [piece async for piece in client.stream(question("Brook"))]
-            whole = await client.complete(question("Brook"))
+            with record_calls() as log:
+                pieces = [piece async for piece in client.stream(build_question("Brook"))]
+            whole = await client.complete(build_question("Brook"))
             assert len(pieces) > 1
             assert "".join(pieces) == whole.text
             assert log.completion_tokens == 20
             assert whole.finish_reason == "length"
 
-    asyncio.run(run())
+    asyncio.run(run_client())
 
 
-def test_a_wrong_key_and_a_bad_request(
+def test_wrong_key_and_bad_request_are_reported(
     options: ClientOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
+    async def run_client() -> None:
         async with ModelClient.open(options) as client:
-            await client.complete(question("Brook" * 40_000))
+            await client.complete(build_question("Brook" * 40_000))
 
     with pytest.raises(ModelCallError, match="HTTP 400"):
-        asyncio.run(run())
+        asyncio.run(run_client())
     monkeypatch.setenv("EPOCHE_API_KEY", "sk-wrong-123456")
     with pytest.raises(ModelAccessError, match="HTTP 401"):
-        asyncio.run(run())
+        asyncio.run(run_client())

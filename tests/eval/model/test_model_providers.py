@@ -1,4 +1,4 @@
-"""Model names become addresses and keys, or a message that says what to write."""
+"""Model names are resolved to addresses and keys, or refused with advice."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from eval.model.providers import PROVIDERS, find_endpoint
 from kg.base.errors import ModelAccessError, SettingError
 
 
-def endpoint(name: str | None, **variables: str):
+def resolve_endpoint(name: str | None, **variables: str):
     return find_endpoint(name, Variables(variables, {}))
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "", "  ", "openai/", "nobody/gpt", "/gpt", "OpenAI/x"])
-def test_a_name_without_known_provider_is_refused_with_those_known(name: str) -> None:
+def test_unknown_provider_is_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(ModelAccessError) as caught:
-        endpoint(name, OPENAI_API_KEY="sk-12345678")
+        resolve_endpoint(name, OPENAI_API_KEY="sk-12345678")
     if name.strip():
         assert all(provider in caught.value.hint for provider in PROVIDERS)
     else:
         assert "EPOCHE_MODEL" in caught.value.hint
 
 
-def test_only_the_first_slash_parts_provider_and_model() -> None:
-    found = endpoint("openrouter/meta-llama/llama-3", OPENROUTER_API_KEY="sk-or-123456")
+def test_first_slash_separates_provider_and_model() -> None:
+    found = resolve_endpoint("openrouter/meta-llama/llama-3", OPENROUTER_API_KEY="sk-or-123456")
     assert (found.provider, found.model) == ("openrouter", "meta-llama/llama-3")
     assert found.base_url == "https://openrouter.ai/api/v1"
 
@@ -46,7 +46,7 @@ def test_only_the_first_slash_parts_provider_and_model() -> None:
     ],
 )
 def test_addresses_are_completed(name: str, written: dict[str, str], expected: str) -> None:
-    assert endpoint(name, **written).base_url == expected
+    assert resolve_endpoint(name, **written).base_url == expected
 
 
 @pytest.mark.parametrize(
@@ -63,46 +63,46 @@ def test_addresses_are_completed(name: str, written: dict[str, str], expected: s
         "http://[hunter2secret",
     ],
 )
-def test_an_odd_address_is_refused_and_never_quoted(address: str) -> None:
+def test_odd_address_is_refused_and_not_shown(address: str) -> None:
     with pytest.raises(ModelAccessError) as caught:
-        endpoint("custom/x", EPOCHE_BASE_URL=address)
-    assert "EPOCHE_BASE_URL" in caught.value.one_line()
-    assert "hunter2secret" not in caught.value.one_line()
+        resolve_endpoint("custom/x", EPOCHE_BASE_URL=address)
+    assert "EPOCHE_BASE_URL" in caught.value.format_line()
+    assert "hunter2secret" not in caught.value.format_line()
 
 
 @pytest.mark.parametrize("provider", ["openai", "openrouter"])
-def test_a_provider_that_needs_a_key_says_which(provider: str) -> None:
+def test_missing_provider_key_is_named(provider: str) -> None:
     with pytest.raises(ModelAccessError, match=PROVIDERS[provider].key_variable):
-        endpoint(f"{provider}/x")
+        resolve_endpoint(f"{provider}/x")
 
 
 def test_a_custom_server_needs_an_address() -> None:
     with pytest.raises(ModelAccessError, match="EPOCHE_BASE_URL"):
-        endpoint("custom/x", OPENAI_API_KEY="sk-12345678")
+        resolve_endpoint("custom/x", OPENAI_API_KEY="sk-12345678")
 
 
-def test_one_providers_key_is_never_given_to_another() -> None:
+def test_provider_key_is_never_sent_to_another_provider() -> None:
     keys = {p.key_variable: f"sk-{name}-123456" for name, p in PROVIDERS.items()}
     for name in PROVIDERS:
-        found = endpoint(f"{name}/x", EPOCHE_BASE_URL="http://h/v1", **keys)
+        found = resolve_endpoint(f"{name}/x", EPOCHE_BASE_URL="http://h/v1", **keys)
         assert found.key == f"sk-{name}-123456"
         assert found.key not in repr(found)
 
 
 @pytest.mark.parametrize("key", ["sk-\x00abc", "sk-abc\nX-Other: 1", "schlüssel"])
-def test_a_key_that_no_header_can_hold_is_refused_and_never_quoted(key: str) -> None:
+def test_key_invalid_in_a_header_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(ModelAccessError) as caught:
-        endpoint("openai/x", OPENAI_API_KEY=key)
+        resolve_endpoint("openai/x", OPENAI_API_KEY=key)
     assert key not in str(caught.value)
 
 
 @pytest.mark.parametrize("model", ["a\nb", "a\x1b[31m", "x" * 301])
-def test_a_models_name_is_a_short_printable_line(model: str) -> None:
+def test_model_name_must_be_a_short_printable_line(model: str) -> None:
     with pytest.raises(ModelAccessError):
-        endpoint(f"ollama/{model}")
+        resolve_endpoint(f"ollama/{model}")
 
 
-def test_dotenv_is_read_behind_the_environment_and_never_executed(
+def test_environment_overrides_dotenv_which_is_never_executed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trap = tmp_path / "trap"
@@ -130,13 +130,13 @@ def test_dotenv_is_read_behind_the_environment_and_never_executed(
     assert find_endpoint(None, variables).key == "sk-from-file-1"
 
 
-def test_a_secret_of_the_file_is_hidden_like_one_of_the_environment(tmp_path: Path) -> None:
+def test_dotenv_secret_is_redacted_like_an_environment_secret(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("EPOCHE_API_KEY=tricky-value-77\n")
-    assert "tricky" not in read_variables().hide("they said: tricky-value-77!")
+    assert "tricky" not in read_variables().redact_text("they said: tricky-value-77!")
 
 
 @pytest.mark.parametrize("content", [b"A=1\n" * MAX_FILE_BYTES, b"A=\xff\xfe\n"])
-def test_a_dotenv_that_is_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_malformed_dotenv_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ".env").write_bytes(content)
     with pytest.raises(SettingError, match=r"\.env"):
         read_variables()
@@ -148,7 +148,7 @@ def test_a_dotenv_that_is_a_folder_is_refused(tmp_path: Path) -> None:
         read_variables()
 
 
-def test_a_folders_dotenv_cannot_send_the_users_key_elsewhere() -> None:
+def test_local_dotenv_cannot_redirect_the_user_key() -> None:
     mine = {"OPENAI_API_KEY": "sk-mine-123456"}
     theirs = {"OPENAI_BASE_URL": "https://collector.example/v1"}
     with pytest.raises(ModelAccessError, match=r"\.env"):
@@ -160,13 +160,13 @@ def test_a_folders_dotenv_cannot_send_the_users_key_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("model", ["x" * 301, "a\nb", "a\x1b[31m"])
-def test_a_name_that_cannot_be_one_is_refused_with_what_may_be_wrong(model: str) -> None:
+def test_invalid_model_name_is_refused_with_advice(model: str) -> None:
     with pytest.raises(ModelAccessError, match=r"at most 300.*EPOCHE_MODEL") as caught:
-        endpoint(f"custom/{model}", EPOCHE_BASE_URL="http://a.b")
-    assert model not in caught.value.one_line()
+        resolve_endpoint(f"custom/{model}", EPOCHE_BASE_URL="http://a.b")
+    assert model not in caught.value.format_line()
 
 
 @pytest.mark.parametrize("limit", ["timeout_s", "requests_per_minute", "tokens_per_minute"])
-def test_a_limit_that_is_no_number_is_refused_before_every_answer_fails(limit: str) -> None:
+def test_non_numeric_limit_is_refused_at_the_start(limit: str) -> None:
     with pytest.raises(SettingError, match="finite"):
         ClientOptions(**{limit: float("inf")})

@@ -1,4 +1,4 @@
-"""Replies under a schema given as data: how they are asked for, and what is read of them."""
+"""Replies under a JSON schema: how they are requested and parsed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from servers import behaviours as does
-from servers.behaviours import Asked, reply
+from servers import behaviours
+from servers.behaviours import ChatRequest, normal_reply
 from servers.scripted_server import ScriptedServer
 
 from eval.llm import ClientOptions, ModelClient, Reply, SchemaForm
-from eval.model.calls import CallLog, recording
+from eval.model.calls import CallLog, record_calls
 from eval.model.environment import read_variables
 from eval.model.providers import find_endpoint
-from eval.model.schema_form import allows_strict, without_extensions
+from eval.model.schema_form import allows_strict, remove_extensions
 from kg.base.errors import ModelAccessError, ModelCallError
 
 STRICT: dict[str, Any] = {
@@ -35,7 +35,7 @@ LOOSE: dict[str, Any] = {
 ASKED = [{"role": "user", "content": "Fill it."}]
 
 
-def edited(**change: object) -> dict[str, Any]:
+def edit_schema(**change: object) -> dict[str, Any]:
     return {**STRICT, **change}
 
 
@@ -44,54 +44,54 @@ def edited(**change: object) -> dict[str, Any]:
     [
         (STRICT, True),
         (LOOSE, False),
-        (edited(required=["a"]), False),
-        (edited(additionalProperties=True), False),
-        (edited(anyOf=[{"type": "object"}]), False),
-        (edited(minProperties=1), False),
-        (edited(**{"$defs": {"d": {"type": "object"}}}), False),
+        (edit_schema(required=["a"]), False),
+        (edit_schema(additionalProperties=True), False),
+        (edit_schema(anyOf=[{"type": "object"}]), False),
+        (edit_schema(minProperties=1), False),
+        (edit_schema(**{"$defs": {"d": {"type": "object"}}}), False),
         ({"type": "array", "items": STRICT}, False),
-        (edited(properties={"a": {"type": "array", "items": STRICT}, "x-b": {}}), True),
-        (edited(properties={"a": {"items": [STRICT]}, "x-b": {}}), False),
+        (edit_schema(properties={"a": {"type": "array", "items": STRICT}, "x-b": {}}), True),
+        (edit_schema(properties={"a": {"items": [STRICT]}, "x-b": {}}), False),
         ({}, False),
     ],
 )
-def test_strict_is_asked_for_only_where_a_strict_server_takes_it(
+def test_strict_mode_is_requested_only_for_suitable_schemas(
     schema: dict[str, Any], strict: bool
 ) -> None:
     assert allows_strict(schema) is strict
-    wish = json.loads(b"{" + SchemaForm(schema).body_part("json_schema")[1:] + b"}")
+    wish = json.loads(b"{" + SchemaForm(schema).render_body_part("json_schema")[1:] + b"}")
     assert wish["response_format"]["json_schema"]["strict"] is strict
 
 
 def test_nesting_beyond_ten_levels_is_not_strict() -> None:
     schema: dict[str, Any] = {"type": "integer"}
     for _ in range(6):
-        schema = edited(properties={"a": schema, "x-b": {"type": "null"}})
+        schema = edit_schema(properties={"a": schema, "x-b": {"type": "null"}})
     assert allows_strict(schema)
     for _ in range(6):
-        schema = edited(properties={"a": schema, "x-b": {"type": "null"}})
+        schema = edit_schema(properties={"a": schema, "x-b": {"type": "null"}})
     assert not allows_strict(schema)
 
 
-def test_hints_for_the_scorer_are_shown_to_nobody_but_properties_of_such_names_stay() -> None:
+def test_scorer_hints_are_removed_but_properties_of_such_names_stay() -> None:
     schema = {**STRICT, "x-match": "set", "enum": [{"x-keep": 1}]}
     before = copy.deepcopy(schema)
-    shown = without_extensions(schema)
-    assert schema == before, "it belongs to the sample"
+    shown = remove_extensions(schema)
+    assert schema == before, "the sample's schema must not be modified"
     assert "x-match" not in shown
     assert set(shown["properties"]) == {"a", "x-b"}
     assert shown["enum"] == [{"x-keep": 1}]
-    assert "x-match" not in SchemaForm(LOOSE).body_part("guided_json").decode()
+    assert "x-match" not in SchemaForm(LOOSE).render_body_part("guided_json").decode()
 
 
-def test_each_mode_has_its_place_in_the_request() -> None:
+def test_each_mode_sets_its_request_field() -> None:
     form = SchemaForm(LOOSE)
-    assert form.body_part("text") == b""
-    assert json.loads(b"{" + form.body_part("json_object")[1:] + b"}") == {
+    assert form.render_body_part("text") == b""
+    assert json.loads(b"{" + form.render_body_part("json_object")[1:] + b"}") == {
         "response_format": {"type": "json_object"}
     }
-    guided = json.loads(b"{" + form.body_part("guided_json")[1:] + b"}")
-    assert guided == {"guided_json": without_extensions(LOOSE)}
+    guided = json.loads(b"{" + form.render_body_part("guided_json")[1:] + b"}")
+    assert guided == {"guided_json": remove_extensions(LOOSE)}
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_each_mode_has_its_place_in_the_request() -> None:
         ("{}", {}, True),
     ],
 )
-def test_what_is_read(text: str, value: Any, exact: bool) -> None:
-    read = SchemaForm(LOOSE).read(text)
+def test_valid_replies_are_parsed(text: str, value: Any, exact: bool) -> None:
+    read = SchemaForm(LOOSE).read_reply(text)
     assert (read.value, read.problem, read.exact) == (value, None, exact)
 
 
@@ -132,58 +132,58 @@ def test_what_is_read(text: str, value: Any, exact: bool) -> None:
         ('{"a": ' + "9" * 5000 + "}", "too large"),
     ],
 )
-def test_what_is_refused_and_why(text: str, why: str) -> None:
-    read = SchemaForm(LOOSE).read(text)
+def test_invalid_replies_are_refused_with_a_reason(text: str, why: str) -> None:
+    read = SchemaForm(LOOSE).read_reply(text)
     assert read.value is None
     assert read.problem is not None
     assert why in read.problem
 
 
 @given(st.text(alphabet='{}[]"`:,\\ntrue01.e-<think>/ \n'))
-def test_no_text_breaks_the_reader_and_what_it_reads_can_be_written(text: str) -> None:
-    read = SchemaForm(LOOSE).read(text)
+def test_any_text_is_parsed_to_writable_json_or_refused(text: str) -> None:
+    read = SchemaForm(LOOSE).read_reply(text)
     if read.problem is None:
         written = json.dumps(read.value, ensure_ascii=False, allow_nan=False).encode()
         assert json.loads(written) == read.value
 
 
 @pytest.fixture
-def filled(
+def ask_schema(
     scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[Reply[Any], CallLog, ModelClient]]:
-    """One question to the scripted server."""
+    """Returns a function that asks the scripted server one question."""
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
 
-    def ask(
+    def ask_repeatedly(
         schema: dict[str, Any] = STRICT, *, times: int = 1, options: Any = None, **how: Any
     ) -> tuple[Reply[Any], CallLog, ModelClient]:
         named = {key: how.pop(key) for key in ("structured", "logprobs") if key in how}
         named.setdefault("logprobs", False)
         given_options = {"max_retries": 2, "backoff_s": 0.01, **(options or {})}
 
-        async def asking() -> tuple[Reply[Any], CallLog, ModelClient]:
+        async def run_client() -> tuple[Reply[Any], CallLog, ModelClient]:
             client = ModelClient.open(ClientOptions(model="custom/m", **given_options), **named)
             async with client:
-                with recording() as log:
+                with record_calls() as log:
                     for _ in range(times):
-                        found = await client.fill(ASKED, SchemaForm(schema), **how)  # type: ignore[arg-type]
+                        found = await client.ask_schema(ASKED, SchemaForm(schema), **how)  # type: ignore[arg-type]
             return found, log, client
 
-        return asyncio.run(asking())
+        return asyncio.run(run_client())
 
-    return ask
-
-
-def said(text: str) -> does.Behaviour:
-    return reply(lambda _: text)
+    return ask_repeatedly
 
 
-def test_the_schema_is_sent_and_nothing_is_added_to_the_messages(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def reply_with(text: str) -> behaviours.Behaviour:
+    return normal_reply(lambda _: text)
+
+
+def test_schema_is_sent_without_changing_the_messages(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(said('{"a": 1}'))
-    found, log, _ = filled()
+    scripted_server.behave(reply_with('{"a": 1}'))
+    found, log, _ = ask_schema()
     assert (found.value, found.problem, log.fallbacks) == ({"a": 1}, None, [])
     (asked,) = scripted_server.requests
     assert asked.body["messages"] == ASKED
@@ -192,163 +192,169 @@ def test_the_schema_is_sent_and_nothing_is_added_to_the_messages(
     assert found.completion.at_s > 1_600_000_000
 
 
-def test_a_server_that_refuses_one_schema_is_asked_for_others_as_before(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_refused_schema_does_not_affect_other_schemas(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    def pick(asked: Asked) -> does.Behaviour:
-        wish = asked.body.get("response_format", {})
+    def choose_reply(request: ChatRequest) -> behaviours.Behaviour:
+        wish = request.body.get("response_format", {})
         if "json_schema" in wish and not wish["json_schema"]["strict"]:
-            return does.status(400, "Invalid schema for response_format: unsupported")
-        return said('{"a": 1}')
+            return behaviours.http_error(400, "Invalid schema for response_format: unsupported")
+        return reply_with('{"a": 1}')
 
-    scripted_server.behave_by(pick)
-    found, log, client = filled(LOOSE, times=2)
+    scripted_server.behave_with(choose_reply)
+    found, log, client = ask_schema(LOOSE, times=2)
     assert found.value == {"a": 1}
     assert log.fallbacks == ["json_object instead of json_schema"]
     modes = [asked.response_format for asked in scripted_server.requests]
-    assert modes == ["json_schema", "json_object", "json_object"], "refused once, remembered"
+    assert modes == ["json_schema", "json_object", "json_object"], (
+        "a refused mode is not tried again"
+    )
     assert client.observed()["fallbacks"] == {"json_object instead of json_schema": 2}
-    scripted_server.forget()
-    found, log, _ = filled(STRICT)
+    scripted_server.clear_log()
+    found, log, _ = ask_schema(STRICT)
     assert [asked.response_format for asked in scripted_server.requests] == ["json_schema"]
     assert log.fallbacks == []
 
 
-def test_a_server_without_any_structure_is_asked_in_words(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_server_without_structured_output_gets_the_schema_as_text(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
     scripted_server.behave(
-        does.without_structure(lambda _: '{"a": 2}', refuses=("json_schema", "json_object"))
+        behaviours.reject_structured_output(
+            lambda _: '{"a": 2}', rejected_formats=("json_schema", "json_object")
+        )
     )
-    found, log, _ = filled()
+    found, log, _ = ask_schema()
     assert found.value == {"a": 2}
     assert log.fallbacks == ["text instead of json_schema"]
 
 
-def test_guided_json_goes_along_where_it_is_demanded(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_guided_json_is_sent_where_required(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(said("```json\n{}\n```"))
-    found, log, _ = filled(structured="guided_json")
+    scripted_server.behave(reply_with("```json\n{}\n```"))
+    found, log, _ = ask_schema(structured="guided_json")
     assert found.value == {}
     assert scripted_server.requests[0].body["guided_json"] == STRICT
     assert "response_format" not in scripted_server.requests[0].body
     assert log.fallbacks == ["guided_json not followed"], "whoever ignores it cannot hide it"
 
 
-def test_a_demanded_way_that_is_refused_fails_this_call(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_refused_required_mode_fails_the_call(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(does.status(400, "response_format: schema too complex"))
+    scripted_server.behave(behaviours.http_error(400, "response_format: schema too complex"))
     with pytest.raises(ModelCallError, match="structured=json_schema"):
-        filled(structured="json_schema")
+        ask_schema(structured="json_schema")
 
 
-def test_unreadable_replies_are_asked_again_only_if_told_to(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_invalid_replies_are_repaired_only_on_request(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave([said("no"), said('{"a": 3}')])
-    found, log, _ = filled()
+    scripted_server.behave([reply_with("no"), reply_with('{"a": 3}')])
+    found, log, _ = ask_schema()
     assert (found.value, found.problem, log.repairs) == (None, "not JSON: Expecting value", 0)
-    scripted_server.behave([said("no"), said('{"a": 3}')])
-    found, log, _ = filled(repair=True)
+    scripted_server.behave([reply_with("no"), reply_with('{"a": 3}')])
+    found, log, _ = ask_schema(repair=True)
     assert (found.value, found.repaired, log.repairs) == ({"a": 3}, True, 1)
     assert found.earlier.text == "no"
 
 
-def test_streamed_replies_tell_when_the_first_token_came(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_streamed_replies_record_the_first_token_time(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.behave(reply(lambda _: '{"a": 4}', delay=0.05))
-    found, _, _ = filled(streamed=True, logprobs=True)
+    scripted_server.behave(normal_reply(lambda _: '{"a": 4}', delay=0.05))
+    found, _, _ = ask_schema(streamed=True, logprobs=True)
     assert scripted_server.requests[0].body["stream"] is True
     assert found.value == {"a": 4}
     assert 0.05 <= found.completion.ttft_s <= found.completion.latency_s
-    found, _, _ = filled()
-    assert found.completion.ttft_s is None, "nobody measured it"
+    found, _, _ = ask_schema()
+    assert found.completion.ttft_s is None, "the time to the first token was not measured"
 
 
-def test_a_server_that_tells_how_long_it_wrote_is_believed(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_generation_time_from_the_server_is_used(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    def telling(milliseconds: object) -> does.Behaviour:
-        return does.edited(
+    def reply_with_timing(milliseconds: object) -> behaviours.Behaviour:
+        return behaviours.edited_reply(
             lambda body: body.update(timings={"predicted_ms": milliseconds}), lambda _: "{}"
         )
 
     for told in (0.0, 1e9, -1, "soon", None):
-        scripted_server.behave(telling(told))
-        completion = filled()[0].completion
+        scripted_server.behave(reply_with_timing(told))
+        completion = ask_schema()[0].completion
         expected = completion.latency_s if told == 0.0 else None
         assert completion.ttft_s == expected, told
 
 
-def test_attempts_that_failed_are_told_with_the_reply_cached_or_not(
-    filled: Callable[..., Any], scripted_server: ScriptedServer, tmp_path: Any
+def test_failed_attempts_are_recorded_with_the_reply(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer, tmp_path: Any
 ) -> None:
     options = {"cache": tmp_path / "c.sqlite", "timeout_s": 0.3}
-    scripted_server.behave([does.hang(), does.status(500), said('{"a": 5}')])
-    first, log, _ = filled(options=options)
+    scripted_server.behave(
+        [behaviours.never_reply(), behaviours.http_error(500), reply_with('{"a": 5}')]
+    )
+    first, log, _ = ask_schema(options=options)
     assert (first.completion.retries, first.completion.timeouts, log.timeouts) == (2, 1, 1)
-    again, log, _ = filled(options=options)
+    again, log, _ = ask_schema(options=options)
     assert again.completion.cached
     assert (again.completion.retries, again.completion.timeouts) == (2, 1)
     assert again.completion.at_s == first.completion.at_s
     assert len(scripted_server.requests) == 3
-    scripted_server.behave(does.hang())
+    scripted_server.behave(behaviours.never_reply())
     with pytest.raises(ModelCallError, match="in time"):
-        filled(LOOSE, options=options)
+        ask_schema(LOOSE, options=options)
 
 
-def streamed_bytes(*events: dict[str, Any]) -> does.Behaviour:
-    """A stream of these chunks, which then just ends."""
+def stream_chunks(*events: dict[str, Any]) -> behaviours.Behaviour:
+    """Returns a response that streams these chunks and then ends."""
     lines = [f"data: {json.dumps(event)}\n\n" for event in events]
-    return does.raw_body(lambda _: "".join(lines).encode(), "text/event-stream")
+    return behaviours.reply_with_bytes(lambda _: "".join(lines).encode(), "text/event-stream")
 
 
-def piece(**choice: Any) -> dict[str, Any]:
+def make_chunk(**choice: Any) -> dict[str, Any]:
     shared = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
     return {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": None, **choice}]}
 
 
-def test_a_stream_that_breaks_off_is_asked_for_again_and_never_taken_for_whole(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_interrupted_stream_is_retried_and_never_complete(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
-    half = streamed_bytes(piece(delta={"content": '{"a": '}))
-    broken = streamed_bytes(piece(delta={"content": "{}"}, finish_reason="error"))
-    scripted_server.behave([half, broken, said('{"a": 6}')])
-    found, _, _ = filled(streamed=True)
+    half = stream_chunks(make_chunk(delta={"content": '{"a": '}))
+    broken = stream_chunks(make_chunk(delta={"content": "{}"}, finish_reason="error"))
+    scripted_server.behave([half, broken, reply_with('{"a": 6}')])
+    found, _, _ = ask_schema(streamed=True)
     assert (found.value, found.completion.retries) == ({"a": 6}, 2)
     scripted_server.behave(half)
     with pytest.raises(ModelCallError, match="cut off"):
-        filled(streamed=True)
+        ask_schema(streamed=True)
 
 
-def test_a_stream_with_an_error_in_it_means_what_the_error_says(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_error_in_a_stream_is_classified(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
     told = {"code": 500, "message": "The model produced output that does not match the format"}
-    scripted_server.behave(streamed_bytes(piece(delta={"content": "{"}), {"error": told}))
-    found, log, _ = filled(streamed=True)
+    scripted_server.behave(stream_chunks(make_chunk(delta={"content": "{"}), {"error": told}))
+    found, log, _ = ask_schema(streamed=True)
     assert found.problem == "the server could not read what its model wrote"
     assert log.retries == 0
-    scripted_server.behave(streamed_bytes({"error": {"message": "overloaded"}}))
+    scripted_server.behave(stream_chunks({"error": {"message": "overloaded"}}))
     with pytest.raises(ModelCallError, match="after 2 retries: overloaded"):
-        filled(streamed=True)
+        ask_schema(streamed=True)
 
 
-def test_usage_refusals_and_reasons_are_read_from_a_stream(
-    filled: Callable[..., Any], scripted_server: ScriptedServer
+def test_usage_refusal_and_finish_reason_are_read_from_a_stream(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
 ) -> None:
     usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
     scripted_server.behave(
-        streamed_bytes(
-            piece(delta={"content": '{"a"'}),
-            piece(delta={"content": ": 1}"}, finish_reason="length"),
-            {**piece(), "choices": [], "usage": usage},
+        stream_chunks(
+            make_chunk(delta={"content": '{"a"'}),
+            make_chunk(delta={"content": ": 1}"}, finish_reason="length"),
+            {**make_chunk(), "choices": [], "usage": usage},
         )
     )
-    found, _, _ = filled(streamed=True)
+    found, _, _ = ask_schema(streamed=True)
     assert found.value == {"a": 1}
     assert found.completion.finish_reason == "length"
     assert (found.completion.usage.prompt_tokens, found.completion.usage.completion_tokens) == (
@@ -356,15 +362,15 @@ def test_usage_refusals_and_reasons_are_read_from_a_stream(
         3,
     )
     scripted_server.behave(
-        streamed_bytes(piece(delta={"refusal": "No."}), piece(finish_reason="stop"))
+        stream_chunks(make_chunk(delta={"refusal": "No."}), make_chunk(finish_reason="stop"))
     )
-    found, _, _ = filled(streamed=True)
+    found, _, _ = ask_schema(streamed=True)
     assert (found.problem, found.completion.refusal) == ("refused", "No.")
-    assert found.completion.ttft_s is None, "no token of a reply ever came"
+    assert found.completion.ttft_s is None, "no token arrived"
 
 
 @pytest.mark.parametrize("provider", ["vllm", "custom"])
-def test_an_address_in_a_file_gets_a_key_only_where_the_environment_trusts_it(
+def test_dotenv_address_gets_a_key_only_if_the_environment_allows_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any, provider: str
 ) -> None:
     name = {"vllm": "VLLM", "custom": "EPOCHE"}[provider]
@@ -372,20 +378,20 @@ def test_an_address_in_a_file_gets_a_key_only_where_the_environment_trusts_it(
     monkeypatch.setenv(f"{name}_API_KEY", "sk-loopback-4711")
     monkeypatch.delenv(f"{name}_BASE_URL", raising=False)
 
-    def found(address: str) -> Any:
+    def find_key(address: str) -> Any:
         return find_endpoint(f"{provider}/m", read_variables(), address)
 
-    assert found("http://127.0.0.1:1/v1").key == "sk-loopback-4711"
-    assert found("http://localhost:1").base_url == "http://localhost:1/v1"
+    assert find_key("http://127.0.0.1:1/v1").key == "sk-loopback-4711"
+    assert find_key("http://localhost:1").base_url == "http://localhost:1/v1"
     with pytest.raises(ModelAccessError, match="the key comes from the environment"):
-        found("http://example.org/v1")
+        find_key("http://example.org/v1")
     monkeypatch.setenv(f"{name}_BASE_URL", "http://example.org")
-    assert found("http://example.org/v1").key == "sk-loopback-4711"
+    assert find_key("http://example.org/v1").key == "sk-loopback-4711"
     monkeypatch.delenv(f"{name}_BASE_URL")
     (tmp_path / ".env").write_text(f"{name}_BASE_URL=http://example.org/v1\n")
     with pytest.raises(ModelAccessError, match="the key comes from the environment"):
-        found("http://example.org/v1")
+        find_key("http://example.org/v1")
     monkeypatch.delenv(f"{name}_API_KEY")
-    assert found("http://example.net/v1").key == "", "without a key there is none to lose"
+    assert find_key("http://example.net/v1").key == "", "without a key there is none to lose"
     with pytest.raises(ModelAccessError, match="credentials"):
-        found("http://user:secret@localhost/v1")
+        find_key("http://user:secret@localhost/v1")

@@ -1,4 +1,4 @@
-"""A key goes to its server and nowhere else: every output is searched for it."""
+"""An API key is sent only to its server: every output is searched for it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from servers.behaviours import Asked, Behaviour, edited, error_body, reply
+from servers.behaviours import Behaviour, ChatRequest, edited_reply, error_body, normal_reply
 from servers.scripted_server import ScriptedServer
 
 from eval.llm import ModelClient
-from eval.model.calls import recording
+from eval.model.calls import record_calls
 
 ROOT = Path(__file__).parents[3]
 
@@ -26,36 +26,36 @@ class Verdict(msgspec.Struct):
     answer: str
 
 
-def traces(key: str) -> list[bytes]:
-    """The key as it may turn up: as it is, and in base 64."""
+def key_traces(key: str) -> list[bytes]:
+    """Returns the forms in which a key may appear: plain and in base 64."""
     return [key.encode(), base64.b64encode(key.encode()).rstrip(b"=")]
 
 
-def telltale(status: int) -> Behaviour:
-    """A server that repeats the key it was sent, in headers, error or reply."""
+def echo_key(status: int) -> Behaviour:
+    """A server that repeats the received key in headers, error or reply."""
 
-    async def act(asked: Asked) -> Any:
+    async def answer_with_key(request: ChatRequest) -> Any:
         from aiohttp import web
 
-        text = f"your key {asked.key} (Bearer {asked.key})"
+        text = f"your key {request.key} (Bearer {request.key})"
         if status != 200:
-            headers = {"X-Key": asked.key}
+            headers = {"X-Key": request.key}
             return web.json_response(error_body(status, text), status=status, headers=headers)
-        return await reply(lambda asked: f'{{"answer": "{text}"}}')(asked)
+        return await normal_reply(lambda request: f'{{"answer": "{text}"}}')(request)
 
-    return act
+    return answer_with_key
 
 
-def said_elsewhere(change: Callable[[dict[str, Any], str], object]) -> Behaviour:
+def put_key_elsewhere(change: Callable[[dict[str, Any], str], object]) -> Behaviour:
     """A server that puts the key into another part of a good reply."""
 
-    async def act(asked: Asked) -> Any:
-        return await edited(lambda body: change(body, asked.key))(asked)
+    async def answer_with_key(request: ChatRequest) -> Any:
+        return await edited_reply(lambda body: change(body, request.key))(request)
 
-    return act
+    return answer_with_key
 
 
-def as_tokens(body: dict[str, Any], key: str) -> None:
+def key_as_tokens(body: dict[str, Any], key: str) -> None:
     tokens = [{"token": token, "logprob": -0.1} for token in ("so ", key)]
     body["choices"][0]["logprobs"] = {"content": tokens}
 
@@ -65,31 +65,31 @@ def as_tokens(body: dict[str, Any], key: str) -> None:
     [
         lambda body, key: body.update(model=f"model of {key}"),
         lambda body, key: body["choices"][0].update(finish_reason=f"stop {key}"),
-        as_tokens,
+        key_as_tokens,
     ],
     ids=["model", "finish_reason", "tokens"],
 )
-def test_a_key_said_back_beside_the_text_is_kept_nowhere(
+def test_key_repeated_outside_the_text_is_not_stored(
     open_client: Callable[..., ModelClient],
     scripted_server: ScriptedServer,
     tmp_path: Path,
     change: Callable[[dict[str, Any], str], object],
 ) -> None:
-    scripted_server.behave(said_elsewhere(change))
+    scripted_server.behave(put_key_elsewhere(change))
 
-    async def run() -> str:
+    async def run_client() -> str:
         async with open_client(cache=tmp_path / "c.sqlite") as client:
             reply = await client.complete([{"role": "user", "content": "q"}])
             return repr((reply, client.observed()))
 
-    shown = asyncio.run(run()).encode()
+    shown = asyncio.run(run_client()).encode()
     blob = shown + b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert [trace for trace in traces(scripted_server.api_key) if trace in blob] == []
+    assert [trace for trace in key_traces(scripted_server.api_key) if trace in blob] == []
     assert b"drawn from" in blob, "the answer is kept"
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
-def test_a_key_said_back_by_the_server_is_shown_and_kept_nowhere(
+def test_key_repeated_by_the_server_is_not_shown_or_stored(
     open_client: Callable[..., ModelClient],
     scripted_server: ScriptedServer,
     tmp_path: Path,
@@ -98,39 +98,37 @@ def test_a_key_said_back_by_the_server_is_shown_and_kept_nowhere(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level("DEBUG")
-    scripted_server.behave(telltale(status))
+    scripted_server.behave(echo_key(status))
     key = scripted_server.api_key
     shown: list[object] = []
 
-    async def run() -> None:
+    async def run_client() -> None:
         client = open_client(cache=tmp_path / "c.sqlite", max_retries=1)
         shown.append((client.params(), repr(client), vars(client), repr(client._caller.endpoint)))
         async with client:
             try:
-                with recording() as log:
+                with record_calls() as log:
                     turns = [{"role": "user", "content": "q"}]
                     shown.append(await client.ask(turns, Verdict))
             except Exception as error:
                 shown.append((str(error), repr(error), error.args))
             shown.append((log, client.observed()))
 
-    asyncio.run(run())
+    asyncio.run(run_client())
     out = capfd.readouterr()
     everything = repr(shown) + out.out + out.err + caplog.text
     kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert kept
     blob = everything.encode() + b"".join(path.read_bytes() for path in kept)
-    assert [trace for trace in traces(key) if trace in blob] == []
+    assert [trace for trace in key_traces(key) if trace in blob] == []
     assert scripted_server.requests[0].key == key
 
 
-def test_the_command_shows_no_key_from_dotenv(
-    scripted_server: ScriptedServer, tmp_path: Path
-) -> None:
+def test_command_shows_no_key_from_dotenv(scripted_server: ScriptedServer, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(
         f"EPOCHE_BASE_URL={scripted_server.base_url}\nEPOCHE_API_KEY={scripted_server.api_key}\n"
     )
-    scripted_server.behave(telltale(400))
+    scripted_server.behave(echo_key(400))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENAI_LOG": "debug"}
     done = subprocess.run(
         [sys.executable, "-m", "eval.check_connection", "--model", "custom/scripted-1"],
@@ -141,11 +139,11 @@ def test_the_command_shows_no_key_from_dotenv(
     )
     assert done.returncode == 24
     assert b"HTTP 400" in done.stderr
-    for trace in traces(scripted_server.api_key):
+    for trace in key_traces(scripted_server.api_key):
         assert trace not in done.stdout + done.stderr
 
 
-def test_an_openai_accounts_headers_go_to_openai_only(
+def test_openai_account_headers_are_sent_to_openai_only(
     open_client: Callable[..., ModelClient],
     scripted_server: ScriptedServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -156,16 +154,16 @@ def test_an_openai_accounts_headers_go_to_openai_only(
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Mine: secret-mine\nX-Two: two-mine")
     seen: list[str] = []
 
-    async def look(asked: Asked) -> Any:
-        seen.append(str(asked.web.headers))
-        return await reply()(asked)
+    async def record_headers(request: ChatRequest) -> Any:
+        seen.append(str(request.web.headers))
+        return await normal_reply()(request)
 
-    scripted_server.behave(look)
+    scripted_server.behave(record_headers)
 
-    async def run() -> None:
+    async def run_client() -> None:
         async with open_client() as client:
             await client.complete([{"role": "user", "content": "q"}])
 
-    asyncio.run(run())
+    asyncio.run(run_client())
     assert seen
     assert "mine" not in seen[0]

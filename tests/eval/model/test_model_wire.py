@@ -1,4 +1,4 @@
-"""Bytes of servers' replies: read where they differ, refused where they say nothing."""
+"""Parsing of response bodies: differences between servers are accepted, empty ones refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eval.model.wire import ReportedError, UnreadableBodyError, read_body
 
 
-def body(**changes: Any) -> bytes:
+def make_body(**changes: Any) -> bytes:
     message = {"role": "assistant", "content": "hello"}
     whole: dict[str, Any] = {
         "choices": [{"message": message, "finish_reason": "stop"}],
@@ -22,8 +22,8 @@ def body(**changes: Any) -> bytes:
     return json.dumps({**whole, **changes}).encode()
 
 
-def test_a_usual_reply_is_read_whole() -> None:
-    read = read_body(body(), 0.12345678)
+def test_usual_reply_is_parsed_completely() -> None:
+    read = read_body(make_body(), 0.12345678)
     assert (read.text, read.finish_reason, read.refusal) == ("hello", "stop", None)
     assert (read.prompt_tokens, read.completion_tokens, read.cost_usd) == (3, 4, None)
     assert (read.served, read.latency_s, read.logprobs) == ("m-2026", 0.123457, None)
@@ -43,16 +43,16 @@ def test_a_usual_reply_is_read_whole() -> None:
         {"prompt_tokens": 1.5},
     ],
 )
-def test_a_count_that_makes_no_sense_is_none(usage: Any) -> None:
-    read = read_body(body(usage=usage), 0.0)
+def test_implausible_token_count_is_none(usage: Any) -> None:
+    read = read_body(make_body(usage=usage), 0.0)
     assert (read.prompt_tokens, read.completion_tokens) == (None, None)
     assert read.text == "hello"
 
 
 @pytest.mark.parametrize(("cost", "read"), [(0.5, 0.5), (0, 0.0), (None, None), (-1, None)])
-def test_a_cost_told_by_the_server_is_read(cost: Any, read: float | None) -> None:
+def test_cost_from_the_server_is_read(cost: Any, read: float | None) -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 4, "cost": cost}
-    assert read_body(body(usage=usage), 0.0).cost_usd == read
+    assert read_body(make_body(usage=usage), 0.0).cost_usd == read
 
 
 @pytest.mark.parametrize(
@@ -69,15 +69,15 @@ def test_a_cost_told_by_the_server_is_read(cost: Any, read: float | None) -> Non
         {"tokens": ["a"], "token_logprobs": [-1]},
     ],
 )
-def test_logprobs_in_another_form_are_none(logprobs: Any) -> None:
+def test_logprobs_in_an_unknown_format_are_none(logprobs: Any) -> None:
     choice = {"message": {"content": "hello"}, "logprobs": logprobs}
-    assert read_body(body(choices=[choice]), 0.0).logprobs is None
+    assert read_body(make_body(choices=[choice]), 0.0).logprobs is None
 
 
 def test_logprobs_are_read() -> None:
     tokens = [{"token": "he", "logprob": -0.5, "top_logprobs": []}, {"token": "llo", "logprob": 0}]
     choice = {"message": {"content": "hello"}, "logprobs": {"content": tokens}}
-    assert read_body(body(choices=[choice]), 0.0).logprobs == (("he", -0.5), ("llo", 0.0))
+    assert read_body(make_body(choices=[choice]), 0.0).logprobs == (("he", -0.5), ("llo", 0.0))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_logprobs_are_read() -> None:
     ["a", ["a", 1, {"text": 2}, {"type": "text", "text": "a"}, None], [{"text": "a"}]],
 )
 def test_content_in_parts_is_joined(content: Any) -> None:
-    assert read_body(body(choices=[{"message": {"content": content}}]), 0.0).text == "a"
+    assert read_body(make_body(choices=[{"message": {"content": content}}]), 0.0).text == "a"
 
 
 @pytest.mark.parametrize(
@@ -96,21 +96,21 @@ def test_content_in_parts_is_joined(content: Any) -> None:
         b"[]",
         b"<html>",
         b"{}",
-        body(choices=None),
-        body(choices=[]),
-        body(choices=[{}]),
-        body(choices=[{"message": None}]),
-        body(choices=[{"message": {"content": 5}}]),
-        body(choices=[{"message": {"content": "a"}, "finish_reason": "error"}]),
-        body()[:-9],
-        body() + b"}",
+        make_body(choices=None),
+        make_body(choices=[]),
+        make_body(choices=[{}]),
+        make_body(choices=[{"message": None}]),
+        make_body(choices=[{"message": {"content": 5}}]),
+        make_body(choices=[{"message": {"content": "a"}, "finish_reason": "error"}]),
+        make_body()[:-9],
+        make_body() + b"}",
         b"[" * 100_000,
         b'{"choices":' * 10_000,
-        body().replace(b"hello", b"\xff\xfe"),
-        body().replace(b"hello", b"\\ud800"),
+        make_body().replace(b"hello", b"\xff\xfe"),
+        make_body().replace(b"hello", b"\\ud800"),
     ],
 )
-def test_what_is_no_reply_is_unreadable(raw: bytes) -> None:
+def test_invalid_body_is_unreadable(raw: bytes) -> None:
     with pytest.raises(UnreadableBodyError):
         read_body(raw, 0.0)
 
@@ -126,9 +126,9 @@ def test_what_is_no_reply_is_unreadable(raw: bytes) -> None:
         ({}, 0),
     ],
 )
-def test_an_error_in_the_body_is_told(error: Any, status: int) -> None:
+def test_error_in_the_body_is_reported(error: Any, status: int) -> None:
     with pytest.raises(ReportedError) as caught:
-        read_body(body(error=error), 0.0)
+        read_body(make_body(error=error), 0.0)
     assert caught.value.status == status
 
 
@@ -144,13 +144,13 @@ json_values = st.recursive(
 @given(
     st.binary()
     | st.builds(
-        lambda changes: body(**changes),
+        lambda changes: make_body(**changes),
         st.dictionaries(
             st.sampled_from(["choices", "usage", "model", "error", "id"]), json_values, max_size=3
         ),
     )
     | st.builds(
-        lambda message, reason, logprobs: body(
+        lambda message, reason, logprobs: make_body(
             choices=[{"message": message, "finish_reason": reason, "logprobs": logprobs}]
         ),
         json_values | st.fixed_dictionaries({"content": json_values, "refusal": json_values}),
@@ -158,7 +158,7 @@ json_values = st.recursive(
         json_values | st.fixed_dictionaries({"content": json_values}),
     )
 )
-def test_any_bytes_are_a_reply_or_a_named_failure(raw: bytes) -> None:
+def test_any_bytes_give_a_reply_or_a_named_error(raw: bytes) -> None:
     try:
         read = read_body(raw, 0.0)
     except (UnreadableBodyError, ReportedError):

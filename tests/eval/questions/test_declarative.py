@@ -1,4 +1,4 @@
-"""Questions as statements: grammatical where they are turned round, framed where they are not."""
+"""Questions turned into statements: rephrased if simple, framed otherwise."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.questions.declarative import MAX_QUESTION, statement_of, third_person
-from kg.words.plain_text import one_line
+from eval.questions.declarative import MAX_QUESTION_LENGTH, convert_to_statement, to_third_person
+from kg.words.plain_text import to_one_line
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ from kg.words.plain_text import one_line
         ("Does the river Main flow into the Rhine?", "The river Main flows into the Rhine."),
     ],
 )  # fmt: skip
-def test_a_plain_question_is_turned_round(question: str, statement: str) -> None:
-    assert statement_of(question) == (statement, True)
+def test_plain_question_becomes_a_statement(question: str, statement: str) -> None:
+    assert convert_to_statement(question) == (statement, True)
 
 
 @pytest.mark.parametrize(
@@ -63,35 +63,35 @@ def test_a_plain_question_is_turned_round(question: str, statement: str) -> None
         "",
     ],
 )
-def test_what_is_not_plain_is_framed_and_says_so(question: str) -> None:
-    text, turned = statement_of(question)
+def test_complex_question_is_framed_and_marked(question: str) -> None:
+    text, turned = convert_to_statement(question)
     assert not turned
     assert text == f"The answer to the question “{question}” is yes."
 
 
 @given(st.text(max_size=60) | st.from_regex(r"(Does|Is|Did) [A-Za-z .,'()?0-9]{0,50}\?"))
-def test_no_word_is_lost_or_made_up(question: str) -> None:
-    text, turned = statement_of(question)
-    assert text == one_line(text)
+def test_all_words_are_kept(question: str) -> None:
+    text, turned = convert_to_statement(question)
+    assert text == to_one_line(text)
     if not turned:
-        assert one_line(question) in text
+        assert to_one_line(question) in text
         return
-    _, *rest = one_line(question)[:-1].lower().split()
+    _, *rest = to_one_line(question)[:-1].lower().split()
     said = text[:-1].lower().split()
     kept = [word for word in said if word in rest]
-    assert set(rest) - set(said) <= {word for word in rest if third_person(word) in said}
+    assert set(rest) - set(said) <= {word for word in rest if to_third_person(word) in said}
     assert len(kept) >= len(rest) - 1
     assert len(said) - len(rest) in (0, 1)
 
 
-def test_a_question_of_a_megabyte_is_cut() -> None:
-    text, turned = statement_of(f"Does the Main flow into {'Rhine ' * 200_000}?")
+def test_very_long_question_is_truncated() -> None:
+    text, turned = convert_to_statement(f"Does the Main flow into {'Rhine ' * 200_000}?")
     assert not turned
-    assert len(text) < MAX_QUESTION + 100
+    assert len(text) < MAX_QUESTION_LENGTH + 100
 
 
-def test_third_person() -> None:
+def test_third_person_verb_forms() -> None:
     given = ["flow", "reach", "carry", "have", "lie", "go", "border", "pass", "play", "mix"]
-    assert " ".join(map(third_person, given)) == (
+    assert " ".join(map(to_third_person, given)) == (
         "flows reaches carries has lies goes borders passes plays mixes"
     )

@@ -1,18 +1,18 @@
-"""Frames around a statement come off, and turn the answer round when they say "false"."""
+"""Frames around a statement are removed; frames with "false" invert the answer."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.questions.frames import frame_of
-from eval.questions.linking import tokens_of
+from eval.questions.frames import find_frame
+from eval.questions.mentions import tokenise_text
 
-SAID = "the rhine flows into the north sea"
+STATEMENT = "the rhine flows into the north sea"
 
 
-def unframed(text: str) -> tuple[str, bool]:
-    keys = [token.key for token in tokens_of(text)]
-    frame = frame_of(keys)
+def remove_frame(text: str) -> tuple[str, bool]:
+    keys = [token.key for token in tokenise_text(text)]
+    frame = find_frame(keys)
     return " ".join(keys[frame.start : frame.end]), frame.inverted
 
 
@@ -35,8 +35,8 @@ def unframed(text: str) -> tuple[str, bool]:
         "Can you confirm that {}, or not?",
     ],
 )
-def test_frames_come_off(frame: str) -> None:
-    assert unframed(frame.format(SAID)) == (SAID, False)
+def test_frames_are_removed(frame: str) -> None:
+    assert remove_frame(frame.format(STATEMENT)) == (STATEMENT, False)
 
 
 @pytest.mark.parametrize(
@@ -49,21 +49,21 @@ def test_frames_come_off(frame: str) -> None:
         "Is it incorrect that {}?",
     ],
 )
-def test_false_turns_the_answer_round(frame: str) -> None:
-    assert unframed(frame.format(SAID)) == (SAID, True)
+def test_false_inverts_the_answer(frame: str) -> None:
+    assert remove_frame(frame.format(STATEMENT)) == (STATEMENT, True)
 
 
 @pytest.mark.parametrize(
     "text",
     ["Does the Rhine flow into the North Sea", "Isn't it true that the Rhine flows", "Is it true"],
 )
-def test_what_is_no_frame_stays(text: str) -> None:
-    keys = [token.key for token in tokens_of(text)]
-    assert frame_of(keys) == (0, len(keys), False)
+def test_text_without_a_frame_is_unchanged(text: str) -> None:
+    keys = [token.key for token in tokenise_text(text)]
+    assert find_frame(keys) == (0, len(keys), False)
 
 
-def test_two_turns_are_none() -> None:
-    assert unframed(f"Is it false that is it untrue that {SAID}?") == (SAID, False)
+def test_two_inversions_cancel_out() -> None:
+    assert remove_frame(f"Is it false that is it untrue that {STATEMENT}?") == (STATEMENT, False)
 
 
 @given(
@@ -73,6 +73,6 @@ def test_two_turns_are_none() -> None:
         )
     )
 )
-def test_any_words_leave_a_range_inside_them(keys: list[str]) -> None:
-    frame = frame_of(keys)
+def test_any_words_give_a_valid_range(keys: list[str]) -> None:
+    frame = find_frame(keys)
     assert 0 <= frame.start <= frame.end <= len(keys)

@@ -1,10 +1,10 @@
-"""Statements are read as questions are, with negations, lists and borrowed subjects besides."""
+"""Parsing of statements, with negations, lists and omitted subjects."""
 
 from pathlib import Path
 
 import pytest
 
-from eval.questions.parsing import ClaimParser, Unread
+from eval.questions.parser import ClaimParser, ParseFailure
 from eval.questions.statements import Statement, StatementReader
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
@@ -12,7 +12,7 @@ from kg.knowledge import KnowledgeBase
 
 @pytest.fixture(scope="module")
 def kb() -> KnowledgeBase:
-    return KnowledgeBase.shared()
+    return KnowledgeBase.open_cached()
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +20,11 @@ def reader(kb: KnowledgeBase) -> StatementReader:
     return StatementReader(ClaimParser(kb))
 
 
-def claimed(kb: KnowledgeBase, reading: Statement | Unread) -> list[str]:
-    """The claims in the domain's words; empty for what was not read."""
-    if isinstance(reading, Unread):
+def list_claims(kb: KnowledgeBase, reading: Statement | ParseFailure) -> list[str]:
+    """Returns the claims in the domain's words; empty if the text was not parsed."""
+    if isinstance(reading, ParseFailure):
         return []
-    return [kb.words.clause_of(group[0]) for group in reading.claims]
+    return [kb.verbaliser.render_clause(group[0]) for group in reading.claims]
 
 
 RHINE = "the Rhine flows into the North Sea"
@@ -49,11 +49,11 @@ RHINE = "the Rhine flows into the North Sea"
          ["the Rhine flows through or along the border of Italy"], True),
     ],
 )  # fmt: skip
-def test_reading(
+def test_statements_are_read(
     kb: KnowledgeBase, reader: StatementReader, text: str, claims: list[str], negated: bool
 ) -> None:
-    reading = reader.read(text)
-    assert claimed(kb, reading) == claims
+    reading = reader.read_statement(text)
+    assert list_claims(kb, reading) == claims
     if isinstance(reading, Statement):
         assert reading.negated == negated
 
@@ -62,36 +62,37 @@ def test_reading(
     "text",
     ["It flows into the North Sea.", "and flows into the North Sea", "Its mouth is the North Sea"],
 )
-def test_a_subject_is_borrowed_when_there_is_one(
+def test_missing_subject_is_taken_from_the_preceding_clause(
     kb: KnowledgeBase, reader: StatementReader, text: str
 ) -> None:
-    assert isinstance(reader.read(text), Unread)
-    assert claimed(kb, reader.read(text, "the Rhine")) == [RHINE]
+    assert isinstance(reader.read_statement(text), ParseFailure)
+    assert list_claims(kb, reader.read_statement(text, "the Rhine")) == [RHINE]
 
 
-def test_what_a_statement_is_about_is_told(kb: KnowledgeBase, reader: StatementReader) -> None:
-    reading = reader.read("The North Sea receives the Rhine.")
+def test_subject_of_a_statement_is_reported(kb: KnowledgeBase, reader: StatementReader) -> None:
+    reading = reader.read_statement("The North Sea receives the Rhine.")
     assert isinstance(reading, Statement)
-    assert kb.labels.label(reading.subject) == "North Sea"
+    assert kb.labels.get_label(reading.subject) == "North Sea"
 
 
-def test_every_fact_and_denial_of_the_domain_is_read_back(
-    kb: KnowledgeBase, reader: StatementReader
-) -> None:
-    """Two claims of each predicate, as the domain states and denies them."""
+def test_every_fact_and_negation_is_read_back(kb: KnowledgeBase, reader: StatementReader) -> None:
+    """Uses two claims of each predicate, asserted and negated."""
     index = kb.oracle.closure.index
-    text = index.terms.text
+    text = index.terms.get_text
     for pred in kb.domain.predicates:
         node = index.terms.get(pred)
         assert node is not None
-        pairs = sorted((text(s), text(o)) for s, o in index.pairs(node))
+        pairs = sorted((text(s), text(o)) for s, o in index.iter_pairs(node))
         for subj, obj in (pairs[0], pairs[len(pairs) // 2]):
             claim = Claim(subj, pred, obj)
-            for said, negated in ((kb.words.fact(claim), False), (kb.words.denied(claim), True)):
-                reading = reader.read(said)
+            for said, negated in (
+                (kb.verbaliser.render_fact(claim), False),
+                (kb.verbaliser.render_denial(claim), True),
+            ):
+                reading = reader.read_statement(said)
                 assert isinstance(reading, Statement), said
                 assert reading.negated == negated
-                assert kb.words.clause_of(claim) in claimed(kb, reading), said
+                assert kb.verbaliser.render_clause(claim) in list_claims(kb, reading), said
 
 
 @pytest.mark.parametrize(
@@ -105,10 +106,10 @@ def test_every_fact_and_denial_of_the_domain_is_read_back(
         ("Water flows downhill.", False, False),
     ],
 )
-def test_what_concerns_the_graph(
+def test_statements_about_the_graph_are_recognised(
     reader: StatementReader, text: str, continues: bool, concerns: bool
 ) -> None:
-    assert reader.concerns(text, continues=continues) == concerns
+    assert reader.concerns_graph(text, continues=continues) == concerns
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_what_concerns_the_graph(
         ("first the First Creek flows into Second Creek.", "First Creek"),
     ],
 )
-def test_a_name_that_begins_as_a_lead_does_is_kept_whole(
+def test_name_that_starts_like_a_lead_in_is_kept_whole(
     tmp_path: Path, text: str, name: str
 ) -> None:
     names = ("First Creek", "Second Creek", "No Name Creek")
@@ -138,6 +139,6 @@ def test_a_name_that_begins_as_a_lead_does_is_kept_whole(
         encoding="utf-8",
     )
     kb = KnowledgeBase.open(graph=[tmp_path / "g.ttl"], shapes=[tmp_path / "s.ttl"])
-    reading = StatementReader(ClaimParser(kb)).read(text)
+    reading = StatementReader(ClaimParser(kb)).read_statement(text)
     assert isinstance(reading, Statement), reading
-    assert kb.labels.find(name) == [reading.claims[0][0].subj]
+    assert kb.labels.find_entities(name) == [reading.claims[0][0].subj]

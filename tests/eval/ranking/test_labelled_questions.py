@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eval.ranking.questions import of_split, read_questions
+from eval.ranking.questions import read_questions, select_split
 from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
 
 CHUNKS = ("a#1", "a#2", "b#1")
@@ -21,19 +21,19 @@ GOOD: dict[str, Any] = {
 }
 
 
-def written(folder: Path, *rows: dict[str, Any]) -> Path:
+def write_questions(folder: Path, *rows: dict[str, Any]) -> Path:
     path = folder / "questions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return path
 
 
-def test_good_questions_are_read_in_their_order(tmp_path: Path) -> None:
+def test_valid_questions_are_read_in_order(tmp_path: Path) -> None:
     rows = [
         GOOD,
         {**GOOD, "id": "q2", "kind": "multi-hop", "gold": ["a#2", "b#1"], "split": "test"},
         {**GOOD, "id": "q3", "kind": "unanswerable", "gold": [], "reviewer": "unknown keys may be"},
     ]
-    found = read_questions(written(tmp_path, *rows), CHUNKS)
+    found = read_questions(write_questions(tmp_path, *rows), CHUNKS)
     assert [one.id for one in found] == ["q1", "q2", "q3"]
     assert found[1].gold == ("a#2", "b#1")
     assert [one.answerable for one in found] == [True, True, False]
@@ -42,35 +42,35 @@ def test_good_questions_are_read_in_their_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"gold": ["a#3"]}, "'q2'.*'a#3' is none of the run's"),
+        ({"gold": ["a#3"]}, "'q2'.*the run has no chunk 'a#3'"),
         ({"gold": ["a#1", "a#1"]}, "'q2'.*'a#1' is named twice"),
-        ({"gold": []}, "'q2'.*single-hop, but without gold"),
-        ({"kind": "unanswerable"}, "'q2'.*unanswerable, and yet 'a#1'"),
+        ({"gold": []}, "'q2'.*single-hop, but it has no gold"),
+        ({"kind": "unanswerable"}, "'q2'.*unanswerable, but it has the gold chunk 'a#1'"),
         ({"kind": "easy"}, "kind"),
         ({"split": "train"}, "split"),
-        ({"question": "  "}, "'q2'.*asks nothing"),
+        ({"question": "  "}, "'q2'.*its text is empty"),
         ({"question": "why " * 5000}, "'q2'.*longer than"),
         ({"id": ""}, "id is empty"),
         ({"gold": "a#1"}, "gold"),
     ],
 )
-def test_what_cannot_be_right_is_refused_by_name_file_and_line(
+def test_invalid_questions_are_refused_with_file_and_line(
     tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
-    path = written(tmp_path, GOOD, {**GOOD, "id": "q2", **change})
+    path = write_questions(tmp_path, GOOD, {**GOOD, "id": "q2", **change})
     with pytest.raises(RecordError, match=said) as caught:
         read_questions(path, CHUNKS)
     assert f"{path}:2" in caught.value.where
 
 
-def test_an_unknown_chunk_is_answered_by_the_nearest_one(tmp_path: Path) -> None:
-    path = written(tmp_path, {**GOOD, "gold": ["a#11"]})
-    with pytest.raises(RecordError, match="Is 'a#1' meant"):
+def test_unknown_chunk_error_suggests_the_nearest(tmp_path: Path) -> None:
+    path = write_questions(tmp_path, {**GOOD, "gold": ["a#11"]})
+    with pytest.raises(RecordError, match="Did you mean 'a#1'"):
         read_questions(path, CHUNKS)
 
 
-def test_an_id_may_stand_once(tmp_path: Path) -> None:
-    path = written(tmp_path, GOOD, {**GOOD, "id": "q2"}, {**GOOD, "question": "And this?"})
+def test_duplicate_id_is_refused(tmp_path: Path) -> None:
+    path = write_questions(tmp_path, GOOD, {**GOOD, "id": "q2"}, {**GOOD, "question": "And this?"})
     with pytest.raises(DuplicateIdError, match=r"'q1' occurs twice.*:3.*line 1") as caught:
         read_questions(path, CHUNKS)
     assert caught.value.exit_code == 13
@@ -88,7 +88,7 @@ def test_an_id_may_stand_once(tmp_path: Path) -> None:
         (None, MissingFileError),
     ],
 )
-def test_files_that_hold_no_questions(
+def test_files_without_questions_are_refused(
     tmp_path: Path, content: bytes | None, kind: type[EpocheError]
 ) -> None:
     path = tmp_path / "questions.jsonl"
@@ -99,9 +99,9 @@ def test_files_that_hold_no_questions(
     assert str(path) in caught.value.where
 
 
-def test_a_split_that_has_no_questions_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, GOOD)
+def test_split_without_questions_is_refused(tmp_path: Path) -> None:
+    path = write_questions(tmp_path, GOOD)
     found = read_questions(path, CHUNKS)
-    assert of_split(found, "dev", path) == of_split(found, "all", path) == found
-    with pytest.raises(RecordError, match="no question of the split 'test'"):
-        of_split(found, "test", path)
+    assert select_split(found, "dev", path) == select_split(found, "all", path) == found
+    with pytest.raises(RecordError, match="no questions in the split 'test'"):
+        select_split(found, "test", path)

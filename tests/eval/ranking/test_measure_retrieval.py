@@ -1,4 +1,4 @@
-"""The command on a run of three chapters, from the command line parser to the files it writes."""
+"""The command on a run of three chapters, from the command line to the written files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 import ir_measures
 import pytest
-from stage_calls import Done, epoche, error_line
+from stage_calls import CommandResult, check_error_line, run_epoche
 
 import retrieval
-from eval.ranking.gathering import Gathering
-from eval.ranking.outputs import file_name
+from eval.ranking.collector import RankingCollector
+from eval.ranking.outputs import make_file_name
 from eval.ranking.questions import read_questions
-from eval.ranking.rankings import rank
+from eval.ranking.rankings import rank_questions
 from kg.text.run.folder import open_run
-from retrieval.opening import open_retriever
+from retrieval.factory import open_retriever
 
 CORPUS = Path(retrieval.__file__).parent / "corpora" / "keeping_data"
 CHAPTERS = ("04-normal-forms", "07-tree-indexes", "12-locking")
@@ -33,15 +33,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("measured")
     chapters = [CORPUS / "book" / f"{name}.md" for name in CHAPTERS]
     for name, flags in (("run", ()), ("plain", ("--no-canonical",)), ("flat", ("--no-sections",))):
-        done = epoche("kg", "build", *chapters, "--out", made / "runs" / name, *flags)
+        done = run_epoche("kg", "build", *chapters, "--out", made / "runs" / name, *flags)
         assert done.code == 0, done.err
     lines = "".join(json.dumps(line) + "\n" for line in QUESTIONS)
     (made / "questions.jsonl").write_text(lines, "utf-8")
     return made
 
 
-def measure(folder: Path, out: Path, *flags: object, run: str = "run") -> Done:
-    return epoche(
+def run_measure(folder: Path, out: Path, *flags: object, run: str = "run") -> CommandResult:
+    return run_epoche(
         *("retrieval", "eval", "--run", folder / "runs" / run),
         *("--questions", folder / "questions.jsonl", "--embedder", "lexical"),
         *("--resamples", 200, "--out", out, *flags),
@@ -49,23 +49,23 @@ def measure(folder: Path, out: Path, *flags: object, run: str = "run") -> Done:
 
 
 @pytest.fixture(scope="module")
-def measured(folder: Path) -> tuple[Done, Path]:
-    """Everything at once."""
+def measured_run(folder: Path) -> tuple[CommandResult, Path]:
+    """One measurement with all options."""
     out = folder / "out"
     other = folder / "runs" / "plain"
-    return measure(folder, out, "--ablate", "--tune", "--other-run", other), out
+    return run_measure(folder, out, "--ablate", "--tune", "--other-run", other), out
 
 
-def report(out: Path) -> dict[str, Any]:
+def load_report(out: Path) -> dict[str, Any]:
     text = (out / "metrics.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text, parse_constant=lambda name: pytest.fail(name))
     return found
 
 
-def test_everything_is_measured_written_and_said(measured: tuple[Done, Path]) -> None:
-    done, out = measured
+def test_all_results_are_written_and_printed(measured_run: tuple[CommandResult, Path]) -> None:
+    done, out = measured_run
     assert done.code == 0, done.err
-    found = report(out)
+    found = load_report(out)
     asked = [line for line in QUESTIONS if line["split"] == "test"]
     assert found["questions"]["n"] == len(asked)
     assert found["questions"]["split"] == "test"
@@ -99,13 +99,13 @@ def test_everything_is_measured_written_and_said(measured: tuple[Done, Path]) ->
     assert "What do the graph's edges add?" in (out / "retrieval.md").read_text("utf-8")
 
 
-def test_rows_and_trec_files_give_the_same_means(measured: tuple[Done, Path]) -> None:
-    _, out = measured
-    found = report(out)
+def test_rows_and_trec_files_give_the_same_means(measured_run: tuple[CommandResult, Path]) -> None:
+    _, out = measured_run
+    found = load_report(out)
     rows = [json.loads(line) for line in (out / "questions.jsonl").read_bytes().splitlines()]
     qrels = list(ir_measures.read_trec_qrels(str(out / "qrels.trec")))
     for name, one in {**found["retrievers"], **found["variants"]}.items():
-        run = list(ir_measures.read_trec_run(str(out / "runs" / f"{file_name(name)}.trec")))
+        run = list(ir_measures.read_trec_run(str(out / "runs" / f"{make_file_name(name)}.trec")))
         mine = [row["measures"] for row in rows if row["retriever"] == name and row["measures"]]
         for measure_name in ("R@5", "nDCG@10", "RR"):
             value = one["measures"]["all"][measure_name]["value"]
@@ -115,21 +115,23 @@ def test_rows_and_trec_files_give_the_same_means(measured: tuple[Done, Path]) ->
             assert value == pytest.approx(sum(row[measure_name] for row in mine) / len(mine))
 
 
-def test_fused_from_what_was_said_is_what_the_retrievers_say_themselves(folder: Path) -> None:
+def test_fused_rankings_match_the_fused_retrievers(folder: Path) -> None:
     run = open_run(folder / "runs" / "run")
-    gathering = Gathering(run, "lexical", lambda questions, _name: questions)
+    gathering = RankingCollector(run, "lexical", lambda questions, _name: questions)
     questions = read_questions(folder / "questions.jsonl", gathering.ids)[:12]
     names = ("hybrid", "ensemble", "kg")
-    gathered = gathering.rankings(names, questions)
+    gathered = gathering.collect_rankings(names, questions)
     assert list(gathered) == list(names)
     for name in names:
-        themselves = rank(open_retriever(name, run, embedder="lexical"), questions, gathering.ids)
+        themselves = rank_questions(
+            open_retriever(name, run, embedder="lexical"), questions, gathering.ids
+        )
         for question in questions:
             mine = gathered[name].by_question[question.id]
             assert list(mine.items()) == list(themselves.by_question[question.id].items())
 
 
-def test_the_test_questions_do_not_touch_what_is_tuned(folder: Path, tmp_path: Path) -> None:
+def test_test_questions_do_not_influence_tuning(folder: Path, tmp_path: Path) -> None:
     chosen = []
     for turned in (False, True):
         lines = [dict(line) for line in QUESTIONS[::3]]
@@ -139,15 +141,13 @@ def test_the_test_questions_do_not_touch_what_is_tuned(folder: Path, tmp_path: P
         path = tmp_path / "questions.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         out = tmp_path / f"out{turned}"
-        done = measure(folder, out, "--tune", "--questions", path, "--baseline", "bm25")
+        done = run_measure(folder, out, "--tune", "--questions", path, "--baseline", "bm25")
         assert done.code == 0, done.err
-        chosen.append(report(out)["tuning"])
+        chosen.append(load_report(out)["tuning"])
     assert chosen[0] == chosen[1]
 
 
-def test_two_measurements_give_the_same_bytes_whatever_hashes_are(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_bytes_do_not_depend_on_the_hash_seed(folder: Path, tmp_path: Path) -> None:
     written = []
     for seed in ("1", "2"):
         out = tmp_path / seed
@@ -168,14 +168,14 @@ def test_two_measurements_give_the_same_bytes_whatever_hashes_are(
     assert len(written[0]) == 6
 
 
-def test_a_run_without_sections_has_an_ensemble_of_three(folder: Path, tmp_path: Path) -> None:
+def test_run_without_sections_has_three_components(folder: Path, tmp_path: Path) -> None:
     flags = ("--retriever", "ensemble", "--ablate")
-    done = measure(folder, tmp_path, *flags, run="flat")
+    done = run_measure(folder, tmp_path, *flags, run="flat")
     assert done.code == 0, done.err
-    found = report(tmp_path)
+    found = load_report(tmp_path)
     assert "section_tree" not in found["retrievers"]
     assert not any("section" in one["second"] for one in found["ablations"])
-    done = measure(folder, tmp_path, "--retriever", "section_tree", run="flat")
+    done = run_measure(folder, tmp_path, "--retriever", "section_tree", run="flat")
     assert done.code == 31
     assert "without a section tree" in done.err
 
@@ -183,63 +183,63 @@ def test_a_run_without_sections_has_an_ensemble_of_three(folder: Path, tmp_path:
 @pytest.mark.parametrize(
     ("flags", "code", "said"),
     [
-        (("--retriever", "oracle"), 2, "no retriever 'oracle'"),
-        (("--tune", "--split", "dev"), 2, "--tune looks at dev"),
-        (("--other-run", "nowhere"), 2, "goes with --ablate"),
+        (("--retriever", "oracle"), 2, "unknown retriever 'oracle'"),
+        (("--tune", "--split", "dev"), 2, "--tune uses the dev questions"),
+        (("--other-run", "nowhere"), 2, "--other-run needs --ablate"),
         (("--split", "train"), 2, "train"),
         (("--run", "nowhere"), 3, "does not exist"),
         (("--questions", "nowhere.jsonl"), 3, "does not exist"),
     ],
 )
-def test_what_cannot_be_measured_ends_in_its_exit_code(
+def test_unmeasurable_input_gives_its_exit_code(
     folder: Path, tmp_path: Path, flags: tuple[str, ...], code: int, said: str
 ) -> None:
-    done = measure(folder, tmp_path / "out", *flags)
+    done = run_measure(folder, tmp_path / "out", *flags)
     assert done.code == code, done.err
     assert said in done.err
     assert not (tmp_path / "out").exists()
 
 
-def test_gold_that_the_run_does_not_have_is_refused(folder: Path, tmp_path: Path) -> None:
-    done = measure(folder, tmp_path / "out", "--questions", CORPUS / "questions.jsonl")
+def test_unknown_gold_chunks_are_refused(folder: Path, tmp_path: Path) -> None:
+    done = run_measure(folder, tmp_path / "out", "--questions", CORPUS / "questions.jsonl")
     assert done.code == 12
-    assert "is none of the run's" in done.err
+    assert "the run has no chunk" in done.err
     assert "questions.jsonl:1" in done.err
 
 
 def test_another_run_must_have_the_same_chunks(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     chapter = CORPUS / "book" / f"{CHAPTERS[0]}.md"
-    assert epoche("kg", "build", chapter, "--out", other, "--no-canonical").code == 0
-    done = measure(folder, tmp_path / "out", "--ablate", "--other-run", other)
+    assert run_epoche("kg", "build", chapter, "--out", other, "--no-canonical").code == 0
+    done = run_measure(folder, tmp_path / "out", "--ablate", "--other-run", other)
     assert done.code == 31
-    assert "not those of --run" in done.err
+    assert "differ from those of --run" in done.err
 
 
-def test_what_stood_there_is_kept_when_writing_fails(folder: Path, tmp_path: Path) -> None:
+def test_previous_files_are_kept_if_writing_fails(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert measure(folder, out, "--retriever", "kg").code == 0
+    assert run_measure(folder, out, "--retriever", "kg").code == 0
     before = (out / "metrics.json").read_bytes()
     (out / "runs" / "section_tree.trec").mkdir()
-    done = measure(folder, out, "--retriever", "section_tree")
+    done = run_measure(folder, out, "--retriever", "section_tree")
     assert done.code == 15
     assert (out / "metrics.json").read_bytes() == before
 
 
-def test_one_question_promises_to_find_no_difference(folder: Path, tmp_path: Path) -> None:
+def test_single_question_has_no_minimum_detectable_effect(folder: Path, tmp_path: Path) -> None:
     line = next(line for line in QUESTIONS if line["split"] == "test" and line["gold"])
     (tmp_path / "questions.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
     (tmp_path / "runs").symlink_to(folder / "runs")
-    done = measure(tmp_path, tmp_path / "out")
+    done = run_measure(tmp_path, tmp_path / "out")
     assert done.code == 0, done.err
-    differences = report(tmp_path / "out")["comparisons"]
+    differences = load_report(tmp_path / "out")["comparisons"]
     assert any(one["difference"] for one in differences)
-    assert {one["smallest_found"] for one in differences} == {None}
-    assert "would be missed" not in done.out
+    assert {one["minimum_detectable_effect"] for one in differences} == {None}
+    assert "80 % power" not in done.out
 
 
-def test_the_questions_are_not_written_over(folder: Path) -> None:
+def test_questions_file_is_not_overwritten(folder: Path) -> None:
     before = (folder / "questions.jsonl").read_bytes()
-    done = measure(folder, folder, "--retriever", "kg")
-    assert "it is made from" in error_line(done, 15)
+    done = run_measure(folder, folder, "--retriever", "kg")
+    assert "it is made from" in check_error_line(done, 15)
     assert (folder / "questions.jsonl").read_bytes() == before

@@ -1,4 +1,4 @@
-"""Who is called better: only one whose interval leaves out 0 and whose adjusted p is small."""
+"""A system is called better only if its interval excludes 0 and its adjusted p is small."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from eval.ranking.answerability import AUROC, FALSE_POSITIVES
-from eval.ranking.differences import compare
+from eval.ranking.differences import compare_retrievers
+from eval.ranking.question_scores import QuestionScores
 from eval.ranking.questions import KINDS, UNANSWERABLE, Question
 from eval.ranking.rankings import Rankings
-from eval.ranking.record import ALL, Difference
-from eval.ranking.samples import Samples
-from eval.stats.intervals import Draws
+from eval.ranking.record import ALL_QUESTIONS, Difference
+from eval.stats.bootstrap import ClusterResamples
 
 EACH = 12
 """Questions of each kind."""
@@ -22,7 +22,7 @@ SKILL = {"bm25": 2.0, "dense": 3.0, "guess": 6.0, "worse": 9.0}
 """Retrievers, and how far down the gold stands on average."""
 
 
-def asked() -> list[Question]:
+def make_questions() -> list[Question]:
     return [
         Question(
             id=f"{kind}{n}",
@@ -36,8 +36,8 @@ def asked() -> list[Question]:
     ]
 
 
-def found_by(name: str, questions: list[Question]) -> Rankings:
-    """Rankings whose gold stands here and there; bm25's best scores mostly tell what has any."""
+def rankings_of(name: str, questions: list[Question]) -> Rankings:
+    """Returns random rankings; bm25's best scores mostly reveal which questions have gold."""
     rng = np.random.default_rng(len(name) + ord(name[0]))
     by_question: dict[str, dict[str, float]] = {}
     for question in questions:
@@ -51,15 +51,15 @@ def found_by(name: str, questions: list[Question]) -> Rankings:
 
 
 @cache
-def compared() -> tuple[Difference, ...]:
-    questions = asked()
-    rankings = {name: found_by(name, questions) for name in SKILL}
-    samples = Samples(questions, rankings, Draws(len(questions), 500, 1), 0.95)
-    return compare(samples, list(itertools.combinations(SKILL, 2)))
+def compare_rankings() -> tuple[Difference, ...]:
+    questions = make_questions()
+    rankings = {name: rankings_of(name, questions) for name in SKILL}
+    samples = QuestionScores(questions, rankings, ClusterResamples(len(questions), 500, 1), 0.95)
+    return compare_retrievers(samples, list(itertools.combinations(SKILL, 2)))
 
 
-def holm(p: list[float]) -> list[float]:
-    """S. Holm, 1979, as it is written down: the k-th smallest of m by m - k + 1, never falling."""
+def adjust_by_holm(p: list[float]) -> list[float]:
+    """Holm (1979): the k-th smallest of m p-values times m - k + 1, monotone."""
     adjusted, least = [0.0] * len(p), 0.0
     for rank, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
         least = max(least, min(1.0, p[place] * (len(p) - rank)))
@@ -67,24 +67,26 @@ def holm(p: list[float]) -> list[float]:
     return adjusted
 
 
-def test_holm_takes_all_kinds_together_and_all_questions_alone() -> None:
-    for measure in {one.measure for one in compared()}:
+def test_holm_families_are_all_kinds_and_all_questions() -> None:
+    for measure in {one.measure for one in compare_rankings()}:
         for of_all in (True, False):
             family = [
                 one
-                for one in compared()
-                if one.measure == measure and (one.group == ALL) == of_all and one.p is not None
+                for one in compare_rankings()
+                if one.measure == measure
+                and (one.group == ALL_QUESTIONS) == of_all
+                and one.p is not None
             ]
             assert [one.p_holm for one in family] == pytest.approx(
-                holm([one.p for one in family if one.p is not None]), abs=1e-9
+                adjust_by_holm([one.p for one in family if one.p is not None]), abs=1e-9
             )
             if not of_all and family:
                 assert len(family) == 6 * (len(KINDS) - 1)
 
 
-def test_the_better_one_needs_interval_and_adjusted_p() -> None:
+def test_better_requires_interval_and_adjusted_p_value() -> None:
     apart_only, named = 0, 0
-    for one in compared():
+    for one in compare_rankings():
         if one.low is None or one.high is None or one.p_holm is None:
             assert one.better is None
             continue
@@ -105,7 +107,7 @@ def test_fewer_false_positives_are_better() -> None:
     for measure in (FALSE_POSITIVES, AUROC):
         (one,) = (
             one
-            for one in compared()
+            for one in compare_rankings()
             if (one.first, one.second, one.measure) == ("bm25", "dense", measure)
         )
         assert one.difference is not None

@@ -1,4 +1,4 @@
-"""Systems that wait, for tests of the runner."""
+"""Asynchronous systems for tests of the runner."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from eval.result import Usage
 Reply = Callable[[int], Awaitable[Any]]
 
 
-class Scripted:
-    """Does for each question what it is told; knows how many it is being asked at once."""
+class ScriptedSystem:
+    """Runs a scripted coroutine per question and counts the concurrent ones."""
 
     def __init__(self, reply: Reply, name: str = "scripted") -> None:
         self.name = name
         self.reply = reply
-        self.now = 0
-        self.most = 0
+        self.concurrent = 0
+        self.max_concurrent = 0
         self.asked: list[int] = []
         self.closed = 0
 
@@ -32,12 +32,12 @@ class Scripted:
     async def answer(self, card: CardView) -> Any:
         number = int(card.question.split()[2])
         self.asked.append(number)
-        self.now += 1
-        self.most = max(self.most, self.now)
+        self.concurrent += 1
+        self.max_concurrent = max(self.max_concurrent, self.concurrent)
         try:
             return await self.reply(number)
         finally:
-            self.now -= 1
+            self.concurrent -= 1
 
     async def aclose(self) -> None:
         await asyncio.sleep(0)
@@ -45,16 +45,16 @@ class Scripted:
 
 
 @pytest.fixture
-def scripted() -> Callable[[Reply], Scripted]:
-    return Scripted
+def scripted() -> Callable[[Reply], ScriptedSystem]:
+    return ScriptedSystem
 
 
-async def pay(cost: float | None, *, cached: bool = False, latency_s: float = 0.25) -> None:
-    """Does what a model client does when a reply has come."""
+async def record_call(cost: float | None, *, cached: bool = False, latency_s: float = 0.25) -> None:
+    """Records a reply in the call log, like a model client."""
     await asyncio.sleep(0)
-    current_calls().add(latency_s=latency_s, usage=Usage(10, 5, cost), cached=cached)
+    current_calls().add_reply(latency_s=latency_s, usage=Usage(10, 5, cost), cached=cached)
 
 
 @pytest.fixture(name="pay")
 def paying() -> Callable[..., Awaitable[None]]:
-    return pay
+    return record_call

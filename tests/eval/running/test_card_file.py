@@ -1,4 +1,4 @@
-"""A card file read card by card is the same as one read whole."""
+"""A card file read card by card gives the same cards as one read at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cards.card import card_set_hash, read_cards
+from cards.card import hash_card_set, read_cards
 from eval.card_file import CardFile
 from kg.base.errors import (
     CardSetMismatchError,
@@ -19,7 +19,7 @@ from kg.base.errors import (
 from kg.base.files import sha256_file
 
 
-def test_it_holds_what_the_list_holds(card_file: Callable[..., Path]) -> None:
+def test_card_file_has_the_same_cards_as_the_list(card_file: Callable[..., Path]) -> None:
     path = card_file(50)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("\n" + "".join(line + "  \n" * (n % 3) for n, line in enumerate(lines)))
@@ -27,10 +27,10 @@ def test_it_holds_what_the_list_holds(card_file: Callable[..., Path]) -> None:
     with CardFile(path) as cards:
         assert len(cards) == 50
         assert [cards[item] for item in reversed(range(50))] == whole[::-1]
-        assert cards.sha256 == card_set_hash(whole)
+        assert cards.sha256 == hash_card_set(whole)
         assert cards.file_sha256 == sha256_file(path)
-        assert [cards.find(card.id) for card in whole] == list(range(50))
-        assert cards.find("id99999") is None
+        assert [cards.find_item(card.id) for card in whole] == list(range(50))
+        assert cards.find_item("id99999") is None
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_it_holds_what_the_list_holds(card_file: Callable[..., Path]) -> None:
         (lambda _: "", RecordError),
     ],
 )
-def test_it_refuses_what_the_list_refuses(
+def test_card_file_refuses_the_same_errors_as_the_list(
     card_file: Callable[..., Path], change: Callable[[str], str], kind: type[EpocheError]
 ) -> None:
     path = card_file(6)
@@ -52,7 +52,7 @@ def test_it_refuses_what_the_list_refuses(
         CardFile(path)
     with pytest.raises(kind) as other:
         read_cards(path)
-    assert one.value.one_line() == other.value.one_line()
+    assert one.value.format_line() == other.value.format_line()
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         CardFile(tmp_path / "none.jsonl")
 
 
-def test_a_change_of_the_open_file_is_noticed_and_a_replacement_is_not_read(
+def test_change_of_the_open_file_is_detected(
     card_file: Callable[..., Path], tmp_path: Path
 ) -> None:
     path = card_file(6)
@@ -71,5 +71,5 @@ def test_a_change_of_the_open_file_is_noticed_and_a_replacement_is_not_read(
         assert cards[2] == before, "an editor that replaces the file leaves the opened one whole"
     with CardFile(path) as cards:
         path.write_text(path.read_text().replace("Brook", "Creek"))
-        with pytest.raises(CardSetMismatchError, match="while they were being asked"):
+        with pytest.raises(CardSetMismatchError, match="card file was changed during the run"):
             cards[1]

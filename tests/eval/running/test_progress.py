@@ -1,4 +1,4 @@
-"""Progress: silent for short runs, a plain line now and then for long ones."""
+"""Progress output: none for short runs, a plain line from time to time for long ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_lines_come_every_ten_seconds(
+def test_lines_are_printed_every_ten_seconds(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with RunProgress("kg", 18_000) as shown:
         for number in range(6_000):
             clock[0] += 1 / 128
-            shown.advance(failed=number % 3_000 == 7, spent_usd=None if number < 3_000 else 0.25)
+            shown.count_answer(
+                failed=number % 3_000 == 7, spent_usd=None if number < 3_000 else 0.25
+            )
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4
     assert lines[0] == "kg: 1,280/18,000 · 128.0/s · 1 error · 2:11 left"
@@ -32,21 +34,21 @@ def test_short_runs_are_silent(clock: list[float], capsys: pytest.CaptureFixture
     with RunProgress("kg", 10) as shown:
         for _ in range(10):
             clock[0] += 0.9
-            shown.advance(failed=False, spent_usd=None)
+            shown.count_answer(failed=False, spent_usd=None)
     assert capsys.readouterr().err == ""
 
 
-def test_a_run_without_a_single_answer_still_says_so(
+def test_run_without_answers_prints_progress(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with RunProgress("a\x1b[31m", 5) as shown:
         clock[0] += 11
-        shown.tick()
+        shown.show_if_due()
     assert capsys.readouterr().err == "a[31m: 0/5 · 0.0/s\n"
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(5, "0:05"), (3599.6, "1:00:00"), (90061, "25:01:01")]
 )
-def test_times_left(seconds: float, said: str) -> None:
-    assert progress._clock(seconds) == said
+def test_remaining_time_is_formatted(seconds: float, said: str) -> None:
+    assert progress._format_duration(seconds) == said

@@ -1,4 +1,4 @@
-"""Runs of systems that wait: how many at once, what they cost, and every way to end early."""
+"""Runs of asynchronous systems: concurrency, cost limits, errors, interruption and resumption."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from eval.manifest import read_manifest
 from eval.result import Answer, Usage, read_results
 from eval.runner import Run, run
-from eval.running.session import Limits
+from eval.running.session import RunLimits
 from eval.running.totals import CallTotals
 from kg.base.errors import (
     CardSetMismatchError,
@@ -33,65 +33,66 @@ Scripted = Callable[..., Any]
 Pay = Callable[..., Awaitable[None]]
 
 
-def go(cards: Path, out: Path, *systems: Any, **options: Any) -> Run:
-    limits = Limits(
-        **{key: options.pop(key) for key in list(options) if key in Limits.__dataclass_fields__}
+def run_systems(cards: Path, out: Path, *systems: Any, **options: Any) -> Run:
+    limits = RunLimits(
+        **{key: options.pop(key) for key in list(options) if key in RunLimits.__dataclass_fields__}
     )
-    return run(cards, systems, out, asked_as=systems[0].name, limits=limits, **options)
+    return run(cards, systems, out, system_name=systems[0].name, limits=limits, **options)
 
 
-def rows(out: Path) -> list[dict[str, Any]]:
+def read_rows(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-async def soon(number: int) -> Any:
+async def answer_after_delay(number: int) -> Any:
     await asyncio.sleep(0.001 * (number % 3))
     return "YES"
 
 
 @pytest.mark.parametrize("concurrency", [1, 4, 50])
-def test_so_many_are_asked_at_once_and_no_more(
+def test_concurrency_limit_is_reached_and_not_exceeded(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, concurrency: int
 ) -> None:
-    system = scripted(soon)
-    done = go(card_file(20), tmp_path / "r.jsonl", system, concurrency=concurrency)
-    assert system.most == min(concurrency, 20)
+    system = scripted(answer_after_delay)
+    done = run_systems(card_file(20), tmp_path / "r.jsonl", system, concurrency=concurrency)
+    assert system.max_concurrent == min(concurrency, 20)
     assert [row.id for row in read_results(tmp_path / "r.jsonl")] == [
         f"id{number:05d}" for number in range(20)
     ]
     assert (done.asked, done.manifest.status, system.closed) == (20, "complete", 1)
-    idle = scripted(soon)
-    assert go(card_file(20), tmp_path / "r.jsonl", idle).asked == 0
+    idle = scripted(answer_after_delay)
+    assert run_systems(card_file(20), tmp_path / "r.jsonl", idle).asked == 0
     assert (idle.asked, idle.closed) == ([], 1)
 
 
-def test_questions_are_drawn_only_when_a_worker_is_free(
+def test_questions_are_read_only_when_a_worker_is_free(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from eval.card_file import CardFile as Opened
 
-    read: list[int] = []
+    read_items: list[int] = []
     original = Opened.__getitem__
     monkeypatch.setattr(
-        Opened, "__getitem__", lambda self, item: (read.append(item), original(self, item))[1]
+        Opened, "__getitem__", lambda self, item: (read_items.append(item), original(self, item))[1]
     )
-    ahead: list[int] = []
+    read_but_unanswered: list[int] = []
 
-    async def look(_number: int) -> str:
+    async def count_read_items(_number: int) -> str:
         await asyncio.sleep(0)
-        ahead.append(len(read) - len(ahead))
+        read_but_unanswered.append(len(read_items) - len(read_but_unanswered))
         return "NO"
 
-    go(card_file(40), tmp_path / "r.jsonl", scripted(look), concurrency=3)
-    assert max(ahead) <= 3
-    assert len(read) == 40
+    system = scripted(count_read_items)
+    run_systems(card_file(40), tmp_path / "r.jsonl", system, concurrency=3)
+    assert max(read_but_unanswered) <= 3
+    assert len(read_items) == 40
 
 
-def test_systems_that_wait_and_those_that_do_not_share_a_run(
+def test_async_and_plain_systems_share_a_run(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     class Busy:
-        """Takes its time without waiting."""
+        """A synchronous system that blocks."""
 
         name = "busy"
         inside = 0
@@ -117,15 +118,15 @@ def test_systems_that_wait_and_those_that_do_not_share_a_run(
         return "YES"
 
     waiting = scripted(count)
-    go(card_file(30), tmp_path / "r.jsonl", Busy(), waiting, concurrency=8)
-    written = rows(tmp_path / "r.jsonl")
+    run_systems(card_file(30), tmp_path / "r.jsonl", Busy(), waiting, concurrency=8)
+    written = read_rows(tmp_path / "r.jsonl")
     assert [row["system"] for row in written] == ["busy", "scripted"] * 30
     assert {row["pred"] for row in written} == {"YES", "NO"}
-    assert waiting.most > 1
+    assert waiting.max_concurrent > 1
     assert turns == 90
 
 
-def test_what_a_model_cost_is_in_rows_and_manifest(
+def test_cost_is_recorded_in_rows_and_manifest(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
 ) -> None:
     from eval.model.calls import current_calls
@@ -140,14 +141,14 @@ def test_what_a_model_cost_is_in_rows_and_manifest(
         return Answer(pred="YES", usage=Usage(9, 9, 9.0))
 
     out = tmp_path / "r.jsonl"
-    done = go(card_file(4), out, scripted(call))
+    done = run_systems(card_file(4), out, scripted(call))
     calls = done.manifest.calls
     assert calls is not None
     assert (calls.replies, calls.cached, calls.retries, calls.repairs) == (8, 2, 3, 1)
     assert (calls.prompt_tokens, calls.completion_tokens) == (80, 40)
     assert (calls.cost_usd, calls.spent_usd) == (1.2, 0.9)
     assert calls.fallbacks == {"json_object instead of json_schema": 1}
-    written = rows(out)
+    written = read_rows(out)
     usage = {"prompt_tokens": 20, "completion_tokens": 10, "cost_usd": 0.3}
     assert all(row["usage"] == usage and row["latency_s"] == 0.5 for row in written)
     assert written[1]["calls"] == {
@@ -155,10 +156,10 @@ def test_what_a_model_cost_is_in_rows_and_manifest(
         "fallbacks": ["json_object instead of json_schema"],
     }
     assert not any("calls" in row for row in (written[0], *written[2:]))
-    assert "0.9000 paid" in calls.in_words()
+    assert "0.9000 paid" in calls.format_summary()
 
 
-def test_a_run_stops_at_its_cost_and_goes_on_with_more(
+def test_run_stops_at_max_cost_and_resumes_with_a_higher_one(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
 ) -> None:
     async def call(_number: int) -> str:
@@ -166,26 +167,26 @@ def test_a_run_stops_at_its_cost_and_goes_on_with_more(
         return "YES"
 
     cards, out, whole = card_file(30), tmp_path / "r.jsonl", tmp_path / "whole.jsonl"
-    go(cards, whole, scripted(call))
+    run_systems(cards, whole, scripted(call))
     system = scripted(call)
     with pytest.raises(CostLimitError, match="--max-cost") as caught:
-        go(cards, out, system, max_cost=0.1, concurrency=4)
+        run_systems(cards, out, system, max_cost=0.1, concurrency=4)
     assert caught.value.exit_code == 26
-    # Ten were paid for, and what was being asked then is kept, not thrown away.
-    assert 10 <= len(rows(out)) == len(system.asked) <= 13
+    # Ten replies reach the limit; the up to three questions still open then are finished and kept.
+    assert 10 <= len(read_rows(out)) == len(system.asked) <= 13
     manifest = read_manifest(manifest_path(out))
     assert manifest.status == "interrupted"
     assert manifest.calls is not None
-    assert manifest.calls.spent_usd == pytest.approx(0.01 * len(rows(out)))
+    assert manifest.calls.spent_usd == pytest.approx(0.01 * len(read_rows(out)))
     with pytest.raises(CostLimitError):
-        go(cards, out, scripted(call), max_cost=0.2, concurrency=1)
-    assert len(rows(out)) == 20
-    go(cards, out, scripted(call), max_cost=5)
+        run_systems(cards, out, scripted(call), max_cost=0.2, concurrency=1)
+    assert len(read_rows(out)) == 20
+    run_systems(cards, out, scripted(call), max_cost=5)
     assert out.read_bytes() == whole.read_bytes()
     assert read_manifest(manifest_path(out)).calls == read_manifest(manifest_path(whole)).calls
 
 
-def test_what_is_spent_already_is_not_overrun_again(
+def test_earlier_cost_counts_towards_max_cost(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
 ) -> None:
     async def call(_number: int) -> str:
@@ -194,39 +195,41 @@ def test_what_is_spent_already_is_not_overrun_again(
 
     cards, out = card_file(30), tmp_path / "r.jsonl"
     with pytest.raises(CostLimitError):
-        go(cards, out, scripted(call), max_cost=0.1, concurrency=4)
-    before, again = out.read_bytes(), scripted(call)
+        run_systems(cards, out, scripted(call), max_cost=0.1, concurrency=4)
+    rows_before, idle = out.read_bytes(), scripted(call)
     with pytest.raises(CostLimitError, match="--max-cost"):
-        go(cards, out, again, max_cost=0.1, concurrency=4)
-    assert not again.asked
-    assert out.read_bytes() == before
+        run_systems(cards, out, idle, max_cost=0.1, concurrency=4)
+    assert not idle.asked
+    assert out.read_bytes() == rows_before
     assert read_manifest(manifest_path(out)).status == "interrupted"
 
 
-def test_the_last_cent_may_be_spent(
+def test_max_cost_may_be_spent_completely(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
 ) -> None:
     async def call(_number: int) -> str:
         await pay(0.01)
         return "YES"
 
-    done = go(card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=0.05, concurrency=1)
+    done = run_systems(
+        card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=0.05, concurrency=1
+    )
     assert done.manifest.status == "complete"
 
 
-def test_what_the_cache_answers_costs_nothing(
+def test_cached_answers_cost_nothing(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
 ) -> None:
     async def call(_number: int) -> str:
         await pay(0.01, cached=True)
         return "YES"
 
-    done = go(card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=0.02)
+    done = run_systems(card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=0.02)
     assert done.manifest.calls is not None
     assert (done.manifest.calls.cost_usd, done.manifest.calls.spent_usd) == (0.05, 0.0)
 
 
-def test_after_a_kill_the_rows_say_what_was_spent(
+def test_cost_is_restored_from_the_rows_after_a_kill(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
 ) -> None:
     from msgspec.structs import replace
@@ -238,14 +241,15 @@ def test_after_a_kill_the_rows_say_what_was_spent(
         return "YES"
 
     cards, out = card_file(10), tmp_path / "r.jsonl"
-    go(cards, out, scripted(call), limit=6)
-    beside = manifest_path(out)
-    write_manifest(beside, replace(read_manifest(beside), status="running", calls=None))
+    run_systems(cards, out, scripted(call), limit=6)
+    manifest = manifest_path(out)
+    # As after `kill -9`, when the manifest has no totals yet.
+    write_manifest(manifest, replace(read_manifest(manifest), status="running", calls=None))
     with pytest.raises(CostLimitError, match=r"0\.0700 USD"):
-        go(cards, out, scripted(call), max_cost=0.065, concurrency=1)
+        run_systems(cards, out, scripted(call), max_cost=0.065, concurrency=1)
 
 
-def test_a_cost_that_cannot_be_known_cannot_be_limited(
+def test_max_cost_needs_a_known_price(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, pay: Pay
 ) -> None:
     async def call(_number: int) -> str:
@@ -253,13 +257,13 @@ def test_a_cost_that_cannot_be_known_cannot_be_limited(
         return "YES"
 
     with pytest.raises(SettingError, match="--prices"):
-        go(card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=1, concurrency=1)
-    assert len(rows(tmp_path / "r.jsonl")) == 1
+        run_systems(card_file(5), tmp_path / "r.jsonl", scripted(call), max_cost=1, concurrency=1)
+    assert len(read_rows(tmp_path / "r.jsonl")) == 1
     with pytest.raises(SettingError, match="finite"):
-        go(card_file(5), tmp_path / "s.jsonl", scripted(call), max_cost=float("nan"))
+        run_systems(card_file(5), tmp_path / "s.jsonl", scripted(call), max_cost=float("nan"))
 
 
-def test_too_many_errors_in_a_row_end_a_run(
+def test_too_many_consecutive_errors_end_a_run(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     down = True
@@ -272,17 +276,17 @@ def test_too_many_errors_in_a_row_end_a_run(
 
     cards, out = card_file(40), tmp_path / "r.jsonl"
     with pytest.raises(TooManyErrorsError, match="5 questions in a row") as caught:
-        go(cards, out, scripted(call), max_consecutive_errors=5, concurrency=2)
+        run_systems(cards, out, scripted(call), max_consecutive_errors=5, concurrency=2)
     assert caught.value.exit_code == 27
-    assert [row["pred"] for row in rows(out)] == ["NO"] * 4 + ["ERROR"] * 5
+    assert [row["pred"] for row in read_rows(out)] == ["NO"] * 4 + ["ERROR"] * 5
     assert read_manifest(manifest_path(out)).status == "failed"
     down = False
-    go(cards, out, scripted(call), retry_errors=True)
-    go(cards, tmp_path / "calm.jsonl", scripted(call))
-    assert out.read_bytes() == (tmp_path / "calm.jsonl").read_bytes()
+    run_systems(cards, out, scripted(call), retry_errors=True)
+    run_systems(cards, tmp_path / "undisturbed.jsonl", scripted(call))
+    assert out.read_bytes() == (tmp_path / "undisturbed.jsonl").read_bytes()
 
 
-def test_errors_with_answers_between_them_do_not_end_a_run(
+def test_non_consecutive_errors_do_not_end_a_run(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     async def call(number: int) -> str:
@@ -292,20 +296,21 @@ def test_errors_with_answers_between_them_do_not_end_a_run(
 
     cards = card_file(30)
     system = scripted(call)
-    go(cards, tmp_path / "r.jsonl", system, max_consecutive_errors=3, concurrency=1)
+    run_systems(cards, tmp_path / "r.jsonl", system, max_consecutive_errors=3, concurrency=1)
 
-    async def never(_number: int) -> str:
+    async def fail(_number: int) -> str:
         raise ConnectionError
 
-    go(cards, tmp_path / "s.jsonl", scripted(never), max_consecutive_errors=0)
-    # When everything was asked there is nothing left to stop.
-    go(cards, tmp_path / "t.jsonl", scripted(never), max_consecutive_errors=30)
+    # 0 switches the limit off.
+    run_systems(cards, tmp_path / "s.jsonl", scripted(fail), max_consecutive_errors=0)
+    # The limit is reached only after the last question, so the run is complete.
+    run_systems(cards, tmp_path / "t.jsonl", scripted(fail), max_consecutive_errors=30)
     for name in "rst":
         assert (tmp_path / f"{name}.jsonl").read_bytes().count(b"\n") == 30
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_model_nobody_can_use_ends_a_run_without_a_row_for_it(
+def test_unusable_model_ends_a_run_without_writing_a_row(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, waits: bool
 ) -> None:
     def refuse(number: int) -> str:
@@ -330,15 +335,15 @@ def test_a_model_nobody_can_use_ends_a_run_without_a_row_for_it(
     system = scripted(call) if waits else Plain()
     began = time.monotonic()
     with pytest.raises(ModelAccessError):
-        go(card_file(20), out, system, concurrency=3)
-    assert time.monotonic() - began < 30, "what was being asked is not waited for"
-    assert [row["id"] for row in rows(out)] == [f"id{number:05d}" for number in range(6)]
+        run_systems(card_file(20), out, system, concurrency=3)
+    assert time.monotonic() - began < 30, "the run waited for open questions"
+    assert [row["id"] for row in read_rows(out)] == [f"id{number:05d}" for number in range(6)]
     assert read_manifest(manifest_path(out)).status == "failed"
     if waits:
         assert system.closed == 1
 
 
-def test_ctrl_c_cancels_what_is_being_asked_and_keeps_the_rest(
+def test_ctrl_c_cancels_open_questions_and_keeps_finished_rows(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     cancelled: list[int] = []
@@ -352,7 +357,8 @@ def test_ctrl_c_cancels_what_is_being_asked_and_keeps_the_rest(
             await asyncio.sleep(60)
         except asyncio.CancelledError:
             cancelled.append(number)
-            if number == 6:  # A careless system makes an answer or a failure of it.
+            # Two systems that swallow the cancellation: one answers, one fails.
+            if number == 6:
                 return "NO"
             if number == 5:
                 raise ValueError("cancelled") from None
@@ -363,18 +369,18 @@ def test_ctrl_c_cancels_what_is_being_asked_and_keeps_the_rest(
     system = scripted(call)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        go(cards, out, system, concurrency=3)
+        run_systems(cards, out, system, concurrency=3)
     assert time.monotonic() - began < 30
     assert sorted(cancelled) == [5, 6, 7]
-    assert len(rows(out)) == 5
-    assert {row["pred"] for row in rows(out)} == {"YES"}
+    assert len(read_rows(out)) == 5
+    assert {row["pred"] for row in read_rows(out)} == {"YES"}
     assert read_manifest(manifest_path(out)).status == "interrupted"
     assert system.closed == 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("end", [asyncio.CancelledError, GeneratorExit])
-def test_a_system_that_ends_itself_is_an_error_row(
+def test_system_that_cancels_itself_gives_an_error_row(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, end: type[BaseException]
 ) -> None:
     async def call(number: int) -> str:
@@ -382,14 +388,14 @@ def test_a_system_that_ends_itself_is_an_error_row(
             raise end
         return "YES"
 
-    go(card_file(3), tmp_path / "r.jsonl", scripted(call))
-    assert [row["pred"] for row in rows(tmp_path / "r.jsonl")] == ["YES", "ERROR", "YES"]
+    run_systems(card_file(3), tmp_path / "r.jsonl", scripted(call))
+    assert [row["pred"] for row in read_rows(tmp_path / "r.jsonl")] == ["YES", "ERROR", "YES"]
 
 
-def test_a_coroutine_from_a_plain_answer_is_unreadable(
+def test_coroutine_from_a_plain_answer_is_invalid(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
-    async def never() -> str:
+    async def answer_later() -> str:
         return "YES"
 
     class Careless:
@@ -399,39 +405,39 @@ def test_a_coroutine_from_a_plain_answer_is_unreadable(
             return {}
 
         def answer(self, _card: object) -> Any:
-            return never()
+            return answer_later()
 
-    go(card_file(2), tmp_path / "r.jsonl", Careless())
-    (row, _) = rows(tmp_path / "r.jsonl")
+    run_systems(card_file(2), tmp_path / "r.jsonl", Careless())
+    (row, _) = read_rows(tmp_path / "r.jsonl")
     assert row["pred"] == "INVALID"
     assert "coroutine" in row["note"]
 
 
-def test_closing_that_fails_is_said_and_no_more(
+def test_failing_close_is_only_reported(
     card_file: CardFile, tmp_path: Path, scripted: Scripted, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    system = scripted(soon)
+    system = scripted(answer_after_delay)
 
     async def broken() -> None:
         raise OSError("already gone")
 
     system.aclose = broken
-    assert go(card_file(2), tmp_path / "r.jsonl", system).manifest.status == "complete"
+    assert run_systems(card_file(2), tmp_path / "r.jsonl", system).manifest.status == "complete"
     assert "could not be closed: OSError: already gone" in capsys.readouterr().err
 
 
-def test_a_run_within_an_event_loop(
+def test_run_works_inside_an_event_loop(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     cards = card_file(4)
 
-    async def notebook() -> Run:
-        return go(cards, tmp_path / "r.jsonl", scripted(soon))
+    async def run_in_notebook() -> Run:
+        return run_systems(cards, tmp_path / "r.jsonl", scripted(answer_after_delay))
 
-    assert asyncio.run(notebook()).manifest.status == "complete"
+    assert asyncio.run(run_in_notebook()).manifest.status == "complete"
 
 
-def test_repeats_stand_side_by_side_and_may_be_raised(
+def test_repeats_are_adjacent_and_can_be_raised(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     from eval.model.calls import current_calls
@@ -440,32 +446,32 @@ def test_repeats_stand_side_by_side_and_may_be_raised(
         return ("YES", "NO", "UNKNOWN")[current_calls().repeat]
 
     cards, out, once = card_file(3), tmp_path / "r.jsonl", tmp_path / "once.jsonl"
-    go(cards, out, scripted(call), repeats=3)
-    assert [row.get("repeat") for row in rows(out)] == [None, 1, 2] * 3
+    run_systems(cards, out, scripted(call), repeats=3)
+    assert [row.get("repeat") for row in read_rows(out)] == [None, 1, 2] * 3
     assert [row.pred for row in read_results(out)] == ["YES", "NO", "UNKNOWN"] * 3
     manifest = read_manifest(manifest_path(out))
     assert (manifest.repeats, manifest.rows_expected) == (3, 9)
-    go(cards, once, scripted(call))
-    go(cards, once, scripted(call), repeats=3)
+    run_systems(cards, once, scripted(call))
+    run_systems(cards, once, scripted(call), repeats=3)
     assert once.read_bytes() == out.read_bytes()
-    with pytest.raises(CardSetMismatchError, match="beyond --repeat 2"):
-        go(cards, out, scripted(call), repeats=2)
+    with pytest.raises(CardSetMismatchError, match="more than --repeat 2"):
+        run_systems(cards, out, scripted(call), repeats=2)
 
 
-def test_without_resuming_a_file_with_rows_is_refused(
+def test_file_with_rows_is_refused_with_no_resume(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     cards, out = card_file(3), tmp_path / "r.jsonl"
     out.touch()
-    go(cards, out, scripted(soon), resume=False)
+    run_systems(cards, out, scripted(answer_after_delay), resume=False)
     before = out.read_bytes()
     with pytest.raises(WriteError, match="--no-resume"):
-        go(cards, out, scripted(soon), resume=False)
+        run_systems(cards, out, scripted(answer_after_delay), resume=False)
     assert out.read_bytes() == before
-    go(cards, out, scripted(soon), resume=False, overwrite=True)
+    run_systems(cards, out, scripted(answer_after_delay), resume=False, overwrite=True)
 
 
-def test_cards_that_change_while_they_are_asked_end_the_run(
+def test_cards_changed_during_the_run_end_it(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     cards, out = card_file(9), tmp_path / "r.jsonl"
@@ -476,12 +482,12 @@ def test_cards_that_change_while_they_are_asked_end_the_run(
                 handle.write("\n")
         return "YES"
 
-    with pytest.raises(CardSetMismatchError, match="while they were being asked"):
-        go(cards, out, scripted(call), concurrency=1)
-    assert len(rows(out)) == 4
+    with pytest.raises(CardSetMismatchError, match="card file was changed during the run"):
+        run_systems(cards, out, scripted(call), concurrency=1)
+    assert len(read_rows(out)) == 4
 
 
-def test_the_model_and_what_it_turned_out_to_do_are_recorded(
+def test_model_and_observed_behaviour_are_recorded(
     card_file: CardFile, tmp_path: Path, scripted: Scripted
 ) -> None:
     class Client:
@@ -492,9 +498,9 @@ def test_the_model_and_what_it_turned_out_to_do_are_recorded(
 
     cards, out = card_file(6), tmp_path / "r.jsonl"
     for limit in (3, 6):
-        system = scripted(soon)
+        system = scripted(answer_after_delay)
         system.client = Client()
-        go(cards, out, system, limit=limit)
+        run_systems(cards, out, system, limit=limit)
     manifest = read_manifest(manifest_path(out))
     assert manifest.model == "custom/m"
     assert manifest.observed["scripted"]["fallbacks"] == {"text": 4}
@@ -502,20 +508,26 @@ def test_the_model_and_what_it_turned_out_to_do_are_recorded(
     assert "hush-hush" not in manifest_path(out).read_text()
 
 
-def test_what_two_observed_is_what_one_would_have_observed() -> None:
-    from eval.described import combined
+def test_observations_are_combined_independently_of_grouping() -> None:
+    from eval.system_description import merge_observed
 
     first = {"z": {"served": ["b", "a"], "fallbacks": {"text": 2}, "logprobs": True}}
     second = {"z": {"served": ["a", "c"], "fallbacks": {"other": 1, "text": 1}, "logprobs": False}}
     both = {
         "z": {"fallbacks": {"other": 1, "text": 3}, "logprobs": False, "served": ["a", "b", "c"]}
     }
-    assert json.dumps(combined(first, second)) == json.dumps(both)
-    assert json.dumps(combined({}, both)) == json.dumps(combined(both, {})) == json.dumps(both)
+    assert json.dumps(merge_observed(first, second)) == json.dumps(both)
+    assert (
+        json.dumps(merge_observed({}, both))
+        == json.dumps(merge_observed(both, {}))
+        == json.dumps(both)
+    )
 
 
-def test_tokens_that_nobody_counted_are_not_called_none() -> None:
-    uncounted = CallTotals(replies=2, cost_usd=0.0).in_words()
+def test_uncounted_tokens_are_described_as_not_counted() -> None:
+    uncounted = CallTotals(replies=2, cost_usd=0.0).format_summary()
     assert uncounted == "2 replies, tokens not counted by the server, cost not known"
-    counted = CallTotals(replies=2, prompt_tokens=7, completion_tokens=1, cost_usd=0.0).in_words()
+    counted = CallTotals(
+        replies=2, prompt_tokens=7, completion_tokens=1, cost_usd=0.0
+    ).format_summary()
     assert counted == "2 replies, 7 + 1 tokens, 0.0000 USD"

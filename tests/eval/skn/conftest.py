@@ -1,4 +1,4 @@
-"""Clients of the scripted server."""
+"""Fixture for clients of the scripted server."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 import pytest
 
 from eval.llm import ClientOptions, ModelClient
-from eval.skn.setting import Setting, open_client
+from eval.skn.run_settings import Setting, open_client
 
 
 @pytest.fixture
 def open_scripted(scripted_model: str) -> Callable[[Setting], ModelClient]:
-    """Opens a client of the scripted server for a setting, without patience to wait for."""
+    """Opens a client of the scripted server for a setting, with short waits."""
 
-    def opened(setting: Setting) -> ModelClient:
+    def build_client(setting: Setting) -> ModelClient:
         options = ClientOptions(model=scripted_model, backoff_s=0.005, max_retries=1, timeout_s=5.0)
         return open_client(options, setting)
 
-    return opened
+    return build_client

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from skn_documents import REDIS
-from stage_calls import command, epoche, error_line
+from stage_calls import check_error_line, command_line, run_epoche
 from typer.testing import CliRunner
 
 from epoche.cli import app
-from epoche.schemas import schema
+from epoche.schemas import build_schema
 from eval.skn.grammar.document import Document, Fact, Source
 from eval.skn.grammar.typed_json import from_json, to_json
 from eval.skn.notation import serialize
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def piped(text: str | bytes, *arguments: str) -> tuple[int, str, str]:
+def run_with_input(text: str | bytes, *arguments: str) -> tuple[int, str, str]:
     done = CliRunner().invoke(app, ["skn", *arguments], input=text)
     return done.exit_code, done.stdout, done.stderr
 
@@ -44,47 +44,47 @@ def piped(text: str | bytes, *arguments: str) -> tuple[int, str, str]:
 @pytest.mark.usefixtures("folder")
 def test_parse_prints_typed_json() -> None:
     for name in ("good.skn", "good.json"):
-        done = epoche("skn", "parse", name)
+        done = run_epoche("skn", "parse", name)
         assert (done.code, done.out, done.err) == (0, TYPED, "")
-        compact = epoche("skn", "parse", name, "--compact").out
+        compact = run_epoche("skn", "parse", name, "--compact").out
         assert compact.count("\n") == 1
         assert from_json(json.loads(compact)) == REDIS
-    assert piped(CANONICAL, "parse", "-") == (0, TYPED, "")
+    assert run_with_input(CANONICAL, "parse", "-") == (0, TYPED, "")
 
 
 @pytest.mark.usefixtures("folder")
-def test_how_far_parse_lets_one_go() -> None:
-    line = error_line(epoche("skn", "parse", "loose.skn"), 36)
+def test_parse_reading_levels() -> None:
+    line = check_error_line(run_epoche("skn", "parse", "loose.skn"), 36)
     assert "loose.skn:4:1" in line
-    done = epoche("skn", "parse", "loose.skn", "--reading", "lossless")
+    done = run_epoche("skn", "parse", "loose.skn", "--reading", "lossless")
     assert (done.code, done.out) == (0, TYPED)
     assert "warning: loose.skn:4:1: " in done.err
-    assert "lossy.skn:4:" in error_line(
-        epoche("skn", "parse", "lossy.skn", "--reading", "lossless"), 36
+    assert "lossy.skn:4:" in check_error_line(
+        run_epoche("skn", "parse", "lossy.skn", "--reading", "lossless"), 36
     )
-    done = epoche("skn", "parse", "lossy.skn", "--reading", "tolerant")
+    done = run_epoche("skn", "parse", "lossy.skn", "--reading", "tolerant")
     assert done.code == 0
     assert json.loads(done.out)["facts"][0]["confidence"] == 0.5
     assert "0.5 is a guess" in done.err
 
 
 @pytest.mark.usefixtures("folder")
-def test_format_prints_the_canonical_form_in_either_notation() -> None:
+def test_format_prints_the_canonical_form_in_both_notations() -> None:
     for name in ("good.skn", "loose.skn"):
-        done = epoche("skn", "format", name)
+        done = run_epoche("skn", "format", name)
         assert (done.code, done.out, done.err) == (0, CANONICAL, "")
-        assert epoche("skn", "format", name, "--to", "json").out == TYPED
-    assert epoche("skn", "format", "good.json").out == TYPED
-    assert epoche("skn", "format", "good.json", "--to", "skn").out == CANONICAL
-    assert piped(LOOSE, "format", "-") == (0, CANONICAL, "")
-    assert piped(CANONICAL, "format", "--check", "-")[0] == 0
-    error_line(epoche("skn", "format", "lossy.skn"), 36)
-    done = epoche("skn", "format", "lossy.skn", "--reading", "tolerant")
+        assert run_epoche("skn", "format", name, "--to", "json").out == TYPED
+    assert run_epoche("skn", "format", "good.json").out == TYPED
+    assert run_epoche("skn", "format", "good.json", "--to", "skn").out == CANONICAL
+    assert run_with_input(LOOSE, "format", "-") == (0, CANONICAL, "")
+    assert run_with_input(CANONICAL, "format", "--check", "-")[0] == 0
+    check_error_line(run_epoche("skn", "format", "lossy.skn"), 36)
+    done = run_epoche("skn", "format", "lossy.skn", "--reading", "tolerant")
     assert done.code == 0
     assert "warning: lossy.skn:4:" in done.err
 
 
-def test_format_prints_hostile_text_unharmed(tmp_path: Path) -> None:
+def test_format_escapes_hostile_text(tmp_path: Path) -> None:
     hostile = Document(
         Source("\u202eevil", "low", 0.5),
         (Fact("!", "\x1b[31mred\x07\u00a0\u2028 é 😀", 0.5),),
@@ -92,62 +92,62 @@ def test_format_prints_hostile_text_unharmed(tmp_path: Path) -> None:
     )
     path = tmp_path / "hostile.json"
     path.write_bytes(to_json_bytes(hostile))
-    done = epoche("skn", "format", path, "--to", "skn")
+    done = run_epoche("skn", "format", path, "--to", "skn")
     assert done.out == serialize(hostile) + "\n"
     assert all(char == "\n" or char.isprintable() for char in done.out)
-    assert piped(done.out, "format", "--check", "-")[0] == 0
+    assert run_with_input(done.out, "format", "--check", "-")[0] == 0
 
 
-def test_check_and_in_place(folder: Path) -> None:
-    done = epoche("skn", "format", "--check", "good.skn", "good.json")
+def test_format_check_and_in_place(folder: Path) -> None:
+    done = run_epoche("skn", "format", "--check", "good.skn", "good.json")
     assert (done.code, done.out) == (0, "")
-    done = epoche("skn", "format", "--check", "good.skn", "loose.skn")
+    done = run_epoche("skn", "format", "--check", "good.skn", "loose.skn")
     assert done.out == "not canonical: loose.skn\n"
-    assert "1 of 2 files" in error_line(done, 1)
+    assert "1 of 2 files" in check_error_line(done, 1)
     assert (folder / "loose.skn").read_text("utf-8") == LOOSE
     before = (folder / "good.skn").stat().st_mtime_ns
-    done = epoche("skn", "format", "--in-place", "good.skn", "loose.skn")
+    done = run_epoche("skn", "format", "--in-place", "good.skn", "loose.skn")
     assert (done.code, done.out) == (0, "rewritten: loose.skn\n")
     assert (folder / "loose.skn").read_text("utf-8") == CANONICAL
     assert (folder / "good.skn").stat().st_mtime_ns == before
-    assert epoche("skn", "format", "-i", "loose.skn").out == ""
+    assert run_epoche("skn", "format", "-i", "loose.skn").out == ""
 
 
-def test_in_place_touches_nothing_unless_all_can_be_read(folder: Path) -> None:
-    error_line(epoche("skn", "format", "-i", "loose.skn", "lossy.skn"), 36)
-    error_line(epoche("skn", "format", "-i", "loose.skn", "gone.skn"), 3)
+def test_in_place_changes_nothing_if_one_file_is_unreadable(folder: Path) -> None:
+    check_error_line(run_epoche("skn", "format", "-i", "loose.skn", "lossy.skn"), 36)
+    check_error_line(run_epoche("skn", "format", "-i", "loose.skn", "gone.skn"), 3)
     assert (folder / "loose.skn").read_text("utf-8") == LOOSE
 
 
 def test_a_windows_file_is_valid_and_formatted_to_lf(folder: Path) -> None:
     (folder / "crlf.skn").write_bytes(CANONICAL.replace("\n", "\r\n").encode())
-    assert epoche("skn", "validate", "crlf.skn").code == 0
-    assert epoche("skn", "format", "--check", "crlf.skn").code == 1
-    assert epoche("skn", "format", "-i", "crlf.skn").code == 0
+    assert run_epoche("skn", "validate", "crlf.skn").code == 0
+    assert run_epoche("skn", "format", "--check", "crlf.skn").code == 1
+    assert run_epoche("skn", "format", "-i", "crlf.skn").code == 0
     assert (folder / "crlf.skn").read_bytes() == CANONICAL.encode()
 
 
 @pytest.mark.usefixtures("folder")
-def test_validate_looks_at_all_files_and_names_every_problem() -> None:
-    done = epoche("skn", "validate", "good.skn", "good.json")
+def test_validate_reports_every_problem_of_all_files() -> None:
+    done = run_epoche("skn", "validate", "good.skn", "good.json")
     assert (done.code, done.out) == (0, "good.skn: valid\ngood.json: valid\n")
-    done = epoche("skn", "validate", "loose.skn", "good.skn", "lossy.skn")
-    assert "2 of 3 files are not valid" in error_line(done, 36)
+    done = run_epoche("skn", "validate", "loose.skn", "good.skn", "lossy.skn")
+    assert "2 of 3 files are not valid" in check_error_line(done, 36)
     lines = done.out.splitlines()
     assert lines[0].startswith("loose.skn:4:1: ")
     assert "good.skn: valid" in lines
     assert lines[-1] == r"lossy.skn:4:40: expected ' [', found the end of the line"
-    done = epoche("skn", "validate", "gone.skn", "lossy.skn")
+    done = run_epoche("skn", "validate", "gone.skn", "lossy.skn")
     assert done.out.startswith("lossy.skn:4:40: ")
     assert done.code == 3
-    done = epoche("skn", "validate", "--reading", "tolerant", "lossy.skn")
+    done = run_epoche("skn", "validate", "--reading", "tolerant", "lossy.skn")
     assert done.code == 0
     assert "valid, though reading it dropped or guessed something" in done.out
 
 
 @pytest.mark.usefixtures("folder")
 def test_validate_prints_json_lines() -> None:
-    done = epoche("skn", "validate", "--json", "good.json", "lossy.skn")
+    done = run_epoche("skn", "validate", "--json", "good.json", "lossy.skn")
     assert done.code == 36
     first, second = map(json.loads, done.out.splitlines())
     assert first == {
@@ -175,15 +175,17 @@ def test_validate_prints_json_lines() -> None:
     ],
     ids=range(9),
 )
-def test_files_that_are_no_documents(tmp_path: Path, content: bytes, said: str) -> None:
+def test_files_that_are_not_documents_are_refused(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
     path = tmp_path / "bad"
     path.write_bytes(content)
     for arguments in (("parse",), ("format",), ("format", "-i"), ("validate",)):
-        done = epoche("skn", arguments[0], path, *arguments[1:])
-        error_line(done, 36)
+        done = run_epoche("skn", arguments[0], path, *arguments[1:])
+        check_error_line(done, 36)
         assert path.read_bytes() == content
     assert re.search(said, done.out), done.out
-    assert piped(content, "validate", "-")[0] == 36
+    assert run_with_input(content, "validate", "-")[0] == 36
 
 
 @pytest.mark.parametrize(
@@ -193,11 +195,11 @@ def test_files_that_are_no_documents(tmp_path: Path, content: bytes, said: str) 
         (16_000_001, ":1:1: larger than 16000000 bytes"),
     ],
 )
-def test_files_that_are_too_large(tmp_path: Path, length: int, said: str) -> None:
+def test_too_large_files_are_refused(tmp_path: Path, length: int, said: str) -> None:
     path = tmp_path / "large"
     path.write_bytes(b"x" * length)
-    done = epoche("skn", "validate", path)
-    error_line(done, 36)
+    done = run_epoche("skn", "validate", path)
+    check_error_line(done, 36)
     assert said in done.out
 
 
@@ -215,14 +217,14 @@ def test_files_that_are_too_large(tmp_path: Path, length: int, said: str) -> Non
         ("parse", "--reading", "lazy", "good.skn"),
     ],
 )
-def test_command_lines_that_make_no_sense(arguments: tuple[str, ...]) -> None:
-    assert epoche("skn", *arguments).code == 2
+def test_invalid_command_lines_are_refused(arguments: tuple[str, ...]) -> None:
+    assert run_epoche("skn", *arguments).code == 2
 
 
 @pytest.mark.usefixtures("folder")
-def test_real_processes_pipe_into_each_other() -> None:
+def test_commands_work_in_a_pipe() -> None:
     formatted = subprocess.run(
-        command("skn", "format", "-"), input=LOOSE.encode(), capture_output=True, check=True
+        command_line("skn", "format", "-"), input=LOOSE.encode(), capture_output=True, check=True
     )
     assert formatted.stdout == CANONICAL.encode()
     script = [
@@ -232,7 +234,7 @@ def test_real_processes_pipe_into_each_other() -> None:
     ]
     assert subprocess.run(script, input=formatted.stdout, capture_output=True).returncode == 0
     closed = subprocess.run(
-        ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *command("skn", "parse", "-")],
+        ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *command_line("skn", "parse", "-")],
         capture_output=True,
         text=True,
     )
@@ -240,8 +242,8 @@ def test_real_processes_pipe_into_each_other() -> None:
     assert closed.stderr.startswith("error: ")
 
 
-def test_the_schema_says_what_is_accepted() -> None:
-    published = json.loads(schema("skn"))
+def test_schema_matches_the_parser() -> None:
+    published = json.loads(build_schema("skn"))
     assert published["$schema"].endswith("2020-12/schema")
     fields = published["$defs"]["Document"]
     assert set(fields["properties"]) == set(to_json(REDIS))

@@ -1,4 +1,4 @@
-"""The shipped questions and their frozen search are what their README says of them."""
+"""The shipped questions and recorded searches match their README."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scipy.stats import mannwhitneyu
 from eval.skn.running.samples import Sample, read_samples
 from eval.skn.running.searching import SHIPPED, SourceFinder
 from kg.base.files import to_json_bytes
-from kg.text.normaliser import content_words
-from retrieval.web_results import MAX_QUERY, FrozenQuery, WebResult, read_frozen
+from kg.text.normaliser import extract_content_words
+from retrieval.web_results import MAX_QUERY_LENGTH, FrozenQuery, WebResult, read_frozen_queries
 
 SAMPLES = SHIPPED / "samples.json"
 SEARCH = SHIPPED / "search.jsonl"
 
-# The seed's.
+# Counts of the specification.
 COUNTS = {
     "diagnostic": 15,
     "optimization": 7,
@@ -43,8 +43,8 @@ def samples() -> list[Sample]:
 
 
 @pytest.fixture(scope="module")
-def found(samples: list[Sample]) -> dict[str, tuple[WebResult, ...]]:
-    """Results by the sample's id, asked for as a run asks."""
+def search_results(samples: list[Sample]) -> dict[str, tuple[WebResult, ...]]:
+    """Search results by sample id, found as in a run."""
     finder = SourceFinder.replaying(SEARCH)
     all_found = {sample.id: finder.find(sample) for sample in samples}
     assert not any(one.error for one in all_found.values())
@@ -55,21 +55,21 @@ def key_facts(sample: Sample) -> list[str]:
     return msgspec.convert(sample.extra["key_facts"], list[str])
 
 
-def invented(sample: Sample) -> list[str]:
+def invented_names(sample: Sample) -> list[str]:
     return msgspec.convert(sample.extra.get("invented", []), list[str])
 
 
-def share(fact: str, text: str) -> float:
-    """Share of a fact's content words that a text holds."""
-    words = set(content_words(fact))
-    return len(words & set(content_words(text))) / len(words)
+def fact_coverage(fact: str, text: str) -> float:
+    """Returns the share of a fact's content words that a text contains."""
+    words = set(extract_content_words(fact))
+    return len(words & set(extract_content_words(text))) / len(words)
 
 
-def bodies(results: Sequence[WebResult]) -> list[str]:
+def result_bodies(results: Sequence[WebResult]) -> list[str]:
     return [result.body for result in results]
 
 
-def test_the_seeds_counts_and_technologies(samples: list[Sample]) -> None:
+def test_counts_and_technologies_match_the_specification(samples: list[Sample]) -> None:
     assert Counter(sample.category for sample in samples) == COUNTS
     assert sum(sample.answerable for sample in samples) == 42
     assert {name for sample in samples for name in sample.technologies} == TECHNOLOGIES
@@ -79,12 +79,12 @@ def test_ids_are_opaque_ordered_and_questions_unique(samples: list[Sample]) -> N
     assert [sample.id for sample in samples] == [f"q{n:02}" for n in range(1, 51)]
     assert len({sample.question for sample in samples}) == 50
     for sample in samples:
-        assert len(sample.question) <= MAX_QUERY
+        assert len(sample.question) <= MAX_QUERY_LENGTH
         assert 20 <= len(sample.question.split()) <= 60
 
 
 def test_every_true_answer_is_short_and_has_facts_and_sources(
-    samples: list[Sample], found: dict[str, tuple[WebResult, ...]]
+    samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
     for sample in samples:
         if not sample.answerable:
@@ -95,18 +95,18 @@ def test_every_true_answer_is_short_and_has_facts_and_sources(
         assert 3 <= len(facts) <= 5, sample.id
         assert all(len(fact.split()) <= 20 for fact in facts), sample.id
         # The sources are among the pages that the search shows.
-        shown = {(result.title, result.href) for result in found[sample.id]}
+        shown = {(result.title, result.href) for result in search_results[sample.id]}
         sources = [(source.title, source.url) for source in sample.sources]
         assert len(sources) >= 2, sample.id
         assert set(sources) <= shown, sample.id
 
 
-def test_the_unanswerable_are_about_what_nobody_wrote_of(
-    samples: list[Sample], found: dict[str, tuple[WebResult, ...]]
+def test_unanswerable_questions_are_about_invented_things(
+    samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
     everything = " ".join(
         " ".join((result.title, result.href, result.body))
-        for results in found.values()
+        for results in search_results.values()
         for result in results
     ).casefold()
     for sample in samples:
@@ -116,25 +116,25 @@ def test_the_unanswerable_are_about_what_nobody_wrote_of(
         assert sample.ground_truth == "INSUFFICIENT_INFO"
         assert key_facts(sample) == []
         assert sample.sources == ()
-        assert len(invented(sample)) >= 2, sample.id
-        for name in invented(sample):
+        assert len(invented_names(sample)) >= 2, sample.id
+        for name in invented_names(sample):
             assert name in sample.question, sample.id
             assert name.casefold() not in everything, sample.id
 
 
-def test_the_search_file_is_canonical_and_in_the_samples_order(samples: list[Sample]) -> None:
-    rows = read_frozen(SEARCH)
+def test_search_file_is_canonical_and_in_sample_order(samples: list[Sample]) -> None:
+    rows = read_frozen_queries(SEARCH)
     assert [row.query for row in rows.values()] == [sample.question for sample in samples]
     assert {row.backends for row in rows.values()} == {("written-by-hand",)}
-    # Reading changes nothing: no text was too long, no address other than http or https.
+    # Reading changes nothing: no text is too long, all addresses are http or https.
     assert SEARCH.read_bytes() == b"".join(to_json_bytes(row) + b"\n" for row in rows.values())
 
 
-def test_five_results_a_question_and_one_search_that_found_nothing(
-    found: dict[str, tuple[WebResult, ...]],
+def test_each_question_has_five_results_but_one_has_none(
+    search_results: dict[str, tuple[WebResult, ...]],
 ) -> None:
-    assert Counter(len(results) for results in found.values()) == {5: 49, 0: 1}
-    for name, results in found.items():
+    assert Counter(len(results) for results in search_results.values()) == {5: 49, 0: 1}
+    for name, results in search_results.items():
         assert len({result.href for result in results}) == len(results), name
         for result in results:
             assert 40 <= len(result.body.split()) <= 90, name
@@ -143,67 +143,67 @@ def test_five_results_a_question_and_one_search_that_found_nothing(
             assert "PLACEHOLDER" not in result.body
 
 
-def test_the_one_empty_search_is_of_an_unanswerable_question(
-    samples: list[Sample], found: dict[str, tuple[WebResult, ...]]
+def test_empty_search_belongs_to_an_unanswerable_question(
+    samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
-    (empty,) = [sample for sample in samples if not found[sample.id]]
+    (empty,) = [sample for sample in samples if not search_results[sample.id]]
     assert not empty.answerable
     assert empty.notes
 
 
-def test_snippets_hold_every_key_fact(
-    samples: list[Sample], found: dict[str, tuple[WebResult, ...]]
+def test_snippets_contain_every_key_fact(
+    samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
-    """Lexically; that they say it too was read by a person (README)."""
+    """Checked by words only; a person checked the meaning (README)."""
     for sample in samples:
-        texts = bodies(found[sample.id])
+        texts = result_bodies(search_results[sample.id])
         for fact in key_facts(sample):
-            assert max(share(fact, text) for text in texts) >= 0.55, (sample.id, fact)
-            assert share(fact, " ".join(texts)) >= 0.75, (sample.id, fact)
+            assert max(fact_coverage(fact, text) for text in texts) >= 0.55, (sample.id, fact)
+            assert fact_coverage(fact, " ".join(texts)) >= 0.75, (sample.id, fact)
 
 
-def test_no_single_snippet_holds_a_whole_answer(
-    samples: list[Sample], found: dict[str, tuple[WebResult, ...]]
+def test_no_single_snippet_contains_a_whole_answer(
+    samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
     for sample in samples:
         facts = key_facts(sample)
-        for text in bodies(found[sample.id]):
-            held = sum(share(fact, text) >= 0.75 for fact in facts)
+        for text in result_bodies(search_results[sample.id]):
+            held = sum(fact_coverage(fact, text) >= 0.75 for fact in facts)
             assert held < max(len(facts), 1), sample.id
 
 
-def test_multi_step_answers_are_in_pieces(
-    samples: list[Sample], found: dict[str, tuple[WebResult, ...]]
+def test_multi_step_answers_are_spread_over_snippets(
+    samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
     for sample in samples:
         if sample.category != "multi_step":
             continue
-        texts = bodies(found[sample.id])
+        texts = result_bodies(search_results[sample.id])
         best = {
-            max(range(len(texts)), key=lambda place: share(fact, texts[place]))
+            max(range(len(texts)), key=lambda place: fact_coverage(fact, texts[place]))
             for fact in key_facts(sample)
         }
         assert len(best) >= 3, sample.id
 
 
-def test_a_sample_of_another_question_is_not_supported(
-    samples: list[Sample], found: dict[str, tuple[WebResult, ...]]
+def test_snippets_do_not_support_another_question(
+    samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
-    """The lexical check tells one question's snippets from another's, so it can fail."""
+    """The lexical check fails on the snippets of another question."""
     answerable = [sample for sample in samples if sample.answerable]
     for sample, other in pairwise(answerable):
-        texts = bodies(found[other.id])
-        supported = [max(share(fact, text) for text in texts) for fact in key_facts(sample)]
+        texts = result_bodies(search_results[other.id])
+        supported = [max(fact_coverage(fact, text) for text in texts) for fact in key_facts(sample)]
         assert min(supported) < 0.55, (sample.id, other.id)
 
 
-def test_sizes() -> None:
-    """Small enough to ship, large enough that nothing was cut off."""
+def test_file_sizes_are_within_limits() -> None:
+    """The files are small enough to ship and too large to be truncated."""
     assert 40_000 < SAMPLES.stat().st_size < 120_000
     assert 80_000 < SEARCH.stat().st_size < 200_000
 
 
-# What could tell an unanswerable question without its subject being understood.
+# Surface features that could reveal an unanswerable question.
 OF_QUESTIONS: dict[str, Callable[[str], float]] = {
     "words": lambda text: len(text.split()),
     "characters": len,
@@ -218,15 +218,15 @@ OF_QUESTIONS: dict[str, Callable[[str], float]] = {
     "past": lambda text: len(re.findall(r"\b(?:did|was|were)\b", text)),
 }
 OF_RESULTS: dict[str, Callable[[Sequence[WebResult]], float]] = {
-    "words": lambda results: sum(len(text.split()) for text in bodies(results)),
+    "words": lambda results: sum(len(text.split()) for text in result_bodies(results)),
     "title characters": lambda results: sum(len(result.title) for result in results),
-    "digits": lambda results: sum(map(str.isdigit, " ".join(bodies(results)))),
-    "commas": lambda results: " ".join(bodies(results)).count(","),
+    "digits": lambda results: sum(map(str.isdigit, " ".join(result_bodies(results)))),
+    "commas": lambda results: " ".join(result_bodies(results)).count(","),
 }
 
 
-def leaks(texts: Sequence[str], answerable: Sequence[bool]) -> list[str]:
-    """Surface features by which the two kinds of questions differ, Bonferroni at 5 %."""
+def find_leaks(texts: Sequence[str], answerable: Sequence[bool]) -> list[str]:
+    """Returns surface features that differ between the two kinds of questions (Bonferroni, 5 %)."""
     found = []
     for name, feature in OF_QUESTIONS.items():
         values: dict[bool, list[float]] = {True: [], False: []}
@@ -237,33 +237,33 @@ def leaks(texts: Sequence[str], answerable: Sequence[bool]) -> list[str]:
     return found
 
 
-def test_the_surface_of_a_question_does_not_tell_its_answerability(samples: list[Sample]) -> None:
+def test_question_surface_does_not_reveal_answerability(samples: list[Sample]) -> None:
     kinds = [sample.answerable for sample in samples]
-    assert leaks([sample.question for sample in samples], kinds) == []
+    assert find_leaks([sample.question for sample in samples], kinds) == []
 
 
-def test_the_audit_sees_a_leak(samples: list[Sample]) -> None:
+def test_audit_detects_a_planted_leak(samples: list[Sample]) -> None:
     kinds = [sample.answerable for sample in samples]
     worse = [
         sample.question if sample.answerable else f"{sample.question} See ticket XY-1, please."
         for sample in samples
     ]
-    assert "codes" in leaks(worse, kinds)
+    assert "codes" in find_leaks(worse, kinds)
 
 
-def test_the_surface_of_the_results_does_not_tell_it_either(
-    samples: list[Sample], found: dict[str, tuple[WebResult, ...]]
+def test_result_surface_does_not_reveal_answerability(
+    samples: list[Sample], search_results: dict[str, tuple[WebResult, ...]]
 ) -> None:
     for name, feature in OF_RESULTS.items():
         values: dict[bool, list[float]] = {True: [], False: []}
         for sample in samples:
-            if found[sample.id]:
-                values[sample.answerable].append(feature(found[sample.id]))
+            if search_results[sample.id]:
+                values[sample.answerable].append(feature(search_results[sample.id]))
         assert mannwhitneyu(values[True], values[False]).pvalue >= 0.05 / len(OF_RESULTS), name
 
 
-def test_invented_names_stand_in_answerable_questions_too(samples: list[Sample]) -> None:
-    """So that a company nobody knows is no sign of an answer nobody has."""
+def test_invented_names_occur_in_answerable_questions_too(samples: list[Sample]) -> None:
+    """An invented company name must not reveal that a question is unanswerable."""
     companies = [
         "Halvorsen Freight", "Calder and Voss", "Ostrava Rail", "Lindqvist Retail", "Meridian Wool",
     ]  # fmt: skip
@@ -272,16 +272,16 @@ def test_invented_names_stand_in_answerable_questions_too(samples: list[Sample])
         assert kinds == {True, False}, name
 
 
-def test_the_readme_says_how_it_was_made() -> None:
+def test_readme_describes_how_the_data_was_made() -> None:
     readme = (SHIPPED / "README.md").read_text("utf-8")
-    for said in ("written by hand", "no recording", "One author", "English", "software"):
+    for said in ("written manually", "no recording", "One author", "English", "software"):
         assert said in readme, said
 
 
-def test_an_edited_question_is_noticed(tmp_path: Path) -> None:
+def test_edited_question_is_detected(tmp_path: Path) -> None:
     first, *_ = SEARCH.read_bytes().splitlines(keepends=True)
     row = msgspec.json.decode(first, type=FrozenQuery)
     path = tmp_path / "search.jsonl"
     path.write_bytes(to_json_bytes(msgspec.structs.replace(row, query="Why?")) + b"\n")
     with pytest.raises(Exception, match="hash"):
-        read_frozen(path)
+        read_frozen_queries(path)

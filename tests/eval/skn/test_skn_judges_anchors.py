@@ -1,4 +1,4 @@
-"""Anchors and agreement: what is known of the judges themselves."""
+"""Anchors and agreement: the quality of the judges."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.skn.judges.agreement import agreement
-from eval.skn.judges.anchors import AnchorRow, anchors, other_truths
+from eval.skn.judges.agreement import measure_agreement
+from eval.skn.judges.anchors import AnchorRow, assign_wrong_answers, judge_anchors
 from eval.skn.judges.record import (
     Failure,
     GroundednessVote,
@@ -20,8 +20,8 @@ from eval.skn.judges.record import (
     Verdicts,
 )
 from eval.skn.judges.rule_judges import RuleJudges
-from kg.base.proportions import wilson
-from kg.text.normaliser import normalise
+from kg.base.proportions import wilson_interval
+from kg.text.normaliser import normalise_phrase
 
 TRUTHS = st.dictionaries(
     st.text("ab1\ud800", min_size=1, max_size=4),
@@ -31,25 +31,25 @@ TRUTHS = st.dictionaries(
 
 
 @given(TRUTHS, st.integers(0, 5))
-def test_every_sample_gets_another_samples_answer(truths: dict[str, str], seed: int) -> None:
-    others = other_truths(truths, seed)
-    assert others == other_truths(dict(reversed(truths.items())), seed)
+def test_every_sample_gets_the_answer_of_another_sample(truths: dict[str, str], seed: int) -> None:
+    others = assign_wrong_answers(truths, seed)
+    assert others == assign_wrong_answers(dict(reversed(truths.items())), seed)
     for name, other in others.items():
-        assert normalise(other) != normalise(truths[name])
+        assert normalise_phrase(other) != normalise_phrase(truths[name])
         assert other in truths.values()
-    kinds = {normalise(truth) for truth in truths.values()}
+    kinds = {normalise_phrase(truth) for truth in truths.values()}
     assert set(others) == (set(truths) if len(kinds) > 1 else set())
 
 
-def test_every_answer_serves_once_and_the_seed_says_for_whom() -> None:
+def test_every_answer_is_used_once_in_a_seeded_order() -> None:
     truths = {f"s{n}": f"answer {n}" for n in range(42)}
-    drawn = [other_truths(truths, seed) for seed in (1, 2)]
+    drawn = [assign_wrong_answers(truths, seed) for seed in (1, 2)]
     assert all(Counter(others.values()) == Counter(truths.values()) for others in drawn)
     assert drawn[0] != drawn[1]
 
 
-class Scripted:
-    """Judges by a table: an answer, and the votes on it."""
+class ScriptedJudges:
+    """Judges from a table of answers and their votes."""
 
     def __init__(self, votes: dict[str, tuple[bool | None, ...]], verdict: bool | None) -> None:
         self.votes = votes
@@ -58,10 +58,10 @@ class Scripted:
     def params(self) -> dict[str, object]:
         return {}
 
-    async def judge(self, **_: object) -> Verdicts:
+    async def judge_answer(self, **_: object) -> Verdicts:
         raise AssertionError("anchors ask for accuracy only")
 
-    async def correctness(
+    async def judge_correctness(
         self, *, question: str, answer: str, ground_truth: str, seed_key: str
     ) -> Verdicts:
         failed = Failure("accuracy", 1, "call", "HTTP 500")
@@ -73,57 +73,57 @@ class Scripted:
         )
 
 
-def test_an_anchor_keeps_the_planned_votes_and_the_reasons() -> None:
-    judges = Scripted({"right": (True, False, True), "wrong": (None, False)}, True)
+def test_anchor_keeps_planned_votes_and_reasons() -> None:
+    judges = ScriptedJudges({"right": (True, False, True), "wrong": (None, False)}, True)
 
-    def ask(other: str | None) -> AnchorRow:
+    def judge_anchor(other: str | None) -> AnchorRow:
         return asyncio.run(
-            anchors(
+            judge_anchors(
                 judges,
                 id="s1",
                 question="Why?",
                 ground_truth="right",
-                other_truth=other,
+                wrong_answer=other,
                 seed_key="s1",
             )
         )
 
-    row = ask("wrong")
+    row = judge_anchor("wrong")
     assert (row.right_votes, row.wrong_votes) == ((True, False), (None, False))
     assert [problem.kind for problem in row.problems] == ["call"]
     assert row.asked_wrong
     assert msgspec.json.decode(msgspec.json.encode(row), type=AnchorRow) == row
-    alone = ask(None)
+    alone = judge_anchor(None)
     assert (alone.wrong, alone.wrong_votes, alone.asked_wrong) == (None, (), False)
 
 
-def anchor(right: tuple[bool | None, ...], wrong: tuple[bool | None, ...]) -> AnchorRow:
+def make_anchor(right: tuple[bool | None, ...], wrong: tuple[bool | None, ...]) -> AnchorRow:
     return AnchorRow(id="s", right=right[0], wrong=wrong[0], right_votes=right, wrong_votes=wrong)
 
 
-def verdict(*votes: bool | None, further: tuple[bool, ...] = ()) -> Verdicts:
+def make_verdict(*votes: bool | None, further: tuple[bool, ...] = ()) -> Verdicts:
     return Verdicts(
         correct_votes=(*votes, *further), planned_votes=len(votes), hallucination=Hallucination()
     )
 
 
-def test_agreement_by_hand() -> None:
+def test_agreement_matches_manual_values() -> None:
     # Votes as in the example of Cohen's κ: 20 both yes, 5 and 10 split, 15 both no.
     verdicts = [
-        *[verdict(True, True)] * 20,
-        *[verdict(True, False, further=(True,))] * 5,
-        *[verdict(False, True, further=(True,))] * 10,
-        *[verdict(False, False)] * 15,
-        verdict(True, None),
+        *[make_verdict(True, True)] * 20,
+        *[make_verdict(True, False, further=(True,))] * 5,
+        *[make_verdict(False, True, further=(True,))] * 10,
+        *[make_verdict(False, False)] * 15,
+        make_verdict(True, None),
         Verdicts(correct=False, planned_votes=2),  # an answer without text: nobody voted
     ]
     rows = [
-        *[anchor((True, True), (False, False))] * 6,
-        *[anchor((True, True), (True, True))] * 2,
-        *[anchor((False, False), (False, True))],
-        *[anchor((None, True), (False, None))],
+        *[make_anchor((True, True), (False, False))] * 6,
+        *[make_anchor((True, True), (True, True))] * 2,
+        *[make_anchor((False, False), (False, True))],
+        *[make_anchor((None, True), (False, None))],
     ]
-    found = agreement(verdicts, rows)
+    found = measure_agreement(verdicts, rows)
     assert found.votes == 2
     assert found.kappa == pytest.approx(0.4)
     assert (found.n, found.accuracy.incomplete) == (50, 1)
@@ -134,22 +134,24 @@ def test_agreement_by_hand() -> None:
         1,
     )
     assert (found.specificity.value, found.specificity.n) == (8 / 10, 10)
-    assert (found.specificity.low, found.specificity.high) == wilson(8, 10)
+    assert (found.specificity.low, found.specificity.high) == wilson_interval(8, 10)
     # Of 18 anchors with both votes, 3 are errors of both and 1 is the second's alone:
     # φ = (18·3 - 3·4) / √(3·15·4·14).
     assert found.error_correlation == pytest.approx(42 / 2520**0.5)
 
 
 def test_one_vote_has_no_agreement() -> None:
-    found = agreement([verdict(True), verdict(False)], [anchor((True,), (True,))])
+    found = measure_agreement(
+        [make_verdict(True), make_verdict(False)], [make_anchor((True,), (True,))]
+    )
     assert (found.kappa, found.error_correlation) == (None, None)
     assert (found.accuracy.agreed, found.accuracy.n) == (None, 2)
     assert found.sensitivity.value == 1.0
     assert found.specificity.value == 0.0
 
 
-def test_nothing_judged_gives_nulls() -> None:
-    found = agreement([], [])
+def test_no_verdicts_give_nulls() -> None:
+    found = measure_agreement([], [])
     assert (found.votes, found.kappa, found.n) == (0, None, 0)
     assert found.accuracy.agreed is None
     assert found.sensitivity.value is None
@@ -158,27 +160,31 @@ def test_nothing_judged_gives_nulls() -> None:
     unjudged = AnchorRow(
         id="s", right=None, wrong=None, right_votes=(None, None), wrong_votes=(), asked_wrong=False
     )
-    found = agreement([], [unjudged])
+    found = measure_agreement([], [unjudged])
     assert (found.sensitivity.value, found.sensitivity.unjudged) == (None, 1)
     assert (found.specificity.n, found.specificity.unjudged) == (0, 0)
 
 
-def test_three_votes_are_fleiss_and_errors_are_averaged_over_pairs() -> None:
-    verdicts = [verdict(True, True, False), verdict(False, False, False), verdict(True, True, True)]
-    found = agreement(verdicts, [anchor((False, False, True), (False, False, False))])
+def test_three_votes_use_fleiss_kappa_and_pairwise_errors() -> None:
+    verdicts = [
+        make_verdict(True, True, False),
+        make_verdict(False, False, False),
+        make_verdict(True, True, True),
+    ]
+    found = measure_agreement(verdicts, [make_anchor((False, False, True), (False, False, False))])
     # By hand: P̄ = (1/3 + 1 + 1) / 3 = 7/9, P̄_e = (5/9)² + (4/9)² = 41/81, κ = 22/40.
     assert found.kappa == pytest.approx(22 / 40)
-    # The third never errs: only the first two have a correlation.
+    # The third judge never errs, so only the first two have a correlation.
     assert found.error_correlation == pytest.approx(1.0)
 
 
 def test_verdicts_of_different_panels_are_not_mixed() -> None:
-    with pytest.raises(ValueError, match="different judges"):
-        agreement([verdict(True), verdict(True, True)])
+    with pytest.raises(ValueError, match="different numbers of planned votes"):
+        measure_agreement([make_verdict(True), make_verdict(True, True)])
 
 
-def test_agreement_on_what_is_made_up_and_on_grounds() -> None:
-    def told(first: int, second: int, *grounds: float | None) -> Verdicts:
+def test_agreement_on_hallucination_and_groundedness() -> None:
+    def make_counts(first: int, second: int, *grounds: float | None) -> Verdicts:
         votes = tuple(
             HallucinationVote(3, ("a",) * count, 0.1 * count, bool(count))
             for count in (first, second)
@@ -190,7 +196,9 @@ def test_agreement_on_what_is_made_up_and_on_grounds() -> None:
             failures={"groundedness": 1} if None in grounds else {},
         )
 
-    found = agreement([told(1, 2, 0.75, 0.5), told(0, 0, 1.0, 1.0), told(0, 1, None, 0.5)])
+    found = measure_agreement(
+        [make_counts(1, 2, 0.75, 0.5), make_counts(0, 0, 1.0, 1.0), make_counts(0, 1, None, 0.5)]
+    )
     assert found.hallucination.agreed == pytest.approx(2 / 3)
     # Yes-yes, no-no, no-yes: observed 2/3, by chance (1·2 + 2·1) / 9, so κ = (6 - 4) / (9 - 4).
     assert found.hallucination.kappa == pytest.approx(0.4)
@@ -200,31 +208,31 @@ def test_agreement_on_what_is_made_up_and_on_grounds() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30))
-def test_deciding_votes_change_no_agreement(pairs: list[tuple[bool, bool]]) -> None:
-    plain = [verdict(*pair) for pair in pairs]
-    decided = [verdict(*p, further=(True,) if p[0] != p[1] else ()) for p in pairs]
-    assert agreement(plain) == agreement(decided)
+def test_deciding_votes_do_not_change_agreement(pairs: list[tuple[bool, bool]]) -> None:
+    plain = [make_verdict(*pair) for pair in pairs]
+    decided = [make_verdict(*p, further=(True,) if p[0] != p[1] else ()) for p in pairs]
+    assert measure_agreement(plain) == measure_agreement(decided)
 
 
-def test_rules_pass_their_own_anchors() -> None:
+def test_rule_judges_pass_their_anchors() -> None:
     truths = {
         "a": "The container exceeded its memory limit and the kernel killed it.",
         "b": "Create the index concurrently so that writes are not blocked.",
         "c": "Raise the visibility timeout above the longest processing time.",
     }
-    others = other_truths(truths, 0)
+    others = assign_wrong_answers(truths, 0)
     rows = [
         asyncio.run(
-            anchors(
+            judge_anchors(
                 RuleJudges(),
                 id=name,
                 question=f"What of {name}?",
                 ground_truth=truth,
-                other_truth=others[name],
+                wrong_answer=others[name],
                 seed_key=name,
             )
         )
         for name, truth in truths.items()
     ]
-    found = agreement([], rows)
+    found = measure_agreement([], rows)
     assert (found.sensitivity.value, found.specificity.value) == (1.0, 1.0)

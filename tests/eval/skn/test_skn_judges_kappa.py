@@ -1,4 +1,4 @@
-"""Agreement beyond chance: against scikit-learn, the published examples, and by hand."""
+"""Kappa against scikit-learn, published examples and manual values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
-from eval.stats.kappa import cohens_kappa, fleiss_kappa, phi
+from eval.stats.kappa import cohens_kappa, fleiss_kappa, phi_coefficient
 
 PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
 
 
-def test_cohens_kappa_by_hand() -> None:
+def test_cohens_kappa_matches_manual_values() -> None:
     # 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no. They agree on 35 of 50 = .7; by chance on
     # (25·30 + 25·20) / 50² = .5; so κ = (.7 - .5) / (1 - .5) = .4.
     first = [True] * 25 + [False] * 25
@@ -25,7 +25,7 @@ def test_cohens_kappa_by_hand() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=60))
-def test_cohens_kappa_is_scikit_learns(pairs: list[tuple[str, str]]) -> None:
+def test_cohens_kappa_matches_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     ours = cohens_kappa(first, second)
     if len(set(first) | set(second)) < 2:
@@ -56,7 +56,7 @@ def test_fleiss_kappa_of_the_published_example() -> None:
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=40))
-def test_fleiss_kappa_by_its_formula(items: list[list[bool]]) -> None:
+def test_fleiss_kappa_matches_its_formula(items: list[list[bool]]) -> None:
     ours = fleiss_kappa(items)
     yes = np.array([sum(row) for row in items])
     p = yes.sum() / (3 * len(items))
@@ -82,9 +82,9 @@ def test_kappa_is_symmetric_and_bounded(pairs: list[tuple[bool, bool]]) -> None:
 
 
 @given(PAIRS)
-def test_phi_is_the_correlation(pairs: list[tuple[bool, bool]]) -> None:
+def test_phi_equals_the_correlation(pairs: list[tuple[bool, bool]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    ours = phi(first, second)
+    ours = phi_coefficient(first, second)
     if len(set(first)) < 2 or len(set(second)) < 2:
         assert ours is None
         return
@@ -92,21 +92,21 @@ def test_phi_is_the_correlation(pairs: list[tuple[bool, bool]]) -> None:
     assert ours == pytest.approx(float(np.corrcoef(first, second)[0, 1]), abs=1e-9)
 
 
-def test_nothing_to_compare() -> None:
+def test_no_ratings_give_null() -> None:
     assert cohens_kappa([], []) is None
     assert fleiss_kappa([]) is None
-    assert phi([], []) is None
+    assert phi_coefficient([], []) is None
     assert cohens_kappa([True, True], [True, True]) is None
     assert cohens_kappa([True, True], [False, False]) == 0.0
     assert fleiss_kappa([[True, False], [False, True]]) == -1.0
-    assert math.isclose(phi([True, False], [False, True]) or 0, -1.0)
+    assert math.isclose(phi_coefficient([True, False], [False, True]) or 0, -1.0)
 
 
 def test_raters_who_rated_different_items_are_refused() -> None:
     with pytest.raises(ValueError, match="1 ratings against 2"):
         cohens_kappa([True], [True, False])
     with pytest.raises(ValueError, match="1 values against 0"):
-        phi([True], [])
+        phi_coefficient([True], [])
     for items in ([[True]], [[True, False], [True, False, True]]):
         with pytest.raises(ValueError, match="same number of ratings"):
             fleiss_kappa(items)

@@ -1,4 +1,4 @@
-"""Models as judges: over a server that contradicts itself, lies and fails, and over a real one."""
+"""Models as judges, on a server with faulty and contradictory replies and on a real one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 import msgspec
 import pytest
 from servers import behaviours
-from servers.behaviours import FAULTS, Asked, Behaviour
+from servers.behaviours import FAULTS, Behaviour, ChatRequest
 from servers.llama_server import LlamaServer
-from servers.scripted_server import ScriptedServer, first
+from servers.scripted_server import ScriptedServer, fail_first_attempts
 
 from eval.judges.panel import MAX_REPEATS
 from eval.llm import ClientOptions
-from eval.model.calls import CallLog, recording
-from eval.skn.judges.agreement import agreement
+from eval.model.calls import CallLog, record_calls
+from eval.skn.judges.agreement import measure_agreement
+from eval.skn.judges.judge_view import MAX_SOURCES_LENGTH
 from eval.skn.judges.model_judges import ModelJudges
 from eval.skn.judges.record import JUDGES, Judges, Verdicts
-from eval.skn.judges.showing import MAX_SOURCES
 from kg.base.errors import ModelAccessError, SettingError
 
 QUESTION = "Why does the pod end with code 137?"
@@ -41,9 +41,9 @@ SIGNS = {
 }
 
 
-def judge_of(asked: Asked) -> str:
-    """Which judge a request asks."""
-    system = asked.body["messages"][0]["content"]
+def judge_of(request: ChatRequest) -> str:
+    """Returns the judge that a request asks."""
+    system = request.body["messages"][0]["content"]
     return next(
         name
         for sign, name in SIGNS.items()
@@ -51,29 +51,29 @@ def judge_of(asked: Asked) -> str:
     )
 
 
-def say(replies: dict[str, Any] | None = None) -> Behaviour:
-    """Good verdicts, but for these: a text, or a value that is written as JSON."""
+def reply_with(replies: dict[str, Any] | None = None) -> Behaviour:
+    """Replies with good verdicts, except for ``replies`` (texts, or values written as JSON)."""
     told = {**GOOD, **(replies or {})}
 
-    def text(asked: Asked) -> str:
-        reply = told[judge_of(asked)]
+    def build_reply(request: ChatRequest) -> str:
+        reply = told[judge_of(request)]
         if callable(reply):
-            reply = reply(asked)
+            reply = reply(request)
         return reply if isinstance(reply, str) else json.dumps(reply)
 
-    return behaviours.reply(text)
+    return behaviours.normal_reply(build_reply)
 
 
-def with_seeds(replies: dict[int, Any]) -> Callable[[Asked], Any]:
-    """A reply by the seed a request bears, that is, by vote."""
-    return lambda asked: replies[asked.body["seed"] - 100]
+def reply_by_seed(replies: dict[int, Any]) -> Callable[[ChatRequest], Any]:
+    """Chooses the reply by the seed of the request, that is, by vote."""
+    return lambda request: replies[request.body["seed"] - 100]
 
 
 @pytest.fixture
 def options(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ClientOptions:
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
-    scripted_server.behave(say())
+    scripted_server.behave(reply_with())
     return ClientOptions(
         model="custom/unused", backoff_s=0.005, max_retries=1, timeout_s=10.0, jitter_seed=1
     )
@@ -86,7 +86,7 @@ def in_time(options: ClientOptions, fault: str) -> ClientOptions:
     return options
 
 
-def judged(
+def judge_answer(
     options: ClientOptions,
     answer: str = "The memory limit was exceeded.",
     *,
@@ -96,13 +96,13 @@ def judged(
     key: str = "s1",
     sources: str = SOURCES,
 ) -> tuple[Verdicts, CallLog]:
-    """The verdicts on an answer, and what the whole row cost."""
+    """Returns the verdicts on an answer, and the call log."""
 
-    async def run() -> tuple[Verdicts, CallLog]:
+    async def run_client() -> tuple[Verdicts, CallLog]:
         judges = ModelJudges.open(options, models, repeats=repeats, seed=100)
         try:
-            with recording() as log:
-                found = await judges.judge(
+            with record_calls() as log:
+                found = await judges.judge_answer(
                     question=QUESTION,
                     answer=answer,
                     ground_truth=truth,
@@ -113,13 +113,13 @@ def judged(
         finally:
             await judges.aclose()
 
-    return asyncio.run(run())
+    return asyncio.run(run_client())
 
 
-def test_two_votes_on_three_matters(
+def test_two_votes_on_three_questions(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    found, log = judged(options)
+    found, log = judge_answer(options)
     assert found.correct is True
     assert found.correct_votes == (True, True)
     assert found.planned_votes == 2
@@ -131,18 +131,18 @@ def test_two_votes_on_three_matters(
     assert (found.failures, found.failed, found.problems) == ({}, (), ())
     asked = Counter(judge_of(request) for request in scripted_server.requests)
     assert asked == dict.fromkeys(JUDGES, 2)
-    # What judging took is in the verdicts, and in the row's own log as well.
-    assert found.usage == log.usage()
+    # The calls of the judges are in the verdicts and in the call log of the row.
+    assert found.usage == log.sum_usage()
     assert log.calls == 6
     assert found.latency_s == pytest.approx(log.latency_s, abs=1e-5)
     # A row is written as JSON and read again.
     assert msgspec.json.decode(msgspec.json.encode(found), type=Verdicts) == found
 
 
-def test_repeats_differ_in_order_and_seed_and_every_prompt_holds_the_question(
+def test_repeats_differ_in_order_and_seed(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    judged(options)
+    judge_answer(options)
     bodies = [request.body for request in scripted_server.requests]
     assert all(QUESTION in body["messages"][1]["content"] for body in bodies)
     assert all(body["response_format"]["type"] == "json_schema" for body in bodies)
@@ -151,11 +151,11 @@ def test_repeats_differ_in_order_and_seed_and_every_prompt_holds_the_question(
     assert len({str(body["messages"]) for body in bodies}) == 6
     shown = [b["messages"][1]["content"] for b in bodies if "<reference>" in str(b["messages"][1])]
     assert len(shown) == 2
-    # The truth is shown to whoever judges accuracy and to nobody else.
+    # Only the accuracy judge sees the ground truth.
     assert sum("killed" in body["messages"][1]["content"] for body in bodies) == 2
 
 
-def test_formats_with_the_same_answer_are_judged_by_the_same_bytes(
+def test_equal_answers_of_two_formats_get_equal_prompts(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
     sent = []
@@ -164,22 +164,20 @@ def test_formats_with_the_same_answer_are_judged_by_the_same_bytes(
         "See @facts: the limit.",
         "[SKN] See @gaps: the limit.",
     ):
-        scripted_server.forget()
-        judged(options, answer)
+        scripted_server.clear_log()
+        judge_answer(options, answer)
         sent.append(sorted(json.dumps(request.body) for request in scripted_server.requests))
     assert sent[0] == sent[1] == sent[2]
-    handed = set(inspect.signature(Judges.judge).parameters)
+    handed = set(inspect.signature(Judges.judge_answer).parameters)
     assert handed == {"self", "question", "answer", "ground_truth", "sources", "seed_key"}
 
 
-def test_where_two_disagree_a_third_decides(
-    options: ClientOptions, scripted_server: ScriptedServer
-) -> None:
+def test_third_vote_decides_a_tie(options: ClientOptions, scripted_server: ScriptedServer) -> None:
     for third in (True, False):
-        votes = with_seeds({0: {"correct": True}, 1: {"correct": False}, 2: {"correct": third}})
-        scripted_server.forget()
-        scripted_server.behave(say({"accuracy": votes}))
-        found, _ = judged(options)
+        votes = reply_by_seed({0: {"correct": True}, 1: {"correct": False}, 2: {"correct": third}})
+        scripted_server.clear_log()
+        scripted_server.behave(reply_with({"accuracy": votes}))
+        found, _ = judge_answer(options)
         assert found.correct is third
         assert found.correct_votes == (True, False, third)
         assert found.planned_votes == 2
@@ -187,24 +185,24 @@ def test_where_two_disagree_a_third_decides(
         assert len(set(prompts)) == 7
 
 
-def test_a_third_that_cannot_be_read_decides_nothing(
+def test_unreadable_third_vote_decides_nothing(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    votes = with_seeds({0: {"correct": True}, 1: {"correct": False}, 2: {"correct": "false"}})
-    scripted_server.behave(say({"accuracy": votes}))
-    found, _ = judged(options)
+    votes = reply_by_seed({0: {"correct": True}, 1: {"correct": False}, 2: {"correct": "false"}})
+    scripted_server.behave(reply_with({"accuracy": votes}))
+    found, _ = judge_answer(options)
     assert found.correct is None
     assert found.correct_votes == (True, False, None)
     assert found.failures == {"accuracy": 1}
     assert found.failed == ("accuracy",)
 
 
-def test_a_vote_that_fails_is_counted_and_the_other_speaks(
+def test_failed_vote_is_counted_and_the_other_decides(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    votes = with_seeds({0: {"correct": False}, 1: "wrong, I think"})
-    scripted_server.behave(say({"accuracy": votes}))
-    found, _ = judged(options)
+    votes = reply_by_seed({0: {"correct": False}, 1: "wrong, I think"})
+    scripted_server.behave(reply_with({"accuracy": votes}))
+    found, _ = judge_answer(options)
     assert found.correct is False
     assert found.correct_votes == (False, None)
     assert found.failures == {"accuracy": 1}
@@ -213,47 +211,52 @@ def test_a_vote_that_fails_is_counted_and_the_other_speaks(
     assert found.problems[0].model == "custom/scripted-1"
 
 
-def test_numbers_are_medians(options: ClientOptions, scripted_server: ScriptedServer) -> None:
-    def counts(total: int, *claims: str, severity: float) -> dict[str, Any]:
+def test_counts_are_medians_of_votes(
+    options: ClientOptions, scripted_server: ScriptedServer
+) -> None:
+    def count_claims(total: int, *claims: str, severity: float) -> dict[str, Any]:
         return {"total_claims": total, "fabricated_claims": claims, "severity": severity}
 
     votes = {
-        0: counts(3, severity=0),
-        1: counts(6, "a", "b", severity=0.5),
-        2: counts(4, "a", severity=0.25),
+        0: count_claims(3, severity=0),
+        1: count_claims(6, "a", "b", severity=0.5),
+        2: count_claims(4, "a", severity=0.25),
     }
-    scripted_server.behave(say({"hallucination": with_seeds(votes)}))
-    three = judged(options, repeats=3)[0].hallucination
+    scripted_server.behave(reply_with({"hallucination": reply_by_seed(votes)}))
+    three = judge_answer(options, repeats=3)[0].hallucination
     assert (three.total_claims, three.fabricated, three.severity) == (4, 1, 0.25)
     assert (three.fabricated_claims, three.detected) == (("a",), True)
-    both = {0: counts(3, "a", severity=0.25), 1: counts(6, "a", "b", "c", severity=0.75)}
-    scripted_server.behave(say({"hallucination": with_seeds(both)}))
-    two = judged(options, repeats=2)[0].hallucination
+    both = {
+        0: count_claims(3, "a", severity=0.25),
+        1: count_claims(6, "a", "b", "c", severity=0.75),
+    }
+    scripted_server.behave(reply_with({"hallucination": reply_by_seed(both)}))
+    two = judge_answer(options, repeats=2)[0].hallucination
     assert (two.total_claims, two.fabricated, two.severity) == (4.5, 2, 0.5)
     assert (two.detected, len(two.votes)) == (True, 2)
 
 
-def test_where_two_disagree_on_what_is_made_up_a_third_decides(
+def test_third_vote_decides_on_hallucination(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
     nothing = {"total_claims": 3, "fabricated_claims": [], "severity": 0}
     something = {"total_claims": 5, "fabricated_claims": ["a", "b"], "severity": 0.5}
     for third, fabricated in ((nothing, 0), (something, 2)):
-        scripted_server.forget()
-        votes = with_seeds({0: something, 1: nothing, 2: third})
-        scripted_server.behave(say({"hallucination": votes}))
-        found, _ = judged(options)
+        scripted_server.clear_log()
+        votes = reply_by_seed({0: something, 1: nothing, 2: third})
+        scripted_server.behave(reply_with({"hallucination": votes}))
+        found, _ = judge_answer(options)
         assert found.hallucination.detected is (third is something)
         assert found.hallucination.fabricated == fabricated
         assert len(found.hallucination.votes) == 3
         assert len(scripted_server.requests) == 7
-        # The deciding vote exists only where the others differ: agreement is of those two.
-        said = agreement([found]).hallucination
+        # A deciding vote exists only for ties, so agreement uses the two planned votes.
+        said = measure_agreement([found]).hallucination
         assert (said.n, said.agreed) == (1, 0.0)
     scripted_server.behave(
-        say({"hallucination": with_seeds({0: something, 1: nothing, 2: "neither"})})
+        reply_with({"hallucination": reply_by_seed({0: something, 1: nothing, 2: "neither"})})
     )
-    found, _ = judged(options)
+    found, _ = judge_answer(options)
     assert (found.hallucination.detected, found.hallucination.fabricated) == (None, 1)
     assert found.failures == {"hallucination": 1}
 
@@ -278,11 +281,11 @@ UNREADABLE = {
 @pytest.mark.parametrize(
     ("name", "text"), [(name, text) for name, texts in UNREADABLE.items() for text in texts]
 )
-def test_an_unreadable_verdict_scores_nothing_and_spoils_no_other(
+def test_unreadable_verdict_is_null_and_affects_no_other(
     options: ClientOptions, scripted_server: ScriptedServer, name: str, text: str
 ) -> None:
-    scripted_server.behave(say({name: text}))
-    found, _ = judged(options)
+    scripted_server.behave(reply_with({name: text}))
+    found, _ = judge_answer(options)
     assert found.failures == {name: 2}
     assert found.failed == (name,)
     assert {problem.kind for problem in found.problems} == {"unreadable"}
@@ -294,15 +297,15 @@ def test_an_unreadable_verdict_scores_nothing_and_spoils_no_other(
     assert (found.unsupported_fraction is None) == (name == "groundedness")
 
 
-def test_a_contradiction_is_told_to_the_judge_who_may_mend_it(
+def test_contradiction_is_returned_to_the_judge_for_repair(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    def text(asked: Asked) -> Any:
-        mended = len(asked.body["messages"]) > 2
-        return {**GOOD["hallucination"], "total_claims": 4 if mended else 0}
+    def build_reply(request: ChatRequest) -> Any:
+        is_repair = len(request.body["messages"]) > 2
+        return {**GOOD["hallucination"], "total_claims": 4 if is_repair else 0}
 
-    scripted_server.behave(say({"hallucination": text}))
-    found, log = judged(options)
+    scripted_server.behave(reply_with({"hallucination": build_reply}))
+    found, log = judge_answer(options)
     assert found.failures == {}
     assert found.hallucination.total_claims == 4
     assert log.repairs == 2
@@ -315,15 +318,15 @@ NO_MODEL = {"401", "404", "429 for good"}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_fault_is_taken_for_a_verdict(
+def test_server_fault_is_never_a_verdict(
     options: ClientOptions, scripted_server: ScriptedServer, fault: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
     if fault in NO_MODEL:
         with pytest.raises(ModelAccessError):
-            judged(options)
+            judge_answer(options)
         return
-    found, _ = judged(in_time(options, fault))
+    found, _ = judge_answer(in_time(options, fault))
     assert found.failures == dict.fromkeys(JUDGES, 2)
     assert found.failed == JUDGES
     assert found.correct is None
@@ -339,48 +342,48 @@ def test_no_fault_is_taken_for_a_verdict(
 
 
 @pytest.mark.parametrize("fault", ["503", "reset", "hang", "truncated", "invalid JSON"])
-def test_a_fault_that_passes_costs_a_retry_and_no_vote(
+def test_transient_fault_costs_a_retry_and_no_vote(
     options: ClientOptions, scripted_server: ScriptedServer, fault: str
 ) -> None:
-    scripted_server.behave_by(first(1, FAULTS[fault](), say()))
+    scripted_server.behave_with(fail_first_attempts(1, FAULTS[fault](), reply_with()))
     # Only what hangs shall be cut off, not the calls after it.
     patient = msgspec.structs.replace(options, timeout_s=2.0)
-    found, log = judged(patient if fault == "hang" else options)
+    found, log = judge_answer(patient if fault == "hang" else options)
     assert found.failures == {}
     assert found.correct is True
     assert log.retries == 6
 
 
-def test_several_models_vote_and_one_of_them_decides(
+def test_several_models_vote_and_one_decides(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    def text(asked: Asked) -> Any:
-        further = asked.body["seed"] == 101
-        return {"correct": further or asked.body["model"] == "one"}
+    def build_reply(request: ChatRequest) -> Any:
+        further = request.body["seed"] == 101
+        return {"correct": further or request.body["model"] == "one"}
 
-    scripted_server.behave(say({"accuracy": text}))
+    scripted_server.behave(reply_with({"accuracy": build_reply}))
     models = ("custom/one", "custom/two")
     deciding = set()
     for number in range(12):
-        scripted_server.forget()
-        found, _ = judged(options, models=models, repeats=1, key=f"s{number}")
+        scripted_server.clear_log()
+        found, _ = judge_answer(options, models=models, repeats=1, key=f"s{number}")
         assert found.correct_votes == (True, False, True)
         assert found.correct is True
         assert found.planned_votes == 2
         deciding |= {r.body["model"] for r in scripted_server.requests if r.body["seed"] == 101}
     assert deciding == {"one", "two"}
     votes = {"one": {"correct": True}, "two": {"correct": False}}
-    scripted_server.behave(say({"accuracy": lambda asked: votes[asked.body["model"]]}))
-    found, log = judged(options, models=models, repeats=2)
-    # Two of each on three matters, and one that decides.
+    scripted_server.behave(reply_with({"accuracy": lambda request: votes[request.body["model"]]}))
+    found, log = judge_answer(options, models=models, repeats=2)
+    # Two votes on each of three questions, and one deciding vote.
     assert log.calls == 13
     assert len(found.correct_votes) == 5
 
 
-def test_accuracy_is_not_judged_where_there_is_no_truth(
+def test_accuracy_is_not_judged_without_ground_truth(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    found, _ = judged(options, truth=None)
+    found, _ = judge_answer(options, truth=None)
     assert found.correct is None
     assert found.correct_votes == ()
     assert found.failed == ()
@@ -389,69 +392,69 @@ def test_accuracy_is_not_judged_where_there_is_no_truth(
 
 
 @pytest.mark.parametrize("answer", ["", " \n", "\x00", "[SKN] [/SKN]"])
-def test_no_model_is_asked_about_an_answer_without_text(
+def test_empty_answer_is_judged_without_a_model(
     options: ClientOptions, scripted_server: ScriptedServer, answer: str
 ) -> None:
-    found, _ = judged(options, answer)
+    found, _ = judge_answer(options, answer)
     assert not scripted_server.requests
     assert found.correct is False
     assert found.hallucination.total_claims == 0
     assert found.groundedness is None
     assert found.failed == ()
-    assert judged(options, answer, truth=None)[0].correct is None
+    assert judge_answer(options, answer, truth=None)[0].correct is None
 
 
-def test_texts_that_are_too_long_are_not_judged_by_half(
+def test_too_long_texts_are_not_judged(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    found, _ = judged(options, sources="x" * (MAX_SOURCES + 1))
+    found, _ = judge_answer(options, sources="x" * (MAX_SOURCES_LENGTH + 1))
     assert not scripted_server.requests
     assert found.failures == dict.fromkeys(JUDGES, 2)
     assert found.failed == JUDGES
     assert {problem.kind for problem in found.problems} == {"too long"}
 
 
-def test_equal_answers_are_judged_once_where_there_is_a_cache(
+def test_equal_answers_are_judged_once_with_a_cache(
     options: ClientOptions, scripted_server: ScriptedServer, tmp_path: Path
 ) -> None:
     cached = msgspec.structs.replace(options, cache=tmp_path / "replies.sqlite")
-    one, other = judged(cached)[0], judged(cached)[0]
+    one, other = judge_answer(cached)[0], judge_answer(cached)[0]
     assert one == other
     assert len(scripted_server.requests) == 6
 
 
-def test_what_decides_verdicts_is_told_without_secrets(
+def test_params_name_the_settings_without_secrets(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    async def run() -> dict[str, Any]:
+    async def run_client() -> dict[str, Any]:
         judges = ModelJudges.open(options, ["custom/scripted-1"], repeats=3, seed=9)
         told: Any = judges.params()
         await judges.aclose()
         return told
 
-    told = asyncio.run(run())
+    told = asyncio.run(run_client())
     assert (told["by"], told["repeats"], told["planned_votes"], told["seed"]) == ("models", 3, 3, 9)
     assert told["models"][0]["model"] == "custom/scripted-1"
     assert len({prompt["sha256"] for prompt in told["prompts"]}) == 3
     assert scripted_server.api_key not in json.dumps(told)
 
 
-def test_settings_that_make_no_sense_are_refused(options: ClientOptions) -> None:
+def test_invalid_settings_are_refused(options: ClientOptions) -> None:
     with pytest.raises(SettingError, match="no judge is named"):
         ModelJudges([])
     for repeats in (0, -1, MAX_REPEATS + 1):
-        with pytest.raises(SettingError, match="votes from 1 to"):
-            judged(options, repeats=repeats)
+        with pytest.raises(SettingError, match="can vote 1 to"):
+            judge_answer(options, repeats=repeats)
 
 
-def test_a_real_server_that_follows_schemas(
+def test_real_server_that_follows_schemas(
     llama_server: LlamaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EPOCHE_BASE_URL", llama_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
     real = ClientOptions(concurrency=8, backoff_s=0.01, max_retries=1)
-    found = [judged(real, models=(f"custom/{llama_server.model}",))[0] for _ in range(2)]
-    # Its verdicts are noise: each is a yes or a no, never anything else, and the same again.
+    found = [judge_answer(real, models=(f"custom/{llama_server.model}",))[0] for _ in range(2)]
+    # The verdicts are random, but valid and reproducible.
     assert set(found[0].correct_votes) <= {True, False}
     assert found[0].correct is not None
     assert found[0].correct_votes == found[1].correct_votes

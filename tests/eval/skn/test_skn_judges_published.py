@@ -1,4 +1,4 @@
-"""The published judges: their prompts and what they see, read strictly."""
+"""The published judges: their prompts and inputs, with strict parsing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from servers import behaviours
-from servers.behaviours import FAULTS, Asked, Behaviour
+from servers.behaviours import FAULTS, Behaviour, ChatRequest
 from servers.scripted_server import ScriptedServer
 
 from eval.llm import ClientOptions
-from eval.model.calls import CallLog, recording
+from eval.model.calls import CallLog, record_calls
 from eval.skn.judges.published_judges import PublishedJudges
 from eval.skn.judges.record import JUDGES, Verdicts
 from kg.base.errors import ModelAccessError
@@ -34,37 +34,39 @@ FIRST_WORDS = {
 }
 
 
-def judge_of(asked: Asked) -> str:
-    system = asked.body["messages"][0]["content"]
+def judge_of(request: ChatRequest) -> str:
+    system = request.body["messages"][0]["content"]
     return next(name for name, words in FIRST_WORDS.items() if system.startswith(words))
 
 
-def say(replies: dict[str, Any]) -> Behaviour:
+def reply_with(replies: dict[str, Any]) -> Behaviour:
     told = {**GOOD, **replies}
 
-    def text(asked: Asked) -> str:
-        reply = told[judge_of(asked)]
+    def build_reply(request: ChatRequest) -> str:
+        reply = told[judge_of(request)]
         return reply if isinstance(reply, str) else json.dumps(reply)
 
-    return behaviours.reply(text)
+    return behaviours.normal_reply(build_reply)
 
 
 @pytest.fixture
 def options(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ClientOptions:
     monkeypatch.setenv("EPOCHE_BASE_URL", scripted_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", scripted_server.api_key)
-    scripted_server.behave(say({}))
+    scripted_server.behave(reply_with({}))
     return ClientOptions(
         model="custom/scripted-1", backoff_s=0.005, max_retries=1, timeout_s=10.0, jitter_seed=1
     )
 
 
-def judged(options: ClientOptions, truth: str | None = "The limit.") -> tuple[Verdicts, CallLog]:
-    async def run() -> tuple[Verdicts, CallLog]:
+def judge_answer(
+    options: ClientOptions, truth: str | None = "The limit."
+) -> tuple[Verdicts, CallLog]:
+    async def run_client() -> tuple[Verdicts, CallLog]:
         judges = PublishedJudges.open(options)
         try:
-            with recording() as log:
-                found = await judges.judge(
+            with record_calls() as log:
+                found = await judges.judge_answer(
                     question="Why does it end?",
                     answer="The memory.",
                     ground_truth=truth,
@@ -75,13 +77,13 @@ def judged(options: ClientOptions, truth: str | None = "The limit.") -> tuple[Ve
         finally:
             await judges.aclose()
 
-    return asyncio.run(run())
+    return asyncio.run(run_client())
 
 
-def test_they_see_what_they_saw_and_no_question(
+def test_published_prompts_show_no_question(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    found, log = judged(options)
+    found, log = judge_answer(options)
     assert found.correct is True
     counts = found.hallucination
     assert (counts.total_claims, counts.fabricated, counts.severity) == (8, 2, 0.5)
@@ -89,7 +91,7 @@ def test_they_see_what_they_saw_and_no_question(
     assert (found.groundedness, found.unsupported_fraction) == (0.8, 0.2)
     assert found.planned_votes == 1
     assert found.failed == ()
-    assert found.usage == log.usage()
+    assert found.usage == log.sum_usage()
     source = "ORIGINAL SOURCE TEXT:\nIt says so.\n\nANSWER TO EVALUATE:\nThe memory."
     assert {judge_of(r): r.body["messages"][1]["content"] for r in scripted_server.requests} == {
         "accuracy": "Ground truth: The limit.\n\nPrediction: The memory.",
@@ -122,14 +124,14 @@ def test_they_see_what_they_saw_and_no_question(
         ("groundedness", "0.8"),
     ],
 )
-def test_what_the_published_code_took_for_a_verdict_fails_and_says_which_judge(
+def test_loosely_typed_verdict_fails_and_names_the_judge(
     options: ClientOptions, scripted_server: ScriptedServer, name: str, reply: object
 ) -> None:
-    scripted_server.behave(say({name: reply}))
-    found, log = judged(options)
+    scripted_server.behave(reply_with({name: reply}))
+    found, log = judge_answer(options)
     assert found.failures == {name: 1}
     assert found.failed == (name,)
-    # As published, nobody is asked a second time.
+    # As published, there is no repair turn.
     assert log.calls == 3
     assert (found.correct is None) == (name == "accuracy")
     assert (found.hallucination.total_claims is None) == (name == "hallucination")
@@ -137,38 +139,38 @@ def test_what_the_published_code_took_for_a_verdict_fails_and_says_which_judge(
 
 
 @pytest.mark.parametrize("fault", ["500", "refusal", "null text", "cut off", "prose", "401"])
-def test_failures_are_what_they_are(
+def test_failures_keep_their_kind(
     options: ClientOptions, scripted_server: ScriptedServer, fault: str
 ) -> None:
     scripted_server.behave(FAULTS[fault]())
     if fault == "401":
         with pytest.raises(ModelAccessError):
-            judged(options)
+            judge_answer(options)
         return
-    found, _ = judged(options)
+    found, _ = judge_answer(options)
     assert found.failed == JUDGES
     kinds = {"500": {"call"}, "refusal": {"refused"}}
     assert {problem.kind for problem in found.problems} == kinds.get(fault, {"unreadable"})
 
 
-def test_accuracy_is_not_judged_where_there_is_no_truth(
+def test_accuracy_is_not_judged_without_ground_truth(
     options: ClientOptions, scripted_server: ScriptedServer
 ) -> None:
-    found, _ = judged(options, truth=None)
+    found, _ = judge_answer(options, truth=None)
     assert found.correct is None
     assert found.failed == ()
     assert len(scripted_server.requests) == 2
 
 
-def test_anchors_can_be_put_to_them_too(options: ClientOptions) -> None:
-    async def run() -> Verdicts:
+def test_published_judges_can_judge_anchors(options: ClientOptions) -> None:
+    async def run_client() -> Verdicts:
         judges = PublishedJudges.open(options)
-        found = await judges.correctness(
+        found = await judges.judge_correctness(
             question="?", answer="The limit.", ground_truth="The limit.", seed_key="s"
         )
         assert judges.params()["repeats"] == 1
         await judges.aclose()
         return found
 
-    found = asyncio.run(run())
+    found = asyncio.run(run_client())
     assert (found.correct, found.correct_votes, found.failed) == (True, (True,), ())

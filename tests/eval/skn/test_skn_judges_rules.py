@@ -1,4 +1,4 @@
-"""Judges by rules: what they can tell, what they cannot, and that they are always the same."""
+"""Rule-based judges: what they can and cannot decide, and that they are deterministic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.skn.judges.record import Verdicts
-from eval.skn.judges.rule_judges import RuleJudges, is_right, supported_claims
+from eval.skn.judges.rule_judges import RuleJudges, is_correct, judge_claims
 from eval.skn.running.samples import read_samples
 from eval.skn.running.searching import SHIPPED
 
@@ -25,23 +25,23 @@ exceeded its memory limit of 512 MiB.
 Title: Probes
 URL: https://example.org/2
 Content: A failing liveness probe does not raise the memory limit."""
-SAID = (
+ANSWER_SENTENCES = (
     *("The container exceeded its memory limit.", "It needs 512 MiB.", "It needs 256 MiB.", "Why?"),
     *("A probe does not raise the limit.", "I cannot tell.", "Zebras run.", "\n", " ", "\x00"),
 )
-TEXT = st.lists(st.sampled_from(SAID), max_size=6).map(" ".join)
+TEXT = st.lists(st.sampled_from(ANSWER_SENTENCES), max_size=6).map(" ".join)
 
 
-def judged(answer: str, truth: str | None = TRUTH, key: str = "k") -> Verdicts:
+def judge_answer(answer: str, truth: str | None = TRUTH, key: str = "k") -> Verdicts:
     return asyncio.run(
-        RuleJudges().judge(
+        RuleJudges().judge_answer(
             question=QUESTION, answer=answer, ground_truth=truth, sources=SOURCES, seed_key=key
         )
     )
 
 
-def test_an_answer_from_the_sources() -> None:
-    found = judged("The OOM killer ended the container. It exceeded its memory limit.")
+def test_answer_from_the_sources_is_grounded() -> None:
+    found = judge_answer("The OOM killer ended the container. It exceeded its memory limit.")
     assert found.correct is True
     assert found.correct_votes == (True,)
     assert (found.hallucination.total_claims, found.hallucination.fabricated) == (2, 0)
@@ -52,8 +52,8 @@ def test_an_answer_from_the_sources() -> None:
     assert found.usage is None
 
 
-def test_an_invented_answer() -> None:
-    found = judged("Zebras stampeded through the datacentre. They chewed the cables.")
+def test_invented_answer_is_hallucinated() -> None:
+    found = judge_answer("Zebras stampeded through the datacentre. They chewed the cables.")
     assert found.correct is False
     assert found.hallucination.fabricated == found.hallucination.total_claims == 2
     assert found.hallucination.fabricated_claims[0] == "Zebras stampeded through the datacentre."
@@ -72,7 +72,7 @@ def test_an_invented_answer() -> None:
     ],
 )
 def test_numbers_and_negations_count(claim: str, supported: bool) -> None:
-    counts, grounds = supported_claims(QUESTION, claim, SOURCES)
+    counts, grounds = judge_claims(QUESTION, claim, SOURCES)
     assert counts.total_claims == 1
     assert counts.detected is not supported
     assert grounds.unsupported_fraction == (0 if supported else 1)
@@ -81,43 +81,43 @@ def test_numbers_and_negations_count(claim: str, supported: bool) -> None:
 @pytest.mark.parametrize(
     "answer", ["", "I cannot tell.", "Exit code 137?", "The pod ends with 137."]
 )
-def test_what_claims_nothing_has_nothing_to_be_grounded(answer: str) -> None:
-    found = judged(answer)
+def test_answer_without_claims_has_no_groundedness(answer: str) -> None:
+    found = judge_answer(answer)
     assert found.hallucination.total_claims == 0
     assert found.groundedness is None
     assert found.unsupported_fraction is None
     assert found.failed == ()
 
 
-def test_words_of_the_question_make_nothing_right() -> None:
-    assert not is_right(QUESTION, QUESTION, TRUTH)
-    # Unless the right answer has no others.
-    assert is_right("Is it the memory limit?", "The memory limit.", "The memory limit.")
-    assert not is_right("", "", "")
+def test_repeating_the_question_is_not_right() -> None:
+    assert not is_correct(QUESTION, QUESTION, TRUTH)
+    # Unless the right answer has no other words.
+    assert is_correct("Is it the memory limit?", "The memory limit.", "The memory limit.")
+    assert not is_correct("", "", "")
 
 
 def test_without_sources_nothing_is_supported() -> None:
-    counts, grounds = supported_claims(QUESTION, "It exceeded its memory limit.", "")
+    counts, grounds = judge_claims(QUESTION, "It exceeded its memory limit.", "")
     assert counts.fabricated_claims == ("It exceeded its memory limit.",)
     assert grounds.groundedness == 0
 
 
-def test_accuracy_is_not_judged_where_there_is_no_truth() -> None:
-    found = judged("It exceeded its memory limit.", truth=None)
+def test_accuracy_is_not_judged_without_ground_truth() -> None:
+    found = judge_answer("It exceeded its memory limit.", truth=None)
     assert found.correct is None
     assert found.correct_votes == ()
 
 
-def test_rules_are_blind_to_the_format() -> None:
-    plain = judged("The OOM killer ended it, notes say.")
-    assert judged("The OOM killer ended it, @facts say.") == plain
-    assert judged("[SKN] The OOM killer ended it, @gaps say.") == plain
+def test_verdicts_do_not_depend_on_the_format() -> None:
+    plain = judge_answer("The OOM killer ended it, notes say.")
+    assert judge_answer("The OOM killer ended it, @facts say.") == plain
+    assert judge_answer("[SKN] The OOM killer ended it, @gaps say.") == plain
 
 
 @given(TEXT)
-def test_verdicts_are_sound_and_always_the_same(answer: str) -> None:
-    found = judged(answer)
-    assert found == judged(answer, key="another")
+def test_verdicts_are_consistent_and_deterministic(answer: str) -> None:
+    found = judge_answer(answer)
+    assert found == judge_answer(answer, key="another")
     counts = found.hallucination
     assert counts.total_claims is not None
     assert counts.fabricated is not None
@@ -131,23 +131,23 @@ def test_verdicts_are_sound_and_always_the_same(answer: str) -> None:
 
 
 @given(TEXT, TEXT)
-def test_saying_more_never_makes_an_answer_wrong(answer: str, more: str) -> None:
-    if is_right(QUESTION, answer, TRUTH):
-        assert is_right(QUESTION, f"{answer}\n{more}", TRUTH)
+def test_added_text_never_makes_an_answer_wrong(answer: str, more: str) -> None:
+    if is_correct(QUESTION, answer, TRUTH):
+        assert is_correct(QUESTION, f"{answer}\n{more}", TRUTH)
 
 
-def test_they_say_what_they_are() -> None:
+def test_rule_judges_describe_themselves() -> None:
     told = RuleJudges().params()
     assert told["by"] == "rules"
     assert "overlap" in str(told)
 
 
-def test_no_right_answer_of_the_shipped_samples_passes_for_another() -> None:
+def test_shipped_answers_are_wrong_for_other_samples() -> None:
     samples = [sample for sample in read_samples(SHIPPED / "samples.json") if sample.answerable]
     taken = [
         (one.id, other.id)
         for one in samples
         for other in samples
-        if is_right(one.question, other.ground_truth, one.ground_truth)
+        if is_correct(one.question, other.ground_truth, one.ground_truth)
     ]
     assert taken == [(sample.id, sample.id) for sample in samples]

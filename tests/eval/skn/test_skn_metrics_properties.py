@@ -1,4 +1,4 @@
-"""What must hold of any run: bounds, order, comparisons with itself, failures."""
+"""Properties of the metrics of any run: bounds, order, self-comparison, failures."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.skn.metrics import Plan, measure_observed
+from eval.skn.metrics import MeasurementPlan, measure_observations
 from eval.skn.running.row import OUTCOMES, Outcome
-from eval.skn.scoring.observing import Observed
-from eval.stats.shown import Value
+from eval.skn.scoring.observation import Observation
+from eval.stats.estimates import Estimate
 
-PLAN = Plan(resamples=20)
+PLAN = MeasurementPlan(resamples=20)
 SLACK = 1e-9
 PIPELINES = ("json", "skn")
 ENDED: tuple[Outcome, ...] = ("ANSWERED", "ANSWERED", "ANSWERED", *OUTCOMES)
@@ -19,10 +19,10 @@ CATEGORIES = ("diagnostic", "misleading")
 
 
 @st.composite
-def answers(draw: st.DrawFn, sample: int, pipeline: str, answerable: bool) -> Observed:
-    """Any row there can be, half-judged ones with the others."""
+def generate_answers(draw: st.DrawFn, sample: int, pipeline: str, answerable: bool) -> Observation:
+    """Generates any possible row, including partly judged ones."""
     outcome = draw(st.sampled_from(ENDED))
-    about = Observed(
+    about = Observation(
         sample=f"s{sample}",
         category=CATEGORIES[sample % 2],
         pipeline=pipeline,
@@ -53,26 +53,26 @@ def answers(draw: st.DrawFn, sample: int, pipeline: str, answerable: bool) -> Ob
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> list[Observed]:
-    """Two pipelines on some samples."""
-    rows: list[Observed] = []
+def generate_runs(draw: st.DrawFn) -> list[Observation]:
+    """Generates rows of two pipelines on some samples."""
+    rows: list[Observation] = []
     for sample in range(draw(st.integers(1, 9))):
         answerable = draw(st.sampled_from([True, True, False]))
-        rows += [draw(answers(sample, pipeline, answerable)) for pipeline in PIPELINES]
+        rows += [draw(generate_answers(sample, pipeline, answerable)) for pipeline in PIPELINES]
     return rows
 
 
-def bounds_of(value: Value) -> tuple[float, float] | None:
+def bounds_of(value: Estimate) -> tuple[float, float] | None:
     """The lower and the upper bound."""
     if value.worst is None or value.best is None:
         return None
     return min(value.worst, value.best), max(value.worst, value.best)
 
 
-@given(runs())
+@given(generate_runs())
 @settings(deadline=None, max_examples=50)
-def test_bounds_contain_the_value_and_intervals_are_in_order(rows: list[Observed]) -> None:
-    report = measure_observed(rows, PLAN)
+def test_bounds_contain_the_value_and_intervals_are_in_order(rows: list[Observation]) -> None:
+    report = measure_observations(rows, PLAN)
     for one in report.pipelines.values():
         everywhere = [one.metrics, *one.per_category.values(), one.validity]
         for name, value in ((n, v) for values in everywhere for n, v in values.items()):
@@ -88,20 +88,20 @@ def test_bounds_contain_the_value_and_intervals_are_in_order(rows: list[Observed
             assert (value.value is None) is bool(value.why), name
 
 
-@given(runs(), st.randoms(use_true_random=False))
+@given(generate_runs(), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=30)
-def test_the_order_of_rows_changes_nothing(rows: list[Observed], rng: object) -> None:
-    report = msgspec.json.encode(measure_observed(rows, PLAN))
+def test_row_order_does_not_matter(rows: list[Observation], rng: object) -> None:
+    report = msgspec.json.encode(measure_observations(rows, PLAN))
     rng.shuffle(rows)  # type: ignore[attr-defined]
-    assert msgspec.json.encode(measure_observed(rows, PLAN)) == report
+    assert msgspec.json.encode(measure_observations(rows, PLAN)) == report
 
 
-@given(runs())
+@given(generate_runs())
 @settings(deadline=None, max_examples=40)
-def test_a_pipeline_differs_from_itself_by_nothing(rows: list[Observed]) -> None:
+def test_identical_pipelines_show_no_difference(rows: list[Observation]) -> None:
     mine = [row for row in rows if row.pipeline == "skn"]
     twin = [msgspec.structs.replace(row, pipeline="json") for row in mine]
-    for one in measure_observed([*mine, *twin], PLAN).comparisons:
+    for one in measure_observations([*mine, *twin], PLAN).comparisons:
         assert one.value_first == one.value_second
         assert one.better is None
         if one.difference is None:
@@ -112,13 +112,15 @@ def test_a_pipeline_differs_from_itself_by_nothing(rows: list[Observed]) -> None
             assert one.n_differ == 0
 
 
-@given(runs(), st.data())
+@given(generate_runs(), st.data())
 @settings(deadline=None, max_examples=60)
-def test_more_failures_never_narrow_the_bounds(rows: list[Observed], data: st.DataObject) -> None:
-    before = measure_observed(rows, PLAN).pipelines
+def test_more_failures_never_narrow_the_bounds(
+    rows: list[Observation], data: st.DataObject
+) -> None:
+    before = measure_observations(rows, PLAN).pipelines
     place = data.draw(st.integers(0, len(rows) - 1))
     row = rows[place]
-    lost = Observed(
+    lost = Observation(
         sample=row.sample,
         category=row.category,
         pipeline=row.pipeline,
@@ -138,7 +140,7 @@ def test_more_failures_never_narrow_the_bounds(rows: list[Observed], data: st.Da
         claims_nothing=False,
     )
     rows[place] = data.draw(st.sampled_from([lost, unjudged]))
-    after = measure_observed(rows, PLAN).pipelines
+    after = measure_observations(rows, PLAN).pipelines
     for pipeline, one in after.items():
         for name, value in one.metrics.items():
             old, new = bounds_of(before[pipeline].metrics[name]), bounds_of(value)

@@ -1,4 +1,4 @@
-"""The published definitions, digit for digit: against values by hand and a rival written here."""
+"""The published metrics, against manual values and a reference implementation in this module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.skn.metrics import bootstrap_ci, calculate_metrics
-from eval.skn.published.published_metrics import published_confidence, published_ece, published_keys
+from eval.skn.published.published_metrics import (
+    compute_published_keys,
+    convert_published_confidence,
+    published_ece,
+)
 
 KEYS = [
     *("accuracy", "accuracy_ci", "ece", "avg_confidence", "confidence_when_correct"),
@@ -35,8 +39,10 @@ PHRASES = (
 )
 
 
-def rival_interval(values: list[float], resamples: int = 1000, level: float = 0.95) -> list[float]:
-    """Resample after resample by ``choice``, as the published code draws them."""
+def reference_interval(
+    values: list[float], resamples: int = 1000, level: float = 0.95
+) -> list[float]:
+    """Resamples one at a time with ``choice``, like the published code."""
     rng = np.random.default_rng(42)
     known = np.array(values)
     means = [rng.choice(known, size=len(known), replace=True).mean() for _ in range(resamples)]
@@ -45,8 +51,8 @@ def rival_interval(values: list[float], resamples: int = 1000, level: float = 0.
     return [round(float(x), 4) for x in (known.mean(), *ends, np.std(means))]
 
 
-def rival_ece(sure: list[float], right: list[float]) -> float:
-    """One bin after the other, each reply looked at."""
+def reference_ece(sure: list[float], right: list[float]) -> float:
+    """Computes the error bin by bin, reply by reply."""
     edges = np.linspace(0.0, 1.0, 11)
     error: float = 0.0
     for place in range(10):
@@ -67,28 +73,28 @@ def rival_ece(sure: list[float], right: list[float]) -> float:
     st.sampled_from([0.8, 0.95, 0.99]),
 )
 @settings(deadline=None, max_examples=60)
-def test_the_interval_is_the_published_one(
+def test_interval_matches_the_published_one(
     values: list[float], resamples: int, level: float
 ) -> None:
     found = bootstrap_ci(values, resamples, level)
-    assert list(found.values()) == rival_interval(values, resamples, level)
+    assert list(found.values()) == reference_interval(values, resamples, level)
     assert list(found) == ["mean", "ci_low", "ci_high", "std"]
 
 
-def test_a_thousand_resamples_of_many_values_are_drawn_from_one_stream() -> None:
+def test_resamples_use_one_random_stream() -> None:
     rng = random.Random(3)
     values = [rng.random() for _ in range(9001)]  # several pieces of the stream
-    assert list(bootstrap_ci(values).values()) == rival_interval(values)
+    assert list(bootstrap_ci(values).values()) == reference_interval(values)
 
 
-def test_intervals_by_hand() -> None:
+def test_intervals_match_manual_values() -> None:
     assert bootstrap_ci([]) == {"mean": 0.0, "ci_low": 0.0, "ci_high": 0.0, "std": 0.0}
     assert bootstrap_ci([0.5]) == {"mean": 0.5, "ci_low": 0.5, "ci_high": 0.5, "std": 0.0}
     certain = bootstrap_ci([1.0] * 42)
     assert (certain["ci_low"], certain["ci_high"]) == (1.0, 1.0)
 
 
-def test_confidences_of_three_edges_fall_one_bin_low() -> None:
+def test_three_edge_confidences_fall_one_bin_low() -> None:
     sure = np.array([0.7] * 10 + [0.65] * 10)
     right = np.array([1.0] * 10 + [0.0] * 10)
     # One bin holds all twenty: |10·(1 - .7) - 10·.65| / 20.
@@ -113,23 +119,23 @@ def test_confidences_of_three_edges_fall_one_bin_low() -> None:
     )
 )
 @settings(deadline=None, max_examples=100)
-def test_the_calibration_error_is_the_published_one(replies: list[tuple[float, bool]]) -> None:
+def test_calibration_error_matches_the_published_one(replies: list[tuple[float, bool]]) -> None:
     sure, right = [c for c, _ in replies], [float(r) for _, r in replies]
     assert published_ece(np.array(sure), np.array(right)) == pytest.approx(
-        rival_ece(sure, right), abs=1e-12
+        reference_ece(sure, right), abs=1e-12
     )
 
 
-def test_confidences_are_read_as_the_published_agent_reads_them() -> None:
-    assert published_confidence(None) == 0.0
-    assert published_confidence("eight") == 0.0
-    assert published_confidence("0.8") == 0.8
-    assert published_confidence(7) == 1.0
-    assert published_confidence(-1) == 0.0
-    assert published_confidence(math.nan) == 1.0
+def test_confidences_are_parsed_like_the_published_agent() -> None:
+    assert convert_published_confidence(None) == 0.0
+    assert convert_published_confidence("eight") == 0.0
+    assert convert_published_confidence("0.8") == 0.8
+    assert convert_published_confidence(7) == 1.0
+    assert convert_published_confidence(-1) == 0.0
+    assert convert_published_confidence(math.nan) == 1.0
 
 
-def wide(
+def make_wide_row(
     number: int,
     *,
     answerable: bool = True,
@@ -143,7 +149,7 @@ def wide(
     score: float | None = 1.0,
     unsupported: float | None = 0.0,
 ) -> dict[str, Any]:
-    """One row of the published shape."""
+    """Returns a row in the published format."""
     return {
         "id": f"s{number}",
         "category": "diagnostic",
@@ -163,13 +169,15 @@ def wide(
     }
 
 
-def test_every_key_by_hand() -> None:
+def test_every_key_matches_manual_values() -> None:
     rows = [
-        wide(1, sure=0.9, detected=True, severity=0.5, total=4, fabricated=1, score=0.8),
-        wide(2, sure=0.7, correct=False, total=2, fabricated=1, unsupported=0.5, score=0.5),
-        wide(3, sure=0.8, answer="It is not available."),
-        wide(4, answerable=False, answer="It cannot be determined.", sure=0.1),
-        wide(5, answerable=False, answer="I don't know.", sure=0.2),
+        make_wide_row(1, sure=0.9, detected=True, severity=0.5, total=4, fabricated=1, score=0.8),
+        make_wide_row(
+            2, sure=0.7, correct=False, total=2, fabricated=1, unsupported=0.5, score=0.5
+        ),
+        make_wide_row(3, sure=0.8, answer="It is not available."),
+        make_wide_row(4, answerable=False, answer="It cannot be determined.", sure=0.1),
+        make_wide_row(5, answerable=False, answer="I don't know.", sure=0.2),
     ]
     found = calculate_metrics(rows, ["skn"], mode="published")["skn"]
     assert list(found) == KEYS
@@ -184,20 +192,20 @@ def test_every_key_by_hand() -> None:
     assert found["normalized_hallucination"] == 0.15
     assert found["groundedness"] == 0.86
     assert found["unsupported_fraction"] == 0.1
-    # "I don't know." is none of the 31 substrings; "not available" is one.
+    # "I don't know." is not among the 31 substrings; "not available" is.
     assert found["abstention_precision"] == 0.5
     assert found["abstention_recall"] == 0.5
     assert found["abstention_f1"] == 0.5
 
 
-def test_what_is_unreadable_counts_as_published() -> None:
+def test_unreadable_rows_count_as_published() -> None:
     rows = [
-        wide(1, correct=None, detected=None, severity=None, total=None, score=None),
-        wide(2),
+        make_wide_row(1, correct=None, detected=None, severity=None, total=None, score=None),
+        make_wide_row(2),
     ]
     rows[0]["skn_groundedness"] = None
     rows[0]["skn_hallucination"] = None
-    found = published_keys(rows, "skn")
+    found = compute_published_keys(rows, "skn")
     assert found["accuracy"] == 0.5  # wrong
     assert found["hallucination_rate"] == 0.0  # favourable
     assert found["normalized_hallucination"] == 0.0
@@ -209,14 +217,14 @@ def test_what_is_unreadable_counts_as_published() -> None:
     assert ours["unsupported_fraction"] == 0.0
 
 
-def test_nothing_gives_zeros_as_published() -> None:
-    found = published_keys([], "skn")
+def test_no_rows_give_zeros_as_published() -> None:
+    found = compute_published_keys([], "skn")
     numbers = {key: value for key, value in found.items() if not key.endswith("_ci")}
     assert set(numbers.values()) == {0.0}
 
 
-def rival_keys(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The published numbers, written once more and without any of our modules."""
+def reference_keys(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Computes the published numbers independently of the product code."""
     known = [row for row in rows if row["answerable"]]
     right = [1.0 if row["skn_correct"] else 0.0 for row in known]
     sure = [row["skn_confidence"] for row in known]
@@ -233,32 +241,36 @@ def rival_keys(rows: list[dict[str, Any]]) -> dict[str, Any]:
     recall = hits / unanswerable if unanswerable else 0.0
     of = precision + recall
 
-    def mean(values: list[float]) -> float:
+    def mean_or_zero(values: list[float]) -> float:
         return round(float(np.mean(values)), 4) if values else 0.0
 
-    def interval(values: list[float]) -> dict[str, float]:
+    def interval_or_zero(values: list[float]) -> dict[str, float]:
         if not values:
             return dict.fromkeys(("mean", "ci_low", "ci_high", "std"), 0.0)
-        return dict(zip(("mean", "ci_low", "ci_high", "std"), rival_interval(values), strict=True))
+        return dict(
+            zip(("mean", "ci_low", "ci_high", "std"), reference_interval(values), strict=True)
+        )
 
     return {
-        "accuracy": mean(right),
-        "accuracy_ci": interval(right),
-        "ece": round(rival_ece(sure, right), 4) if sure else 0.0,
-        "avg_confidence": mean(sure),
-        "confidence_when_correct": mean([c for c, r in zip(sure, right, strict=True) if r]),
-        "confidence_when_wrong": mean([c for c, r in zip(sure, right, strict=True) if not r]),
-        "hallucination_rate": mean(
+        "accuracy": mean_or_zero(right),
+        "accuracy_ci": interval_or_zero(right),
+        "ece": round(reference_ece(sure, right), 4) if sure else 0.0,
+        "avg_confidence": mean_or_zero(sure),
+        "confidence_when_correct": mean_or_zero([c for c, r in zip(sure, right, strict=True) if r]),
+        "confidence_when_wrong": mean_or_zero(
+            [c for c, r in zip(sure, right, strict=True) if not r]
+        ),
+        "hallucination_rate": mean_or_zero(
             [float(row["skn_hallucination"]["hallucination_detected"]) for row in rows]
         ),
-        "hallucination_severity": mean(
+        "hallucination_severity": mean_or_zero(
             [row["skn_hallucination"]["hallucination_severity"] for row in rows]
         ),
-        "normalized_hallucination": mean(shares),
-        "normalized_hallucination_ci": interval(shares),
-        "groundedness": mean(scores),
-        "groundedness_ci": interval(scores),
-        "unsupported_fraction": mean(
+        "normalized_hallucination": mean_or_zero(shares),
+        "normalized_hallucination_ci": interval_or_zero(shares),
+        "groundedness": mean_or_zero(scores),
+        "groundedness_ci": interval_or_zero(scores),
+        "unsupported_fraction": mean_or_zero(
             [row["skn_groundedness"]["unsupported_fraction"] for row in rows]
         ),
         "abstention_precision": round(precision, 4),
@@ -268,11 +280,11 @@ def rival_keys(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_all_published_keys_agree_with_a_rival(seed: int) -> None:
+def test_all_published_keys_match_a_reference_implementation(seed: int) -> None:
     rng = random.Random(seed)
     answers = ("A full disk.", "It cannot be determined.", "I don't know.", "Not available then.")
     rows = [
-        wide(
+        make_wide_row(
             number,
             answerable=rng.random() < 0.8,
             answer=rng.choice(answers),
@@ -287,4 +299,4 @@ def test_all_published_keys_agree_with_a_rival(seed: int) -> None:
         )
         for number in range(rng.randint(1, 50))
     ]
-    assert published_keys(rows, "skn") == rival_keys(rows)
+    assert compute_published_keys(rows, "skn") == reference_keys(rows)

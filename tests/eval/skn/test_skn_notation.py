@@ -1,4 +1,4 @@
-"""The notation as its grammar has it: what is read, what is refused and where, what is written."""
+"""The SKN notation and its grammar: parsing, error positions and writing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from skn_documents import REDIS
 
 from eval.skn.grammar import lexical
-from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, without
-from eval.skn.grammar.parsed import MAX_PROBLEMS
-from eval.skn.notation import parse, read, serialize
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
+from eval.skn.grammar.parse_result import MAX_PROBLEMS
+from eval.skn.notation import parse, serialize, try_parse
 from kg.base.errors import NotationError
 
 CANONICAL = """\
@@ -31,21 +31,21 @@ SMALL = "[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n[/SKN]"
 DOCS = Path(__file__).parents[3] / "docs" / "skn.md"
 
 
-def small(**changes: object) -> Document:
+def make_document(**changes: object) -> Document:
     return Document(Source("web", "low", 0.5), **({"facts": ()} | changes))  # type: ignore[arg-type]
 
 
-def test_canonical_text() -> None:
+def test_canonical_text_is_read_and_written() -> None:
     assert serialize(REDIS) == CANONICAL
     assert parse(CANONICAL) == REDIS
-    assert read(CANONICAL) == (REDIS, (), True, None)
+    assert try_parse(CANONICAL) == (REDIS, (), True, None)
 
 
-def test_every_skn_block_of_the_documentation_is_skn() -> None:
+def test_every_documented_skn_block_is_valid() -> None:
     blocks = re.findall(r"^```skn\n(.*?)^```$", DOCS.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert blocks
     for block in blocks:
-        assert read(block).problems == ()
+        assert try_parse(block).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_every_skn_block_of_the_documentation_is_skn() -> None:
         SMALL.replace("web", '"w\\u0065b"'),
     ],
 )
-def test_other_texts_of_the_same_document(text: str) -> None:
-    assert parse(text) == small()
+def test_other_spellings_of_the_same_document(text: str) -> None:
+    assert parse(text) == make_document()
     assert serialize(parse(text)) == SMALL
 
 
@@ -79,8 +79,8 @@ def test_other_texts_of_the_same_document(text: str) -> None:
         ("@risk misdirection:low | missing_context:high\n", "risk", Risk("low", "high")),
     ],
 )
-def test_sections(section: str, field: str, value: object) -> None:
-    assert parse(SMALL.replace("[/SKN]", section + "[/SKN]")) == small(**{field: value})
+def test_sections_are_optional(section: str, field: str, value: object) -> None:
+    assert parse(SMALL.replace("[/SKN]", section + "[/SKN]")) == make_document(**{field: value})
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_sections(section: str, field: str, value: object) -> None:
         ('"x" said', '  - "\\"x\\" said"'),
     ],
 )
-def test_text_is_quoted_only_where_it_must_be(line: Fact | CausalLink | str, written: str) -> None:
+def test_text_is_quoted_only_where_necessary(line: Fact | CausalLink | str, written: str) -> None:
     field = {Fact: "facts", CausalLink: "causal", str: "gaps"}[type(line)]
-    document = small(**{field: (line,)})
+    document = make_document(**{field: (line,)})
     assert written in serialize(document).split("\n")
     assert parse(serialize(document)) == document
 
@@ -150,12 +150,12 @@ def test_text_is_quoted_only_where_it_must_be(line: Fact | CausalLink | str, wri
         ("[/SKN]", "[/SKN]\r", 12, 1, "a section"),
     ],
 )
-def test_what_leaves_the_grammar_is_refused_where_it_does(
+def test_grammar_errors_are_refused_with_their_position(
     old: str, new: str, line: int, column: int, what: str
 ) -> None:
     assert old in CANONICAL
     text = CANONICAL.replace(old, new, 1)
-    first = read(text).problems[0]
+    first = try_parse(text).problems[0]
     assert (first.line, first.column) == (line, column)
     assert re.search(what, first.what)
     with pytest.raises(NotationError, match=rf"line {line}, column {column}") as caught:
@@ -164,41 +164,41 @@ def test_what_leaves_the_grammar_is_refused_where_it_does(
 
 
 @pytest.mark.parametrize("order", ["@gaps @causal", "@risk @gaps", "@causal @facts"])
-def test_the_order_is_fixed(order: str) -> None:
+def test_section_order_is_fixed(order: str) -> None:
     first, second = order.split()
     blocks = re.split(r"\n(?=@|\[/)", CANONICAL)
     names = [block.split()[0].split("\n")[0] for block in blocks]
     at, to = names.index(second), names.index(first)
     blocks[at], blocks[to] = blocks[to], blocks[at]
-    problems = read("\n".join(blocks)).problems
+    problems = try_parse("\n".join(blocks)).problems
     assert any(f"{second} must stand before" in problem.what for problem in problems)
 
 
-def test_all_problems_are_found_but_only_so_many_kept() -> None:
+def test_number_of_reported_problems_is_limited() -> None:
     bad = CANONICAL.replace("[0.95]", "[2]").replace("[0.6]", "[x]").replace("- how", "how")
-    assert [problem.line for problem in read(bad).problems] == [4, 6, 10]
+    assert [problem.line for problem in try_parse(bad).problems] == [4, 6, 10]
     noise = CANONICAL.replace("@causal", "x\n" * 5000 + "@causal")
-    problems = read(noise).problems
+    problems = try_parse(noise).problems
     assert len(problems) == MAX_PROBLEMS + 1
     assert problems[-1].what == f"and {5000 - MAX_PROBLEMS} more problems"
 
 
-def test_what_is_too_long_is_not_read_nor_written() -> None:
+def test_too_long_text_is_not_read_or_written() -> None:
     long = "x" * (lexical.MAX_CHARACTERS + 1)
     for strict in (True, False):
-        assert read(long, strict=strict).document is None
-        assert "not read" in read(long, strict=strict).problems[0].what
-    with pytest.raises(NotationError, match="more than can be read back"):
-        serialize(small(gaps=(long,)))
+        assert try_parse(long, strict=strict).document is None
+        assert "not read" in try_parse(long, strict=strict).problems[0].what
+    with pytest.raises(NotationError, match="too many to be parsed again"):
+        serialize(make_document(gaps=(long,)))
 
 
-def test_sections_can_be_taken_out() -> None:
-    assert without(REDIS) == REDIS
-    bare = without(REDIS, "causal", "gaps", "risk")
+def test_sections_can_be_removed() -> None:
+    assert drop_sections(REDIS) == REDIS
+    bare = drop_sections(REDIS, "causal", "gaps", "risk")
     assert bare == Document(REDIS.source, REDIS.facts)
-    assert "@gaps" not in serialize(without(REDIS, "gaps"))
-    assert "@causal" in serialize(without(REDIS, "gaps"))
-    assert without(small(gaps=()), "gaps") == small()
+    assert "@gaps" not in serialize(drop_sections(REDIS, "gaps"))
+    assert "@causal" in serialize(drop_sections(REDIS, "gaps"))
+    assert drop_sections(make_document(gaps=()), "gaps") == make_document()
 
 
 @pytest.mark.parametrize(
@@ -214,10 +214,10 @@ def test_sections_can_be_taken_out() -> None:
         lambda: Fact("?", "x", 0.5),  # type: ignore[arg-type]
         lambda: Fact("!", "\ud800", 0.5),
         lambda: CausalLink("a", "\u2003", 0.5),
-        lambda: small(gaps=("",)),
+        lambda: make_document(gaps=("",)),
         lambda: Risk("low", "HIGH"),  # type: ignore[arg-type]
     ],
 )
-def test_there_is_no_document_that_the_notation_cannot_say(make: object) -> None:
+def test_every_document_can_be_written(make: object) -> None:
     with pytest.raises(ValueError, match=r"must be|half a character"):
         make()  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""The notation under fire: any document, any text, documents with pieces torn out of them."""
+"""Fuzz tests of the notation: any document, any text, damaged documents."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from skn_documents import NASTY, REDIS, documents, easy_documents, mutated
+from skn_documents import HOSTILE_PIECES, REDIS, documents, mutated_text, plain_documents
 
-from eval.skn.grammar.document import SECTIONS, Document, without
+from eval.skn.grammar.document import SECTIONS, Document, drop_sections
 from eval.skn.grammar.lexical import MAX_CHARACTERS
-from eval.skn.grammar.parsed import MAX_PROBLEMS, Parsed
+from eval.skn.grammar.parse_result import MAX_PROBLEMS, ParseResult
 from eval.skn.grammar.typed_json import from_json, read_json, to_json
-from eval.skn.notation import parse, read, serialize
+from eval.skn.notation import parse, serialize, try_parse
 from kg.base.files import to_json_bytes
-from kg.words.plain_text import json_for_terminal
+from kg.words.plain_text import escape_json_for_terminal
 
-# The grammar of docs/skn.md once more, as one pattern: a second opinion on what is SKN.
+# The grammar of docs/skn.md as one independent regular expression.
 BAD = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 NL = r"\r?\n"
 HEX = "[0-9a-fA-F]"
@@ -34,17 +34,17 @@ UNIT = r"(?:0(?:\.[0-9]{1,400})?|1(?:\.0{1,400})?)"
 LEVEL = "(?:high|medium|low)"
 
 
-def bare(never: str) -> str:
-    """Words without quotes that hold nothing of ``never`` and have no space around them."""
+def bare_pattern(never: str) -> str:
+    """Returns a pattern for unquoted words without ``never`` and without surrounding space."""
     plain = rf"(?!{never})[^{BAD}]"
     return rf'(?![" ])(?=(?:{plain})*?(?!{never})\S)(?:{plain})+(?<! )'
 
 
-SRC = rf"@src (?:{STRING}|{bare('[|]')}) \| fresh:{LEVEL} \| reliability:{UNIT}{NL}"
+SRC = rf"@src (?:{STRING}|{bare_pattern('[|]')}) \| fresh:{LEVEL} \| reliability:{UNIT}{NL}"
 FACTS = rf"@facts{NL}(?:  [!.~] {STRING} \[{UNIT}\]{NL})*"
-TERM = rf"(?:{STRING}|{bare('->')})"
+TERM = rf"(?:{STRING}|{bare_pattern('->')})"
 CAUSAL = rf"@causal{NL}(?:  {TERM} -> (?!\s+ \[{UNIT}\]{NL}){TERM} \[{UNIT}\]{NL})*"
-GAPS = rf"@gaps{NL}(?:  - (?:{STRING}|{bare('$^')}){NL})*"
+GAPS = rf"@gaps{NL}(?:  - (?:{STRING}|{bare_pattern('$^')}){NL})*"
 RISK = rf"@risk misdirection:{LEVEL} \| missing_context:{LEVEL}{NL}"
 BLANK = f"(?:{NL})*"
 GRAMMAR = re.compile(
@@ -53,8 +53,8 @@ GRAMMAR = re.compile(
 )
 
 
-def holds(text: str, parsed: Parsed, *, strict: bool) -> None:
-    """What is true of every reading of every text."""
+def check_parse(text: str, parsed: ParseResult, *, strict: bool) -> None:
+    """Checks what must hold for the parse result of any text."""
     document, problems, lossless, loss = parsed
     assert (document is None) <= bool(problems)
     assert lossless <= (document is not None and loss is None)
@@ -75,38 +75,38 @@ def holds(text: str, parsed: Parsed, *, strict: bool) -> None:
 
 @given(documents)
 @settings(max_examples=100)
-def test_every_document_survives_its_text(document: Document) -> None:
+def test_every_document_survives_a_text_round_trip(document: Document) -> None:
     text = serialize(document)
-    assert read(text) == (document, (), True, None)
-    assert read(text, strict=False) == read(text)
+    assert try_parse(text) == (document, (), True, None)
+    assert try_parse(text, strict=False) == try_parse(text)
     assert serialize(parse(text)) == text
-    assert json_for_terminal(text) == text
+    assert escape_json_for_terminal(text) == text
     assert text.encode("utf-8").decode("utf-8").splitlines() == text.split("\n")
 
 
 @given(documents)
 @settings(max_examples=100)
-def test_every_document_survives_typed_json(document: Document) -> None:
+def test_every_document_survives_a_json_round_trip(document: Document) -> None:
     assert from_json(to_json(document)) == document
     for raw in (to_json_bytes(document), to_json_bytes(document, indent=2)):
-        again = read_json(raw.decode()).document
-        assert again == document
-        assert again is not None
-        assert serialize(again) == serialize(document)
+        reread = read_json(raw.decode()).document
+        assert reread == document
+        assert reread is not None
+        assert serialize(reread) == serialize(document)
     assert from_json(json.loads(json.dumps(to_json(document)))) == document
 
 
 @given(documents, st.lists(st.sampled_from(SECTIONS)))
 @settings(max_examples=50)
-def test_taking_out_sections_leaves_the_others(document: Document, sections: list) -> None:
-    left = without(document, *sections)
-    assert parse(serialize(left)) == left
+def test_removing_sections_keeps_the_others(document: Document, sections: list) -> None:
+    reduced = drop_sections(document, *sections)
+    assert parse(serialize(reduced)) == reduced
     for name in (*SECTIONS, "source", "facts"):
-        kept = None if name in sections else getattr(document, name)
-        assert getattr(left, name) == kept
+        expected = None if name in sections else getattr(document, name)
+        assert getattr(reduced, name) == expected
 
 
-@given(st.one_of(st.text(), st.lists(st.sampled_from(NASTY)).map("".join)), st.booleans())
+@given(st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE_PIECES)).map("".join)), st.booleans())
 @settings(max_examples=100)
 @example("", True)
 @example("[SKN]", False)
@@ -116,18 +116,18 @@ def test_taking_out_sections_leaves_the_others(document: Document, sections: lis
 @example("@facts ! x", False)
 @example("\ud800", False)
 @example("@src\r@facts\r! a [1]", False)
-def test_any_text_is_read_or_refused_in_good_order(text: str, strict: bool) -> None:
-    holds(text, read(text, strict=strict), strict=strict)
+def test_any_text_is_read_or_refused_consistently(text: str, strict: bool) -> None:
+    check_parse(text, try_parse(text, strict=strict), strict=strict)
 
 
 @given(st.data(), st.one_of(documents, st.just(REDIS)))
 @settings(max_examples=150)
-def test_mutilated_documents(data: st.DataObject, document: Document) -> None:
-    text = data.draw(mutated(serialize(document)))
-    exact = read(text)
-    tolerant = read(text, strict=False)
-    holds(text, exact, strict=True)
-    holds(text, tolerant, strict=False)
+def test_damaged_documents_are_handled(data: st.DataObject, document: Document) -> None:
+    text = data.draw(mutated_text(serialize(document)))
+    exact = try_parse(text)
+    tolerant = try_parse(text, strict=False)
+    check_parse(text, exact, strict=True)
+    check_parse(text, tolerant, strict=False)
     if exact.document is not None:
         assert tolerant == exact
     else:
@@ -135,19 +135,19 @@ def test_mutilated_documents(data: st.DataObject, document: Document) -> None:
     assert (exact.document is not None) == (GRAMMAR.fullmatch(text) is not None)
 
 
-# Where the block begins if [SKN] is gone. What stands before it is prose, and none of its words.
+# The start of the block if its [SKN] line is missing. Words before it are prose and may be lost.
 FIRST_SECTION = re.compile(
     r"^[\s*#>`_]*(?:\\?\[\W*)?@\s?(?:src|source|facts?|caus|gaps?|risk)", re.MULTILINE
 )
 
 
-@given(easy_documents.map(serialize).flatmap(mutated))
+@given(plain_documents.map(serialize).flatmap(mutated_text))
 @settings(max_examples=150)
 @example("[@srcSKN]\n@src bb | fresh:high | reliability:0.5\n@facts\n[/SKN]")
 @example("[@src aa | fresh:high\n@src bb | fresh:high | reliability:0.5\n@facts\n[/SKN]")
 @example("[@notesSKN]\n@src bb | fresh:high | reliability:0.5\n@facts\n[/SKN]")
-def test_no_word_is_lost_without_being_said(text: str) -> None:
-    tolerant = read(text, strict=False)
+def test_lost_words_are_reported(text: str) -> None:
+    tolerant = try_parse(text, strict=False)
     assume(tolerant.lossless and tolerant.document is not None)
     assert tolerant.document is not None
     kept = str(to_json(tolerant.document)).casefold()
@@ -170,11 +170,11 @@ LAYOUTS = (
     *("reverse", "tabs", "flat", "blank", "crlf", "arrow", "percent", "case", "colon", "bullets"),
     *("curly", "marker", "prose", "fence", "bom"),
 )
-"""In an order in which each can be applied after those before it."""
+"""Ordered so that each layout can be applied after those before it."""
 
 
-def laid_out(text: str, how: str) -> str:
-    """``text`` in another layout, as some model has written it."""
+def change_layout(text: str, how: str) -> str:
+    """Returns ``text`` in another layout, as models write it."""
     lines = text.split("\n")
     match how:
         case "fence":
@@ -211,20 +211,20 @@ def laid_out(text: str, how: str) -> str:
     return text.replace("[SKN]", "**[SKN]**").replace("[/SKN]", "**[/SKN]**")
 
 
-@given(easy_documents, st.sets(st.sampled_from(LAYOUTS), min_size=1))
+@given(plain_documents, st.sets(st.sampled_from(LAYOUTS), min_size=1))
 @settings(max_examples=100)
-def test_another_layout_loses_nothing(document: Document, hows: set[str]) -> None:
+def test_other_layouts_lose_nothing(document: Document, hows: set[str]) -> None:
     text = serialize(document)
     for how in LAYOUTS:
-        text = laid_out(text, how) if how in hows else text
-    tolerant = read(text, strict=False)
+        text = change_layout(text, how) if how in hows else text
+    tolerant = try_parse(text, strict=False)
     assert tolerant.document == document, text
     assert tolerant.lossless, tolerant.problems
-    if read(text).document is None:
+    if try_parse(text).document is None:
         assert tolerant.problems
 
 
-@given(st.one_of(st.text(), st.just(to_json_bytes(REDIS).decode()).flatmap(mutated)))
+@given(st.one_of(st.text(), st.just(to_json_bytes(REDIS).decode()).flatmap(mutated_text)))
 @settings(max_examples=100)
 @example("[" * 100_000)
 @example('{"a":' * 100_000)
@@ -233,7 +233,7 @@ def test_another_layout_loses_nothing(document: Document, hows: set[str]) -> Non
 @example('{"source":{"domain":"\\ud800","fresh":"low","reliability":1},"facts":[]}')
 @example('{"facts":[],"facts":[]}')
 @example("9" * 5000)
-def test_any_text_is_typed_json_or_refused(text: str) -> None:
+def test_any_text_is_valid_json_or_refused(text: str) -> None:
     parsed = read_json(text)
     assert (parsed.document is None) == bool(parsed.problems)
     assert (parsed.document is None) == (not parsed.lossless)

@@ -1,4 +1,4 @@
-"""Replies as models write them: what is read out of them, and what each deviation costs."""
+"""Tolerant parsing of replies as models write them, and the loss of each deviation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from skn_documents import REDIS
 
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
-from eval.skn.notation import parse, read, serialize
+from eval.skn.notation import parse, serialize, try_parse
 from kg.base.errors import NotationError
 
 REPLY = """\
@@ -39,13 +39,13 @@ Sure! Here is the extraction:
 Let me know if you need more."""
 
 
-def facts(*lines: str, after: str = "") -> str:
+def reply_with_facts(*lines: str, after: str = "") -> str:
     body = "\n".join(lines)
     return f"[SKN]\n@src web | fresh:low | reliability:0.5\n@facts\n{body}\n{after}[/SKN]"
 
 
-def test_a_reply_with_everything_but_a_loss() -> None:
-    parsed = read(REPLY, strict=False)
+def test_many_deviations_without_a_loss() -> None:
+    parsed = try_parse(REPLY, strict=False)
     assert parsed.document == Document(
         Source("web search", "high", 0.8),
         (
@@ -61,7 +61,7 @@ def test_a_reply_with_everything_but_a_loss() -> None:
     )
     assert parsed.lossless
     assert parsed.loss is None
-    # Every line that deviates is named, and no other.
+    # Exactly the deviating lines are reported.
     lines = [1, 5, 7, 8, 9, 10, 11, 12, 15, 16, 18, 19, 20, 21, 22, 23, 25]
     assert sorted({problem.line for problem in parsed.problems}) == lines
     assert parse(REPLY, strict=False) == parsed.document
@@ -98,8 +98,8 @@ def test_a_reply_with_everything_but_a_loss() -> None:
         ("  ！ x [0.9]", Fact("!", "x", 0.9)),
     ],
 )
-def test_facts_that_are_only_written_otherwise(line: str, fact: Fact) -> None:
-    parsed = read(facts(line), strict=False)
+def test_facts_in_other_spellings_are_lossless(line: str, fact: Fact) -> None:
+    parsed = try_parse(reply_with_facts(line), strict=False)
     assert parsed.document is not None
     assert parsed.document.facts == (fact,)
     assert parsed.lossless, parsed.problems
@@ -129,8 +129,8 @@ def test_facts_that_are_only_written_otherwise(line: str, fact: Fact) -> None:
         ('  ! "\ud800" [0.9]', Fact("!", "\ufffd", 0.9), "half a character"),
     ],
 )
-def test_facts_that_have_to_be_guessed_at(line: str, fact: Fact | None, loss: str) -> None:
-    parsed = read(facts('  ! "known" [1.0]', line), strict=False)
+def test_facts_that_need_guessing_are_lossy(line: str, fact: Fact | None, loss: str) -> None:
+    parsed = try_parse(reply_with_facts('  ! "known" [1.0]', line), strict=False)
     assert parsed.document is not None
     assert parsed.document.facts[0] == Fact("!", "known", 1.0)
     if fact is not None:
@@ -156,8 +156,10 @@ def test_facts_that_have_to_be_guessed_at(line: str, fact: Fact | None, loss: st
         ("  -> b [0.7]", [], False),
     ],
 )
-def test_causal_links(line: str, links: list[tuple[str, str, float]], lossless: bool) -> None:
-    parsed = read(facts(after=f"@causal\n{line}\n"), strict=False)
+def test_causal_links_are_parsed_tolerantly(
+    line: str, links: list[tuple[str, str, float]], lossless: bool
+) -> None:
+    parsed = try_parse(reply_with_facts(after=f"@causal\n{line}\n"), strict=False)
     assert parsed.document is not None
     assert parsed.document.causal == tuple(CausalLink(*link) for link in links)
     assert parsed.lossless == lossless
@@ -175,8 +177,8 @@ def test_causal_links(line: str, links: list[tuple[str, str, float]], lossless: 
         ("  - @mention of it\n- x", ("@mention of it", "x")),
     ],
 )
-def test_gaps(line: str, gaps: tuple[str, ...]) -> None:
-    parsed = read(facts(after=f"@gaps\n{line}\n"), strict=False)
+def test_gaps_are_parsed_tolerantly(line: str, gaps: tuple[str, ...]) -> None:
+    parsed = try_parse(reply_with_facts(after=f"@gaps\n{line}\n"), strict=False)
     assert parsed.document is not None
     assert parsed.document.gaps == gaps
     assert parsed.lossless
@@ -205,8 +207,8 @@ def test_gaps(line: str, gaps: tuple[str, ...]) -> None:
         ("", Source("unknown", "medium", 0.5), False),
     ],
 )
-def test_sources(line: str, source: Source, lossless: bool) -> None:
-    parsed = read(f"[SKN]\n{line}\n@facts\n[/SKN]", strict=False)
+def test_sources_are_parsed_tolerantly(line: str, source: Source, lossless: bool) -> None:
+    parsed = try_parse(f"[SKN]\n{line}\n@facts\n[/SKN]", strict=False)
     assert parsed.document == Document(source, ())
     assert parsed.lossless == lossless, parsed.problems
     assert parsed.problems
@@ -224,8 +226,8 @@ def test_sources(line: str, source: Source, lossless: bool) -> None:
         ("@risk low | high", Risk("medium", "medium"), False),
     ],
 )
-def test_risks(line: str, risk: Risk, lossless: bool) -> None:
-    parsed = read(facts(after=f"{line}\n"), strict=False)
+def test_risks_are_parsed_tolerantly(line: str, risk: Risk, lossless: bool) -> None:
+    parsed = try_parse(reply_with_facts(after=f"{line}\n"), strict=False)
     assert parsed.document is not None
     assert parsed.document.risk == risk
     assert parsed.lossless == lossless, parsed.problems
@@ -254,17 +256,17 @@ BLOCK = serialize(REDIS)
         (BLOCK.replace("[/SKN]", "@risk misdirection:high | missing_context:low\n[/SKN]"), False),
     ],
 )
-def test_blocks(text: str, lossless: bool) -> None:
-    parsed = read(text, strict=False)
+def test_blocks_are_found(text: str, lossless: bool) -> None:
+    parsed = try_parse(text, strict=False)
     assert parsed.document == REDIS
     assert parsed.lossless == lossless, parsed.problems
     assert parsed.problems
 
 
 @pytest.mark.parametrize("cut", range(1, len(BLOCK.split("\n")) - 1))
-def test_a_block_that_was_cut_off_is_never_whole(cut: int) -> None:
+def test_truncated_block_is_never_complete(cut: int) -> None:
     text = "\n".join(BLOCK.split("\n")[:cut])[:-3]
-    parsed = read(text, strict=False)
+    parsed = try_parse(text, strict=False)
     assert not parsed.lossless
     if parsed.document is not None:
         assert set(parsed.document.facts[:-1]) <= set(REDIS.facts)
@@ -282,8 +284,8 @@ def test_a_block_that_was_cut_off_is_never_whole(cut: int) -> None:
         "me@facts.org wrote",
     ],
 )
-def test_where_there_is_nothing_there_is_no_document(text: str) -> None:
-    parsed = read(text, strict=False)
+def test_text_without_a_block_gives_no_document(text: str) -> None:
+    parsed = try_parse(text, strict=False)
     assert parsed.document is None
     assert not parsed.lossless
     assert parsed.problems

@@ -1,4 +1,4 @@
-"""Extraction and answers by rules: honest, deterministic, and blind to the format."""
+"""Rule-based extraction and answers: deterministic and independent of the format."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from eval.skn.agent import Response
-from eval.skn.formats.extracting import Extraction
-from eval.skn.formats.forms import read, write
-from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, without
+from eval.skn.formats.extraction import Extraction
+from eval.skn.formats.forms import parse_content, write_content
+from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.notation import serialize
 from eval.skn.pipelines import PIPELINES
-from eval.skn.rules.agent import ABSTENTION, RuleAgent, asks_yes_or_no
-from eval.skn.rules.analysis import analyse
+from eval.skn.rules.agent import ABSTENTION, RuleAgent, is_yes_no_question
+from eval.skn.rules.analysis import analyse_text
+from eval.skn.rules.context import read_context
 from eval.skn.rules.extractor import RuleExtractor
-from eval.skn.rules.known import read_context
-from eval.skn.rules.statements import names_written, statements
-from eval.skn.setting import Setting
+from eval.skn.rules.statements import find_written_names, split_statements
+from eval.skn.run_settings import Setting
 from kg.base.errors import NotationError
-from kg.text.normaliser import words
+from kg.text.normaliser import split_words
 
 SOURCE = Source("flow", "medium", 1.0)
 
 RESULT = "[Result 1]\nTitle: T\nURL: u\nContent: Autovacuum may fail. It needs Node.js v1.2!"
 
 
-def extract(name: str, text: str, question: str, **setting: object) -> Extraction:
+def run_extractor(name: str, text: str, question: str, **setting: object) -> Extraction:
     extractor = RuleExtractor(PIPELINES[name], Setting(**setting))  # type: ignore[arg-type]
     return asyncio.run(extractor.extract(text, question))
 
 
-def reason(context: str, question: str) -> Response:
-    return asyncio.run(RuleAgent().reason(context, question))
+def run_agent(context: str, question: str) -> Response:
+    return asyncio.run(RuleAgent().answer_question(context, question))
 
 
 # --- extraction -----------------------------------------------------------------------------
@@ -75,13 +75,15 @@ QUESTIONS = st.sampled_from(
 
 @given(TEXTS, QUESTIONS, st.integers(20, 80), st.sampled_from(sorted(PIPELINES)))
 @settings(deadline=None)
-def test_an_extraction_is_strict_keeps_to_its_budget_and_to_the_text(
+def test_extraction_is_valid_within_budget_and_quotes_the_text(
     text: str, question: str, budget: int, name: str
 ) -> None:
     pipeline = PIPELINES[name]
-    extraction = extract(name, text, question, words=budget)
-    assert read(extraction.context, pipeline, strict=True).content == extraction.typed()
-    content = extraction.typed()
+    extraction = run_extractor(name, text, question, words=budget)
+    assert (
+        parse_content(extraction.context, pipeline, strict=True).content == extraction.to_content()
+    )
+    content = extraction.to_content()
     if isinstance(content, Document):
         written = [fact.text for fact in content.facts]
         written += [side for one in content.causal or () for side in (one.cause, one.effect)]
@@ -96,32 +98,32 @@ def test_an_extraction_is_strict_keeps_to_its_budget_and_to_the_text(
         written += [entity.name for entity in content.entities]
         assert all((one.confidence is not None) == pipeline.confidence for one in content.claims)
         gaps = ()
-    assert sum(len(words(one)) for one in written) <= budget
-    said = " ".join(statements(text))
+    assert sum(len(split_words(one)) for one in written) <= budget
+    said = " ".join(split_statements(text))
     assert all(
-        one in said or one in " ".join(names_written(said)) or one in gaps for one in written
+        one in said or one in " ".join(find_written_names(said)) or one in gaps for one in written
     )
-    assert all(gap in " ".join(names_written(question)) for gap in gaps)
+    assert all(gap in " ".join(find_written_names(question)) for gap in gaps)
 
 
 @given(TEXTS, st.sampled_from(sorted(PIPELINES)))
 @settings(deadline=None, max_examples=30)
-def test_a_question_that_is_not_shown_changes_nothing(text: str, name: str) -> None:
-    one = extract(name, text, "Does the Main flow into the Rhine?", show_question=False)
-    assert one == extract(name, text, "What is Acme?", show_question=False)
+def test_hidden_question_does_not_change_the_extraction(text: str, name: str) -> None:
+    one = run_extractor(name, text, "Does the Main flow into the Rhine?", show_question=False)
+    assert one == run_extractor(name, text, "What is Acme?", show_question=False)
 
 
-def test_a_statement_that_does_not_fit_makes_room_for_shorter_ones() -> None:
+def test_too_long_statement_is_replaced_by_shorter_ones() -> None:
     text = f"The Main {'very ' * 30}flows into the Rhine.\nThe Main is a river."
-    extraction = extract("skn_min", text, "Does the Main flow into the Rhine?", words=20)
-    content = extraction.typed()
+    extraction = run_extractor("skn_min", text, "Does the Main flow into the Rhine?", words=20)
+    content = extraction.to_content()
     assert isinstance(content, Document)
     assert [fact.text for fact in content.facts] == ["The Main is a river."]
 
 
 def test_flat_json_keeps_whole_statements_causes_and_names() -> None:
     text = "A full disk causes the crash of Acme Zephyr. It may rain. There are 12 pods."
-    value = msgspec.json.decode(extract("json", text, "").context)
+    value = msgspec.json.decode(run_extractor("json", text, "").context)
     assert {one["statement"]: one["category"] for one in value["claims"]} == {
         "A full disk causes the crash of Acme Zephyr.": "fact",
         "It may rain.": "opinion",
@@ -133,19 +135,19 @@ def test_flat_json_keeps_whole_statements_causes_and_names() -> None:
     assert {entity["name"] for entity in value["entities"]} == {"Acme Zephyr", "12"}
 
 
-def test_the_same_bytes_whatever_the_hash_seed_is() -> None:
+def test_bytes_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "import asyncio\n"
         "from eval.skn.pipelines import PIPELINES\n"
         "from eval.skn.rules.agent import RuleAgent\n"
         "from eval.skn.rules.extractor import RuleExtractor\n"
-        "from eval.skn.rules.retention import retained\n"
-        "from eval.skn.setting import Setting\n"
+        "from eval.skn.rules.retention import measure_retention\n"
+        "from eval.skn.run_settings import Setting\n"
         f"text, asked = {RESULT!r}, 'Why may Node.js of Acme Zephyr fail?'\n"
         "for one in PIPELINES.values():\n"
         "    made = asyncio.run(RuleExtractor(one, Setting()).extract(text, asked))\n"
-        "    print(made, asyncio.run(RuleAgent().reason(made.context, asked)))\n"
-        "    print(retained(text, made))\n"
+        "    print(made, asyncio.run(RuleAgent().answer_question(made.context, asked)))\n"
+        "    print(measure_retention(text, made))\n"
     )
     runs = {
         subprocess.run(
@@ -165,17 +167,15 @@ def test_the_same_bytes_whatever_the_hash_seed_is() -> None:
 
 @given(TEXTS, QUESTIONS, st.sampled_from(sorted(PIPELINES)))
 @settings(deadline=None)
-def test_nothing_is_answered_that_the_context_does_not_hold(
-    text: str, question: str, name: str
-) -> None:
-    context = extract(name, text, question).context
-    response = reason(context, question)
+def test_answers_use_only_the_context(text: str, question: str, name: str) -> None:
+    context = run_extractor(name, text, question).context
+    response = run_agent(context, question)
     assert response.readable
     if response.abstained:
         assert (response.answer, response.confidence) == (ABSTENTION, None)
     else:
-        told = words(response.answer)[1 if asks_yes_or_no(question) else 0 :]
-        assert set(told) <= set(words(context))
+        told = split_words(response.answer)[1 if is_yes_no_question(question) else 0 :]
+        assert set(told) <= set(split_words(context))
         assert response.confidence is not None
         assert 0.25 <= response.confidence <= 1
 
@@ -199,24 +199,24 @@ DOCUMENTS = st.builds(
 
 @given(DOCUMENTS, QUESTIONS)
 @settings(deadline=None)
-def test_the_notation_makes_no_difference(document: Document, question: str) -> None:
-    notations = [write(document, PIPELINES[name]) for name in ("skn", "json_meta")]
+def test_notation_does_not_change_the_answer(document: Document, question: str) -> None:
+    notations = [write_content(document, PIPELINES[name]) for name in ("skn", "json_meta")]
     assert notations[0] != notations[1]
-    assert reason(notations[0], question) == reason(notations[1], question)
+    assert run_agent(notations[0], question) == run_agent(notations[1], question)
 
 
 @given(TEXTS, QUESTIONS, st.sampled_from(("causal", "gaps", "risk")))
 @settings(deadline=None)
-def test_a_section_that_a_format_lacks_has_no_say(text: str, question: str, section: str) -> None:
-    whole = extract("skn", text, question, words=10_000).typed()
+def test_missing_section_has_no_effect(text: str, question: str, section: str) -> None:
+    whole = run_extractor("skn", text, question, words=10_000).to_content()
     assert isinstance(whole, Document)
-    lacking = without(whole, section)  # type: ignore[arg-type]
-    made = extract(f"skn_no_{section}", text, question, words=10_000).context
+    lacking = drop_sections(whole, section)  # type: ignore[arg-type]
+    made = run_extractor(f"skn_no_{section}", text, question, words=10_000).context
     assert made == serialize(lacking)
     assert f"@{section}" not in made
 
 
-PLAINLY = st.lists(
+PLAIN_FACTS = st.lists(
     st.builds(
         "The {} {} the {}.".format,
         st.sampled_from(NAMES),
@@ -229,19 +229,19 @@ PLAINLY = st.lists(
 )
 
 
-@given(PLAINLY)
+@given(PLAIN_FACTS)
 @settings(deadline=None)
-def test_where_there_is_no_metadata_to_keep_all_formats_answer_alike(facts: list[str]) -> None:
+def test_all_formats_agree_without_metadata(facts: list[str]) -> None:
     question = "Does the Main flow into the Rhine?"
-    assume(analyse("\n".join(facts), question).misdirection != "high")
+    assume(analyse_text("\n".join(facts), question).misdirection != "high")
     preds = set()
     for name in PIPELINES:
-        known = read_context(extract(name, "\n".join(facts), question).context)
-        preds.add(RuleAgent().decide(known, question).pred)
+        known = read_context(run_extractor(name, "\n".join(facts), question).context)
+        preds.add(RuleAgent().answer_yes_no_question(known, question).pred)
     assert len(preds) == 1
 
 
-def document(*facts: Fact, **sections: object) -> str:
+def serialize_facts(*facts: Fact, **sections: object) -> str:
     return serialize(Document(SOURCE, facts, **sections))  # type: ignore[arg-type]
 
 
@@ -249,76 +249,82 @@ FLOWS = Fact("!", "The Main flows into the Rhine.", 0.9)
 ASKED = "Does the Main flow into the Rhine?"
 
 
-def test_yes_no_and_neither() -> None:
-    assert reason(document(FLOWS), ASKED).answer == "Yes. The Main flows into the Rhine."
+def test_yes_no_and_unknown_answers() -> None:
+    assert run_agent(serialize_facts(FLOWS), ASKED).answer == "Yes. The Main flows into the Rhine."
     denied = Fact("!", "The Main does not flow into the Rhine.", 0.9)
-    response = reason(document(denied), ASKED)
+    response = run_agent(serialize_facts(denied), ASKED)
     assert (response.answer, response.abstained) == (f"No. {denied.text}", False)
-    assert reason(document(), ASKED).abstained
+    assert run_agent(serialize_facts(), ASKED).abstained
 
 
 @pytest.mark.parametrize("question", ["Is it A or B?", "It hangs. Is that so?", "Why?", ""])
 def test_not_every_question_is_answered_by_yes_or_no(question: str) -> None:
-    assert not asks_yes_or_no(question)
-    assert asks_yes_or_no(ASKED)
+    assert not is_yes_no_question(question)
+    assert is_yes_no_question(ASKED)
 
 
-def test_confidence_decides_whether_a_statement_is_certain() -> None:
-    assert reason(document(FLOWS), ASKED).confidence == pytest.approx(0.9)
-    assert reason(document(msgspec.structs.replace(FLOWS, confidence=0.5)), ASKED).abstained
+def test_confidence_decides_if_a_statement_is_certain() -> None:
+    assert run_agent(serialize_facts(FLOWS), ASKED).confidence == pytest.approx(0.9)
+    assert run_agent(
+        serialize_facts(msgspec.structs.replace(FLOWS, confidence=0.5)), ASKED
+    ).abstained
     sure = Fact("!", "The Main may flow into the Rhine.", 1.0)
-    assert reason(document(sure), ASKED).abstained, "its own words say that it is not certain"
+    assert run_agent(serialize_facts(sure), ASKED).abstained, (
+        "its own words say that it is not certain"
+    )
 
 
-def test_a_gap_withholds_an_answer_only_to_a_question_about_it() -> None:
-    assert reason(document(FLOWS, gaps=("the length of the Main",)), ASKED).abstained
-    assert not reason(document(FLOWS, gaps=("Acme",)), ASKED).abstained
+def test_gap_blocks_only_answers_about_it() -> None:
+    assert run_agent(serialize_facts(FLOWS, gaps=("the length of the Main",)), ASKED).abstained
+    assert not run_agent(serialize_facts(FLOWS, gaps=("Acme",)), ASKED).abstained
 
 
-def test_risk_halves_the_confidence_where_it_is_high() -> None:
+def test_high_risk_halves_the_confidence() -> None:
     sure = [
-        reason(document(FLOWS, risk=Risk(*levels)), ASKED).confidence
+        run_agent(serialize_facts(FLOWS, risk=Risk(*levels)), ASKED).confidence
         for levels in (("low", "low"), ("medium", "medium"), ("high", "low"), ("low", "high"))
     ]
     assert sure == pytest.approx([0.9, 0.9, 0.45, 0.45])
-    assert reason(document(FLOWS, risk=Risk("high", "high")), ASKED).abstained, "below 0.25"
+    assert run_agent(serialize_facts(FLOWS, risk=Risk("high", "high")), ASKED).abstained, (
+        "below 0.25"
+    )
 
 
-def test_a_question_for_a_cause_is_answered_by_the_cause_first() -> None:
+def test_why_question_is_answered_by_the_cause_first() -> None:
     facts = (Fact("!", "The crash of Acme came at night.", 0.9), Fact("!", "A disk was full.", 0.9))
     link = CausalLink("a full disk", "the crash of Acme", 0.9)
     question = "Why did the crash of Acme come?"
     first = "a full disk -> the crash of Acme"
-    assert reason(document(*facts, causal=(link,)), question).answer.startswith(first)
-    assert not reason(document(*facts), question).answer.startswith(first)
+    assert run_agent(serialize_facts(*facts, causal=(link,)), question).answer.startswith(first)
+    assert not run_agent(serialize_facts(*facts), question).answer.startswith(first)
     other = "When did the crash of Acme come?"
-    assert not reason(document(*facts, causal=(link,)), other).answer.startswith(first)
+    assert not run_agent(serialize_facts(*facts, causal=(link,)), other).answer.startswith(first)
 
 
-def test_an_open_question_quotes_the_best_covering_statements() -> None:
+def test_open_question_quotes_the_best_matching_statements() -> None:
     facts = [Fact(".", f"Number {number} is odd.", 0.9) for number in (1, 3, 5, 7, 9, 11)]
-    response = reason(document(*facts, FLOWS), "What flows into the Rhine?")
+    response = run_agent(serialize_facts(*facts, FLOWS), "What flows into the Rhine?")
     assert response.answer.startswith("The Main flows into the Rhine. ")
     assert response.answer.count(".") == 5
 
 
-def test_a_name_asked_about_that_the_context_lacks_counts_against_it_in_every_format() -> None:
+def test_missing_name_lowers_the_score_in_every_format() -> None:
     question = "What does the Zephyr 7000 of Acme Kestrel flow into?"
     text = "The Main flows into the Rhine."
     for name in PIPELINES:
-        assert reason(extract(name, text, question).context, question).abstained
+        assert run_agent(run_extractor(name, text, question).context, question).abstained
 
 
 @pytest.mark.parametrize(
     "context", ["", "no notation", "[SKN]", "{", "{}", '{"claims": 1}', '{"facts": []}', "[" * 5000]
 )
-def test_a_context_that_cannot_be_read_is_no_abstention(context: str) -> None:
-    response = reason(context, ASKED)
+def test_unreadable_context_is_not_an_abstention(context: str) -> None:
+    response = run_agent(context, ASKED)
     assert (response.readable, response.abstained, response.answer) == (False, None, "")
     assert response.problem
     with pytest.raises(NotationError):
         read_context(context)
 
 
-def test_deep_json_is_refused_and_not_a_crash() -> None:
-    assert not reason('{"claims":' + "[" * 100_000, ASKED).readable
+def test_deep_json_is_refused_without_a_crash() -> None:
+    assert not run_agent('{"claims":' + "[" * 100_000, ASKED).readable

@@ -1,4 +1,4 @@
-"""What the rules find in a text: statements, and what makes them matter, unsure or disputed."""
+"""Text analysis by rules: statements, their importance, certainty and disputes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.skn.rules.analysis import DISPUTED, HEDGED, PLAIN, analyse
-from eval.skn.rules.causes import Cause, cause_in
-from eval.skn.rules.statements import MAX_STATEMENTS, asking, names_written, statements, titles
-from kg.text.normaliser import words
+from eval.skn.rules.analysis import (
+    DISPUTED_CONFIDENCE,
+    HEDGED_CONFIDENCE,
+    PLAIN_CONFIDENCE,
+    analyse_text,
+)
+from eval.skn.rules.causes import Cause, find_cause
+from eval.skn.rules.statements import (
+    MAX_STATEMENTS,
+    find_titles,
+    find_written_names,
+    select_asking_sentences,
+    split_statements,
+)
+from kg.text.normaliser import split_words
 
 RESULTS = """\
 [Result 1]
@@ -29,7 +40,7 @@ Content: Redis 7 is fast. Redis 7 is FAST!
 
 
 def test_statements_are_sentences_without_frames_and_questions() -> None:
-    assert statements(RESULTS) == [
+    assert split_statements(RESULTS) == [
         "Autovacuum, e.g. on big tables, falls behind.",
         "It needs Node.js v1.2 by default!",
         '"Quoted."',
@@ -38,29 +49,29 @@ def test_statements_are_sentences_without_frames_and_questions() -> None:
         "Yes.",
         "Redis 7 is fast.",
     ]
-    assert titles(RESULTS) == ["Why is the cache slow? - Forum", "Redis"]
+    assert find_titles(RESULTS) == ["Why is the cache slow? - Forum", "Redis"]
 
 
-def test_a_text_that_is_no_search_result_has_no_frame() -> None:
+def test_plain_text_has_no_search_result_frame() -> None:
     text = "Title: the king of Acme.\nURL: an address."
-    assert statements(text) == text.splitlines()
-    assert titles(text) == []
+    assert split_statements(text) == text.splitlines()
+    assert find_titles(text) == []
 
 
-def test_only_so_many_statements_are_given() -> None:
-    assert len(statements("\n".join(f"Number {n} is odd." for n in range(3 * MAX_STATEMENTS)))) == (
-        MAX_STATEMENTS
-    )
+def test_number_of_statements_is_limited() -> None:
+    assert len(
+        split_statements("\n".join(f"Number {n} is odd." for n in range(3 * MAX_STATEMENTS)))
+    ) == (MAX_STATEMENTS)
 
 
 @given(st.text(alphabet="aB1 .…;?!\"'\n(", max_size=80))
 @settings(deadline=None)
-def test_statements_hold_the_text_in_order_and_nothing_else(text: str) -> None:
-    every = words(text)
-    for statement in statements(text):
+def test_statements_contain_only_the_text_in_order(text: str) -> None:
+    every = split_words(text)
+    for statement in split_statements(text):
         assert "\n" not in statement
         assert not statement.endswith("?")
-        run = words(statement)
+        run = split_words(statement)
         assert any(every[at : at + len(run)] == run for at in range(len(every)))
 
 
@@ -76,15 +87,16 @@ def test_statements_hold_the_text_in_order_and_nothing_else(text: str) -> None:
         ("", []),
     ],
 )
-def test_names_are_words_with_a_capital_or_digit_but_not_for_starting(
-    text: str, names: list[str]
-) -> None:
-    assert names_written(text) == names
+def test_names_have_a_capital_or_digit_within_the_sentence(text: str, names: list[str]) -> None:
+    assert find_written_names(text) == names
 
 
-def test_only_the_sentences_with_a_question_mark_ask() -> None:
-    assert asking("Acme runs Redis. It leaks. Why? And since when?") == "Why? And since when?"
-    assert asking("Tell me about Redis.") == "Tell me about Redis."
+def test_question_is_the_sentences_with_a_question_mark() -> None:
+    assert (
+        select_asking_sentences("Acme runs Redis. It leaks. Why? And since when?")
+        == "Why? And since when?"
+    )
+    assert select_asking_sentences("Tell me about Redis.") == "Tell me about Redis."
 
 
 # --- analysis -------------------------------------------------------------------------------
@@ -105,36 +117,36 @@ def test_only_the_sentences_with_a_question_mark_ask() -> None:
     ],
 )
 def test_causes_are_read_from_plain_words(sentence: str, found: Cause | None) -> None:
-    assert cause_in(sentence) == found
+    assert find_cause(sentence) == found
 
 
 def test_hedged_and_disputed_statements_are_less_sure() -> None:
-    found = analyse("The gate is open. The gate is not open. It may rain. Ice is cold.", "")
+    found = analyse_text("The gate is open. The gate is not open. It may rain. Ice is cold.", "")
     sure = {one.text: one.confidence for one in found.statements}
     assert sure == {
-        "The gate is open.": DISPUTED,
-        "The gate is not open.": DISPUTED,
-        "It may rain.": HEDGED,
-        "Ice is cold.": PLAIN,
+        "The gate is open.": DISPUTED_CONFIDENCE,
+        "The gate is not open.": DISPUTED_CONFIDENCE,
+        "It may rain.": HEDGED_CONFIDENCE,
+        "Ice is cold.": PLAIN_CONFIDENCE,
     }
     assert found.reliability == 0.25
     assert found.misdirection == "high"
 
 
-def test_gaps_are_what_the_question_asks_about_and_nothing_names() -> None:
+def test_gaps_are_question_names_missing_from_the_text() -> None:
     text = "[Result 1]\nTitle: Redis\nURL: u\nContent: The cache is fast.\n"
     asked = "Acme runs Redis. Is the Zephyr cache of Redis 7 fast?"
-    assert analyse(text, asked).gaps == ("Zephyr", "Redis 7")
-    assert analyse(text, "").gaps == ()
+    assert analyse_text(text, asked).gaps == ("Zephyr", "Redis 7")
+    assert analyse_text(text, "").gaps == ()
 
 
-def test_risk_is_read_from_the_statements() -> None:
+def test_risk_is_derived_from_the_statements() -> None:
     asked = "Does the Main flow into the Rhine?"
-    assert analyse("The Main flows into the Rhine.", asked).misdirection == "low"
-    assert analyse("The Main does not flow into the Rhine.", asked).misdirection == "medium"
+    assert analyse_text("The Main flows into the Rhine.", asked).misdirection == "low"
+    assert analyse_text("The Main does not flow into the Rhine.", asked).misdirection == "medium"
     both = "The Main flows into the Rhine. The Main does not flow into the Rhine."
-    assert analyse(both, asked).misdirection == "high"
+    assert analyse_text(both, asked).misdirection == "high"
     apart = "The Main flows into the Rhine. Ice is cold. Ice is never cold."
-    assert analyse(apart, asked).misdirection == "medium"
-    assert analyse("The Main flows into the Rhine.", asked).missing_context == "low"
-    assert analyse("Ice is cold.", asked).missing_context == "high"
+    assert analyse_text(apart, asked).misdirection == "medium"
+    assert analyse_text("The Main flows into the Rhine.", asked).missing_context == "low"
+    assert analyse_text("Ice is cold.", asked).missing_context == "high"

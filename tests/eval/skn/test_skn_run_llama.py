@@ -1,4 +1,4 @@
-"""A whole run through llama.cpp: real requests, real structured output, replies that are noise."""
+"""A whole run through llama.cpp: real requests and structured output, random replies."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 from servers.llama_server import LlamaServer
-from skn_run_parts import rows_of, shop_of
-from stage_calls import epoche
+from skn_run_parts import read_rows, write_inputs
+from stage_calls import run_epoche
 
 from eval.skn.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
 
 SKN = [name for name, pipeline in PIPELINES.items() if pipeline.notation == "skn"]
 
 
-def test_noise_from_a_real_server_ends_in_metrics_and_a_report(
+def test_random_replies_of_a_real_server_give_metrics_and_a_report(
     llama_server: LlamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = shop_of(tmp_path, 2)
+    shop = write_inputs(tmp_path, 2)
     monkeypatch.delenv("EPOCHE_JUDGE_MODEL", raising=False)
     monkeypatch.setenv("EPOCHE_BASE_URL", llama_server.base_url)
     monkeypatch.setenv("EPOCHE_API_KEY", llama_server.api_key)
@@ -26,18 +26,18 @@ def test_noise_from_a_real_server_ends_in_metrics_and_a_report(
     who = ("--model", f"custom/{llama_server.model}", "--judge-model", "same")
     how = ("--judge-repeats", 1, "--max-tokens", 60, "--resamples", 100, "--limit", 1)
     arguments = ("skn", "run", "--ablation", "--constrained", *files, *who, *how)
-    done = epoche(*arguments, "--out", shop / "out")
+    done = run_epoche(*arguments, "--out", shop / "out")
     assert done.code == 0, done.err
-    rows = {row["pipeline"]: row for row in rows_of(shop / "out")}
+    rows = {row["pipeline"]: row for row in read_rows(shop / "out")}
     assert list(rows) == list(FAIR_ABLATION_PIPELINES)
     for name, row in rows.items():
-        assert row["outcome"] != "ERROR", "no call of it failed"
+        assert row["outcome"] != "ERROR", "no call may fail"
         assert row["usage"]["prompt_tokens"] > 100
         assert row["latency_s"] > 0
         if PIPELINES[name].notation == "skn":
-            # Noise is no answer and no abstention.
+            # Random replies are neither answers nor abstentions.
             assert (row["outcome"], row["extraction"]["validity"]) == ("INVALID", "unreadable")
-    # The server can make JSON even of noise; the same cannot be asked of it for SKN.
+    # Constrained decoding gives valid JSON even from random output; SKN has no such mode.
     read = {row["extraction"]["validity"] for name, row in rows.items() if name not in SKN}
     assert "strict" in read
     assert "cannot do for SKN" in (shop / "out" / "summary.txt").read_text()
@@ -50,5 +50,5 @@ def test_noise_from_a_real_server_ends_in_metrics_and_a_report(
     accuracy = json.loads(before)["report"]["pipelines"]["skn"]["metrics"]["accuracy"]
     assert (accuracy["worst"], accuracy["best"]) == (0.0, 1.0), "nothing is known"
     assert (shop / "out" / "report.html").stat().st_size
-    assert epoche(*arguments, "--out", shop / "out").code == 0
+    assert run_epoche(*arguments, "--out", shop / "out").code == 0
     assert (shop / "out" / "metrics.json").read_bytes() == before

@@ -1,4 +1,4 @@
-"""Samples are read as they are written, and what is none is refused with its place."""
+"""Reading samples: valid ones are kept exactly, invalid ones refused with their position."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ FULL = {
 }
 
 
-def written(folder: Path, text: str) -> Path:
+def write_samples(folder: Path, text: str) -> Path:
     path = folder / "samples.json"
     path.write_text(text, "utf-8")
     return path
 
 
-def test_an_array_and_lines_say_the_same(tmp_path: Path) -> None:
+def test_json_array_and_json_lines_are_equal(tmp_path: Path) -> None:
     rows = [FULL, {**GOOD, "id": "b"}]
-    array = read_samples(written(tmp_path, "\n " + json.dumps(rows)))
-    lines = read_samples(written(tmp_path, "\n".join(map(json.dumps, rows)) + "\n"))
+    array = read_samples(write_samples(tmp_path, "\n " + json.dumps(rows)))
+    lines = read_samples(write_samples(tmp_path, "\n".join(map(json.dumps, rows)) + "\n"))
     assert array == lines
     assert array[0] == Sample(
         id="a",
@@ -50,7 +50,7 @@ def test_an_array_and_lines_say_the_same(tmp_path: Path) -> None:
     assert (array[1].category, array[1].answerable) == ("unknown", True)
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+def test_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps([GOOD]).encode())
     assert [one.id for one in read_samples(path)] == ["a"]
@@ -69,26 +69,26 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
         ([], "no samples"),
     ],
 )
-def test_what_is_no_sample_is_named(tmp_path: Path, rows: list[Any], said: str) -> None:
+def test_invalid_sample_is_named(tmp_path: Path, rows: list[Any], said: str) -> None:
     with pytest.raises(RecordError, match=said) as caught:
-        read_samples(written(tmp_path, json.dumps(rows)))
+        read_samples(write_samples(tmp_path, json.dumps(rows)))
     assert "samples.json" in caught.value.where
 
 
 @pytest.mark.parametrize("text", ["", "[", "[{]", "{'id': 1}", "[" * 100_000, "nonsense"])
-def test_what_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
+def test_invalid_json_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(RecordError):
-        read_samples(written(tmp_path, text))
+        read_samples(write_samples(tmp_path, text))
 
 
-def test_an_id_that_comes_twice_is_refused_with_both_places(tmp_path: Path) -> None:
+def test_duplicate_id_is_refused_with_both_positions(tmp_path: Path) -> None:
     with pytest.raises(DuplicateIdError, match=r"sample 2.*sample 1"):
-        read_samples(written(tmp_path, json.dumps([GOOD, GOOD])))
+        read_samples(write_samples(tmp_path, json.dumps([GOOD, GOOD])))
     with pytest.raises(DuplicateIdError, match=r"json:3.*json:1"):
-        read_samples(written(tmp_path, f"{json.dumps(GOOD)}\n\n{json.dumps(GOOD)}\n"))
+        read_samples(write_samples(tmp_path, f"{json.dumps(GOOD)}\n\n{json.dumps(GOOD)}\n"))
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="sample file"):
         read_samples(tmp_path / "none.json")
 

@@ -1,4 +1,4 @@
-"""A run through a server: what is asked in which order, and every way in which replies go wrong."""
+"""A run through a server: requests and their order, and every kind of faulty reply."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import behaviours as does
-from servers.behaviours import Asked
+from servers import behaviours
+from servers.behaviours import ChatRequest
 from servers.scripted_server import ScriptedServer
 from skn_run_parts import (
-    SAID,
-    SKN,
-    broken,
-    ended,
-    model,
-    online,
-    part_of,
-    rows_of,
-    shop_of,
-    untimed,
+    REPLIES,
+    SKN_REPLY,
+    check_finished,
+    failing_model,
+    find_request_role,
+    make_scripted_model,
+    online_command,
+    read_rows,
+    remove_latency,
+    write_inputs,
 )
-from stage_calls import Done, epoche, error_line
+from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.skn.pipelines import ABLATION_PIPELINES
 
@@ -33,71 +33,85 @@ JUDGE = "custom/judge-1"
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return shop_of(tmp_path, COUNT)
+def workspace(tmp_path: Path) -> Path:
+    return write_inputs(tmp_path, COUNT)
 
 
 @pytest.fixture
-def asking(shop: Path, scripted_model: str) -> Callable[..., list[object]]:
-    """The command, with another judge than the model that answers."""
+def run_arguments(workspace: Path, scripted_model: str) -> Callable[..., list[object]]:
+    """Returns the command with a judge other than the answering model."""
 
-    def arguments(*more: object, out: str = "out", judge: str = JUDGE) -> list[object]:
-        return online(shop, scripted_model, *more, out=out, judge=judge)
+    def build_arguments(*more: object, out: str = "out", judge: str = JUDGE) -> list[object]:
+        return online_command(workspace, scripted_model, *more, out=out, judge=judge)
 
-    return arguments
+    return build_arguments
 
 
-def test_who_is_asked_what_and_when(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
+def test_requests_and_their_order(
+    scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    scripted_server.behave_by(model())
-    rows = ended(epoche(*asking("--ablation", "--concurrency", 1)), shop / "out")
+    scripted_server.behave_with(make_scripted_model())
+    rows = check_finished(
+        run_epoche(*run_arguments("--ablation", "--concurrency", 1)), workspace / "out"
+    )
     assert len(rows) == COUNT * 8
     assert {row["outcome"] for row in rows} == {"ANSWERED", "ABSTAINED"}
-    parts = [part_of(asked) for asked in scripted_server.requests]
-    assert parts[:2] == ["warm-up"] * 2, "both models, before anything is measured"
+    parts = [find_request_role(asked) for asked in scripted_server.requests]
+    assert parts[:2] == ["warm-up"] * 2, "both models are warmed up before the first sample"
     assert parts.count("warm-up") == 2
-    models = {(part_of(asked), str(asked.body["model"])) for asked in scripted_server.requests[2:]}
+    models = {
+        (find_request_role(asked), str(asked.body["model"]))
+        for asked in scripted_server.requests[2:]
+    }
     judges = {"accuracy", "hallucination", "groundedness"}
     assert {name for part, name in models if part in judges} == {"judge-1"}
     assert {name for part, name in models if part not in judges} == {scripted_server.model}
     extracted = [
-        (str(asked.body["messages"][1]["content"]).split("service ")[1][0], part_of(asked))
+        (
+            str(asked.body["messages"][1]["content"]).split("service ")[1][0],
+            find_request_role(asked),
+        )
         for asked in scripted_server.requests
-        if part_of(asked) not in {*judges, "agent", "warm-up"}
+        if find_request_role(asked) not in {*judges, "agent", "warm-up"}
     ]
     assert len(extracted) == COUNT * 8
-    assert extracted != sorted(extracted, key=lambda one: one[0]), "not sample by sample"
-    scripted_server.forget()
-    again = ended(epoche(*asking("--ablation", "--concurrency", 16, out="b")), shop / "b")
-    assert untimed(again) == untimed(rows)
-    manifest = json.loads((shop / "out" / "manifest.json").read_bytes())
+    assert extracted != sorted(extracted, key=lambda pair: pair[0]), "samples must be shuffled"
+    scripted_server.clear_log()
+    again = check_finished(
+        run_epoche(*run_arguments("--ablation", "--concurrency", 16, out="b")), workspace / "b"
+    )
+    assert remove_latency(again) == remove_latency(rows)
+    manifest = json.loads((workspace / "out" / "manifest.json").read_bytes())
     assert (manifest["model"], manifest["judge_model"]) == ("custom/scripted-1", JUDGE)
     assert manifest["same_judge"] is False
-    tokens = sum(asked_tokens(row) for row in rows)
-    anchors = [json.loads(line) for line in (shop / "out/anchors.jsonl").read_bytes().splitlines()]
+    tokens = sum(count_prompt_tokens(row) for row in rows)
+    anchors = [
+        json.loads(line) for line in (workspace / "out/anchors.jsonl").read_bytes().splitlines()
+    ]
     assert len(anchors) == sum(1 for number in range(COUNT) if number % 3 != 2)
     tokens += sum(anchor["usage"]["prompt_tokens"] for anchor in anchors)
-    assert manifest["calls"]["prompt_tokens"] == tokens, "warming up is in no sum of the rows"
+    assert manifest["calls"]["prompt_tokens"] == tokens, "warm-up calls are not counted"
     assert manifest["calls"]["replies"] == len(scripted_server.requests)
 
 
-def asked_tokens(row: dict[str, Any]) -> int:
+def count_prompt_tokens(row: dict[str, Any]) -> int:
     judged = (row["verdicts"] or {}).get("usage") or {"prompt_tokens": 0}
     return int(row["usage"]["prompt_tokens"]) + int(judged["prompt_tokens"])
 
 
 def test_the_question_is_shown_to_all_extractors_or_none(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
+    scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    scripted_server.behave_by(model())
+    scripted_server.behave_with(make_scripted_model())
     for flags, out, shown in (((), "a", True), (("--hide-question",), "b", False)):
-        scripted_server.forget()
-        ended(epoche(*asking("--ablation", "--limit", 1, *flags, out=out)), shop / out)
+        scripted_server.clear_log()
+        check_finished(
+            run_epoche(*run_arguments("--ablation", "--limit", 1, *flags, out=out)), workspace / out
+        )
         extractors = [
             asked
             for asked in scripted_server.requests
-            if part_of(asked) in {"skn", "json", "json_conf", "json_meta"}
+            if find_request_role(asked) in {"skn", "json", "json_conf", "json_meta"}
         ]
         assert len(extractors) == 8
         assert {"<question>\nWhy" in asked.prompt for asked in extractors} == {shown}
@@ -105,19 +119,21 @@ def test_the_question_is_shown_to_all_extractors_or_none(
         assert {asked.response_format for asked in extractors} == {"text"}
 
 
-def test_as_published(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
+def test_as_published_run(
+    scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    scripted_server.behave(does.reply(as_the_published_prompts_ask))
-    arguments = asking("--ablation", "--as-published")
+    scripted_server.behave(behaviours.normal_reply(reply_in_published_form))
+    arguments = run_arguments("--ablation", "--as-published")
     judge = arguments.index("--judge-model")
-    rows = ended(epoche(*arguments[:judge], *arguments[judge + 2 :]), shop / "out")
+    rows = check_finished(
+        run_epoche(*arguments[:judge], *arguments[judge + 2 :]), workspace / "out"
+    )
     assert {row["pipeline"] for row in rows} == set(ABLATION_PIPELINES)
     assert {row["outcome"] for row in rows} == {"ANSWERED"}
     assert all(row["verdicts"]["correct"] is True for row in rows if row["answerable"])
-    manifest = json.loads((shop / "out" / "manifest.json").read_bytes())
+    manifest = json.loads((workspace / "out" / "manifest.json").read_bytes())
     assert (manifest["mode"], manifest["same_judge"]) == ("as-published", True)
-    metrics = json.loads((shop / "out" / "metrics.json").read_bytes())
+    metrics = json.loads((workspace / "out" / "metrics.json").read_bytes())
     assert metrics["json"]["accuracy_ci"] == {
         "mean": 1.0,
         "ci_low": 1.0,
@@ -125,30 +141,30 @@ def test_as_published(
         "std": 0.0,
     }
     assert isinstance(metrics["json"]["avg_context_tokens"], int)
-    assert "judges its own answers" in (shop / "out" / "summary.txt").read_text()
+    assert "judges its own answers" in (workspace / "out" / "summary.txt").read_text()
 
 
 @pytest.mark.parametrize("more", [("--judge-model", "custom/other"), ("--judge-repeats", 3)])
-def test_as_published_nobody_else_judges(
+def test_as_published_refuses_other_judges(
     scripted_server: ScriptedServer,
-    shop: Path,
-    asking: Callable[..., list[object]],
+    workspace: Path,
+    run_arguments: Callable[..., list[object]],
     more: tuple[object, ...],
 ) -> None:
-    arguments = asking("--as-published")
+    arguments = run_arguments("--as-published")
     judge = arguments.index("--judge-model")
     plain = [*arguments[:judge], *arguments[judge + 2 :]]
-    line = error_line(epoche(*plain, *more), 19)
+    line = check_error_line(run_epoche(*plain, *more), 19)
     assert "--as-published" in line
     assert not scripted_server.requests
-    assert not (shop / "out").exists()
+    assert not (workspace / "out").exists()
 
 
-def as_the_published_prompts_ask(asked: Asked) -> str:
-    """One reply for whatever is asked, in the forms of the published prompts."""
-    system = str(asked.body["messages"][0]["content"])
+def reply_in_published_form(request: ChatRequest) -> str:
+    """Replies to any request in the form of the published prompts."""
+    system = str(request.body["messages"][0]["content"])
     if "[SKN]" in system:
-        return SKN
+        return SKN_REPLY
     everything = {
         **{"entities": [], "relationships": [], "claims": []},
         **{"answer": "An open cursor.", "confidence": 0.9, "reasoning": "r"},
@@ -159,44 +175,44 @@ def as_the_published_prompts_ask(asked: Asked) -> str:
     return json.dumps(everything)
 
 
-def test_without_a_judge_nothing_is_asked(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
+def test_missing_judge_is_refused_before_any_request(
+    scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    arguments = asking()
+    arguments = run_arguments()
     judge = arguments.index("--judge-model")
-    line = error_line(epoche(*arguments[:judge], *arguments[judge + 2 :]), 19)
+    line = check_error_line(run_epoche(*arguments[:judge], *arguments[judge + 2 :]), 19)
     assert "--judge-model same" in line
     assert not scripted_server.requests
-    assert not (shop / "out").exists()
+    assert not (workspace / "out").exists()
 
 
-def test_a_model_may_judge_itself_and_every_output_says_so(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
+def test_self_judging_is_allowed_and_marked_in_every_output(
+    scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    scripted_server.behave_by(model())
-    done = epoche(*asking(judge="same"))
-    ended(done, shop / "out")
-    assert "also judged" in done.out
+    scripted_server.behave_with(make_scripted_model())
+    done = run_epoche(*run_arguments(judge="same"))
+    check_finished(done, workspace / "out")
+    assert "The same model answered and judged" in done.out
     for name in ("summary.txt", "metrics.json", "report.html", "report.md"):
-        assert "also judged" in (shop / "out" / name).read_text(), name
-    assert json.loads((shop / "out" / "manifest.json").read_bytes())["same_judge"] is True
+        assert "The same model answered and judged" in (workspace / "out" / name).read_text(), name
+    assert json.loads((workspace / "out" / "manifest.json").read_bytes())["same_judge"] is True
 
 
-HALF = SKN[: len(SKN) // 2]
-GOOD_SKN = SAID["skn"]
+HALF_SKN_REPLY = SKN_REPLY[: len(SKN_REPLY) // 2]
+GOOD_SKN = REPLIES["skn"]
 
 
-def repaired(asked: Asked) -> str:
-    """Half a block, and the whole once it is told what is wrong."""
-    return SKN if len(asked.body["messages"]) > 2 else HALF
+def reply_after_repair(request: ChatRequest) -> str:
+    """Replies with half a block, and in the repair turn with the whole block."""
+    return SKN_REPLY if len(request.body["messages"]) > 2 else HALF_SKN_REPLY
 
 
 Fault = tuple[dict[str, Any], dict[str, Any]]
-"""What a part says instead, and what then stands in the rows of ``json`` or ``skn``."""
+"""The faulty reply of a role, and the fields that the rows of ``json`` or ``skn`` then have."""
 
 INVALID_AGENT = {"outcome": "INVALID", "stage": "agent", "verdicts": None}
 INVALID_SKN = {"outcome": "INVALID", "stage": "extraction", "response": None}
-SAID_WRONG: dict[str, Fault] = {
+FAULTY_REPLIES: dict[str, Fault] = {
     "a list for an answer": (
         {"agent": '{"answer": ["a", "b"], "confidence": 1, "reasoning": "", "abstained": false}'},
         INVALID_AGENT,
@@ -209,11 +225,11 @@ SAID_WRONG: dict[str, Fault] = {
         INVALID_AGENT,
     ),
     "a nest": ({"agent": "[" * 50_000}, INVALID_AGENT),
-    "half a block": ({"skn": HALF}, INVALID_SKN),
-    "half a block at first": ({"skn": repaired}, {"validity": "repaired"}),
-    "a fenced block": ({"skn": f"Here it is:\n```\n{SKN}```\n"}, {"validity": "tolerant"}),
+    "half a block": ({"skn": HALF_SKN_REPLY}, INVALID_SKN),
+    "half a block at first": ({"skn": reply_after_repair}, {"validity": "repaired"}),
+    "a fenced block": ({"skn": f"Here it is:\n```\n{SKN_REPLY}```\n"}, {"validity": "tolerant"}),
     "fenced JSON": (
-        {"json": f"```json\n{SAID['json'](None)}\n```"},  # type: ignore[arg-type]
+        {"json": f"```json\n{REPLIES['json'](None)}\n```"},  # type: ignore[arg-type]
         {"validity": "tolerant"},
     ),
     "a list for an extraction": ({"json": "[]"}, {"outcome": "INVALID", "stage": "extraction"}),
@@ -234,46 +250,52 @@ SAID_WRONG: dict[str, Fault] = {
 }
 
 
-ALL_WELL = {
+CORRECT_REPLIES = {
     "agent": '{"answer": "A cursor.", "confidence": 0.9, "reasoning": "r", "abstained": false}',
     "accuracy": '{"correct": true}',
     "hallucination": '{"total_claims": 2, "fabricated_claims": [], "severity": 0.0}',
     "groundedness": '{"makes_claims": true, "groundedness": 1.0, "unsupported_fraction": 0.0}',
 }
 
-FAULTY = [number for number in range(3 * len(SAID_WRONG)) if number % 3 != 2]
-"""Samples with an answer; the n-th of them meets the n-th fault."""
+FAULTY_SAMPLES = [number for number in range(3 * len(FAULTY_REPLIES)) if number % 3 != 2]
+"""Numbers of the samples with an answer; the n-th of them gets the n-th fault."""
 
 
-def faulty(asked: Asked) -> does.Behaviour:
-    """A model that answers well but for the one fault that the sample asked about meets."""
-    named = re.search(r"Why does service (\d+) stall", asked.prompt)
-    number = FAULTY.index(int(named[1])) if named and int(named[1]) in FAULTY else len(SAID_WRONG)
-    faults = [instead for instead, _ in SAID_WRONG.values()]
+def reply_with_faults(request: ChatRequest) -> behaviours.Behaviour:
+    """Replies correctly, except for the fault assigned to the sample."""
+    named = re.search(r"Why does service (\d+) stall", request.prompt)
+    number = (
+        FAULTY_SAMPLES.index(int(named[1]))
+        if named and int(named[1]) in FAULTY_SAMPLES
+        else len(FAULTY_REPLIES)
+    )
+    faults = [instead for instead, _ in FAULTY_REPLIES.values()]
     instead = faults[number] if number < len(faults) else {}
-    return model(**{**ALL_WELL, **instead})(asked)
+    return make_scripted_model(**{**CORRECT_REPLIES, **instead})(request)
 
 
-def test_no_bad_reply_ends_a_run(
-    scripted_server: ScriptedServer, tmp_path: Path, asking: Callable[..., list[object]]
+def test_bad_replies_do_not_end_a_run(
+    scripted_server: ScriptedServer, tmp_path: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    count = FAULTY[len(SAID_WRONG) - 1] + 1
-    shop_of(tmp_path, count)
-    scripted_server.behave_by(faulty)
-    rows = ended(epoche(*asking()), tmp_path / "out")
+    count = FAULTY_SAMPLES[len(FAULTY_REPLIES) - 1] + 1
+    write_inputs(tmp_path, count)
+    scripted_server.behave_with(reply_with_faults)
+    rows = check_finished(run_epoche(*run_arguments()), tmp_path / "out")
     by_id: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_id.setdefault(row["id"], []).append(row)
     assert len(by_id) == count
-    for number, (fault, (instead, wanted)) in zip(FAULTY, SAID_WRONG.items(), strict=False):
+    for number, (fault, (instead, wanted)) in zip(
+        FAULTY_SAMPLES, FAULTY_REPLIES.items(), strict=False
+    ):
         (part,) = instead
         for row in by_id.pop(f"q{number:02}"):
             if part in {"skn", "json"} and row["pipeline"] != part:
-                assert row["outcome"] == "ANSWERED", f"{fault}: but not in this format"
+                assert row["outcome"] == "ANSWERED", f"{fault}: affects only {part}"
             else:
-                check(row, wanted, fault)
+                check_row(row, wanted, fault)
     others = [row for some in by_id.values() for row in some]
-    assert {row["outcome"] for row in others} == {"ANSWERED"}, "no fault touches another sample"
+    assert {row["outcome"] for row in others} == {"ANSWERED"}, "a fault affects only its own sample"
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_bytes())
     outcomes = metrics["report"]["pipelines"]["skn"]["outcomes"]
     assert outcomes["invalid"] == 7
@@ -284,15 +306,15 @@ def test_no_bad_reply_ends_a_run(
     assert accuracy["worst"] < accuracy["value"] < accuracy["best"]
 
 
-def check(row: dict[str, Any], wanted: dict[str, Any], fault: str) -> None:
-    """Holds a row to what a fault makes of it."""
+def check_row(row: dict[str, Any], wanted: dict[str, Any], fault: str) -> None:
+    """Checks that a row has the outcome of a fault."""
     if "failed" in wanted:
         assert row["outcome"] == "ANSWERED", fault
         assert row["verdicts"]["failed"] == wanted["failed"], fault
         (judge,) = wanted["failed"]
         name = {"accuracy": "correct", "groundedness": "groundedness"}.get(judge)
-        told = row["verdicts"] if name else row["verdicts"]["hallucination"]
-        assert told[name or "total_claims"] is None, fault
+        verdict = row["verdicts"] if name else row["verdicts"]["hallucination"]
+        assert verdict[name or "total_claims"] is None, fault
     elif "validity" in wanted:
         read = (row["outcome"], row["extraction"]["validity"])
         assert read == ("ANSWERED", wanted["validity"]), fault
@@ -301,67 +323,71 @@ def check(row: dict[str, Any], wanted: dict[str, Any], fault: str) -> None:
 
 
 @pytest.mark.parametrize(("part", "stage"), [("skn", "extraction"), ("agent", "agent")])
-def test_a_call_that_fails_is_an_error_and_asked_again_when_told(
+def test_failed_call_is_an_error_and_repeated_on_request(
     scripted_server: ScriptedServer,
-    shop: Path,
-    asking: Callable[..., list[object]],
+    workspace: Path,
+    run_arguments: Callable[..., list[object]],
     part: str,
     stage: str,
 ) -> None:
-    scripted_server.behave_by(broken(part, does.status(500)))
-    done = epoche(*asking("--limit", 2))
-    # Without the agent there is not one row that is not an error: no success, but all is there.
-    rows = ended(done, shop / "out", code=27 if part == "agent" else 0)
+    scripted_server.behave_with(failing_model(part, behaviours.http_error(500)))
+    done = run_epoche(*run_arguments("--limit", 2))
+    # If the agent fails, all rows are errors and the run fails, but all files are written.
+    rows = check_finished(done, workspace / "out", code=27 if part == "agent" else 0)
     failed = [row for row in rows if row["outcome"] == "ERROR"]
     assert len(failed) == (2 if part == "skn" else 4)
     assert {row["stage"] for row in failed} == {stage}
     assert all("the server cannot answer" in row["error"] for row in failed)
     assert "--retry-errors" in done.err
-    scripted_server.behave_by(model())
-    scripted_server.forget()
+    scripted_server.behave_with(make_scripted_model())
+    scripted_server.clear_log()
     if part == "skn":
-        assert rows_of_run(epoche(*asking("--limit", 2)), shop) == rows
-        assert not scripted_server.requests, "errors are asked again only when told"
-    mended = rows_of_run(epoche(*asking("--limit", 2, "--retry-errors")), shop)
-    assert "ERROR" not in {row["outcome"] for row in mended}
-    kept = [row for row in rows if row["outcome"] != "ERROR"]
-    assert all(row in mended for row in kept), "what had its answer was not asked again"
+        assert check_and_read_rows(run_epoche(*run_arguments("--limit", 2)), workspace) == rows
+        assert not scripted_server.requests, "errors are retried only with --retry-errors"
+    retried = check_and_read_rows(
+        run_epoche(*run_arguments("--limit", 2, "--retry-errors")), workspace
+    )
+    assert "ERROR" not in {row["outcome"] for row in retried}
+    answered = [row for row in rows if row["outcome"] != "ERROR"]
+    assert all(row in retried for row in answered), "answered questions are not asked again"
 
 
-def rows_of_run(done: Done, shop: Path) -> list[dict[str, Any]]:
-    return ended(done, shop / "out")
+def check_and_read_rows(done: CommandResult, workspace: Path) -> list[dict[str, Any]]:
+    return check_finished(done, workspace / "out")
 
 
-def test_a_judge_that_cannot_be_called_is_asked_again_when_told(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
+def test_failed_judge_is_asked_again_on_request(
+    scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    scripted_server.behave_by(broken("accuracy", does.status(500)))
-    done = epoche(*asking())
-    rows = ended(done, shop / "out")
+    scripted_server.behave_with(failing_model("accuracy", behaviours.http_error(500)))
+    done = run_epoche(*run_arguments())
+    rows = check_finished(done, workspace / "out")
     unjudged = [row for row in rows if "accuracy" in ((row["verdicts"] or {}).get("failed") or ())]
     assert unjudged
     assert {row["outcome"] for row in unjudged} == {"ANSWERED"}
     assert all(row["verdicts"]["correct"] is None for row in unjudged)
-    counts = json.loads((shop / "out" / "manifest.json").read_bytes())["counts"]
+    counts = json.loads((workspace / "out" / "manifest.json").read_bytes())["counts"]
     assert counts["unjudged"] == len(unjudged)
-    assert "lack a judge's call" in done.err
-    scripted_server.behave_by(model())
-    done = epoche(*asking("--retry-errors"))
-    mended = ended(done, shop / "out")
+    assert "lack a judge's vote" in done.err
+    scripted_server.behave_with(make_scripted_model())
+    done = run_epoche(*run_arguments("--retry-errors"))
+    retried = check_finished(done, workspace / "out")
     assert f"{len(unjudged)} rows ({len(rows) - len(unjudged)} were there already)" in done.out
-    assert not any((row["verdicts"] or {}).get("failed") for row in mended)
-    anchors = [json.loads(line) for line in (shop / "out/anchors.jsonl").read_bytes().splitlines()]
+    assert not any((row["verdicts"] or {}).get("failed") for row in retried)
+    anchors = [
+        json.loads(line) for line in (workspace / "out/anchors.jsonl").read_bytes().splitlines()
+    ]
     assert anchors
     assert not any(anchor["problems"] for anchor in anchors)
 
 
-def test_every_time_of_a_sample_is_asked_for_itself(
-    scripted_server: ScriptedServer, shop: Path, asking: Callable[..., list[object]]
+def test_every_repeat_is_asked_separately(
+    scripted_server: ScriptedServer, workspace: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    scripted_server.behave_by(model())
-    done = epoche(*asking("--repeat", 2))
+    scripted_server.behave_with(make_scripted_model())
+    done = run_epoche(*run_arguments("--repeat", 2))
     assert done.code == 0, done.err
-    rows = rows_of(shop / "out")
+    rows = read_rows(workspace / "out")
     assert [(row["id"], row["repeat"]) for row in rows[:4]] == [
         ("q00", 0),
         ("q00", 0),

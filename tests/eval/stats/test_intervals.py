@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.stats.intervals import (
-    Draws,
-    Resampled,
-    ratio_distribution,
+from eval.stats.bootstrap import (
+    ClusterResamples,
+    ResampledCounts,
+    compute_ratio_distribution,
+    compute_resampled_sums,
     resample_blocks,
-    resampled_sums,
-    tidy,
+    round_significant,
 )
-from kg.base.proportions import wilson
+from kg.base.proportions import wilson_interval
 
 NUMERATORS = np.array([[1.0, 0, 0, 0], [0, 1, 0, 1], [1, 1, 0, 0]])
 DENOMINATORS = np.array([[1.0, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]])
@@ -24,44 +24,46 @@ DENOMINATORS = np.array([[1.0, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]])
     st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
     st.sampled_from([0.8, 0.9, 0.95, 0.99]),
 )
-def test_wilson_is_scipy_s(case: tuple[int, int], confidence: float) -> None:
+def test_wilson_matches_scipy(case: tuple[int, int], confidence: float) -> None:
     successes, trials = case
     theirs = stats.binomtest(successes, trials).proportion_ci(confidence, method="wilson")
-    low, high = wilson(successes, trials, confidence)
+    low, high = wilson_interval(successes, trials, confidence)
     assert low == pytest.approx(theirs.low, abs=1e-12)
     assert high == pytest.approx(theirs.high, abs=1e-12)
     assert 0 <= low <= successes / trials <= high <= 1
 
 
-def test_wilson_at_the_edges_is_exact_there_and_open_on_the_other_side() -> None:
-    assert wilson(42, 42) == (pytest.approx(0.916, abs=5e-4), 1.0)
-    assert wilson(0, 42)[0] == 0.0
-    assert wilson(0, 42)[1] == pytest.approx(0.084, abs=5e-4)
+def test_wilson_at_0_and_1_has_one_exact_limit() -> None:
+    assert wilson_interval(42, 42) == (pytest.approx(0.916, abs=5e-4), 1.0)
+    assert wilson_interval(0, 42)[0] == 0.0
+    assert wilson_interval(0, 42)[1] == pytest.approx(0.084, abs=5e-4)
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 0), (3, 2), (-1, 5)])
-def test_wilson_refuses_what_is_no_proportion(successes: int, trials: int) -> None:
+def test_wilson_refuses_invalid_proportions(successes: int, trials: int) -> None:
     with pytest.raises(ValueError, match="trials"):
-        wilson(successes, trials)
+        wilson_interval(successes, trials)
 
 
-def clusters(seed: int, count: int) -> np.ndarray:
+def make_clusters(seed: int, count: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 4, (count, 4)).astype(float)
 
 
 @pytest.mark.parametrize("seed", [42, 12345])
 @pytest.mark.parametrize("count", [30, 173])
-def test_percentile_and_bca_are_scipy_s_on_the_same_stream(seed: int, count: int) -> None:
-    data = clusters(seed + count, count)
-    ours = ratio_distribution(
-        Resampled(data, resampled_sums(data, Draws(len(data), 1000, seed))),
+def test_percentile_and_bca_match_scipy(seed: int, count: int) -> None:
+    data = make_clusters(seed + count, count)
+    ours = compute_ratio_distribution(
+        ResampledCounts(
+            data, compute_resampled_sums(data, ClusterResamples(len(data), 1000, seed))
+        ),
         NUMERATORS,
         DENOMINATORS,
     )
-    found = ours.intervals(0.95)
+    found = ours.compute_intervals(0.95)
     for column in range(3):
 
-        def ratio(drawn: np.ndarray, axis: int = -1, column: int = column) -> np.ndarray:
+        def compute_ratio(drawn: np.ndarray, axis: int = -1, column: int = column) -> np.ndarray:
             rows = data[np.asarray(drawn, dtype=int)]
             tops = (rows @ NUMERATORS[column]).sum(axis=axis)
             return tops / (rows @ DENOMINATORS[column]).sum(axis=axis)
@@ -69,7 +71,7 @@ def test_percentile_and_bca_are_scipy_s_on_the_same_stream(seed: int, count: int
         for method, bounds in (("percentile", found.percentile), ("BCa", found.bca)):
             theirs = stats.bootstrap(
                 (np.arange(count),),
-                ratio,
+                compute_ratio,
                 n_resamples=1000,
                 method=method,
                 rng=np.random.default_rng(seed),
@@ -77,63 +79,79 @@ def test_percentile_and_bca_are_scipy_s_on_the_same_stream(seed: int, count: int
             )
             expected = tuple(theirs.confidence_interval)
             assert tuple(bounds[:, column]) == pytest.approx(expected, abs=1e-10)
-        assert ours.standard_errors()[column] == pytest.approx(theirs.standard_error)
+        assert ours.compute_standard_errors()[column] == pytest.approx(theirs.standard_error)
 
 
-def test_the_stream_is_that_of_one_call_however_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = clusters(1, 37)
+def test_random_stream_does_not_depend_on_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = make_clusters(1, 37)
     draws = np.random.default_rng(42).integers(0, 37, (250, 37))
     expected = data[draws].sum(axis=1)
-    assert np.array_equal(resampled_sums(data, Draws(len(data), 250, 42)), expected)
-    # Odd pieces of one row, of some rows, and rows longer than a piece.
+    assert np.array_equal(
+        compute_resampled_sums(data, ClusterResamples(len(data), 250, 42)), expected
+    )
+    # Batches of one row, of some rows, and rows longer than a batch.
     for at_once in (1, 37, 37 * 7):
-        monkeypatch.setattr("eval.stats.intervals._HELD_AT_ONCE", at_once)
-        monkeypatch.setattr("eval.stats.intervals._DRAWN_AT_ONCE", max(1, at_once // 3))
-        assert np.array_equal(resampled_sums(data, Draws(len(data), 250, 42)), expected)
+        monkeypatch.setattr("eval.stats.bootstrap._MAX_WEIGHTS_PER_BATCH", at_once)
+        monkeypatch.setattr("eval.stats.bootstrap._MAX_DRAWS_PER_STEP", max(1, at_once // 3))
+        assert np.array_equal(
+            compute_resampled_sums(data, ClusterResamples(len(data), 250, 42)), expected
+        )
 
 
-def test_sums_beyond_single_precision_stay_exact() -> None:
+def test_large_sums_stay_exact() -> None:
     data = np.array([[2.0**24 + 1], [1.0]])
     draws = np.random.default_rng(3).integers(0, 2, (50, 2))
-    assert np.array_equal(resampled_sums(data, Draws(len(data), 50, 3)), data[draws].sum(axis=1))
+    assert np.array_equal(
+        compute_resampled_sums(data, ClusterResamples(len(data), 50, 3)), data[draws].sum(axis=1)
+    )
 
 
-def test_blocks_share_one_stream() -> None:
-    first, second = clusters(5, 20), clusters(6, 20)
+def test_blocks_share_one_random_stream() -> None:
+    first, second = make_clusters(5, 20), make_clusters(6, 20)
     second[:, 2] = 0
-    together = resample_blocks([first, second], Draws(20, 100, 9))
-    assert np.array_equal(together[0].sums, resampled_sums(first, Draws(len(first), 100, 9)))
-    assert np.array_equal(together[1].sums, resampled_sums(second, Draws(len(second), 100, 9)))
-    assert resample_blocks([], Draws(20, 100, 9)) == []
+    together = resample_blocks([first, second], ClusterResamples(20, 100, 9))
+    assert np.array_equal(
+        together[0].sums, compute_resampled_sums(first, ClusterResamples(len(first), 100, 9))
+    )
+    assert np.array_equal(
+        together[1].sums, compute_resampled_sums(second, ClusterResamples(len(second), 100, 9))
+    )
+    assert resample_blocks([], ClusterResamples(20, 100, 9)) == []
 
 
 def test_no_clusters_give_no_values_and_no_warning() -> None:
     empty = np.zeros((0, 4))
-    found = ratio_distribution(
-        Resampled(empty, resampled_sums(empty, Draws(len(empty), 10, 1))), NUMERATORS, DENOMINATORS
+    found = compute_ratio_distribution(
+        ResampledCounts(empty, compute_resampled_sums(empty, ClusterResamples(len(empty), 10, 1))),
+        NUMERATORS,
+        DENOMINATORS,
     )
     assert np.isnan(found.values).all()
     assert found.degenerate.all()
-    assert np.isnan(found.standard_errors()).all()
+    assert np.isnan(found.compute_standard_errors()).all()
 
 
-def test_all_successes_are_degenerate_rather_than_certain() -> None:
+def test_all_successes_are_marked_degenerate() -> None:
     data = np.tile([2.0, 0, 0, 0], (12, 1))
-    found = ratio_distribution(
-        Resampled(data, resampled_sums(data, Draws(len(data), 200, 1))), NUMERATORS, DENOMINATORS
+    found = compute_ratio_distribution(
+        ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 200, 1))),
+        NUMERATORS,
+        DENOMINATORS,
     )
-    intervals = found.intervals()
+    intervals = found.compute_intervals()
     assert found.values[0] == 1
     assert intervals.degenerate[0]
     assert intervals.support[0] == 12
     assert np.isnan(intervals.bca[:, 0]).all()
 
 
-def test_resamples_without_a_denominator_are_left_out() -> None:
+def test_resamples_with_denominator_zero_are_left_out() -> None:
     data = np.zeros((6, 4))
     data[0], data[1] = [1, 0, 0, 0], [1, 1, 0, 0]
-    found = ratio_distribution(
-        Resampled(data, resampled_sums(data, Draws(len(data), 400, 7))), NUMERATORS, DENOMINATORS
+    found = compute_ratio_distribution(
+        ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 400, 7))),
+        NUMERATORS,
+        DENOMINATORS,
     )
     share = found.undefined_share[0]
     # Neither of the two clusters is drawn in (4/6)^6 of the resamples.
@@ -141,15 +159,19 @@ def test_resamples_without_a_denominator_are_left_out() -> None:
     # Two clusters are too few for the bootstrap, though its resamples do vary.
     assert found.degenerate[0]
     known = found.replicates[:, 0][~np.isnan(found.replicates[:, 0])]
-    assert found.intervals().percentile[:, 0] == pytest.approx(np.quantile(known, [0.025, 0.975]))
+    assert found.compute_intervals().percentile[:, 0] == pytest.approx(
+        np.quantile(known, [0.025, 0.975])
+    )
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.8, 0.95]))
-def test_quantiles_are_numpy_s(seed: int, confidence: float) -> None:
-    data = clusters(seed, 9)
-    found = ratio_distribution(
-        Resampled(data, resampled_sums(data, Draws(len(data), 101, seed))), NUMERATORS, DENOMINATORS
+def test_quantiles_match_numpy(seed: int, confidence: float) -> None:
+    data = make_clusters(seed, 9)
+    found = compute_ratio_distribution(
+        ResampledCounts(data, compute_resampled_sums(data, ClusterResamples(len(data), 101, seed))),
+        NUMERATORS,
+        DENOMINATORS,
     )
     tails = [0.5 - confidence / 2, 0.5 + confidence / 2]
     for column in range(3):
@@ -157,19 +179,19 @@ def test_quantiles_are_numpy_s(seed: int, confidence: float) -> None:
         if np.isnan(replicates).any():
             continue
         expected = np.quantile(replicates, tails)
-        assert found.intervals(confidence).percentile[:, column] == pytest.approx(expected)
+        assert found.compute_intervals(confidence).percentile[:, column] == pytest.approx(expected)
 
 
-def test_tidy_keeps_twelve_digits() -> None:
-    assert tidy(1 / 3) == 0.333333333333
-    assert tidy(0.0) == 0.0
+def test_values_are_rounded_to_twelve_digits() -> None:
+    assert round_significant(1 / 3) == 0.333333333333
+    assert round_significant(0.0) == 0.0
 
 
-def test_values_too_small_for_their_cubes_have_no_bca_interval() -> None:
-    # Squares of such deviations are numbers, their cubes are not: 0/0 would be a warning.
+def test_underflowing_values_have_no_bca_interval() -> None:
+    # Squares of such deviations are above zero, but cubes underflow: 0/0 would warn.
     tiny = np.column_stack([np.array([0.0, 1e-120, 3e-120, 2e-120]), np.ones(4)])
-    data = Resampled(tiny, resampled_sums(tiny, Draws(4, 200, 1)))
-    found = ratio_distribution(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-    intervals = found.intervals(0.95)
+    data = ResampledCounts(tiny, compute_resampled_sums(tiny, ClusterResamples(4, 200, 1)))
+    found = compute_ratio_distribution(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    intervals = found.compute_intervals(0.95)
     assert np.isnan(intervals.bca).all()
     assert np.isfinite(intervals.percentile).all()

@@ -9,32 +9,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.stats.intervals import Distribution, Draws, Resampled, ratio_distribution, resample_blocks
-from eval.stats.paired import (
+from eval.stats.bootstrap import (
+    ClusterResamples,
+    Distribution,
+    ResampledCounts,
+    compute_ratio_distribution,
+    resample_blocks,
+)
+from eval.stats.paired_tests import (
     Discordant,
-    bootstrap_p,
-    discordance,
-    holm,
+    adjust_holm,
+    compute_bootstrap_p,
+    count_discordant,
     mcnemar_exact,
-    mcnemar_floor,
+    mcnemar_minimum_effect,
     minimum_detectable_effect,
-    newcombe_paired,
+    newcombe_paired_interval,
     square_and_add,
 )
-from kg.base.proportions import wilson
+from kg.base.proportions import wilson_interval
 
 PROBABILITIES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
-def test_mcnemar_is_the_exact_binomial_test(only_a: int, only_b: int) -> None:
+def test_mcnemar_matches_the_exact_binomial_test(only_a: int, only_b: int) -> None:
     trials = only_a + only_b
     expected = stats.binomtest(only_a, trials).pvalue if trials else 1.0
     assert mcnemar_exact(only_a, only_b) == pytest.approx(expected, rel=1e-9)
     assert mcnemar_exact(only_a, only_b) == mcnemar_exact(only_b, only_a)
 
 
-def test_mcnemar_stays_exact_far_out_and_at_scale() -> None:
+def test_mcnemar_is_exact_for_large_counts() -> None:
     assert mcnemar_exact(0, 400) == pytest.approx(2 * 0.5**400, rel=1e-9)
     expected = stats.binomtest(49_000, 99_000).pvalue
     assert mcnemar_exact(49_000, 50_000) == pytest.approx(expected, rel=1e-8)
@@ -49,12 +55,12 @@ def test_mcnemar_refuses_negative_counts() -> None:
         mcnemar_exact(-1, 2)
 
 
-def brute_holm(values: list[float | None]) -> list[float | None]:
+def holm_by_definition(values: list[float | None]) -> list[float | None]:
     """Holm by its definition: the smallest level at which each hypothesis is still rejected."""
     known = sorted(value for value in values if value is not None)
     m = len(known)
 
-    def rejected(value: float, alpha: float) -> bool:
+    def is_rejected(value: float, alpha: float) -> bool:
         for rank, other in enumerate(known):
             if other * (m - rank) > alpha:
                 return value < other
@@ -62,15 +68,15 @@ def brute_holm(values: list[float | None]) -> list[float | None]:
 
     levels = sorted({v * (m - r) for r, v in enumerate(known)})
     return [
-        None if value is None else next(level for level in levels if rejected(value, level))
+        None if value is None else next(level for level in levels if is_rejected(value, level))
         for value in values
     ]
 
 
 @given(PROBABILITIES)
-def test_holm_is_its_definition(values: list[float | None]) -> None:
-    adjusted = holm(values)
-    for ours, theirs, raw in zip(adjusted, brute_holm(values), values, strict=True):
+def test_holm_matches_its_definition(values: list[float | None]) -> None:
+    adjusted = adjust_holm(values)
+    for ours, theirs, raw in zip(adjusted, holm_by_definition(values), values, strict=True):
         if raw is None:
             assert ours is None
         else:
@@ -81,8 +87,8 @@ def test_holm_is_its_definition(values: list[float | None]) -> None:
 
 
 @given(PROBABILITIES)
-def test_holm_keeps_the_order(values: list[float | None]) -> None:
-    pairs = [(p, q) for p, q in zip(values, holm(values), strict=True) if p is not None]
+def test_holm_keeps_the_order_of_p_values(values: list[float | None]) -> None:
+    pairs = [(p, q) for p, q in zip(values, adjust_holm(values), strict=True) if p is not None]
     for (p, q), (r, s) in product(pairs, pairs):
         if p <= r:
             assert q is not None
@@ -90,37 +96,39 @@ def test_holm_keeps_the_order(values: list[float | None]) -> None:
             assert q <= s
 
 
-def test_holm_by_hand() -> None:
-    assert holm([0.01, None, 0.04, 0.03]) == pytest.approx([0.03, None, 0.06, 0.06])
-    assert holm([]) == []
+def test_holm_matches_manual_values() -> None:
+    assert adjust_holm([0.01, None, 0.04, 0.03]) == pytest.approx([0.03, None, 0.06, 0.06])
+    assert adjust_holm([]) == []
 
 
 def test_discordance_counts_pairs() -> None:
     a, b = np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 0, 0])
-    assert discordance(a, b) == Discordant(1, 2, 1, 1)
+    assert count_discordant(a, b) == Discordant(1, 2, 1, 1)
 
 
 COUNTS = st.tuples(*[st.integers(0, 50)] * 4).filter(lambda counts: sum(counts) > 0)
 
 
 @given(COUNTS)
-def test_newcombe_holds_the_difference_and_is_symmetric(counts: tuple[int, int, int, int]) -> None:
+def test_newcombe_contains_the_difference_and_is_symmetric(
+    counts: tuple[int, int, int, int],
+) -> None:
     a, b, c, d = counts
-    low, high = newcombe_paired(Discordant(a, b, c, d))
+    low, high = newcombe_paired_interval(Discordant(a, b, c, d))
     difference = (b - c) / (a + b + c + d)
     assert -1 <= low <= difference <= high <= 1
-    assert newcombe_paired(Discordant(a, c, b, d)) == pytest.approx((-high, -low))
+    assert newcombe_paired_interval(Discordant(a, c, b, d)) == pytest.approx((-high, -low))
 
 
-def test_newcombe_of_perfect_twins_is_no_certainty() -> None:
-    low, high = newcombe_paired(Discordant(30, 0, 0, 0))
+def test_newcombe_of_two_perfect_systems_has_positive_width() -> None:
+    low, high = newcombe_paired_interval(Discordant(30, 0, 0, 0))
     assert low == pytest.approx(-high)
     assert high > 0.05
     with pytest.raises(ValueError, match="trials"):
-        newcombe_paired(Discordant(0, 0, 0, 0))
+        newcombe_paired_interval(Discordant(0, 0, 0, 0))
 
 
-def test_newcombe_by_hand() -> None:
+def test_newcombe_matches_manual_values() -> None:
     # n = 50, 20 + 12 against 20 + 2: Wilson limits by scipy, phi with the continuity correction.
     a, b, c, d = 20, 12, 2, 16
     one, two = (stats.binomtest(k, 50).proportion_ci(method="wilson") for k in (a + b, a + c))
@@ -131,56 +139,62 @@ def test_newcombe_by_hand() -> None:
         0.2 - math.sqrt(down[0] ** 2 - 2 * phi * down[0] * down[1] + down[1] ** 2),
         0.2 + math.sqrt(up[0] ** 2 - 2 * phi * up[0] * up[1] + up[1] ** 2),
     )
-    assert newcombe_paired(Discordant(a, b, c, d)) == pytest.approx(expected)
+    assert newcombe_paired_interval(Discordant(a, b, c, d)) == pytest.approx(expected)
     # Weak agreement does not survive the correction: as if independent.
-    weak = newcombe_paired(Discordant(3, 2, 2, 3))
-    assert weak == pytest.approx(square_and_add((0.5, wilson(5, 10)), (0.5, wilson(5, 10))))
+    weak = newcombe_paired_interval(Discordant(3, 2, 2, 3))
+    assert weak == pytest.approx(
+        square_and_add((0.5, wilson_interval(5, 10)), (0.5, wilson_interval(5, 10)))
+    )
 
 
-def test_newcombe_covers() -> None:
+def test_newcombe_has_nominal_coverage() -> None:
     rng = np.random.default_rng(11)
     shares = (0.85, 0.08, 0.02, 0.05)
     held = 0
     for _ in range(500):
-        low, high = newcombe_paired(Discordant(*rng.multinomial(80, shares).tolist()))
+        low, high = newcombe_paired_interval(Discordant(*rng.multinomial(80, shares).tolist()))
         held += low <= 0.06 <= high
     assert held / 500 > 0.93
 
 
-def test_square_and_add_of_equal_edges() -> None:
-    edge = (1.0, wilson(10, 10))
+def test_square_and_add_of_equal_extremes() -> None:
+    edge = (1.0, wilson_interval(10, 10))
     low, high = square_and_add(edge, edge)
-    assert (low, high) == (pytest.approx(wilson(10, 10)[0] - 1), pytest.approx(-low))
+    assert (low, high) == (pytest.approx(wilson_interval(10, 10)[0] - 1), pytest.approx(-low))
 
 
-def difference_of(seed: int, shift: float) -> Distribution:
+def make_difference(seed: int, shift: float) -> Distribution:
     rng = np.random.default_rng(seed)
     right = [(rng.random((80, 1)) < rate).astype(float) for rate in (0.5 + shift, 0.5)]
     blocks = [np.concatenate([one, 1 - one], axis=1) for one in right]
     first, second = (
-        ratio_distribution(Resampled(b.per_cluster, b.sums), np.eye(1, 2), np.ones((1, 2)))
-        for b in resample_blocks(blocks, Draws(80, 500, seed))
+        compute_ratio_distribution(
+            ResampledCounts(b.per_cluster, b.sums), np.eye(1, 2), np.ones((1, 2))
+        )
+        for b in resample_blocks(blocks, ClusterResamples(80, 500, seed))
     )
     return first - second
 
 
-def test_a_system_never_differs_from_itself() -> None:
-    data = difference_of(1, 0.2)
+def test_identical_systems_show_no_difference() -> None:
+    data = make_difference(1, 0.2)
     same = data - data
     assert same.degenerate[0]
-    assert bootstrap_p(same)[0] == 1.0
+    assert compute_bootstrap_p(same)[0] == 1.0
 
 
-def test_bootstrap_p_finds_what_is_there_and_not_more() -> None:
-    assert bootstrap_p(difference_of(1, 0.4))[0] == pytest.approx(2 / 501)
-    false_alarms = sum(float(bootstrap_p(difference_of(s, 0.0))[0]) < 0.05 for s in range(200))
+def test_bootstrap_p_value_detects_only_real_differences() -> None:
+    assert compute_bootstrap_p(make_difference(1, 0.4))[0] == pytest.approx(2 / 501)
+    false_alarms = sum(
+        float(compute_bootstrap_p(make_difference(s, 0.0))[0]) < 0.05 for s in range(200)
+    )
     assert 1 <= false_alarms <= 22
 
 
 def test_bootstrap_p_without_values_is_nan() -> None:
     empty = Distribution(*(np.full(s, np.nan) for s in ((1,), (9, 1), (4, 1))), np.zeros(1))
-    assert math.isnan(bootstrap_p(empty)[0])
-    assert math.isnan(empty.standard_errors()[0])
+    assert math.isnan(compute_bootstrap_p(empty)[0])
+    assert math.isnan(empty.compute_standard_errors()[0])
 
 
 def test_minimum_detectable_effect() -> None:
@@ -188,20 +202,20 @@ def test_minimum_detectable_effect() -> None:
     assert minimum_detectable_effect(0.0) is None
     assert minimum_detectable_effect(math.nan) is None
     assert minimum_detectable_effect(0.0, 5) is None
-    assert minimum_detectable_effect(0.0, 100) == mcnemar_floor(100)
+    assert minimum_detectable_effect(0.0, 100) == mcnemar_minimum_effect(100)
     assert minimum_detectable_effect(0.2, 100) == minimum_detectable_effect(0.2)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(6, 5000))
-def test_the_floor_is_found_with_the_power_asked_for(n_cards: int) -> None:
-    floor = mcnemar_floor(n_cards)
+def test_mcnemar_floor_has_the_requested_power(n_cards: int) -> None:
+    floor = mcnemar_minimum_effect(n_cards)
     assert floor is not None
     assert stats.binom.sf(5, n_cards, floor) == pytest.approx(0.8, abs=1e-6)
     assert mcnemar_exact(0, 6) < 0.05 < mcnemar_exact(0, 5)
 
 
-def test_effects_of_that_size_are_found_that_often() -> None:
+def test_minimum_detectable_effect_is_found_with_its_power() -> None:
     # Simulated McNemar at the effect it names: found in about 80 % of samples.
     rng = np.random.default_rng(5)
     error = math.sqrt((0.16 - 0.08**2) / 400)

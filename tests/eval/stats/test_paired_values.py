@@ -1,4 +1,4 @@
-"""Two systems' values of the same samples, held to SciPy and to sums done by hand."""
+"""Paired values of two systems, against SciPy and manual values."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.stats.intervals import Draws, Floats, resample_blocks
-from eval.stats.paired_values import PairedValues, better_of, difference_block, paired_values
+from eval.stats.bootstrap import ClusterResamples, Floats, resample_blocks
+from eval.stats.paired_values import (
+    PairedValues,
+    build_difference_block,
+    choose_better,
+    compare_values,
+)
 
 NAN = math.nan
 VALUES = st.lists(
@@ -21,7 +26,7 @@ VALUES = st.lists(
 )
 
 
-def compared(
+def compare_pairs(
     first: list[float] | Floats,
     second: list[float] | Floats,
     *,
@@ -30,12 +35,14 @@ def compared(
     resamples: int = 400,
 ) -> PairedValues:
     one, other = np.array(first, dtype=float), np.array(second, dtype=float)
-    (data,) = resample_blocks([difference_block(one, other)], Draws(one.size, resamples, 7))
-    return paired_values(one, other, data, confidence=0.95, yes_or_no=yes_or_no, share=share)
+    (data,) = resample_blocks(
+        [build_difference_block(one, other)], ClusterResamples(one.size, resamples, 7)
+    )
+    return compare_values(one, other, data, confidence=0.95, is_binary=yes_or_no, is_share=share)
 
 
-def test_means_and_their_difference_are_of_the_shared_samples_alone() -> None:
-    found = compared([0.5, 1.0, NAN, 0.25, NAN], [0.25, NAN, 0.9, 0.75, NAN])
+def test_means_and_difference_use_shared_samples_only() -> None:
+    found = compare_pairs([0.5, 1.0, NAN, 0.25, NAN], [0.25, NAN, 0.9, 0.75, NAN])
     assert found.n == 2
     assert (found.value_first, found.value_second) == (0.375, 0.5)
     assert found.difference == -0.125
@@ -44,9 +51,9 @@ def test_means_and_their_difference_are_of_the_shared_samples_alone() -> None:
     assert found.discordant is None
 
 
-def test_six_samples_of_one_side_are_the_fewest_that_can_be_told() -> None:
-    five = compared([0.9, 0.8, 0.7, 0.6, 0.5], [0.1, 0.2, 0.3, 0.4, 0.45])
-    six = compared([0.9, 0.8, 0.7, 0.6, 0.5, 0.9], [0.1, 0.2, 0.3, 0.4, 0.45, 0.2])
+def test_six_one_sided_samples_are_the_fewest_significant() -> None:
+    five = compare_pairs([0.9, 0.8, 0.7, 0.6, 0.5], [0.1, 0.2, 0.3, 0.4, 0.45])
+    six = compare_pairs([0.9, 0.8, 0.7, 0.6, 0.5, 0.9], [0.1, 0.2, 0.3, 0.4, 0.45, 0.2])
     assert five.p == 2 / 2**5
     assert six.p == 2 / 2**6
     assert six.exact
@@ -54,9 +61,9 @@ def test_six_samples_of_one_side_are_the_fewest_that_can_be_told() -> None:
 
 @given(VALUES)
 @settings(max_examples=60, deadline=None)
-def test_the_sign_flip_test_is_scipys_permutation_test(pairs: list[tuple[float, float]]) -> None:
+def test_sign_flip_test_matches_scipy_permutation_test(pairs: list[tuple[float, float]]) -> None:
     first, second = map(list, zip(*pairs, strict=True))
-    found = compared(first, second, resamples=20)
+    found = compare_pairs(first, second, resamples=20)
     apart = [a - b for a, b in pairs if not math.isnan(a - b)]
     if not apart:
         assert found == PairedValues()
@@ -76,9 +83,9 @@ def test_the_sign_flip_test_is_scipys_permutation_test(pairs: list[tuple[float, 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=40))
 @settings(max_examples=60, deadline=None)
-def test_yes_or_no_is_the_exact_binomial_test_with_its_table(pairs: list[tuple[int, int]]) -> None:
+def test_binary_values_use_the_exact_binomial_test(pairs: list[tuple[int, int]]) -> None:
     first, second = map(list, zip(*pairs, strict=True))
-    found = compared(first, second, yes_or_no=True, resamples=20)
+    found = compare_pairs(first, second, yes_or_no=True, resamples=20)
     only_first = sum(a > b for a, b in pairs)
     only_second = sum(a < b for a, b in pairs)
     assert found.test == "mcnemar"
@@ -95,14 +102,14 @@ def test_yes_or_no_is_the_exact_binomial_test_with_its_table(pairs: list[tuple[i
 
 @given(VALUES, st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_changing_places_mirrors_all(pairs: list[tuple[float, float]], share: bool) -> None:
+def test_swapping_systems_mirrors_the_result(pairs: list[tuple[float, float]], share: bool) -> None:
     first, second = map(list, zip(*pairs, strict=True))
-    found = compared(first, second, share=share, resamples=60)
-    mirrored = compared(second, first, share=share, resamples=60)
+    found = compare_pairs(first, second, share=share, resamples=60)
+    mirrored = compare_pairs(second, first, share=share, resamples=60)
     assert (mirrored.n, mirrored.p, mirrored.n_differ) == (found.n, found.p, found.n_differ)
     assert (mirrored.value_first, mirrored.value_second) == (found.value_second, found.value_first)
     assert mirrored.method == found.method
-    assert mirrored.smallest_found == found.smallest_found
+    assert mirrored.minimum_detectable_effect == found.minimum_detectable_effect
     if found.difference is not None and mirrored.difference is not None:
         assert mirrored.difference == pytest.approx(-found.difference, abs=1e-12)
     if found.low is not None and found.high is not None:
@@ -112,19 +119,21 @@ def test_changing_places_mirrors_all(pairs: list[tuple[float, float]], share: bo
 
 @given(VALUES, st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_against_itself_nothing_differs(pairs: list[tuple[float, float]], share: bool) -> None:
+def test_identical_systems_show_no_difference(
+    pairs: list[tuple[float, float]], share: bool
+) -> None:
     first = [a for a, _ in pairs]
-    found = compared(first, first, share=share, resamples=20)
+    found = compare_pairs(first, first, share=share, resamples=20)
     there = [a for a in first if not math.isnan(a)]
     assert found.n == len(there)
     if there:
         assert (found.difference, found.p, found.n_differ) == (0.0, 1.0, 0)
         assert (found.low, found.high, found.method) == (None, None, "none")
-        assert found.smallest_found is None
+        assert found.minimum_detectable_effect is None
 
 
-def test_yes_or_no_against_itself_has_newcombes_interval() -> None:
-    found = compared([1.0, 0.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.0], yes_or_no=True)
+def test_identical_binary_values_have_a_newcombe_interval() -> None:
+    found = compare_pairs([1.0, 0.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.0], yes_or_no=True)
     assert found.method == "newcombe-paired"
     assert found.low is not None
     assert found.high is not None
@@ -132,45 +141,48 @@ def test_yes_or_no_against_itself_has_newcombes_interval() -> None:
     assert found.low == pytest.approx(-found.high)
 
 
-def test_the_same_difference_everywhere_does_not_claim_certainty() -> None:
-    found = compared([0.8] * 9, [0.5] * 9)
+def test_constant_difference_gives_no_zero_width_interval() -> None:
+    found = compare_pairs([0.8] * 9, [0.5] * 9)
     assert found.method == "newcombe"
     assert found.difference == pytest.approx(0.3)
     assert found.low is not None
     assert found.high is not None
     assert found.low < 0.3 < found.high
     assert found.p == 2 / 2**9
-    # What is left of the standard error is rounding, and no power can be told from it.
-    assert compared([0.01] * 3, [0.0] * 3).smallest_found is None
-    # Seconds are no share: nothing is known of how far they may lie apart.
-    seconds = compared([3.0] * 9, [2.0] * 9, share=False)
+    # The standard error is only rounding error, so no power can be computed.
+    assert compare_pairs([0.01] * 3, [0.0] * 3).minimum_detectable_effect is None
+    # Seconds are not a share, so their differences are unbounded.
+    seconds = compare_pairs([3.0] * 9, [2.0] * 9, share=False)
     assert (seconds.low, seconds.high, seconds.method) == (None, None, "none")
 
 
-def test_the_interval_is_scipys_bootstrap() -> None:
+def test_interval_matches_scipy_bootstrap() -> None:
     rng = np.random.default_rng(3)
     first, second = rng.uniform(0, 1, 120), rng.uniform(0, 0.9, 120)
-    found = compared(first, second, resamples=8000)
+    found = compare_pairs(first, second, resamples=8000)
     oracle = stats.bootstrap(
         (first - second,), np.mean, n_resamples=8000, method="BCa", rng=np.random.default_rng(1)
     ).confidence_interval
     assert found.method == "bootstrap-bca"
     assert found.low == pytest.approx(oracle.low, abs=0.005)
     assert found.high == pytest.approx(oracle.high, abs=0.005)
-    # A table of yes and no has a floor that a mean has not: six discordant samples.
-    few = compared([0.9, 0.8, 0.7], [0.1, 0.3, 0.1])
-    assert few.smallest_found is not None
-    assert compared([1.0, 1.0, 0.0], [0.0, 1.0, 0.0], yes_or_no=True).smallest_found is None
+    # Unlike means, binary values need at least six discordant samples.
+    few = compare_pairs([0.9, 0.8, 0.7], [0.1, 0.3, 0.1])
+    assert few.minimum_detectable_effect is not None
+    assert (
+        compare_pairs([1.0, 1.0, 0.0], [0.0, 1.0, 0.0], yes_or_no=True).minimum_detectable_effect
+        is None
+    )
     # (z of .975 + z of .8) standard errors of the mean difference.
     error = float((first - second).std()) / math.sqrt(120)
-    assert found.smallest_found == pytest.approx(2.8016 * error, rel=0.03)
+    assert found.minimum_detectable_effect == pytest.approx(2.8016 * error, rel=0.03)
 
 
-def test_many_samples_are_tested_by_random_signs_close_to_students_t() -> None:
+def test_random_signs_agree_with_the_t_test() -> None:
     rng = np.random.default_rng(5)
     first = rng.normal(0.6, 0.1, 3000)
     second = first + rng.normal(0.004, 0.1, 3000)
-    found = compared(first, second)
+    found = compare_pairs(first, second)
     assert not found.exact
     assert found.p == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
 
@@ -189,7 +201,7 @@ def test_many_samples_are_tested_by_random_signs_close_to_students_t() -> None:
         ((None, None), 0.01, True, None),
     ],
 )
-def test_better_takes_the_interval_and_the_test(
+def test_better_needs_interval_and_test(
     interval: tuple[float | None, float | None], p: float | None, higher: bool, expected: str | None
 ) -> None:
-    assert better_of(("a", "b"), interval, p, higher_is_better=higher) == expected
+    assert choose_better(("a", "b"), interval, p, higher_is_better=higher) == expected

@@ -7,18 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
 
-from eval.stats.paired import mcnemar_exact, mcnemar_floor
+from eval.stats.paired_tests import mcnemar_exact, mcnemar_minimum_effect
 from eval.stats.power import (
-    cards_for_half_width,
-    cards_needed,
+    compute_cards_for_half_width,
+    compute_cards_needed,
+    compute_detectable_effect,
     design_effect,
-    effect_found,
-    half_width,
     mcnemar_power,
+    wilson_half_width,
 )
-from kg.base.proportions import wilson
+from kg.base.proportions import wilson_interval
 
-called = cache(mcnemar_exact)
+cached_mcnemar = cache(mcnemar_exact)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.01, 0.0625])
@@ -26,7 +26,7 @@ called = cache(mcnemar_exact)
     ("n", "effect", "discordant"),
     [(1, 0.2, 0.5), (5, 0.3, 1.0), (30, 0.1, 0.4), (30, 0.4, 0.4), (45, 0.0, 0.3), (60, 0.2, 1.0)],
 )
-def test_power_is_the_sum_over_all_tables(
+def test_power_matches_the_sum_over_all_tables(
     n: int, effect: float, discordant: float, alpha: float
 ) -> None:
     one, other = (discordant + effect) / 2, (discordant - effect) / 2
@@ -35,7 +35,7 @@ def test_power_is_the_sum_over_all_tables(
         table.pmf([a, b, n - a - b])
         for a in range(n + 1)
         for b in range(n + 1 - a)
-        if called(a, b) < alpha
+        if cached_mcnemar(a, b) < alpha
     )
     assert mcnemar_power(n, effect, discordant, alpha) == pytest.approx(expected, abs=1e-9)
 
@@ -56,13 +56,13 @@ def test_power_rises_with_the_effect(n: int, discordant: float, small: float, la
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(8, 800), st.floats(0.05, 0.6), st.floats(0.2, 1))
-def test_twice_the_cards_find_more(n: int, discordant: float, part: float) -> None:
+def test_power_rises_with_the_number_of_cards(n: int, discordant: float, part: float) -> None:
     effect = part * discordant
     weak, strong = (mcnemar_power(cards, effect, discordant) for cards in (n, 2 * n))
     assert strong >= weak - 1e-9
 
 
-def test_the_test_keeps_its_level() -> None:
+def test_mcnemar_keeps_its_level() -> None:
     for n in (10, 42, 300):
         for discordant in (0.05, 0.2, 1.0):
             assert mcnemar_power(n, 0.0, discordant) <= 0.05
@@ -70,52 +70,56 @@ def test_the_test_keeps_its_level() -> None:
 
 @pytest.mark.parametrize("effect", [0.02, 0.05, 0.1, 0.3])
 @pytest.mark.parametrize("discordant", [0.3, 0.5, 1.0])
-def test_so_many_cards_are_needed_and_no_fewer_are_enough(effect: float, discordant: float) -> None:
-    needed = cards_needed(effect, discordant)
+def test_required_cards_are_the_smallest_sufficient_number(
+    effect: float, discordant: float
+) -> None:
+    needed = compute_cards_needed(effect, discordant)
     assert all(mcnemar_power(needed + k, effect, discordant) >= 0.8 for k in range(50))
     assert mcnemar_power(needed - 1, effect, discordant) < 0.8
-    found = effect_found(needed, discordant)
+    found = compute_detectable_effect(needed, discordant)
     assert found is not None
     assert found <= effect
     assert mcnemar_power(needed, found, discordant) == pytest.approx(0.8, abs=1e-6)
 
 
-def test_one_sided_discord_is_the_floor_of_the_comparison() -> None:
+def test_one_sided_discordance_gives_the_mcnemar_floor() -> None:
     for n in (20, 100, 600):
-        floor = mcnemar_floor(n)
+        floor = mcnemar_minimum_effect(n)
         assert floor is not None
         assert mcnemar_power(n, floor, floor) == pytest.approx(0.8, abs=0.02)
 
 
-def test_too_few_cards_find_nothing() -> None:
-    assert effect_found(5, 1.0) is None
-    assert effect_found(10, 0.2) is None
+def test_too_few_cards_have_no_power() -> None:
+    assert compute_detectable_effect(5, 1.0) is None
+    assert compute_detectable_effect(10, 0.2) is None
     with pytest.raises(ValueError, match="more than"):
-        cards_needed(0.0001, 1.0)
+        compute_cards_needed(0.0001, 1.0)
 
 
 @pytest.mark.parametrize("wrong", [(0, 0.1, 0.2), (10, 0.3, 0.2), (10, 0.1, 0.0), (10, 0.1, 1.5)])
-def test_what_cannot_be_is_refused(wrong: tuple[int, float, float]) -> None:
-    with pytest.raises(ValueError, match="no comparison"):
+def test_impossible_effects_are_refused(wrong: tuple[int, float, float]) -> None:
+    with pytest.raises(ValueError, match="impossible comparison"):
         mcnemar_power(*wrong)
-    with pytest.raises(ValueError, match="no such effect"):
-        cards_needed(0.3, 0.2)
+    with pytest.raises(ValueError, match="impossible effect"):
+        compute_cards_needed(0.3, 0.2)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.floats(0.005, 0.4), st.floats(0, 1))
-def test_half_width_needs_so_many_cards(width: float, share: float) -> None:
-    n = cards_for_half_width(width, share)
-    assert half_width(n, share) <= width
-    assert n == 1 or half_width(n - 1, share) > width
-    low, high = wilson(share * n, n)
-    assert half_width(n, share) == pytest.approx((high - low) / 2)
+def test_cards_for_half_width_are_the_smallest_sufficient_number(
+    width: float, share: float
+) -> None:
+    n = compute_cards_for_half_width(width, share)
+    assert wilson_half_width(n, share) <= width
+    assert n == 1 or wilson_half_width(n - 1, share) > width
+    low, high = wilson_interval(share * n, n)
+    assert wilson_half_width(n, share) == pytest.approx((high - low) / 2)
 
 
-def test_known_sizes() -> None:
-    assert cards_for_half_width(0.05) == 381
+def test_known_sample_sizes_are_reproduced() -> None:
+    assert compute_cards_for_half_width(0.05) == 381
     # All discord one-sided, ten in a hundred: McNemar needs six of them.
     assert mcnemar_power(100, 0.1, 0.1) == pytest.approx(binom.sf(5, 100, 0.1), abs=1e-9)
     assert design_effect(3, 0.5) == 2.0
     with pytest.raises(ValueError, match="width"):
-        cards_for_half_width(0)
+        compute_cards_for_half_width(0)

@@ -1,4 +1,4 @@
-"""Quantiles over rows: numpy's inverted distribution function, in the sample and in resamples."""
+"""Quantiles over rows match NumPy's ``inverted_cdf``, in the sample and in resamples."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.stats.intervals import Draws
-from eval.stats.quantiles import quantiles
+from eval.stats.bootstrap import ClusterResamples
+from eval.stats.quantiles import bootstrap_quantiles
 
 LEVELS = (0.5, 0.95)
 
@@ -19,24 +19,26 @@ LEVELS = (0.5, 0.95)
     seed=st.integers(0, 99),
 )
 @settings(max_examples=60, deadline=None)
-def test_they_are_numpy_s_of_the_rows_that_are_drawn(
+def test_quantiles_match_numpy_on_resampled_rows(
     values: list[float], repeats: int, seed: int
 ) -> None:
     rows = np.array(values)
     clusters = np.arange(len(values)) // repeats
-    draws = Draws(int(clusters.max()) + 1, resamples=20, seed=seed)
-    found = quantiles(rows, clusters, draws, LEVELS)
+    draws = ClusterResamples(int(clusters.max()) + 1, n_resamples=20, seed=seed)
+    found = bootstrap_quantiles(rows, clusters, draws, LEVELS)
     assert found.values.tolist() == np.quantile(rows, LEVELS, method="inverted_cdf").tolist()
-    drawn = np.random.default_rng(seed).integers(0, draws.clusters, (20, draws.clusters))
+    drawn = np.random.default_rng(seed).integers(0, draws.n_clusters, (20, draws.n_clusters))
     for replicate, of in zip(found.replicates, drawn, strict=True):
         again = np.concatenate([rows[clusters == cluster] for cluster in of])
         assert replicate.tolist() == np.quantile(again, LEVELS, method="inverted_cdf").tolist()
-    assert np.isnan(found.jackknife).all(), "BCa does not hold for quantiles"
+    assert np.isnan(found.jackknife).all(), "BCa intervals are not valid for quantiles"
 
 
-def test_a_resample_without_any_row_has_none() -> None:
+def test_resample_without_rows_has_no_quantile() -> None:
     # Two of three samples have no latency: in some resamples only those come up.
-    found = quantiles(np.array([2.5]), np.array([1]), Draws(3, resamples=200, seed=1), (0.5,))
+    found = bootstrap_quantiles(
+        np.array([2.5]), np.array([1]), ClusterResamples(3, n_resamples=200, seed=1), (0.5,)
+    )
     none = np.isnan(found.replicates[:, 0])
     assert 0 < none.sum() < 200
     assert set(found.replicates[~none, 0]) == {2.5}

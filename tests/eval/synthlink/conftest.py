@@ -1,34 +1,34 @@
-"""The small catalogue that models judge claims of, and what they are asked about it."""
+"""A small catalogue whose claims are judged by models, and its items to judge."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from synthlink_judging_parts import asked_about, write_shop
+from synthlink_judge_parts import list_items_to_judge, write_inputs
 
 from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.corrected.evidence import SourcePages
-from eval.synthlink.judging.matters import Matter
+from eval.synthlink.judges.judge_items import JudgeItem
 from retrieval.corpus import read_corpus
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_shop(tmp_path_factory.mktemp("judged"))
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_inputs(tmp_path_factory.mktemp("judged"))
 
 
 @pytest.fixture(scope="module")
-def catalog(shop: Path) -> Catalog:
-    return read_catalog(shop / "catalog.jsonl")
+def catalog(workspace: Path) -> Catalog:
+    return read_catalog(workspace / "catalog.jsonl")
 
 
 @pytest.fixture(scope="module")
-def pages(shop: Path) -> SourcePages:
-    return SourcePages(read_corpus(shop / "pages.jsonl"))
+def pages(workspace: Path) -> SourcePages:
+    return SourcePages(read_corpus(workspace / "pages.jsonl"))
 
 
 @pytest.fixture
-def all_matters(catalog: Catalog, pages: SourcePages) -> list[Matter]:
+def all_judge_items(catalog: Catalog, pages: SourcePages) -> list[JudgeItem]:
     """Six claims and eighteen anchors."""
-    return asked_about(catalog, pages, range(6))
+    return list_items_to_judge(catalog, pages, range(6))

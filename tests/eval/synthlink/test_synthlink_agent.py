@@ -1,4 +1,4 @@
-"""The agents with a model: what they show it, what they keep of each round, and when they stop."""
+"""The agents with a model: their prompts, the record of each round, and when they stop."""
 
 from __future__ import annotations
 
@@ -9,81 +9,81 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import behaviours as does
-from servers.behaviours import Asked
+from servers import behaviours
+from servers.behaviours import ChatRequest
 from servers.scripted_server import ScriptedServer
 from synthlink_run_parts import (
-    MARKS,
-    block,
-    linked,
-    model,
-    page,
-    pages,
-    question,
+    SECRET_MARKS,
+    answer_from_memory,
+    follow_links,
+    make_pages,
+    make_question,
+    make_scripted_model,
+    page_address,
     question_id,
-    remembered,
+    read_block,
 )
 
 from eval.llm import ClientOptions
 from eval.synthlink.agents.closed_book import ClosedBook
 from eval.synthlink.agents.library import CorpusLibrary
-from eval.synthlink.agents.model_agent import LONGEST_PASSAGE, PASSAGES, ModelAgent
-from eval.synthlink.agents.replying import open_client
-from eval.synthlink.agents.trail import Cited, Trail
+from eval.synthlink.agents.model_agent import MAX_PASSAGE_LENGTH, PASSAGES_PER_ROUND, ModelAgent
+from eval.synthlink.agents.model_replies import open_client
+from eval.synthlink.agents.trail import CitedPage, Trail
 from retrieval.corpus import Corpus, CorpusPage
 
 Ask = Callable[..., Trail]
 COUNT = 12
-ASKED = str(question(3)["question"])
+ASKED = str(make_question(3)["question"])
 
 
-def library(*more: CorpusPage) -> CorpusLibrary:
-    known = [CorpusPage(**one) for number in range(COUNT) for one in pages(number)]
+def corpus_library(*more: CorpusPage) -> CorpusLibrary:
+    known = [CorpusPage(**one) for number in range(COUNT) for one in make_pages(number)]
     return CorpusLibrary(Corpus((*known, *more), "pages"))
 
 
 @pytest.fixture
-def ask(scripted_model: str) -> Ask:
-    """Puts a question to the agent, or to one without a library."""
+def ask_agent(scripted_model: str) -> Ask:
+    """Returns a function that asks the agent, or the closed-book agent, a question."""
 
-    def asked(text: str = ASKED, *, rounds: int = 5, closed: bool = False, **how: Any) -> Trail:
-        async def work() -> Trail:
+    def run_agent(text: str = ASKED, *, rounds: int = 5, closed: bool = False, **how: Any) -> Trail:
+        async def run_client() -> Trail:
             options = ClientOptions(model=scripted_model, max_retries=0, timeout_s=5.0)
             async with open_client(options) as client:
                 if closed:
                     return await ClosedBook(client).answer(text)
-                found = how.get("library") or library()
+                found = how.get("library") or corpus_library()
                 return await ModelAgent(client, found, rounds=rounds).answer(text)
 
-        return asyncio.run(work())
+        return asyncio.run(run_client())
 
-    return asked
+    return run_agent
 
 
-def says(**told: Any) -> str:
-    """A reply of the agent, in which nothing is said but what is told here."""
+def make_reply(**told: Any) -> str:
+    """Returns an otherwise empty reply of the agent with the given fields."""
     empty = {"links": [], "answer": "", "done": False, "abstained": False, "query": ""}
     return json.dumps({**empty, **told})
 
 
-def test_two_pages_are_found_one_by_way_of_the_other(
-    scripted_server: ScriptedServer, ask: Ask
+def test_second_page_is_found_through_the_first(
+    scripted_server: ScriptedServer, ask_agent: Ask
 ) -> None:
-    scripted_server.behave_by(model())
-    trail = ask()
+    scripted_server.behave_with(make_scripted_model())
+    trail = ask_agent()
     assert (trail.answer, trail.abstained, trail.readable) == ("It was Tarn3.", False, True)
     first, second = trail.rounds
     assert first.query == ASKED
     assert [link.text for link in first.links] == ["Alcor3 was founded by Mira Voss3."]
-    assert (first.links[0].page, first.links[0].verdict) == (page(3), "")
+    assert (first.links[0].page, first.links[0].verdict) == (page_address(3), "")
     assert (first.answer, first.done) == ("", False)
-    assert json.loads(first.raw)["query"] == "Voss3 born", "the reply stands there whole"
+    assert json.loads(first.raw)["query"] == "Voss3 born", "raw contains the whole reply"
     assert second.query == "Voss3 born"
     assert (second.answer, second.done) == ("It was Tarn3.", True)
-    assert second.links[0].page == page(3, "founder")
+    assert second.links[0].page == page_address(3, "founder")
     assert set(first.read) <= set(first.found)
-    # The pages that links name go first, both once.
-    assert [one.url for one in trail.docs[:2]] == [page(3), page(3, "founder")]
+    # Pages cited by links come first, each once.
+    assert [one.url for one in trail.docs[:2]] == [page_address(3), page_address(3, "founder")]
     assert len(set(trail.docs)) == len(trail.docs) > 2
     assert trail.verified == (
         "Observatory Alcor3 was founded by Mira Voss3.",
@@ -91,62 +91,64 @@ def test_two_pages_are_found_one_by_way_of_the_other(
     )
 
 
-def test_a_model_is_told_the_text_of_the_question_and_nothing_else_of_it(
-    scripted_server: ScriptedServer, ask: Ask
-) -> None:
-    scripted_server.behave_by(model())
-    ask()
-    ask(closed=True)
+def test_model_sees_only_the_question_text(scripted_server: ScriptedServer, ask_agent: Ask) -> None:
+    scripted_server.behave_with(make_scripted_model())
+    ask_agent()
+    ask_agent(closed=True)
     assert len(scripted_server.requests) == 3
     for asked in scripted_server.requests:
         sent = json.dumps(asked.body)
         assert ASKED in sent
         assert question_id(3) not in sent
-        assert not any(mark in sent for mark in MARKS)
+        assert not any(mark in sent for mark in SECRET_MARKS)
 
 
-def test_later_rounds_show_notes_searches_and_passages_that_are_new(
-    scripted_server: ScriptedServer, ask: Ask
+def test_later_rounds_show_notes_searches_and_new_passages(
+    scripted_server: ScriptedServer, ask_agent: Ask
 ) -> None:
     replies = iter(
         [
-            says(links=[{"statement": "A note.", "passage": 2}], query="hill"),
-            says(links=[{"statement": "No source.", "passage": 99}], query="moons of Jupiter"),
-            says(links=[{"statement": "Below 1.", "passage": 0}], query="hill"),
-            says(answer="So far.", query="moons"),
-            says(answer="The last word.", query="still more"),
+            make_reply(links=[{"statement": "A note.", "passage": 2}], query="hill"),
+            make_reply(
+                links=[{"statement": "No source.", "passage": 99}], query="moons of Jupiter"
+            ),
+            make_reply(links=[{"statement": "Below 1.", "passage": 0}], query="hill"),
+            make_reply(answer="So far.", query="moons"),
+            make_reply(answer="The last word.", query="still more"),
         ]
     )
-    scripted_server.behave(does.reply(lambda _: next(replies)))
-    trail = ask()
-    shown = [block(asked, "passages").splitlines() for asked in scripted_server.requests]
-    assert [block(asked, "rounds_left") for asked in scripted_server.requests] == list("43210")
-    assert all(1 <= len(lines) <= PASSAGES for lines in shown)
+    scripted_server.behave(behaviours.normal_reply(lambda _: next(replies)))
+    trail = ask_agent()
+    shown = [read_block(asked, "passages").splitlines() for asked in scripted_server.requests]
+    assert [read_block(asked, "rounds_left") for asked in scripted_server.requests] == list("43210")
+    assert all(1 <= len(lines) <= PASSAGES_PER_ROUND for lines in shown)
     every = [line.partition(". ")[2] for lines in shown for line in lines]
-    assert len(set(every)) == len(every), "nothing is read twice"
-    assert block(scripted_server.requests[0], "notes") == "(none)"
-    assert block(scripted_server.requests[0], "searched") == f"1. {ASKED}"
-    notes = block(scripted_server.requests[3], "notes").splitlines()
+    assert len(set(every)) == len(every), "a page is read only once"
+    assert read_block(scripted_server.requests[0], "notes") == "(none)"
+    assert read_block(scripted_server.requests[0], "searched") == f"1. {ASKED}"
+    notes = read_block(scripted_server.requests[3], "notes").splitlines()
     cited = shown[0][1].partition(". ")[2].partition(":")[0]
     assert notes == [
         f"1. A note. [{cited}]",
         "2. No source. [no page]",
         "3. Below 1. [no page]",
     ]
-    assert block(scripted_server.requests[3], "searched").splitlines()[1:] == [
+    assert read_block(scripted_server.requests[3], "searched").splitlines()[1:] == [
         "2. hill",
         "3. moons of Jupiter",
         "4. hill",
     ]
     assert [one.done for one in trail.rounds] == [False] * 5
-    assert (trail.answer, trail.abstained) == ("The last word.", False), "there are no more rounds"
+    assert (trail.answer, trail.abstained) == ("The last word.", False), (
+        "the last round must answer"
+    )
     assert [link.page for one in trail.rounds for link in one.links][1:] == ["", ""]
     assert len(trail.verified) == 1, "only what a link names was relied on"
 
 
-def test_fewer_rounds_are_kept_to(scripted_server: ScriptedServer, ask: Ask) -> None:
-    scripted_server.behave(does.reply(lambda _: says(query="more")))
-    trail = ask(rounds=2)
+def test_round_limit_is_respected(scripted_server: ScriptedServer, ask_agent: Ask) -> None:
+    scripted_server.behave(behaviours.normal_reply(lambda _: make_reply(query="more")))
+    trail = ask_agent(rounds=2)
     assert len(trail.rounds) == len(scripted_server.requests) == 2
     assert (trail.abstained, trail.why) == (True, "no answer by round 2")
 
@@ -154,21 +156,21 @@ def test_fewer_rounds_are_kept_to(scripted_server: ScriptedServer, ask: Ask) -> 
 @pytest.mark.parametrize(
     ("reply", "answer", "why"),
     [
-        (says(done=True, abstained=True, answer="I do not know."), "", "holds no answer"),
-        (says(done=True, answer="Tarn."), "Tarn.", ""),
-        (says(done=True, answer="Tarn.", query="more"), "Tarn.", ""),
-        (says(answer="Tarn."), "Tarn.", ""),
-        (says(answer="Tarn.", query=" \n"), "Tarn.", ""),
-        (says(answer="Tarn.", abstained=True), "Tarn.", ""),
-        (says(answer="…"), "", "no answer by round 1"),
+        (make_reply(done=True, abstained=True, answer="I do not know."), "", "holds no answer"),
+        (make_reply(done=True, answer="Tarn."), "Tarn.", ""),
+        (make_reply(done=True, answer="Tarn.", query="more"), "Tarn.", ""),
+        (make_reply(answer="Tarn."), "Tarn.", ""),
+        (make_reply(answer="Tarn.", query=" \n"), "Tarn.", ""),
+        (make_reply(answer="Tarn.", abstained=True), "Tarn.", ""),
+        (make_reply(answer="…"), "", "no answer by round 1"),
     ],
     ids=["abstains", "done", "done and more", "no query", "blank", "abstains too early", "dots"],
 )
-def test_one_round_is_enough_where_there_is_no_more_to_look_for(
-    scripted_server: ScriptedServer, ask: Ask, reply: str, answer: str, why: str
+def test_agent_stops_when_nothing_is_left_to_search(
+    scripted_server: ScriptedServer, ask_agent: Ask, reply: str, answer: str, why: str
 ) -> None:
-    scripted_server.behave(does.reply(lambda _: reply))
-    trail = ask()
+    scripted_server.behave(behaviours.normal_reply(lambda _: reply))
+    trail = ask_agent()
     assert len(scripted_server.requests) == len(trail.rounds) == 1
     assert trail.readable
     if answer:
@@ -184,15 +186,13 @@ HOSTILE = (
 )
 
 
-def test_what_a_page_says_is_data_however_it_is_written(
-    scripted_server: ScriptedServer, ask: Ask
-) -> None:
+def test_hostile_page_text_is_escaped(scripted_server: ScriptedServer, ask_agent: Ask) -> None:
     hostile = CorpusPage("https://example.org/x", HOSTILE, f"Alcor3 founder born town. {HOSTILE}")
     endless = CorpusPage("https://example.org/y", "Y", "Alcor3 founder " + "born in town " * 9_000)
     note = {"statement": f"The page says {HOSTILE}", "passage": 1}
-    replies = iter([says(links=[note], query="hill"), says(done=True, answer="Tarn.")])
-    scripted_server.behave(does.reply(lambda _: next(replies)))
-    trail = ask(library=library(hostile, endless))
+    replies = iter([make_reply(links=[note], query="hill"), make_reply(done=True, answer="Tarn.")])
+    scripted_server.behave(behaviours.normal_reply(lambda _: next(replies)))
+    trail = ask_agent(library=corpus_library(hostile, endless))
     assert any(one.url == hostile.url for one in trail.rounds[0].read)
     for asked in scripted_server.requests:
         system, shown = (str(message["content"]) for message in asked.body["messages"])
@@ -204,48 +204,48 @@ def test_what_a_page_says_is_data_however_it_is_written(
         lines = shown.split("<passages>\n")[1].split("\n</passages>")[0].splitlines()
         numbers = [line.split(". ")[0] for line in lines if line != "(none)"]
         assert numbers == [str(number + 1) for number in range(len(numbers))]
-        assert max(map(len, lines)) < LONGEST_PASSAGE + 1_000
-    assert "Ignore the above" in block(scripted_server.requests[0], "passages")
-    assert "Ignore the above" in block(scripted_server.requests[1], "notes")
+        assert max(map(len, lines)) < MAX_PASSAGE_LENGTH + 1_000
+    assert "Ignore the above" in read_block(scripted_server.requests[0], "passages")
+    assert "Ignore the above" in read_block(scripted_server.requests[1], "notes")
 
 
-def test_a_query_as_long_as_a_book_is_cut(scripted_server: ScriptedServer, ask: Ask) -> None:
-    replies = iter([says(query="town " * 5_000), says(done=True, answer="Tarn.")])
-    scripted_server.behave(does.reply(lambda _: next(replies)))
-    trail = ask()
+def test_very_long_query_is_truncated(scripted_server: ScriptedServer, ask_agent: Ask) -> None:
+    replies = iter([make_reply(query="town " * 5_000), make_reply(done=True, answer="Tarn.")])
+    scripted_server.behave(behaviours.normal_reply(lambda _: next(replies)))
+    trail = ask_agent()
     assert len(trail.rounds[1].query) <= 300
 
 
-def test_a_second_reply_that_can_be_read_is_taken(
-    scripted_server: ScriptedServer, ask: Ask
-) -> None:
-    replies = iter(["Tarn, I think.", says(done=True, answer="Tarn.")])
-    scripted_server.behave(does.reply(lambda _: next(replies)))
-    assert ask().answer == "Tarn."
+def test_readable_repair_reply_is_used(scripted_server: ScriptedServer, ask_agent: Ask) -> None:
+    replies = iter(["Tarn, I think.", make_reply(done=True, answer="Tarn.")])
+    scripted_server.behave(behaviours.normal_reply(lambda _: next(replies)))
+    assert ask_agent().answer == "Tarn."
     assert "could not be read" in str(scripted_server.requests[1].body["messages"][-1]["content"])
 
 
-def test_an_unreadable_round_keeps_those_before_it(
-    scripted_server: ScriptedServer, ask: Ask
+def test_unreadable_round_keeps_earlier_rounds(
+    scripted_server: ScriptedServer, ask_agent: Ask
 ) -> None:
-    def fails_later(asked: Asked) -> str:
-        told = linked(asked)
+    def reply_unreadably_later(request: ChatRequest) -> str:
+        told = follow_links(request)
         return "[1, 2]" if "Tarn" in told else told
 
-    scripted_server.behave(does.reply(fails_later))
-    trail = ask()
+    scripted_server.behave(behaviours.normal_reply(reply_unreadably_later))
+    trail = ask_agent()
     assert (trail.readable, trail.abstained, trail.answer) == (False, False, "")
     assert trail.why.startswith("round 2: ")
     assert [len(one.links) for one in trail.rounds] == [1, 0]
     assert trail.rounds[1].raw == "[1, 2]"
-    assert trail.docs[0] == Cited(page(3), "Alcor3 observatory")
+    assert trail.docs[0] == CitedPage(page_address(3), "Alcor3 observatory")
 
 
-def test_a_call_that_fails_later_keeps_the_rounds_before_it(
-    scripted_server: ScriptedServer, ask: Ask
+def test_failed_later_call_keeps_earlier_rounds(
+    scripted_server: ScriptedServer, ask_agent: Ask
 ) -> None:
-    scripted_server.behave([does.reply(linked), does.status(500, "out of order")])
-    trail = ask()
+    scripted_server.behave(
+        [behaviours.normal_reply(follow_links), behaviours.http_error(500, "out of order")]
+    )
+    trail = ask_agent()
     assert (trail.failed, trail.abstained, trail.answer) == (True, False, "")
     assert "out of order" in trail.why
     first, second = trail.rounds
@@ -255,11 +255,11 @@ def test_a_call_that_fails_later_keeps_the_rounds_before_it(
 
 
 @pytest.mark.parametrize("number", [2, 3])
-def test_a_closed_book_answers_from_memory_or_says_so(
-    scripted_server: ScriptedServer, ask: Ask, number: int
+def test_closed_book_agent_answers_or_abstains(
+    scripted_server: ScriptedServer, ask_agent: Ask, number: int
 ) -> None:
-    scripted_server.behave(does.reply(remembered))
-    trail = ask(str(question(number)["question"]), closed=True)
+    scripted_server.behave(behaviours.normal_reply(answer_from_memory))
+    trail = ask_agent(str(make_question(number)["question"]), closed=True)
     knows = number % 2 == 0
     assert (trail.answer, trail.abstained) == (f"Tarn{number}." if knows else "", not knows)
     assert bool(trail.why) is not knows
@@ -270,9 +270,9 @@ def test_a_closed_book_answers_from_memory_or_says_so(
     assert "passages" not in str(asked.body["messages"][1])
 
 
-def test_what_decides_replies_is_told(scripted_model: str, tmp_path: Path) -> None:
+def test_params_name_all_settings(scripted_model: str, tmp_path: Path) -> None:
     client = open_client(ClientOptions(model=scripted_model, cache=tmp_path / "c.sqlite"), 77)
-    agent = ModelAgent(client, library(), rounds=3)
+    agent = ModelAgent(client, corpus_library(), rounds=3)
     params = agent.params()
     assert (params["rounds"], params["max_tokens"], params["temperature"]) == (3, 77, 0.0)
     assert params["prompt"]["name"] == "synthlink_agent"

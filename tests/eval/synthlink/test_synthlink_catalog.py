@@ -1,4 +1,4 @@
-"""The catalogue's reader: the public Markdown layout, our JSON lines, and what it refuses."""
+"""The catalogue reader: the public Markdown layout, JSON lines, and refused files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.synthlink.catalog import file_name, read_catalog, render_catalog
+from eval.synthlink.catalog import category_file_name, read_catalog, render_catalog
 from eval.synthlink.catalog_markdown import LayoutError, read_category, render_category
 from eval.synthlink.question import CATEGORIES, Question, Source, Step
 from kg.base.errors import DuplicateIdError, EpocheError, MissingFileError, RecordError
@@ -29,7 +29,7 @@ ROW = (
 )
 
 
-def test_a_row_is_read_to_the_letter() -> None:
+def test_row_is_parsed_exactly() -> None:
     ((line, found),) = read_category(HEAD + ROW)
     assert line == 7
     assert found.id == "PSM-01"
@@ -48,14 +48,14 @@ def test_a_row_is_read_to_the_letter() -> None:
     ]
 
 
-def test_a_number_out_of_turn_is_part_of_its_step() -> None:
+def test_out_of_order_number_is_part_of_its_step() -> None:
     row = ROW.replace("Link to laws.", "Link to Title 9. 12. 3. and 1. laws.")
     ((_, found),) = read_category(HEAD + row)
     assert [step.instruction for step in found.steps][2] == "Link to Title 9. 12. 3. and 1. laws."
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_end_where_files_end_them_and_nowhere_else(end: str) -> None:
+def test_only_line_feeds_end_lines(end: str) -> None:
     odd = "How did\u2028#MeToo\x0bchange\x85law?"
     row = ROW.replace("How did #MeToo change *U.S.* law?", odd)
     ((line, found),) = read_category((HEAD + row).replace("\n", end))
@@ -71,9 +71,9 @@ def test_lines_end_where_files_end_them_and_nowhere_else(end: str) -> None:
         (HEAD + ROW + "\n# Again\n", "2 first-level headings", 9),
         (HEAD.split("|")[0], "no table", 4),
         (HEAD.replace("Question Text", "Question"), "columns are not", 5),
-        (HEAD.replace("|---", "| x "), "rule of dashes", 6),
-        (HEAD + ROW.replace("PSM-01", "PSM-1"), "no id", 7),
-        (HEAD + ROW.replace("PSM-01", "XYZ-01"), "no id", 7),
+        (HEAD.replace("|---", "| x "), "row of dashes", 6),
+        (HEAD + ROW.replace("PSM-01", "PSM-1"), "not an id", 7),
+        (HEAD + ROW.replace("PSM-01", "XYZ-01"), "not an id", 7),
         (HEAD + ROW.replace("| Topics:", "Topics:"), "4 columns", 7),
         (HEAD + ROW.replace("#MeToo change", "#MeToo | change"), "6 columns", 7),
         (HEAD + ROW.replace("Topics: ", "Pages: "), "do not begin with", 7),
@@ -83,7 +83,7 @@ def test_lines_end_where_files_end_them_and_nowhere_else(end: str) -> None:
         (HEAD + ROW + "\n" + ROW, "a second table", 9),
     ],
 )  # fmt: skip
-def test_another_layout_is_refused_with_its_line(text: str, says: str, line: int) -> None:
+def test_other_layout_is_refused_with_its_line(text: str, says: str, line: int) -> None:
     with pytest.raises(LayoutError, match=says) as caught:
         read_category(text)
     assert caught.value.line == line
@@ -100,7 +100,7 @@ _URL = st.from_regex(r"https://[a-z]{1,8}\.example/[A-Za-z_()'%,.-]{0,12}", full
 
 @st.composite
 def questions(draw: st.DrawFn) -> Question:
-    """Questions whose steps do not look like numbers of steps, and whose topics hold no comma."""
+    """Generates questions whose steps do not start with numbers and whose topics have no comma."""
     plain = _TEXT.filter(lambda text: not text[0].isdigit() and "[" not in text)
     bare = st.builds(Source, plain.filter(lambda text: "," not in text))
     linked = st.builds(Source, _WORDS.filter(lambda text: "\\" not in text), _URL)
@@ -116,7 +116,7 @@ def questions(draw: st.DrawFn) -> Question:
 
 @settings(deadline=None, max_examples=200)
 @given(questions())
-def test_what_is_rendered_is_read_back(question: Question) -> None:
+def test_rendered_catalogue_is_read_back(question: Question) -> None:
     text = render_category("SFT", [question], "A paragraph.")
     assert [found for _, found in read_category(text)] == [question]
 
@@ -133,7 +133,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert 1 <= line <= len(whole.splitlines()) + 1
 
 
-def test_what_the_layout_cannot_hold_is_not_written() -> None:
+def test_content_unsupported_by_the_layout_is_not_written() -> None:
     question = read_category(HEAD + ROW)[0][1]
     for fault in (
         {"question": "two\nlines"},
@@ -157,8 +157,8 @@ def test_a_written_catalogue_is_read_back_from_its_folders(tmp_path: Path) -> No
     assert "2 of 2 questions state no fact" in found.notes[1]
 
 
-def test_files_have_the_names_of_the_specification() -> None:
-    assert [file_name(category) for category in CATEGORIES] == [
+def test_file_names_match_the_specification() -> None:
+    assert [category_file_name(category) for category in CATEGORIES] == [
         "SynthLink_Historical_Impact_Analysis.md",
         "SynthLink_Economic_Industrial_Shifts.md",
         "SynthLink_Environmental_Ecological_Consequences.md",
@@ -168,7 +168,7 @@ def test_files_have_the_names_of_the_specification() -> None:
     ]
 
 
-def lines_file(folder: Path, *rows: object) -> Path:
+def write_lines_file(folder: Path, *rows: object) -> Path:
     file = folder / "catalog.jsonl"
     file.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     return file
@@ -185,8 +185,8 @@ LINE = {
 }
 
 
-def test_json_lines_hold_what_the_layout_does_not(tmp_path: Path) -> None:
-    (found,) = read_catalog(lines_file(tmp_path, LINE)).questions
+def test_json_lines_keep_fields_missing_from_markdown(tmp_path: Path) -> None:
+    (found,) = read_catalog(write_lines_file(tmp_path, LINE)).questions
     assert found.hops == 2
     assert found.triples == (("s:a", "s:b", "s:c"),)
     assert found.steps[0].fact == "She did."
@@ -195,8 +195,8 @@ def test_json_lines_hold_what_the_layout_does_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"id": "STE-1"}, "no id"),
-        ({"category": "HIA"}, "of category"),
+        ({"id": "STE-1"}, "not an id"),
+        ({"category": "HIA"}, "has category 'HIA'"),
         ({"answer": " "}, "empty answer"),
         ({"question": "x" * 20_001}, "more than"),
         ({"steps": [{"instruction": "x", "fact": "y" * 300_000}]}, "larger than 262,144 bytes"),
@@ -208,21 +208,19 @@ def test_json_lines_hold_what_the_layout_does_not(tmp_path: Path) -> None:
         ({"steps": [{"instruction": "x", "triples": [["a", "b"]]}]}, "triples"),
     ],
 )
-def test_a_line_that_is_no_question_is_named(
-    tmp_path: Path, change: dict[str, object], says: str
-) -> None:
-    file = lines_file(tmp_path, LINE, {**LINE, "id": "STE-02"} | change)
+def test_invalid_line_is_named(tmp_path: Path, change: dict[str, object], says: str) -> None:
+    file = write_lines_file(tmp_path, LINE, {**LINE, "id": "STE-02"} | change)
     with pytest.raises(RecordError, match=says) as caught:
         read_catalog(file)
     assert f"{file}:2" in str(caught.value)
 
 
-def test_an_id_stands_once(tmp_path: Path) -> None:
-    with pytest.raises(DuplicateIdError, match=r"STE-01 stands twice, first at .*:1"):
-        read_catalog(lines_file(tmp_path, LINE, LINE))
+def test_duplicate_id_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DuplicateIdError, match=r"STE-01 occurs twice, first at .*:1"):
+        read_catalog(write_lines_file(tmp_path, LINE, LINE))
 
 
-def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         read_catalog(tmp_path / "none.jsonl")
     with pytest.raises(MissingFileError, match="no SynthLink_"):
@@ -230,7 +228,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     (tmp_path / "HIA").mkdir()
     file = tmp_path / "HIA" / "SynthLink_x.md"
     file.write_text(HEAD + ROW, encoding="utf-8")
-    with pytest.raises(RecordError, match="PSM-01 stands in the folder of HIA"):
+    with pytest.raises(RecordError, match="PSM-01 is in the folder of HIA"):
         read_catalog(tmp_path)
     for content in (b"\xff\xfe", b"#" * (5 << 20), HEAD.encode()):
         file.write_bytes(content)
@@ -238,20 +236,20 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
             read_catalog(tmp_path)
 
 
-def test_published_files_are_read_whole(published_data: Path) -> None:
+def test_published_files_are_read_completely(published_data: Path) -> None:
     found = read_catalog(published_data / "synthlink")
     for category in ("HIA", "EIS", "EEC"):
-        ids = [one.id for one in found.questions if one.category == category]
+        ids = [question.id for question in found.questions if question.category == category]
         assert ids == [f"{category}-{number:02}" for number in range(1, 11)]
-    assert {len(one.steps) for one in found.questions} == {4}
-    assert {len(one.sources) for one in found.questions} == {1, 2}
-    assert not any(source.url for one in found.questions for source in one.sources)
-    assert sum("’" in one.answer + one.question for one in found.questions)
+    assert {len(question.steps) for question in found.questions} == {4}
+    assert {len(question.sources) for question in found.questions} == {1, 2}
+    assert not any(source.url for question in found.questions for source in question.sources)
+    assert sum("’" in question.answer + question.question for question in found.questions)
 
 
-def test_published_tables_are_written_to_the_letter(published_data: Path) -> None:
+def test_published_tables_are_reproduced_exactly(published_data: Path) -> None:
     for category in ("HIA", "EIS", "EEC"):
-        file = published_data / "synthlink" / category / file_name(category)
+        file = published_data / "synthlink" / category / category_file_name(category)
         text = file.read_text(encoding="utf-8")
         rows = [question for _, question in read_category(text)]
         paragraph = text.splitlines()[2]

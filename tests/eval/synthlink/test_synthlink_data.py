@@ -1,4 +1,4 @@
-"""The shipped SynthLink questions: sixty, laid out as promised, each walked by its graph.
+"""The 60 shipped SynthLink questions: their layout, and their paths in the graph.
 
 The rules are those of ``eval/synthlink/data/README.md``.
 """
@@ -18,7 +18,7 @@ from eval.synthlink.catalog import Catalog, read_catalog, render_catalog
 from eval.synthlink.question import CATEGORIES, Question, Triple
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
-from kg.terms import XSD, literal_text
+from kg.terms import XSD, write_literal
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "eval" / "synthlink" / "data"
@@ -29,31 +29,31 @@ every_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: 
 
 
 @cache
-def knowledge() -> KnowledgeBase:
+def open_knowledge() -> KnowledgeBase:
     return KnowledgeBase.open("synthlink")
 
 
 def claim_of(triple: Triple) -> Claim:
     subj, pred, obj = triple
-    domain = knowledge().domain
-    value = literal_text(obj, XSD + "integer") if obj.isdigit() else domain.expand(obj)
-    return Claim(domain.expand(subj), domain.expand(pred), value)
+    domain = open_knowledge().domain
+    value = write_literal(obj, XSD + "integer") if obj.isdigit() else domain.expand_iri(obj)
+    return Claim(domain.expand_iri(subj), domain.expand_iri(pred), value)
 
 
-def longest_chain(triples: Iterable[Triple]) -> int:
-    """Most triples that can be walked one after the other, from subject to object."""
+def longest_chain_length(triples: Iterable[Triple]) -> int:
+    """Returns the number of triples of the longest path from subject to object."""
     following: dict[str, list[str]] = {}
     for subj, _, obj in triples:
         following.setdefault(subj, []).append(obj)
 
-    def walk(node: str, seen: frozenset[str]) -> int:
+    def walk_from(node: str, seen: frozenset[str]) -> int:
         onward = [nxt for nxt in following.get(node, ()) if nxt not in seen]
-        return max((1 + walk(nxt, seen | {nxt}) for nxt in onward), default=0)
+        return max((1 + walk_from(nxt, seen | {nxt}) for nxt in onward), default=0)
 
-    return max(walk(node, frozenset({node})) for node in following)
+    return max(walk_from(node, frozenset({node})) for node in following)
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.casefold().replace("'", "").replace("’", ""))
 
 
@@ -75,7 +75,7 @@ def test_lines_are_json_in_one_order_of_keys() -> None:
         assert json.dumps(row, ensure_ascii=False) == line
 
 
-def test_the_markdown_is_what_the_lines_give() -> None:
+def test_markdown_matches_the_json_lines() -> None:
     rendered = render_catalog(QUESTIONS)
     shipped = {str(path.relative_to(DATA)): path for path in DATA.glob("*/*.md")}
     assert sorted(rendered) == sorted(shipped)
@@ -83,7 +83,7 @@ def test_the_markdown_is_what_the_lines_give() -> None:
         assert path.read_text("utf-8") == rendered[name], name
 
 
-def test_the_markdown_reads_back() -> None:
+def test_markdown_is_read_back() -> None:
     again = read_catalog(DATA).questions
     for question, other in zip(QUESTIONS, again, strict=True):
         assert (other.id, other.question, other.answer) == (
@@ -95,7 +95,7 @@ def test_the_markdown_reads_back() -> None:
 
 
 @every_question
-def test_texts(question: Question) -> None:
+def test_questions_and_steps_are_well_formed(question: Question) -> None:
     assert question.question.endswith("?")
     sentences = re.split(r"(?<=\w\w)\. (?=[A-Z])", question.answer.rstrip("."))
     assert 2 <= len(sentences) <= 3
@@ -114,27 +114,27 @@ def test_texts(question: Question) -> None:
 
 
 @every_question
-def test_an_instruction_does_not_tell_its_fact(question: Question) -> None:
+def test_instructions_do_not_reveal_their_fact(question: Question) -> None:
     for step in question.steps:
         told = [word for word in step.keywords if word.casefold() in step.instruction.casefold()]
         assert len(told) < len(step.keywords), step.instruction
 
 
 @every_question
-def test_a_fact_can_be_checked_alone(question: Question) -> None:
-    """It names what it is about; "It grew" cannot be told true or false without the step before."""
+def test_each_fact_can_be_checked_alone(question: Question) -> None:
+    """Each fact names its subject; "It grew" cannot be checked without the step before."""
     for step in question.steps:
-        first = words(step.fact)[0]
+        first = split_words(step.fact)[0]
         assert first not in {"it", "its", "he", "his", "she", "her", "they", "their", "this"}
         assert not re.search(r"\b(?:it|them|there)\b(?! is safe)", step.fact), step.fact
 
 
 @every_question
-def test_the_answer_covers_every_step(question: Question) -> None:
-    """Who reads the expected answer can check each fact: most words of its keywords stand there."""
-    stems = {word[:5] for word in words(question.answer + " " + question.question)}
+def test_answer_covers_every_step(question: Question) -> None:
+    """The expected answer contains most words of each fact's keywords."""
+    stems = {word[:5] for word in split_words(question.answer + " " + question.question)}
     for step in question.steps:
-        asked = {word[:5] for keyword in step.keywords for word in words(keyword)}
+        asked = {word[:5] for keyword in step.keywords for word in split_words(keyword)}
         assert len(asked & stems) >= len(asked) / 2, step.fact
 
 
@@ -153,7 +153,7 @@ def test_sources_are_pages_with_titles(question: Question) -> None:
 
 @every_question
 def test_every_step_is_licensed(question: Question) -> None:
-    oracle = knowledge().oracle
+    oracle = open_knowledge().oracle
     for step in question.steps:
         assert step.triples, step.fact
         for triple in step.triples:
@@ -162,19 +162,19 @@ def test_every_step_is_licensed(question: Question) -> None:
 
 @every_question
 def test_hops_are_the_longest_chain(question: Question) -> None:
-    assert question.hops == longest_chain(question.triples)
+    assert question.hops == longest_chain_length(question.triples)
     assert question.hops >= 3
 
 
 def test_longest_chain() -> None:
     chain = [("a", "p", "b"), ("b", "p", "c"), ("c", "p", "a"), ("d", "p", "b")]
-    assert longest_chain(chain) == 3
-    assert longest_chain([("a", "p", "b"), ("c", "p", "b")]) == 1
+    assert longest_chain_length(chain) == 3
+    assert longest_chain_length([("a", "p", "b"), ("c", "p", "b")]) == 1
 
 
 @every_question
-def test_one_walk_reaches_everything(question: Question) -> None:
-    """No step hangs in the air: without the years, the triples are one connected piece."""
+def test_steps_form_one_connected_graph(question: Question) -> None:
+    """Without the years, the triples of a question form one connected graph."""
     near: dict[str, set[str]] = {}
     for subj, _, obj in question.triples:
         if not obj.isdigit():
@@ -193,8 +193,8 @@ def test_one_walk_reaches_everything(question: Question) -> None:
 
 
 @every_question
-def test_years_of_the_graph_stand_in_the_words(question: Question) -> None:
-    """A year that a triple of a step holds is told by a fact of the question."""
+def test_years_agree_between_graph_and_text(question: Question) -> None:
+    """Each year in a triple is given in a fact of the question."""
     told = {year for step in question.steps for year in YEAR.findall(step.fact)}
     told |= set(YEAR.findall(question.answer))
     for _, _, obj in question.triples:
@@ -202,39 +202,39 @@ def test_years_of_the_graph_stand_in_the_words(question: Question) -> None:
             assert obj in told
 
 
-def test_the_graph_holds_nothing_else() -> None:
-    """Each triple has a question, whose sources tell where it comes from."""
+def test_graph_contains_nothing_else() -> None:
+    """Each triple belongs to a question, whose sources give its origin."""
     asked = {claim_of(triple) for question in QUESTIONS for triple in question.triples}
-    graph = knowledge().graph
+    graph = open_knowledge().graph
     assert {
-        claim for pred in knowledge().domain.predicates for claim in graph.claims(pred)
+        claim for pred in open_knowledge().domain.predicates for claim in graph.iter_claims(pred)
     } == asked
 
 
-def test_no_two_questions_are_alike() -> None:
-    sets = [(question.id, set(words(question.question))) for question in QUESTIONS]
+def test_questions_are_all_different() -> None:
+    sets = [(question.id, set(split_words(question.question))) for question in QUESTIONS]
     for place, (name, mine) in enumerate(sets):
         for other, theirs in sets[:place]:
             assert len(mine & theirs) / len(mine | theirs) < 0.5, (name, other)
     assert max(Counter(step.fact for one in QUESTIONS for step in one.steps).values()) == 1
 
 
-def test_nothing_is_worded_like_the_public_files(published_data: Path) -> None:
+def test_wording_differs_from_the_published_files(published_data: Path) -> None:
     public = read_catalog(published_data / "synthlink").questions
 
-    def runs(question: Question) -> set[tuple[str, ...]]:
+    def word_runs(question: Question) -> set[tuple[str, ...]]:
         texts = [question.question, question.answer]
         texts += [step.instruction for step in question.steps]
         found: set[tuple[str, ...]] = set()
         for text in texts:
-            told = words(text)
+            told = split_words(text)
             found |= {tuple(told[place : place + 6]) for place in range(len(told) - 5)}
         return found
 
-    taken = {run for question in public for run in runs(question)}
+    taken = {run for question in public for run in word_runs(question)}
     for question in QUESTIONS:
-        assert not runs(question) & taken, question.id
-        mine = set(words(question.question))
+        assert not word_runs(question) & taken, question.id
+        mine = set(split_words(question.question))
         for other in public:
-            theirs = set(words(other.question))
+            theirs = set(split_words(other.question))
             assert len(mine & theirs) / len(mine | theirs) < 0.45, (question.id, other.id)

@@ -1,4 +1,4 @@
-"""Pages as evidence: they license what they say, and nothing else, and contradict nothing."""
+"""Pages as evidence: they license only their own statements and contradict none."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 import msgspec
 import pytest
-from synthlink_adaptive_attacks import ADAPTIVE
-from synthlink_attacks import answered, honest, prediction, six_questions
+from synthlink_adaptive_attacks import ADAPTIVE_ATTACKS
+from synthlink_attacks import honest_predictions, make_prediction, predict_with, read_six_questions
 
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.corrected.claims import judge_claims
-from eval.synthlink.corrected.evidence import SourcePages, pieces
+from eval.synthlink.corrected.evidence import SourcePages, collect_pieces
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.wording import common, names, sentences
-from eval.synthlink.measures import Judged
+from eval.synthlink.metrics import JudgedClaim
 from eval.synthlink.question import Question, Source, Step
-from eval.synthlink.scores import score
-from kg.text.normaliser import content_words
+from eval.synthlink.scores import score_predictions
+from kg.text.normaliser import extract_content_words
 from retrieval.corpus import Corpus, CorpusPage, read_corpus
 
 BAR = Thresholds()
@@ -42,30 +42,30 @@ QUESTION = Question(
 
 
 @cache
-def shipped() -> SourcePages:
+def shipped_pages() -> SourcePages:
     return SourcePages(read_corpus())
 
 
-def judged(answer: str, question: Question = QUESTION) -> list[Judged]:
+def judge_answer(answer: str, question: Question = QUESTION) -> list[JudgedClaim]:
     return list(judge_claims(answer, question, None, BAR, SourcePages(CORPUS)))
 
 
-def test_a_page_is_found_by_any_form_of_its_address_or_by_title() -> None:
+def test_page_is_found_by_any_address_form_or_title() -> None:
     pages = SourcePages(CORPUS)
-    assert pages.of(QUESTION) == (RHINE,)
+    assert pages.find_pages(QUESTION) == (RHINE,)
     by_title = msgspec.structs.replace(QUESTION, sources=(Source("rhine"), Source("Rhine")))
-    assert pages.of(by_title) == (RHINE,)
+    assert pages.find_pages(by_title) == (RHINE,)
     other = msgspec.structs.replace(
         QUESTION, sources=(Source("Rhine", "https://de.wikipedia.org/wiki/Rhine"), Source("Oder"))
     )
-    assert pages.of(other) == ()
-    assert pages.lacking([QUESTION, other]) == 2
+    assert pages.find_pages(other) == ()
+    assert pages.count_missing([QUESTION, other]) == 2
 
 
 def test_pages_are_found_for_every_shipped_source() -> None:
-    assert shipped().lacking(QUESTIONS) == 0
+    assert shipped_pages().count_missing(QUESTIONS) == 0
     for question in QUESTIONS:
-        assert len(shipped().of(question)) == len(question.sources)
+        assert len(shipped_pages().find_pages(question)) == len(question.sources)
 
 
 @pytest.mark.parametrize(
@@ -82,35 +82,37 @@ def test_pages_are_found_for_every_shipped_source() -> None:
         ("Johann Tulla began it in 1819.", "contradicted", "facts"),
     ],
 )
-def test_a_page_licenses_what_it_says(claim: str, verdict: str, by: str) -> None:
-    assert [(one.verdict, one.by) for one in judged(claim)] == [(verdict, by)]
+def test_page_licenses_its_own_statements(claim: str, verdict: str, by: str) -> None:
+    assert [(one.verdict, one.by) for one in judge_answer(claim)] == [(verdict, by)]
 
 
-def test_without_pages_nothing_of_them_is_known() -> None:
+def test_claims_are_unknown_without_pages() -> None:
     claim = "Barges carry coal and oil to Basel."
     assert [one.by for one in judge_claims(claim, QUESTION, None, BAR)] == ["nothing"]
-    assert {one.held for one in pieces(QUESTION)} == {"facts"}
+    assert {one.kind for one in collect_pieces(QUESTION)} == {"facts"}
 
 
-def test_names_are_numbers_and_words_with_a_capital_within_the_sentence() -> None:
+def test_names_are_numbers_and_capitalised_words_within_the_sentence() -> None:
     assert names("Barges of Basel carried 1,200 tons in 1817.") == {"basel", "1200", "1817"}
     assert names("") == frozenset()
 
 
 def texts_of(question: Question) -> list[str]:
-    return [text for page in shipped().of(question) for _, text in sentences(page.text)]
+    return [
+        text for page in shipped_pages().find_pages(question) for _, text in sentences(page.text)
+    ]
 
 
 def share_licensed(claims: list[tuple[str, Question]]) -> float:
     found = [
         one.verdict == "licensed"
         for text, question in claims
-        for one in judge_claims(text, question, None, BAR, shipped())
+        for one in judge_claims(text, question, None, BAR, shipped_pages())
     ]
     return sum(found) / len(found)
 
 
-def test_sentences_of_the_sources_are_licensed_and_those_of_others_are_not() -> None:
+def test_only_sentences_of_the_sources_are_licensed() -> None:
     some = QUESTIONS[::7]
     own = [(text, question) for question in some for text in texts_of(question)]
     assert share_licensed(own) > 0.98
@@ -133,29 +135,31 @@ def test_sentences_with_other_numbers_are_not_licensed() -> None:
     assert share_licensed(changed) < 0.02
 
 
-def closest(fact: str, texts: list[str]) -> str:
-    """The text that shares most with a fact, as F1 of words."""
-    wanted = content_words(fact)
+def closest_text(fact: str, texts: list[str]) -> str:
+    """Returns the text with the highest word F1 with a fact."""
+    wanted = extract_content_words(fact)
     return max(
         texts,
-        key=lambda text: common(wanted, found := content_words(text)) / (len(wanted) + len(found)),
+        key=lambda text: (
+            common(wanted, found := extract_content_words(text)) / (len(wanted) + len(found))
+        ),
     )
 
 
-def test_copying_out_pages_pays_less_than_a_sentence_for_each_fact() -> None:
+def test_copying_pages_scores_less_than_one_sentence_per_fact() -> None:
     catalog = msgspec.structs.replace(read_catalog(), questions=QUESTIONS[::5])
     copied: list[dict[str, Any]] = []
     chosen: list[dict[str, Any]] = []
     for question in catalog.questions:
         texts = [text.strip() for text in texts_of(question)]
-        facts = [closest(step.fact, texts) for step in question.steps]
+        facts = [closest_text(step.fact, texts) for step in question.steps]
         for rows, said in ((copied, texts), (chosen, facts)):
             docs = [source.url for source in question.sources]
-            rows.append(prediction(question, " ".join(dict.fromkeys(said)), docs))
+            rows.append(make_prediction(question, " ".join(dict.fromkeys(said)), docs))
     copied_parts, chosen_parts = (
         [
             row.parts
-            for row in score(rows, catalog, pages=read_corpus(), resamples=10)
+            for row in score_predictions(rows, catalog, pages=read_corpus(), resamples=10)
             .modes["corrected"]
             .questions
         ]
@@ -169,13 +173,15 @@ def test_copying_out_pages_pays_less_than_a_sentence_for_each_fact() -> None:
     assert total < 0.75 * chosen_total
 
 
-def test_pages_are_on_record_and_help_no_attack_much() -> None:
-    six = six_questions()
+def test_pages_are_recorded_and_barely_help_attacks() -> None:
+    six = read_six_questions()
     corpus = read_corpus()
-    rows = {name: answered(make, six) for name, make in ADAPTIVE.items()} | {"": honest(six)}
+    rows = {name: predict_with(make, six) for name, make in ADAPTIVE_ATTACKS.items()} | {
+        "": honest_predictions(six)
+    }
     for made in rows.values():
         without, with_pages = (
-            score(made, six, pages=pages, resamples=10) for pages in (None, corpus)
+            score_predictions(made, six, pages=pages, resamples=10) for pages in (None, corpus)
         )
         assert (without.pages, with_pages.pages) == ("", corpus.name)
         gain = [
@@ -185,16 +191,16 @@ def test_pages_are_on_record_and_help_no_attack_much() -> None:
         assert 0 <= gain[1] - gain[0] < 0.03
 
 
-def test_notes_tell_what_claims_are_held_against() -> None:
-    six = six_questions()
+def test_notes_name_the_evidence_for_claims() -> None:
+    six = read_six_questions()
     few = Corpus((RHINE,), "few")
-    notes = score([], six, pages=few, resamples=10).notes
+    notes = score_predictions([], six, pages=few, resamples=10).notes
     wanted = len({source for question in six.questions for source in question.sources})
     assert f"{wanted} sources have no page in the corpus" in notes
-    assert any("expected answers and pages of the sources alone" in note for note in notes)
+    assert any("expected answers and pages of the sources only" in note for note in notes)
 
 
-def test_what_claims_are_held_against_is_said_of_corrected_scores_alone() -> None:
+def test_evidence_is_noted_for_corrected_scores_only() -> None:
     for mode, said in (("literal", False), ("corrected", True), ("both", True)):
-        notes = score([], read_catalog(), mode).notes
-        assert any("claims are held against" in note for note in notes) is said, mode
+        notes = score_predictions([], read_catalog(), mode).notes
+        assert any("claims are checked against" in note for note in notes) is said, mode

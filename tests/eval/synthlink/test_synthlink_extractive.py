@@ -1,4 +1,4 @@
-"""``extractive``: sentences of pages, to the letter, by the question's words and by feedback."""
+"""``extractive``: quotes page sentences found by the question's words and by feedback."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 import inspect
 
 import pytest
-from synthlink_libraries import library_of
+from synthlink_libraries import make_library
 
-from eval.synthlink.agents.extractive import FEEDBACK, SENTENCES, Extractive
+from eval.synthlink.agents.extractive import FEEDBACK_WEIGHT, MAX_SENTENCES, Extractive
 from eval.synthlink.agents.library import CorpusLibrary, Hit
-from eval.synthlink.agents.trail import MOST_ROUNDS, Trail
+from eval.synthlink.agents.trail import MAX_ROUNDS, Trail
 from eval.synthlink.catalog import read_catalog
 from kg.base.errors import SearchError
 from retrieval.corpus import read_corpus
@@ -18,24 +18,24 @@ from retrieval.corpus import read_corpus
 QUESTIONS = read_catalog().questions[::3]
 
 
-def answered(library: CorpusLibrary, question: str, rounds: int = MOST_ROUNDS) -> Trail:
-    """What the agent makes of a question."""
+def run_agent(library: CorpusLibrary, question: str, rounds: int = MAX_ROUNDS) -> Trail:
+    """Returns the agent's trail for a question."""
     return asyncio.run(Extractive(library, rounds).answer(question))
 
 
 @pytest.fixture(scope="module")
-def trails() -> list[Trail]:
+def answer_trails() -> list[Trail]:
     library = CorpusLibrary(read_corpus())
-    return [answered(library, one.question) for one in QUESTIONS]
+    return [run_agent(library, one.question) for one in QUESTIONS]
 
 
-def test_it_is_given_the_text_of_a_question_and_nothing_else() -> None:
+def test_agent_gets_only_the_question_text() -> None:
     assert list(inspect.signature(Extractive.answer).parameters) == ["self", "question"]
 
 
-def test_each_sentence_stands_on_the_page_it_is_taken_from(trails: list[Trail]) -> None:
+def test_each_sentence_is_on_its_cited_page(answer_trails: list[Trail]) -> None:
     texts = {page.url: " ".join(page.text.split()) for page in read_corpus().pages}
-    for trail in trails:
+    for trail in answer_trails:
         links = [link for one in trail.rounds for link in one.links]
         assert links
         assert all(link.text in texts[link.page] and not link.verdict for link in links)
@@ -44,15 +44,15 @@ def test_each_sentence_stands_on_the_page_it_is_taken_from(trails: list[Trail]) 
         for text in sorted(said, key=len, reverse=True):
             rest = rest.replace(text, "")
         assert not rest.strip(), "nothing is said that no page says"
-        assert 0 < sum(text in trail.answer for text in said) <= SENTENCES
+        assert 0 < sum(text in trail.answer for text in said) <= MAX_SENTENCES
 
 
-def test_rounds_and_pages_are_told(trails: list[Trail]) -> None:
-    assert max(len(trail.rounds) for trail in trails) > 2
-    for question, trail in zip(QUESTIONS, trails, strict=True):
+def test_rounds_and_pages_are_recorded(answer_trails: list[Trail]) -> None:
+    assert max(len(trail.rounds) for trail in answer_trails) > 2
+    for question, trail in zip(QUESTIONS, answer_trails, strict=True):
         assert trail.rounds[0].query == question.question
         assert all(one.query.startswith(question.question) for one in trail.rounds)
-        assert len({one.query for one in trail.rounds}) == len(trail.rounds) <= MOST_ROUNDS
+        assert len({one.query for one in trail.rounds}) == len(trail.rounds) <= MAX_ROUNDS
         assert [one.done for one in trail.rounds] == [False] * (len(trail.rounds) - 1) + [True]
         assert trail.answer == trail.rounds[-1].answer
         assert len(set(trail.docs)) == len(trail.docs)
@@ -60,54 +60,56 @@ def test_rounds_and_pages_are_told(trails: list[Trail]) -> None:
         assert trail.verified
 
 
-def test_feedback_finds_what_the_question_has_no_word_for() -> None:
-    library = library_of(
+def test_feedback_finds_pages_without_question_words() -> None:
+    library = make_library(
         "Storm: The storm of Halle drove the sea over the dam. Brackwater spoiled the meadows.",
         "Dam: The dam had been low. Brackwater had come over it before the storm of Halle.",
         "Meadows: Where brackwater stands no grass grows.",
         "Tea: Leaves in hot water.",
     )
     ask = "Why did the storm of Halle ruin the dam?"
-    once = answered(library, ask, rounds=1)
+    once = run_agent(library, ask, rounds=1)
     assert "Meadows" not in {page.title for page in once.docs}
-    more = answered(library, ask)
+    more = run_agent(library, ask)
     assert "brackwater" in more.rounds[1].query
     assert "Meadows" in {page.title for page in more.docs}
     assert more.docs[0].title in {"Storm", "Dam"}, "what is answered with comes first"
 
 
-def test_a_word_that_was_said_counts_less_so_that_answers_do_not_repeat_themselves() -> None:
-    library = library_of(
+def test_repeated_words_count_less() -> None:
+    library = make_library(
         "One: The storm of Halle was strong. The storm of Halle was strong indeed.",
         "Two: The flood at Ems came of it.",
     )
-    trail = answered(library, "What storm at Halle brought the flood of Ems?", rounds=1)
+    trail = run_agent(library, "What storm at Halle brought the flood of Ems?", rounds=1)
     assert "The flood at Ems came of it." in trail.answer
-    assert trail.answer.index("storm") < trail.answer.index("flood"), "in the order they were found"
+    assert trail.answer.index("storm") < trail.answer.index("flood"), (
+        "sentences are in the order found"
+    )
 
 
-def test_it_abstains_where_nothing_shares_more_than_a_word_with_the_question() -> None:
-    library = library_of("Tea: Leaves in hot water.", "Coffee: Beans in hot milk.")
+def test_agent_abstains_without_a_relevant_sentence() -> None:
+    library = make_library("Tea: Leaves in hot water.", "Coffee: Beans in hot milk.")
     for question in ("Who put the hot iron into the forge?", "Who rode a bicycle?", "", "?"):
-        trail = answered(library, question)
+        trail = run_agent(library, question)
         assert trail.abstained
         assert trail.answer == ""
         assert trail.why
         assert trail.rounds[-1].done
 
 
-def test_long_lines_are_no_sentences() -> None:
+def test_long_lines_are_not_sentences() -> None:
     table = " ".join(f"storm{n} Halle flood" for n in range(60))
-    library = library_of(f"Table: {table}", "Ems: The storm of Halle brought the flood.")
-    trail = answered(library, "Which flood did the storm of Halle bring?")
+    library = make_library(f"Table: {table}", "Ems: The storm of Halle brought the flood.")
+    trail = run_agent(library, "Which flood did the storm of Halle bring?")
     assert trail.answer == "The storm of Halle brought the flood."
 
 
-class Cut:
-    """A library whose line is cut."""
+class UnavailableLibrary:
+    """A library whose searches fail."""
 
     def params(self) -> dict[str, object]:
-        """Nothing."""
+        """Returns no params."""
         return {}
 
     async def search(self, query: str, k: int) -> list[Hit]:
@@ -115,17 +117,17 @@ class Cut:
         raise SearchError("the line is cut")
 
 
-def test_a_search_that_fails_is_no_abstention() -> None:
+def test_failed_search_is_not_an_abstention() -> None:
     with pytest.raises(SearchError, match="cut"):
-        asyncio.run(Extractive(Cut()).answer("What came of the flood?"))
+        asyncio.run(Extractive(UnavailableLibrary()).answer("What came of the flood?"))
 
 
-def test_what_decides_the_answers_is_told() -> None:
-    library = library_of("Tea: Leaves.")
+def test_params_name_all_settings() -> None:
+    library = make_library("Tea: Leaves.")
     params = Extractive(library).params()
     assert params["library"] == library.params()
-    assert params["feedback"] == FEEDBACK
+    assert params["feedback"] == FEEDBACK_WEIGHT
     assert Extractive(library, 2).params() != params
-    for rounds in (0, MOST_ROUNDS + 1):
+    for rounds in (0, MAX_ROUNDS + 1):
         with pytest.raises(ValueError, match="rounds"):
             Extractive(library, rounds)

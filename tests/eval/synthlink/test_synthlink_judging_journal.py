@@ -1,4 +1,4 @@
-"""The journal of a judge of claims: what it keeps, and when asking ends."""
+"""The journal of a judge of claims: its lines, and when judging stops."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import json
 from pathlib import Path
 
 import pytest
-from servers import behaviours as does
+from servers import behaviours
 from servers.scripted_server import ScriptedServer
-from synthlink_judging_parts import (
-    asked_about,
-    file_of,
-    judge,
-    options,
-    untimed,
+from synthlink_judge_parts import (
+    judge_model,
+    judge_options,
+    list_items_to_judge,
+    read_journal_lines,
+    without_latency,
 )
 
 from eval.model.options import ClientOptions
-from eval.running.session import Limits
+from eval.running.session import RunLimits
 from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.evidence import SourcePages
-from eval.synthlink.judging.judging_run import JudgeOptions, judge_matters
-from eval.synthlink.judging.matters import Matter
-from eval.synthlink.verdicts.judge_report import errs_often, judge_report
-from eval.synthlink.verdicts.record import JUDGED
+from eval.synthlink.judges.judge_items import JudgeItem
+from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
+from eval.synthlink.verdicts.judge_report import build_judge_report, is_unreliable
+from eval.synthlink.verdicts.record import JUDGED_FILE
 from kg.base.errors import (
     CostLimitError,
     DuplicateIdError,
@@ -34,46 +34,46 @@ from kg.base.errors import (
 )
 
 
-def test_lines_of_other_claims_and_judges_stay_and_are_not_taken(
+def test_lines_of_other_claims_and_judges_are_kept_but_not_used(
     scripted_server: ScriptedServer,
     scripted_model: str,
     catalog: Catalog,
     pages: SourcePages,
-    all_matters: list[Matter],
+    all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
-    scripted_server.behave_by(judge())
-    whole = judge_matters(all_matters, tmp_path, options(scripted_model))
-    before = file_of(tmp_path)
-    scripted_server.forget()
-    fewer = asked_about(catalog, pages, [4])
-    some = judge_matters(fewer, tmp_path, options(scripted_model))
+    scripted_server.behave_with(judge_model())
+    whole = collect_verdicts(all_judge_items, tmp_path, judge_options(scripted_model))
+    before = read_journal_lines(tmp_path)
+    scripted_server.clear_log()
+    fewer = list_items_to_judge(catalog, pages, [4])
+    some = collect_verdicts(fewer, tmp_path, judge_options(scripted_model))
     assert not scripted_server.requests, "known already"
-    assert [one.claim for one in some.lines] == [one.shown.claim for one in fewer]
-    assert sorted(map(str, file_of(tmp_path))) == sorted(map(str, before))
-    judge_matters(fewer, tmp_path, options(scripted_model, repeats=1))
-    assert len(scripted_server.requests) == len(fewer), "another judge, other verdicts"
-    assert len(file_of(tmp_path)) == len(before) + len(fewer)
-    scripted_server.forget()
-    assert judge_matters(all_matters, tmp_path, options(scripted_model)) == whole
+    assert [one.claim for one in some.lines] == [one.view.claim for one in fewer]
+    assert sorted(map(str, read_journal_lines(tmp_path))) == sorted(map(str, before))
+    collect_verdicts(fewer, tmp_path, judge_options(scripted_model, repeats=1))
+    assert len(scripted_server.requests) == len(fewer), "verdicts of another judge are not reused"
+    assert len(read_journal_lines(tmp_path)) == len(before) + len(fewer)
+    scripted_server.clear_log()
+    assert collect_verdicts(all_judge_items, tmp_path, judge_options(scripted_model)) == whole
     assert not scripted_server.requests
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 23])
-def test_a_torn_journal_is_asked_for_the_rest(
+def test_truncated_journal_is_completed(
     scripted_server: ScriptedServer,
     scripted_model: str,
-    all_matters: list[Matter],
+    all_judge_items: list[JudgeItem],
     tmp_path: Path,
     count: int,
 ) -> None:
-    scripted_server.behave_by(judge())
-    whole = judge_matters(all_matters, tmp_path, options(scripted_model))
-    lines = (tmp_path / JUDGED).read_bytes().splitlines(True)
-    (tmp_path / JUDGED).write_bytes(b"".join(lines[:count]) + lines[count][:-30])
-    scripted_server.forget()
-    again = judge_matters(all_matters, tmp_path, options(scripted_model))
-    assert list(map(untimed, again.lines)) == list(map(untimed, whole.lines))
+    scripted_server.behave_with(judge_model())
+    whole = collect_verdicts(all_judge_items, tmp_path, judge_options(scripted_model))
+    lines = (tmp_path / JUDGED_FILE).read_bytes().splitlines(True)
+    (tmp_path / JUDGED_FILE).write_bytes(b"".join(lines[:count]) + lines[count][:-30])
+    scripted_server.clear_log()
+    again = collect_verdicts(all_judge_items, tmp_path, judge_options(scripted_model))
+    assert list(map(without_latency, again.lines)) == list(map(without_latency, whole.lines))
     assert len(scripted_server.requests) == 2 * (len(lines) - count)
 
 
@@ -86,135 +86,137 @@ def test_a_torn_journal_is_asked_for_the_rest(
         (None, DuplicateIdError),
     ],
 )
-def test_a_damaged_journal_is_refused_and_left_as_it_is(
+def test_damaged_journal_is_refused_and_unchanged(
     scripted_server: ScriptedServer,
     scripted_model: str,
-    all_matters: list[Matter],
+    all_judge_items: list[JudgeItem],
     tmp_path: Path,
     spoil: bytes | None,
     error: type[Exception],
 ) -> None:
-    scripted_server.behave_by(judge())
-    judge_matters(all_matters[:2], tmp_path, options(scripted_model))
-    path = tmp_path / JUDGED
+    scripted_server.behave_with(judge_model())
+    collect_verdicts(all_judge_items[:2], tmp_path, judge_options(scripted_model))
+    path = tmp_path / JUDGED_FILE
     first = path.read_bytes().splitlines(True)[0]
     path.write_bytes(path.read_bytes() + (spoil or first))
     before = path.read_bytes()
     with pytest.raises(error):
-        judge_matters(all_matters[:2], tmp_path, options(scripted_model))
+        collect_verdicts(all_judge_items[:2], tmp_path, judge_options(scripted_model))
     assert path.read_bytes() == before
 
 
 def test_a_second_judge_in_the_folder_is_refused(
     scripted_server: ScriptedServer,
     scripted_model: str,
-    all_matters: list[Matter],
+    all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
     from eval.running.journal import Journal
 
-    scripted_server.behave_by(judge())
+    scripted_server.behave_with(judge_model())
     with (
-        Journal(tmp_path / JUDGED, 1),
+        Journal(tmp_path / JUDGED_FILE, 1),
         pytest.raises(WriteError, match="another run"),
     ):
-        judge_matters(all_matters, tmp_path, options(scripted_model))
+        collect_verdicts(all_judge_items, tmp_path, judge_options(scripted_model))
     assert not scripted_server.requests
 
 
-def test_nothing_to_judge_is_no_failure(
+def test_nothing_to_judge_is_not_a_failure(
     scripted_server: ScriptedServer, scripted_model: str, tmp_path: Path
 ) -> None:
-    said = judge_matters([], tmp_path, options(scripted_model))
+    said = collect_verdicts([], tmp_path, judge_options(scripted_model))
     assert said.lines == ()
     assert not scripted_server.requests
-    report = judge_report(said, ())
+    report = build_judge_report(said, ())
     assert (report.open, report.agreed, report.kappa, report.usage) == (0, None, None, None)
-    assert not errs_often(report)
+    assert not is_unreliable(report)
 
 
 # --- limits -----------------------------------------------------------------------------------
 
 
-def priced(tmp_path: Path) -> ClientOptions:
+def priced_options(tmp_path: Path) -> ClientOptions:
     prices = tmp_path / "prices.json"
     price = {"prompt": 1000.0, "completion": 0.0}
     prices.write_text(json.dumps({f"custom/{ScriptedServer.model}": price}))
     return ClientOptions(max_retries=0, prices=prices)
 
 
-def test_nothing_more_is_asked_once_too_much_was_paid(
+def test_judging_stops_at_max_cost(
     scripted_server: ScriptedServer,
     scripted_model: str,
-    all_matters: list[Matter],
+    all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
-    scripted_server.behave_by(judge())
+    scripted_server.behave_with(judge_model())
     dear = JudgeOptions(
         models=(scripted_model,),
-        client=priced(tmp_path),
-        limits=Limits(max_cost=1.5, concurrency=1),
+        client=priced_options(tmp_path),
+        limits=RunLimits(max_cost=1.5, concurrency=1),
     )
     with pytest.raises(CostLimitError):
-        judge_matters(all_matters, tmp_path, dear)
-    held = file_of(tmp_path)
-    assert 0 < len(held) < len(all_matters)
+        collect_verdicts(all_judge_items, tmp_path, dear)
+    held = read_journal_lines(tmp_path)
+    assert 0 < len(held) < len(all_judge_items)
     paid = sum(line["usage"]["cost_usd"] for line in held)
     assert paid >= 1.5
-    scripted_server.forget()
+    scripted_server.clear_log()
     with pytest.raises(CostLimitError):
-        judge_matters(all_matters, tmp_path, dear)
+        collect_verdicts(all_judge_items, tmp_path, dear)
     assert not scripted_server.requests, "what is held was paid for"
-    more = JudgeOptions(models=(scripted_model,), client=priced(tmp_path), limits=Limits())
-    assert len(judge_matters(all_matters, tmp_path, more).lines) == len(all_matters)
-    assert len(scripted_server.requests) == 2 * (len(all_matters) - len(held))
+    more = JudgeOptions(
+        models=(scripted_model,), client=priced_options(tmp_path), limits=RunLimits()
+    )
+    assert len(collect_verdicts(all_judge_items, tmp_path, more).lines) == len(all_judge_items)
+    assert len(scripted_server.requests) == 2 * (len(all_judge_items) - len(held))
 
 
-def test_what_the_answers_cost_counts(
+def test_cost_of_answers_counts_towards_max_cost(
     scripted_server: ScriptedServer,
     scripted_model: str,
-    all_matters: list[Matter],
+    all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
     from eval.running.totals import CallTotals
 
-    scripted_server.behave_by(judge())
+    scripted_server.behave_with(judge_model())
     spent = JudgeOptions(
         models=(scripted_model,),
-        client=priced(tmp_path),
-        limits=Limits(max_cost=1.5),
-        spent=CallTotals(spent_usd=1.5),
+        client=priced_options(tmp_path),
+        limits=RunLimits(max_cost=1.5),
+        earlier_totals=CallTotals(spent_usd=1.5),
     )
     with pytest.raises(CostLimitError):
-        judge_matters(all_matters, tmp_path, spent)
+        collect_verdicts(all_judge_items, tmp_path, spent)
     assert not scripted_server.requests
 
 
-def test_a_judge_that_fails_over_and_over_is_left(
+def test_judging_stops_after_repeated_failures(
     scripted_server: ScriptedServer,
     scripted_model: str,
-    all_matters: list[Matter],
+    all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
-    scripted_server.behave(does.status(500))
-    few = Limits(max_consecutive_errors=5, concurrency=1)
+    scripted_server.behave(behaviours.http_error(500))
+    few = RunLimits(max_consecutive_errors=5, concurrency=1)
     with pytest.raises(TooManyErrorsError, match="5 claims in a row got no verdict") as caught:
-        judge_matters(all_matters, tmp_path, options(scripted_model, limits=few))
+        collect_verdicts(all_judge_items, tmp_path, judge_options(scripted_model, limits=few))
     assert "--retry-errors" not in str(caught.value.hint)
-    assert len(file_of(tmp_path)) == 5
-    scripted_server.behave_by(judge())
-    said = judge_matters(all_matters, tmp_path, options(scripted_model, limits=few))
-    assert all(line.verdict for line in said.lines), "the same again asks what was lost"
+    assert len(read_journal_lines(tmp_path)) == 5
+    scripted_server.behave_with(judge_model())
+    said = collect_verdicts(all_judge_items, tmp_path, judge_options(scripted_model, limits=few))
+    assert all(line.verdict for line in said.lines), "a repeated call judges the missing items"
 
 
-def test_a_key_that_is_refused_ends_it_at_once(
+def test_refused_key_stops_judging_at_once(
     scripted_server: ScriptedServer,
     scripted_model: str,
-    all_matters: list[Matter],
+    all_judge_items: list[JudgeItem],
     tmp_path: Path,
 ) -> None:
-    scripted_server.behave(does.expired_key())
+    scripted_server.behave(behaviours.expired_key_error())
     with pytest.raises(ModelAccessError):
-        judge_matters(all_matters, tmp_path, options(scripted_model))
+        collect_verdicts(all_judge_items, tmp_path, judge_options(scripted_model))
     assert len(scripted_server.requests) <= 2 * 16
-    assert file_of(tmp_path) == []
+    assert read_journal_lines(tmp_path) == []

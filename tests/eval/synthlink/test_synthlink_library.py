@@ -1,4 +1,4 @@
-"""Where agents look things up: pages in every way they are searched, and the web replayed."""
+"""The libraries of the agents: page search with each retriever, and recorded web searches."""
 
 from __future__ import annotations
 
@@ -8,50 +8,52 @@ import time
 from pathlib import Path
 
 import pytest
-from synthlink_run_parts import page, shop_of
+from synthlink_run_parts import page_address, write_inputs
 
 from eval.synthlink.agents.library import CorpusLibrary, Hit, WebLibrary
 from kg.base.errors import SearchError
 from kg.base.files import to_json_bytes
 from retrieval.corpus import Corpus, CorpusPage, read_corpus
-from retrieval.opening import open_text_retriever
+from retrieval.factory import open_text_retriever
 from retrieval.web import FrozenSearch
-from retrieval.web_results import FrozenQuery, WebResult, query_sha256
+from retrieval.web_results import FrozenQuery, WebResult, hash_query
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return read_corpus(shop_of(tmp_path_factory.mktemp("shop"), 6) / "pages.jsonl")
+    return read_corpus(write_inputs(tmp_path_factory.mktemp("shop"), 6) / "pages.jsonl")
 
 
-def found(library: CorpusLibrary | WebLibrary, query: str, k: int) -> list[Hit]:
+def search_library(library: CorpusLibrary | WebLibrary, query: str, k: int) -> list[Hit]:
     return asyncio.run(library.search(query, k))
 
 
 @pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
-def test_a_corpus_is_searched_as_its_retriever_searches(corpus: Corpus, retriever: str) -> None:
+def test_corpus_search_matches_its_retriever(corpus: Corpus, retriever: str) -> None:
     library = CorpusLibrary(corpus, retriever, embedder="lexical")
-    alone = open_text_retriever(retriever, corpus.passages(), embedder="lexical")
+    alone = open_text_retriever(retriever, corpus.list_passages(), embedder="lexical")
     for k in (1, 4, 100):
-        hits = found(library, "Who founded observatory Alcor3?", k)
-        passages = {passage.id: passage.text for passage in corpus.passages()}
+        hits = search_library(library, "Who founded observatory Alcor3?", k)
+        passages = {passage.id: passage.text for passage in corpus.list_passages()}
         wanted = alone.search("Who founded observatory Alcor3?", k)
         assert [(hit.passage, hit.score) for hit in hits] == [
             (passages[name], score) for name, score in wanted
         ]
         assert len(hits) <= k
-    assert found(library, "Who founded observatory Alcor3?", 1)[0].page == corpus.page(page(3))
+    assert search_library(library, "Who founded observatory Alcor3?", 1)[
+        0
+    ].page == corpus.find_page(page_address(3))
 
 
-def test_a_page_stands_with_each_of_its_passages(corpus: Corpus) -> None:
-    hits = found(CorpusLibrary(corpus), "hill", 50)
+def test_each_passage_names_its_page(corpus: Corpus) -> None:
+    hits = search_library(CorpusLibrary(corpus), "hill", 50)
     assert len(hits) == 6, "one paragraph of every observatory"
     assert all(hit.passage in hit.page.text for hit in hits)
     assert {hit.passage for hit in hits} == {"It stands on a hill."}
-    assert found(CorpusLibrary(corpus), "xylophone", 5) == []
+    assert search_library(CorpusLibrary(corpus), "xylophone", 5) == []
 
 
-def test_what_decides_the_finds_is_told_without_a_place(corpus: Corpus, tmp_path: Path) -> None:
+def test_params_name_all_settings_without_paths(corpus: Corpus, tmp_path: Path) -> None:
     params = CorpusLibrary(corpus).params()
     assert params["sha256"] == corpus.sha256
     assert params["retriever"]["name"] == "bm25"
@@ -60,21 +62,21 @@ def test_what_decides_the_finds_is_told_without_a_place(corpus: Corpus, tmp_path
     assert CorpusLibrary(other).params() != params
 
 
-def recorded(path: Path, *queries: str) -> Path:
+def record_search(path: Path, *queries: str) -> Path:
     results = tuple(
         WebResult(f"Title {n}", f"https://example.org/{n}", f"Body {n}") for n in range(7)
     )
     rows = [
-        FrozenQuery(query, query_sha256(query), "2026-01-01T00:00:00+00:00", ("by-hand",), results)
+        FrozenQuery(query, hash_query(query), "2026-01-01T00:00:00+00:00", ("by-hand",), results)
         for query in queries
     ]
     path.write_bytes(b"".join(to_json_bytes(row) + b"\n" for row in rows))
     return path
 
 
-def test_a_recorded_search_is_replayed_and_another_one_fails(tmp_path: Path) -> None:
-    library = WebLibrary(FrozenSearch(recorded(tmp_path / "search.jsonl", "towns")))
-    hits = found(library, "towns", 3)
+def test_only_recorded_searches_are_replayed(tmp_path: Path) -> None:
+    library = WebLibrary(FrozenSearch(record_search(tmp_path / "search.jsonl", "towns")))
+    hits = search_library(library, "towns", 3)
     assert [(hit.page.title, hit.passage, hit.score) for hit in hits] == [
         ("Title 0", "Body 0", 1.0),
         ("Title 1", "Body 1", 0.5),
@@ -82,34 +84,34 @@ def test_a_recorded_search_is_replayed_and_another_one_fails(tmp_path: Path) -> 
     ]
     assert hits[0].page.url == "https://example.org/0"
     with pytest.raises(SearchError, match="no search for 'rivers' was recorded"):
-        found(library, "rivers", 3)
+        search_library(library, "rivers", 3)
     assert library.params()["frozen"] is True
 
 
-class Counting(FrozenSearch):
-    """A replay that takes its time, and notices whether it is asked twice at once."""
+class CountingReplay(FrozenSearch):
+    """A slow replay that records concurrent requests."""
 
     busy = 0
     most = 0
     guard = threading.Lock()
 
-    def ask(self, query: str) -> FrozenQuery:
+    def run_query(self, query: str) -> FrozenQuery:
         with self.guard:
             self.busy += 1
             self.most = max(self.most, self.busy)
         time.sleep(0.005)
         with self.guard:
             self.busy -= 1
-        return super().ask(query)
+        return super().run_query(query)
 
 
-def test_searches_are_made_one_at_a_time_and_hold_nobody_else_up(tmp_path: Path) -> None:
+def test_searches_are_sequential_and_do_not_block_the_loop(tmp_path: Path) -> None:
     queries = [f"town {number}" for number in range(8)]
-    searches = Counting(recorded(tmp_path / "search.jsonl", *queries))
+    searches = CountingReplay(record_search(tmp_path / "search.jsonl", *queries))
     library = WebLibrary(searches)
     turns = 0
 
-    async def together() -> None:
+    async def search_concurrently() -> None:
         nonlocal turns
         asked = asyncio.gather(*(library.search(query, 2) for query in queries))
         while not asked.done():
@@ -117,6 +119,6 @@ def test_searches_are_made_one_at_a_time_and_hold_nobody_else_up(tmp_path: Path)
             turns += 1
         assert all(len(hits) == 2 for hits in await asked)
 
-    asyncio.run(together())
+    asyncio.run(search_concurrently())
     assert searches.most == 1
-    assert turns > 5, "the loop was free meanwhile"
+    assert turns > 5, "the event loop must not be blocked"

@@ -1,22 +1,22 @@
-"""The specification's formulas to the letter, each reading of what they leave open, by hand."""
+"""The specification's formulas, with each reading of open points, against manual values."""
 
 from __future__ import annotations
 
 import pytest
 
-from eval.synthlink.literal import (
-    Readings,
-    efficiency,
-    fact_checking,
+from eval.synthlink.literal_scores import (
+    SpecReadings,
+    fact_checking_score,
+    iteration_efficiency,
     precision_at_5,
     reasoning_quality,
-    score_literally,
+    score_literal,
     token_f1,
 )
 from eval.synthlink.predictions import Iteration, Prediction
 from eval.synthlink.question import Question, Source, Step
 
-TAKEN = Readings()
+TAKEN = SpecReadings()
 
 SPRING = Question(
     id="PSM-01",
@@ -33,7 +33,7 @@ SPRING = Question(
 
 
 def test_weights_add_up_as_specified() -> None:
-    found = score_literally(
+    found = score_literal(
         Prediction(
             "PSM-01",
             SPRING.answer,
@@ -50,52 +50,55 @@ def test_weights_add_up_as_specified() -> None:
     assert found.recall_at_5 is None
 
 
-def test_f1_is_of_sets_or_counts_repetitions() -> None:
+def test_f1_uses_sets_or_counts() -> None:
     # {the, cat, sat} against {the, cat}; three of one and two of the other.
     assert token_f1("The cat the cat sat", "the cat", TAKEN) == pytest.approx(2 * 2 / 5)
-    counting = Readings(tokens="multiset")
+    counting = SpecReadings(tokens="multiset")
     assert token_f1("The cat the cat sat", "the cat", counting) == pytest.approx(2 * 2 / 7)
     assert token_f1("", "the cat", TAKEN) == 0
-    assert token_f1("cat the", "The cat!", TAKEN) == 1, "order is not looked at"
+    assert token_f1("cat the", "The cat!", TAKEN) == 1, "word order does not matter"
 
 
-def test_precision_divides_by_five_whatever_there_is_to_find() -> None:
+def test_precision_always_divides_by_five() -> None:
     both = ("https://en.wikipedia.org/wiki/Silent_Spring", "https://e.example/move")
     assert precision_at_5(both, SPRING.sources, TAKEN) == pytest.approx(2 / 5)
     assert precision_at_5(("x",) * 5 + both, SPRING.sources, TAKEN) == 0
     assert precision_at_5((), SPRING.sources, TAKEN) == 0
-    exact = Readings(relevant="exact")
+    exact = SpecReadings(relevant="exact")
     assert precision_at_5(both, SPRING.sources, exact) == pytest.approx(1 / 5)
     assert precision_at_5(("silent spring",), SPRING.sources, exact) == 0
     five = ("Silent Spring",) * 5
     assert precision_at_5(five, SPRING.sources, TAKEN) == pytest.approx(1 / 5)
-    assert precision_at_5(five, SPRING.sources, Readings(documents="list")) == 1
+    assert precision_at_5(five, SPRING.sources, SpecReadings(documents="list")) == 1
 
 
-def test_reasoning_is_substrings_of_the_answer() -> None:
+def test_reasoning_score_counts_substrings_of_the_answer() -> None:
     # Carson, 1962, DDT, and of the step without keywords: impact, law.
     assert reasoning_quality("Carson on DDT", SPRING, TAKEN) == pytest.approx(2 / 5)
     assert reasoning_quality("The lawn, an impact crater", SPRING, TAKEN) == pytest.approx(2 / 5)
-    steps = Readings(keywords="steps")
+    steps = SpecReadings(keywords="steps")
     assert reasoning_quality("Carson on DDT", SPRING, steps) == pytest.approx(2 / 3)
     # "1", "Confirm the book", "2", "Research DDT bans", "3", "Synthesize impact on law."
-    split = Readings(keywords="split")
+    split = SpecReadings(keywords="split")
     assert reasoning_quality("in 1213", SPRING, split) == pytest.approx(3 / 6)
     assert reasoning_quality("synthesize impact on law", SPRING, split) == 0, "its stop is missing"
 
 
-def test_the_specifications_example_of_three_steps_is_that_of_steps() -> None:
+def test_specified_three_step_example_is_reproduced() -> None:
     answer = "Carson wrote against DDT."
-    assert round(reasoning_quality(answer, SPRING, Readings(keywords="steps")), 2) == 0.67
+    assert round(reasoning_quality(answer, SPRING, SpecReadings(keywords="steps")), 2) == 0.67
 
 
-def test_an_answer_that_brings_itself_as_its_source_is_checked() -> None:
+def test_answer_given_as_its_own_source_is_checked() -> None:
     wrong = "Nixon wrote it. Nobody read it."
-    assert fact_checking(wrong, (wrong,), TAKEN) == 1
-    assert fact_checking(wrong, ("NIXON WROTE IT. So there",), TAKEN) == 0.5
-    assert fact_checking(wrong, ("It was Nixon that wrote",), TAKEN) == 0
-    assert fact_checking(wrong, ("It was Nixon that wrote",), Readings(claims="words")) == 0.5
-    assert fact_checking("", (wrong,), TAKEN) == 0
+    assert fact_checking_score(wrong, (wrong,), TAKEN) == 1
+    assert fact_checking_score(wrong, ("NIXON WROTE IT. So there",), TAKEN) == 0.5
+    assert fact_checking_score(wrong, ("It was Nixon that wrote",), TAKEN) == 0
+    assert (
+        fact_checking_score(wrong, ("It was Nixon that wrote",), SpecReadings(claims="words"))
+        == 0.5
+    )
+    assert fact_checking_score("", (wrong,), TAKEN) == 0
 
 
 @pytest.mark.parametrize(
@@ -103,8 +106,8 @@ def test_an_answer_that_brings_itself_as_its_source_is_checked() -> None:
     [((0.5,), 1), ((0.1, 0.9), 0.5), ((0.1,) * 4 + (1.0,), 0.2), ((0.1,) * 8 + (1.0,), 0.2),
      ((0.4,), 0), ((), 0)],
 )  # fmt: skip
-def test_efficiency_is_one_by_the_first_correct_round_up_to_five(
+def test_efficiency_is_one_over_the_first_correct_round(
     rounds: tuple[float, ...], expected: float
 ) -> None:
-    assert efficiency(rounds, 0.5) == expected
-    assert efficiency(rounds, 0.0) == (1 if rounds else 0)
+    assert iteration_efficiency(rounds, 0.5) == expected
+    assert iteration_efficiency(rounds, 0.0) == (1 if rounds else 0)

@@ -1,4 +1,4 @@
-"""The literal scores against a second hand: the seed's formulas once more, over whole files.
+"""The literal scores of whole files against an independent reference implementation.
 
 The scorer below was written from the specification's text alone and shares no code with the
 package. Files and catalogues are made at random, of words about which no tokenizer could disagree.
@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from eval.synthlink.catalog import Catalog
 from eval.synthlink.question import Question, Source, Step
-from eval.synthlink.scores import score
-from eval.synthlink.tables import question_rows
+from eval.synthlink.scores import score_predictions
+from eval.synthlink.tables import build_question_rows
 
 WORDS = (
     "press", "books", "cheaper", "literacy", "Europe", "spread", "Reformation", "ideas",
@@ -32,8 +32,10 @@ IDS = ("HIA-01", "HIA-02", "EIS-01", "SFT-10")
 # -- the second hand -------------------------------------------------------------------------------
 
 
-def second_hand(rows: list[dict[str, Any]], catalog: Catalog) -> dict[str, dict[str, Fraction]]:
-    """Question → measure → score, as the specification's formulas say it; unanswered is 0."""
+def reference_scores(
+    rows: list[dict[str, Any]], catalog: Catalog
+) -> dict[str, dict[str, Fraction]]:
+    """Returns question → metric → score by the specification's formulas; unanswered is 0."""
     given_rows = {row["question_id"]: row for row in rows}
     found = {}
     for question in catalog.questions:
@@ -42,7 +44,7 @@ def second_hand(rows: list[dict[str, Any]], catalog: Catalog) -> dict[str, dict[
             found[question.id] = dict.fromkeys(("f1", "p", "rqs", "fcs", "ie", "all"), Fraction(0))
             continue
         f1 = _f1(row["predicted_answer"], question.answer)
-        docs = {_known(doc) for doc in row["retrieved_docs"][:5]}
+        docs = {_document_key(doc) for doc in row["retrieved_docs"][:5]}
         hits = sum(
             bool({source.title.lower(), source.url.lower()} & docs) for source in question.sources
         )
@@ -50,7 +52,7 @@ def second_hand(rows: list[dict[str, Any]], catalog: Catalog) -> dict[str, dict[
         in_text = sum(word.lower() in row["predicted_answer"].lower() for word in keywords)
         claims = [part for part in row["predicted_answer"].split(". ") if part]
         whole = [text.lower() for text in row["sources_verified"]]
-        verified = sum(any(_end(claim) in text for text in whole) for claim in claims)
+        verified = sum(any(_close_claim(claim) in text for text in whole) for claim in claims)
         ks = [
             number
             for number, one in enumerate(row["iterations"], 1)
@@ -78,15 +80,15 @@ def _f1(predicted: str, truth: str) -> Fraction:
     return 2 * precision * recall / (precision + recall)
 
 
-def _known(doc: str) -> str:
-    """A document by the last part of its address, or its text."""
+def _document_key(doc: str) -> str:
+    """Returns the last part of a document's address, or its text."""
     if doc.lower() in {source.url.lower() for source in SOURCES}:
         return doc.lower()
     return doc.rsplit("/", 1)[-1].replace("_", " ").lower()
 
 
-def _end(claim: str) -> str:
-    """A claim with the full stop that cutting at full stops took from it."""
+def _close_claim(claim: str) -> str:
+    """Restores the full stop that splitting removed from a claim."""
     return f"{claim.rstrip('.')}.".lower()
 
 
@@ -98,7 +100,7 @@ SOURCES = tuple(
 
 
 @st.composite
-def prose(draw: st.DrawFn, least: int = 0) -> str:
+def generate_prose(draw: st.DrawFn, least: int = 0) -> str:
     sentences = draw(
         st.lists(
             st.lists(st.sampled_from(WORDS), min_size=2, max_size=6), min_size=least, max_size=4
@@ -108,7 +110,7 @@ def prose(draw: st.DrawFn, least: int = 0) -> str:
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Catalog:
+def generate_questions(draw: st.DrawFn) -> Catalog:
     ids = draw(st.lists(st.sampled_from(IDS), unique=True, min_size=1))
     return Catalog(
         tuple(
@@ -116,7 +118,7 @@ def questions(draw: st.DrawFn) -> Catalog:
                 id=id_,
                 category=id_[:3],
                 question=f"What of {draw(st.sampled_from(WORDS))}?",
-                answer=draw(prose(least=1)),
+                answer=draw(generate_prose(least=1)),
                 sources=tuple(
                     draw(st.lists(st.sampled_from(SOURCES), unique=True, min_size=1, max_size=4))
                 ),
@@ -142,12 +144,12 @@ DOCS = st.lists(
 
 
 @st.composite
-def files(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Catalog]:
-    catalog = draw(questions())
+def generate_files(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Catalog]:
+    catalog = draw(generate_questions())
     rows = []
     for question in catalog.questions:
         if draw(st.booleans()):
-            answer = draw(prose())
+            answer = draw(generate_prose())
             near = st.sampled_from([answer, question.answer, f"{answer} {question.answer}"])
             rows.append(
                 {
@@ -157,25 +159,28 @@ def files(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Catalog]:
                     "iterations": draw(
                         st.lists(
                             st.fixed_dictionaries(
-                                {"answers": st.lists(near | prose(), max_size=2), "docs": DOCS}
+                                {
+                                    "answers": st.lists(near | generate_prose(), max_size=2),
+                                    "docs": DOCS,
+                                }
                             ),
                             max_size=7,
                         )
                     ),
-                    "sources_verified": draw(st.lists(near | prose(), max_size=2)),
+                    "sources_verified": draw(st.lists(near | generate_prose(), max_size=2)),
                 }
             )
     return draw(st.permutations(rows)), catalog
 
 
 @settings(max_examples=80)
-@given(files())
-def test_a_second_hand_gives_the_same_literal_scores(
-    made: tuple[list[dict[str, Any]], Catalog],
+@given(generate_files())
+def test_reference_implementation_gives_the_same_literal_scores(
+    stage_outputs: tuple[list[dict[str, Any]], Catalog],
 ) -> None:
-    rows, catalog = made
-    expected = second_hand(rows, catalog)
-    literal = score(rows, catalog, "literal", resamples=2).modes["literal"]
+    rows, catalog = stage_outputs
+    expected = reference_scores(rows, catalog)
+    literal = score_predictions(rows, catalog, "literal", resamples=2).modes["literal"]
     for found in literal.questions:
         hand, parts = expected[found.question_id], found.parts
         assert found.parts.recall_at_5 is None
@@ -190,8 +195,8 @@ def test_a_second_hand_gives_the_same_literal_scores(
         assert group.measures["aggregate"].value == pytest.approx(float(sum(held) / len(held)))
 
 
-def test_the_second_hand_finds_what_is_worked_out_on_paper() -> None:
-    """So that the two do not agree on nothing: every measure of one row is neither 0 nor 1."""
+def test_reference_implementation_matches_manual_values() -> None:
+    """Guards against trivial agreement: no metric of one row is 0 or 1."""
     question = Question(
         id="HIA-01",
         category="HIA",
@@ -207,7 +212,7 @@ def test_the_second_hand_finds_what_is_worked_out_on_paper() -> None:
         "iterations": [{"answers": ["Pages"]}, {"answers": ["Pages", "Press spread books."]}],
         "sources_verified": ["So: market learned Latin. The end."],
     }
-    hand = second_hand([row], Catalog((question,)))["HIA-01"]
+    hand = reference_scores([row], Catalog((question,)))["HIA-01"]
     assert hand == {
         "f1": Fraction(2 * 2, 6 + 3),
         "p": Fraction(1, 5),
@@ -216,14 +221,16 @@ def test_the_second_hand_finds_what_is_worked_out_on_paper() -> None:
         "ie": Fraction(1, 2),
         "all": (3 * Fraction(4, 9) + Fraction(2, 5) + 2 + 1) / 10,
     }
-    parts = score([row], Catalog((question,)), "literal", resamples=2).modes["literal"].questions[0]
+    parts = (
+        score_predictions([row], Catalog((question,)), "literal", resamples=2)
+        .modes["literal"]
+        .questions[0]
+    )
     assert parts.parts.aggregate == pytest.approx(float(hand["all"]))
 
 
-def test_the_published_catalogue_is_scored_to_its_last_row(
-    published_data: Path, tmp_path: Path
-) -> None:
-    """All of it is scored; right answers are wholly right, to the curly quote and the dash."""
+def test_published_catalogue_is_scored_completely(published_data: Path, tmp_path: Path) -> None:
+    """Every question is scored; right answers score fully, including curly quotes and dashes."""
     from eval.synthlink.catalog import read_catalog
 
     catalog = read_catalog(published_data / "synthlink")
@@ -239,7 +246,7 @@ def test_the_published_catalogue_is_scored_to_its_last_row(
     ]
     file = tmp_path / "predictions.json"
     file.write_text(json.dumps(rows))
-    table = question_rows(score(file, catalog, "literal", resamples=2))
+    table = build_question_rows(score_predictions(file, catalog, "literal", resamples=2))
     assert [row["question_id"] for row in table] == list(catalog.ids)
     for place, row in enumerate(table):
         answered = place % 2 == 0

@@ -1,4 +1,4 @@
-"""The reader of predictions: what it takes, what it refuses by name, and that nothing ends it."""
+"""The reader of predictions: accepted rows, refused rows, and robustness."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-def test_the_specifications_example_is_read(tmp_path: Path) -> None:
+def test_specification_example_is_read(tmp_path: Path) -> None:
     file = tmp_path / "predictions.json"
     file.write_text("\ufeff" + json.dumps([GOOD]), encoding="utf-8")
     found = read_predictions(file, IDS)
@@ -39,27 +39,25 @@ def test_the_specifications_example_is_read(tmp_path: Path) -> None:
     ("change", "why"),
     [
         ({"question_id": None}, "question_id is missing"),
-        ({"question_id": 7}, "question_id is missing or no text"),
+        ({"question_id": 7}, "question_id is missing or not a string"),
         ({"question_id": "HIA-99"}, "no such question"),
         ({"question_id": "hia-02"}, "no such question"),
         ({"predicted_answer": None}, "predicted_answer is missing"),
-        ({"predicted_answer": ["a"]}, "predicted_answer is no text"),
+        ({"predicted_answer": ["a"]}, "predicted_answer is not a string"),
         ({"predicted_answer": "x" * 20_001}, "more than 20,000 characters"),
-        ({"predicted_answer": "\ud800"}, "half a character"),
-        ({"retrieved_docs": "x"}, "retrieved_docs is no list"),
-        ({"retrieved_docs": [1]}, "retrieved_docs holds something"),
+        ({"predicted_answer": "\ud800"}, "lone surrogate"),
+        ({"retrieved_docs": "x"}, "retrieved_docs is not a list"),
+        ({"retrieved_docs": [1]}, "retrieved_docs has an item that is not a string"),
         ({"retrieved_docs": ["x"] * 501}, "501 items"),
         ({"sources_verified": ["x" * 20_000] * 11}, "more than 200,000 characters in all"),
         ({"iterations": [{"answers": ["x" * 20_000] * 6}] * 2}, "iterations has more than 200,000"),
         ({"iterations": [{"docs": ["x" * 20_000] * 6}] * 2}, "iterations has more than 200,000"),
-        ({"iterations": [[]]}, "iteration 1 is no object"),
-        ({"iterations": [{}, {"answers": "x"}]}, "answers is no list"),
-        ({"sources_verified": {"a": 1}}, "sources_verified is no list"),
+        ({"iterations": [[]]}, "iteration 1 is not an object"),
+        ({"iterations": [{}, {"answers": "x"}]}, "answers is not a list"),
+        ({"sources_verified": {"a": 1}}, "sources_verified is not a list"),
     ],
 )
-def test_a_row_that_cannot_be_used_is_named_and_ends_nothing(
-    change: dict[str, Any], why: str
-) -> None:
+def test_unusable_row_is_named_and_skipped(change: dict[str, Any], why: str) -> None:
     found = check_predictions([{**GOOD, "question_id": "HIA-02", **change}, GOOD], IDS)
     assert [row.question_id for row in found.rows] == ["HIA-01"]
     (refused,) = found.refused
@@ -70,21 +68,22 @@ def test_a_row_that_cannot_be_used_is_named_and_ends_nothing(
     assert str(refused).startswith("row 1")
 
 
-def test_a_question_answered_twice_is_not_answered() -> None:
+def test_question_answered_twice_counts_as_unanswered() -> None:
     rows = [GOOD, {**GOOD, "question_id": "HIA-02"}, {**GOOD, "question_id": " HIA-01 "}]
     found = check_predictions(rows, IDS)
     assert [row.question_id for row in found.rows] == ["HIA-02"]
-    assert [(one.row, one.question_id) for one in found.refused] == [(1, "HIA-01"), (3, "HIA-01")]
-    assert all("2 times" in one.why for one in found.refused)
+    refused = [(refusal.row, refusal.question_id) for refusal in found.refused]
+    assert refused == [(1, "HIA-01"), (3, "HIA-01")]
+    assert all("2 times" in refusal.why for refusal in found.refused)
 
 
-def test_a_key_given_twice_refuses_its_row_alone(tmp_path: Path) -> None:
+def test_duplicate_key_refuses_only_its_row(tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     twice = '{"question_id": "HIA-02", "predicted_answer": "a", "predicted_answer": "b"}'
     file.write_text(f"[{twice}, {json.dumps(GOOD)}, [NaN, 1e999], null]", encoding="utf-8")
     found = read_predictions(file, IDS)
     assert len(found.rows) == 1
-    assert [one.row for one in found.refused] == [1, 3, 4]
+    assert [refusal.row for refusal in found.refused] == [1, 3, 4]
     assert "twice" in found.refused[0].why
 
 
@@ -92,7 +91,7 @@ def test_a_key_given_twice_refuses_its_row_alone(tmp_path: Path) -> None:
     "content",
     [b"", b"{}", b'{"a": 1}', b"[", b"\xff", b"[" * 100_000, b"1" * 5_000, b'"text"'],
 )
-def test_what_is_no_list_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_file_without_a_list_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "p.json"
     file.write_bytes(content)
     with pytest.raises(RecordError) as caught:
@@ -115,29 +114,30 @@ _ROW = _ANYTHING | st.fixed_dictionaries(
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(_ROW, max_size=6))
-def test_every_row_is_taken_or_refused(rows: list[Any]) -> None:
+def test_every_row_is_accepted_or_refused(rows: list[Any]) -> None:
     found = check_predictions([*rows, {**GOOD, "question_id": "SFT-03"}], IDS)
     assert len(found.rows) + len(found.refused) == len(rows) + 1
     names = [row.question_id for row in found.rows]
     assert len(set(names)) == len(names)
     assert set(names) <= set(IDS)
-    assert ("SFT-03" in names) or any(one.question_id == "SFT-03" for one in found.refused)
+    assert "SFT-03" in names or any(refusal.question_id == "SFT-03" for refusal in found.refused)
 
 
-def test_a_number_of_many_digits_ends_nothing(tmp_path: Path) -> None:
+def test_very_long_number_is_handled(tmp_path: Path) -> None:
     digits = "9" * 6_000
     (tmp_path / "p.json").write_text(
         f'[{{"question_id": "HIA-01", "predicted_answer": "x", "tokens": {digits}}},'
         f' {{"question_id": {digits}, "predicted_answer": "x"}}]'
     )
-    read = read_predictions(tmp_path / "p.json", {"HIA-01"})
-    assert [one.question_id for one in read.rows] == ["HIA-01"]
-    assert [one.why for one in read.refused] == ["question_id is missing or no text"]
+    found = read_predictions(tmp_path / "p.json", {"HIA-01"})
+    assert [row.question_id for row in found.rows] == ["HIA-01"]
+    reasons = [refusal.why for refusal in found.refused]
+    assert reasons == ["question_id is missing or not a string"]
 
 
-def test_an_id_in_small_letters_is_refused_with_the_one_there_is() -> None:
+def test_lower_case_id_is_refused_with_a_suggestion() -> None:
     rows = [{"question_id": name, "predicted_answer": "x"} for name in ("hia-01", "hia-99")]
-    assert [one.why for one in check_predictions(rows, {"HIA-01"}).refused] == [
-        "the catalogue has no such question; it has HIA-01",
+    assert [refusal.why for refusal in check_predictions(rows, {"HIA-01"}).refused] == [
+        "the catalogue has no such question; did you mean HIA-01?",
         "the catalogue has no such question",
     ]

@@ -1,4 +1,4 @@
-"""Prose and keywords: the table is what the textbook gives, and honest texts are prose."""
+"""Prose detection: the table is derived from the textbook, and honest texts count as prose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthlink_attacks import HONEST, six_questions
+from synthlink_attacks import HONEST_ANSWERS, read_six_questions
 
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.corrected.claims import judge_claims
@@ -20,7 +20,7 @@ from eval.synthlink.corrected.english.classes import lexicon, sentence_classes
 from eval.synthlink.corrected.english.counts import TABLE, as_table, count, from_table, shipped
 from eval.synthlink.corrected.english.likelihood import DOUBT, English, english
 from eval.synthlink.corrected.prose import is_prose, least, prose, signs
-from eval.synthlink.corrected.steps import steps_taken
+from eval.synthlink.corrected.steps import find_steps_taken
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.question import Question, Step
 from kg.base.errors import RecordError
@@ -32,9 +32,7 @@ HELD_OUT = Path(__file__).parents[2] / "data" / "synthlink_prose.txt"
 """Answers that no part of the measure was made from: terse, and in the English of learners."""
 
 
-def test_the_table_is_what_the_textbook_gives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_table_matches_the_textbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build_counts.main(check=True)
     assert TABLE.stat().st_size < 100_000
     stale = tmp_path / "counts.tsv"
@@ -46,7 +44,7 @@ def test_the_table_is_what_the_textbook_gives(
     assert stale.read_bytes() == TABLE.read_bytes()
 
 
-def test_a_table_read_again_holds_the_same_counts() -> None:
+def test_table_survives_a_round_trip() -> None:
     assert from_table(as_table(shipped())) == shipped()
     assert from_table(as_table(Counter())) == Counter()
 
@@ -62,15 +60,15 @@ def test_words_have_classes() -> None:
     assert list(sentence_classes("?! ... —")) == []
 
 
-def test_every_class_of_the_table_is_one_of_the_lexicon() -> None:
+def test_table_classes_are_in_the_lexicon() -> None:
     known = {*lexicon().of_word.values(), *lexicon().content, "^", "$", ",", "'s"}
     assert {one for found in shipped() for one in found} <= known
 
 
-def test_both_models_are_distributions() -> None:
+def test_both_models_are_probability_distributions() -> None:
     model = english()
     classes = sorted({one for _, _, one in shipped()})
-    # What no row tells, and a class that was never seen, keep a little of the whole.
+    # Unseen rows and classes keep some probability.
     for before, last in [("^", "^"), ("of", "the"), ("the", "other"), ("ly", "been")]:
         for total in (
             sum(model.prose(before, last, one) for one in classes),
@@ -79,7 +77,7 @@ def test_both_models_are_distributions() -> None:
             assert 0.98 < total <= 1
 
 
-def test_the_advantage_is_the_mean_of_the_ratios() -> None:
+def test_advantage_is_the_mean_log_ratio() -> None:
     model = English(count(["The cat sat. The dog sat.", "A cat saw the dog."]))
     total = sum(
         math.log(model.prose(*found) / model.glued(*found[1:]))
@@ -90,7 +88,7 @@ def test_the_advantage_is_the_mean_of_the_ratios() -> None:
 
 
 def honest_texts() -> dict[str, list[str]]:
-    """Texts that the table was not made from, by what they are."""
+    """Returns held-out texts (not used for the table) by kind."""
     rows = [line for line in HELD_OUT.read_text("utf-8").splitlines() if line[:1] not in ("", "#")]
     kinds: dict[str, list[str]] = {}
     for kind, text in (row.split("\t") for row in rows):
@@ -98,7 +96,7 @@ def honest_texts() -> dict[str, list[str]]:
     return kinds | {
         "answers": [one.answer for one in QUESTIONS],
         "facts": [" ".join(step.fact for step in one.steps) for one in QUESTIONS],
-        "honest": list(HONEST.values()),
+        "honest": list(HONEST_ANSWERS.values()),
         "pages": [part for page in read_corpus().pages for part in page.text.split("\n\n")],
     }
 
@@ -111,22 +109,22 @@ def test_honest_texts_are_prose(kind: str, texts: list[str]) -> None:
 
 
 def test_answers_are_prose_by_their_own_questions() -> None:
-    for question in (*QUESTIONS, *six_questions().questions):
+    for question in (*QUESTIONS, *read_six_questions().questions):
         assert prose(question.answer, question.answer, BAR) == 1
-    for question in six_questions().questions:
-        assert prose(HONEST[question.id], question.answer, BAR) == 1
+    for question in read_six_questions().questions:
+        assert prose(HONEST_ANSWERS[question.id], question.answer, BAR) == 1
 
 
-def test_facts_said_to_the_letter_are_steps_and_licensed() -> None:
+def test_verbatim_facts_are_steps_and_licensed() -> None:
     for question in QUESTIONS:
         facts = " ".join(step.fact for step in question.steps)
-        assert steps_taken(facts, question, BAR) == tuple(range(len(question.steps)))
+        assert find_steps_taken(facts, question, BAR) == tuple(range(len(question.steps)))
         claims = judge_claims(facts, question, None, BAR)
         assert {claim.verdict for claim in claims} == {"licensed"}
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_shuffled_answers_are_not(seed: int) -> None:
+def test_shuffled_answers_are_not_prose(seed: int) -> None:
     chance = random.Random(seed)
     found = []
     for question in QUESTIONS:
@@ -136,14 +134,14 @@ def test_shuffled_answers_are_not(seed: int) -> None:
     assert sum(found) / len(found) < 0.5
 
 
-def test_what_a_reference_lacks_is_not_asked_of_an_answer() -> None:
+def test_answers_need_only_the_signs_of_their_reference() -> None:
     terse = "Whitney cotton gin 1794 cheap inland cotton plantations slavery growth South"
     assert signs(terse).small < BAR.prose / 2
     assert prose(terse, QUESTIONS[0].answer, BAR) == 0
     assert prose(terse, terse, BAR) == 1
 
 
-def test_an_answer_in_another_language_is_held_to_its_reference() -> None:
+def test_other_language_answer_is_compared_to_its_reference() -> None:
     fact = (
         "Die Zahl der Sklaven stieg bis 1860 auf fast vier Millionen Menschen, weil der Anbau "
         "kurzfaseriger Baumwolle im Binnenland lohnte."
@@ -152,7 +150,7 @@ def test_an_answer_in_another_language_is_held_to_its_reference() -> None:
         "HIA-01", "HIA", "Warum?", f"{fact} Pflanzer zogen nach Süden.", (), (Step("x", fact),)
     )
     assert signs(fact).small < BAR.sentence
-    assert steps_taken(fact, german, BAR) == (0,)
+    assert find_steps_taken(fact, german, BAR) == (0,)
     assert [one.verdict for one in judge_claims(fact, german, None, BAR)] == ["licensed"]
     bare = " ".join(word for word in fact.split() if word[0].isupper() or len(word) > 7)
     english = msgspec.structs.replace(QUESTIONS[0], question="Why?")
@@ -162,7 +160,7 @@ def test_an_answer_in_another_language_is_held_to_its_reference() -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(st.text(max_size=300), st.text(max_size=100))
-def test_any_text_has_signs(text: str, reference: str) -> None:
+def test_any_text_is_measured(text: str, reference: str) -> None:
     found = signs(text)
     assert 0 <= found.small <= 1
     assert math.isfinite(found.english)

@@ -1,4 +1,4 @@
-"""Runs that are stopped, starved, doubled, or may go no further: none loses a row."""
+"""Runs that are interrupted, out of disk space, started twice or stopped by a limit lose no row."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from pathlib import Path
 
 import pytest
 from forked_commands import Forker
-from servers import behaviours as does
-from servers.behaviours import Asked, Behaviour
+from servers import behaviours
+from servers.behaviours import Behaviour, ChatRequest
 from servers.scripted_server import ScriptedServer
-from stage_calls import call, command, epoche, error_line, starved
+from stage_calls import check_error_line, command_line, limit_file_size, run_epoche, run_process
 from synthlink_run_parts import (
-    asking,
-    ended,
-    files_of,
-    manifest_of,
-    model,
-    number_of,
-    online,
-    predictions_of,
+    check_finished,
+    load_predictions,
+    make_scripted_model,
+    online_command,
     question_id,
-    rows_of,
-    shop_of,
-    untimed,
+    question_number,
+    read_manifest,
+    read_output_files,
+    read_rows,
+    run_command,
+    without_latency,
+    write_inputs,
 )
 
 COUNT = 6
@@ -38,63 +38,65 @@ SLOW = "own_agents:Slow"
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A shop with a finished run that takes long enough to be stopped."""
-    shop = shop_of(tmp_path_factory.mktemp("large"), LARGE)
-    done = call(command(*slow(shop)), shop)
+def large_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a finished run that takes long enough to be interrupted."""
+    shop = write_inputs(tmp_path_factory.mktemp("large"), LARGE)
+    done = run_process(command_line(*slow_run_command(shop)), shop)
     assert done.code == 0, done.err
     return shop
 
 
-def slow(shop: Path, *more: object) -> list[object]:
+def slow_run_command(workspace: Path, *more: object) -> list[object]:
     how = ("--concurrency", 2, "--no-score")
-    return asking(shop, *how, *more, system=SLOW)
+    return run_command(workspace, *how, *more, system=SLOW)
 
 
 @pytest.fixture
-def shop(large: Path, tmp_path: Path) -> Path:
-    """The same without its run."""
-    shutil.copytree(large, tmp_path, dirs_exist_ok=True)
+def workspace(large_workspace: Path, tmp_path: Path) -> Path:
+    """A copy without the run."""
+    shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "out")
     return tmp_path
 
 
 @pytest.fixture(scope="module")
-def forks(large: Path) -> Iterator[Forker]:
-    """Starts commands without the second of imports."""
-    with Forker(large) as forker:
-        forker.warm_up(*slow(large))
+def command_forker(large_workspace: Path) -> Iterator[Forker]:
+    """Starts commands in forks, which saves the import time."""
+    with Forker(large_workspace) as forker:
+        forker.warm_up(*slow_run_command(large_workspace))
         yield forker
 
 
 def wait_for_rows(out: Path, count: int) -> None:
-    """Until a run has written so many."""
+    """Waits until a run has written ``count`` rows."""
     rows, deadline = out / "rows.jsonl", time.monotonic() + 30
     while not (rows.exists() and rows.read_bytes().count(b"\n") >= count):
         assert time.monotonic() < deadline
         time.sleep(0.001)
 
 
-def torn(out: Path) -> None:
+def truncate_rows(out: Path) -> None:
     path = out / "rows.jsonl"
     path.write_bytes(path.read_bytes()[:-40])
 
 
-def test_a_torn_last_line_is_asked_again(large: Path, tmp_path: Path, forks: Forker) -> None:
-    shutil.copytree(large, tmp_path, dirs_exist_ok=True)
-    torn(tmp_path / "out")
-    assert forks.run(*slow(tmp_path), folder=tmp_path) == 0
-    assert files_of(tmp_path / "out") == files_of(large / "out")
+def test_truncated_last_line_is_asked_again(
+    large_workspace: Path, tmp_path: Path, command_forker: Forker
+) -> None:
+    shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
+    truncate_rows(tmp_path / "out")
+    assert command_forker.run(*slow_run_command(tmp_path), folder=tmp_path) == 0
+    assert read_output_files(tmp_path / "out") == read_output_files(large_workspace / "out")
 
 
 @pytest.mark.parametrize(
     ("sent", "lines"), [(signal.SIGKILL, 7), (signal.SIGKILL, 27), (signal.SIGINT, 15)]
 )
-def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(
-    large: Path, shop: Path, forks: Forker, sent: signal.Signals, lines: int
+def test_interrupted_run_resumes_to_the_same_bytes(
+    large_workspace: Path, workspace: Path, command_forker: Forker, sent: signal.Signals, lines: int
 ) -> None:
-    out = shop / "out"
-    process = forks.start(*slow(shop), folder=shop)
+    out = workspace / "out"
+    process = command_forker.start(*slow_run_command(workspace), folder=workspace)
     wait_for_rows(out, lines)
     os.kill(process.pid, sent)
     code = process.wait()
@@ -103,79 +105,89 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(
         line for line in (out / "rows.jsonl").read_bytes().splitlines(True) if line.endswith(b"\n")
     ]
     assert lines <= len(kept) < LARGE
-    assert not (out / "predictions.json").exists(), "nothing is made of half a run"
-    manifest = manifest_of(out)
+    assert not (out / "predictions.json").exists(), "an incomplete run has no final outputs"
+    manifest = read_manifest(out)
     if sent == signal.SIGINT:
         assert manifest["status"] == "interrupted"
         assert sum(manifest["counts"].values()) == len(kept)
-        said = (shop / "stderr").read_text().splitlines()[-1]
+        said = (workspace / "stderr").read_text().splitlines()[-1]
         assert said == "interrupted: what was finished is saved"
-    assert forks.run(*slow(shop), folder=shop) == 0
-    assert files_of(out) == files_of(large / "out")
-    assert manifest_of(out)["resumed"] == 1
+    assert command_forker.run(*slow_run_command(workspace), folder=workspace) == 0
+    assert read_output_files(out) == read_output_files(large_workspace / "out")
+    assert read_manifest(out)["resumed"] == 1
 
 
-def test_a_second_run_on_the_folder_is_refused(large: Path, shop: Path, forks: Forker) -> None:
-    process = forks.start(*slow(shop), folder=shop)
-    wait_for_rows(shop / "out", 1)
+def test_a_second_run_on_the_folder_is_refused(
+    large_workspace: Path, workspace: Path, command_forker: Forker
+) -> None:
+    process = command_forker.start(*slow_run_command(workspace), folder=workspace)
+    wait_for_rows(workspace / "out", 1)
     os.kill(process.pid, signal.SIGSTOP)
     try:
-        assert forks.run(*slow(shop), folder=shop) == 15
-        assert "another run" in (shop / "stderr").read_text()
+        assert command_forker.run(*slow_run_command(workspace), folder=workspace) == 15
+        assert "another run" in (workspace / "stderr").read_text()
     finally:
         os.kill(process.pid, signal.SIGCONT)
     assert process.wait() == 0
-    assert files_of(shop / "out") == files_of(large / "out")
+    assert read_output_files(workspace / "out") == read_output_files(large_workspace / "out")
 
 
-def test_a_full_disk_loses_nothing(large: Path, shop: Path, forks: Forker) -> None:
-    done = call(starved(command(*slow(shop)), 20_000), shop)
-    assert "cannot write" in error_line(done, 15)
-    rows = shop / "out" / "rows.jsonl"
+def test_full_disk_loses_no_row(
+    large_workspace: Path, workspace: Path, command_forker: Forker
+) -> None:
+    done = run_process(
+        limit_file_size(command_line(*slow_run_command(workspace)), 20_000), workspace
+    )
+    assert "cannot write" in check_error_line(done, 15)
+    rows = workspace / "out" / "rows.jsonl"
     kept = rows.read_bytes()
     assert kept.endswith(b"\n")
     assert 0 < kept.count(b"\n") < LARGE
-    assert manifest_of(shop / "out")["status"] == "failed"
-    assert forks.run(*slow(shop), folder=shop) == 0
-    assert files_of(shop / "out") == files_of(large / "out")
+    assert read_manifest(workspace / "out")["status"] == "failed"
+    assert command_forker.run(*slow_run_command(workspace), folder=workspace) == 0
+    assert read_output_files(workspace / "out") == read_output_files(large_workspace / "out")
 
 
 @pytest.mark.parametrize(
     ("spoil", "code", "said"),
     [
-        (lambda out: (out / "run_manifest.json").unlink(), 12, "nobody knows"),
+        (lambda out: (out / "run_manifest.json").unlink(), 12, "is missing"),
         (lambda out: (out / "run_manifest.json").write_text("{"), 12, "not the manifest"),
-        (lambda out: _insert(out, b'{"id":1}\n'), 12, "not a row"),
-        (lambda out: _insert(out, b"\xff\xfe\n"), 12, "not a row"),
-        (lambda out: _insert(out, _first(out).replace(b"HIA-01", b"HIA-99")), 12, "HIA-99"),
-        (lambda out: _insert(out, _first(out).replace(b'"first"', b'"other"')), 12, "other"),
-        (lambda out: _insert(out, _first(out)), 13, "answered twice"),
+        (lambda out: _insert_row(out, b'{"id":1}\n'), 12, "not a row"),
+        (lambda out: _insert_row(out, b"\xff\xfe\n"), 12, "not a row"),
+        (lambda out: _insert_row(out, _first_row(out).replace(b"HIA-01", b"HIA-99")), 12, "HIA-99"),
+        (
+            lambda out: _insert_row(out, _first_row(out).replace(b'"first"', b'"other"')),
+            12,
+            "other",
+        ),
+        (lambda out: _insert_row(out, _first_row(out)), 13, "answered twice"),
     ],
     ids=["no manifest", "half a manifest", "no row", "no text", "no question", "system", "twice"],
 )
-def test_a_damaged_folder_is_refused_and_left_as_it_is(
-    large: Path,
+def test_damaged_folder_is_refused_and_unchanged(
+    large_workspace: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     spoil: Callable[[Path], object],
     code: int,
     said: str,
 ) -> None:
-    shutil.copytree(large, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(large_workspace, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     spoil(tmp_path / "out")
     before = (tmp_path / "out" / "rows.jsonl").read_bytes()
-    assert said in error_line(epoche(*slow(tmp_path)), code)
+    assert said in check_error_line(run_epoche(*slow_run_command(tmp_path)), code)
     assert (tmp_path / "out" / "rows.jsonl").read_bytes() == before
     assert (tmp_path / "out" / "predictions.json").exists()
 
 
-def _first(out: Path) -> bytes:
+def _first_row(out: Path) -> bytes:
     return (out / "rows.jsonl").read_bytes().splitlines(keepends=True)[0]
 
 
-def _insert(out: Path, line: bytes) -> None:
+def _insert_row(out: Path, line: bytes) -> None:
     path = out / "rows.jsonl"
     path.write_bytes(path.read_bytes() + line)
 
@@ -184,123 +196,137 @@ def _insert(out: Path, line: bytes) -> None:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Path:
-    return shop_of(tmp_path, COUNT)
+def small_workspace(tmp_path: Path) -> Path:
+    return write_inputs(tmp_path, COUNT)
 
 
-def test_a_model_nobody_can_use_ends_the_run_and_it_goes_on(
-    scripted_server: ScriptedServer, small: Path, scripted_model: str
+def test_unusable_model_ends_the_run_which_can_be_resumed(
+    scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
-    out = small / "out"
-    scripted_server.behave(does.expired_key())
-    assert "key" in error_line(epoche(*online(small, scripted_model)), 23)
-    assert rows_of(out) == []
-    assert not (out / "predictions.json").exists()
-    well = model()
-    of_three = iter(range(10_000))
-    scripted_server.behave_by(
-        lambda asked: well(asked) if next(of_three) < 7 else does.expired_key()
+    out = small_workspace / "out"
+    scripted_server.behave(behaviours.expired_key_error())
+    assert "key" in check_error_line(
+        run_epoche(*online_command(small_workspace, scripted_model)), 23
     )
-    assert "key" in error_line(epoche(*online(small, scripted_model, "--concurrency", 1)), 23)
-    kept = rows_of(out)
+    assert read_rows(out) == []
+    assert not (out / "predictions.json").exists()
+    well = make_scripted_model()
+    of_three = iter(range(10_000))
+    scripted_server.behave_with(
+        lambda request: well(request) if next(of_three) < 7 else behaviours.expired_key_error()
+    )
+    assert "key" in check_error_line(
+        run_epoche(*online_command(small_workspace, scripted_model, "--concurrency", 1)), 23
+    )
+    kept = read_rows(out)
     assert 0 < len(kept) < COUNT
-    scripted_server.behave_by(well)
-    rows = ended(epoche(*online(small, scripted_model)), out)
+    scripted_server.behave_with(well)
+    rows = check_finished(run_epoche(*online_command(small_workspace, scripted_model)), out)
     assert len(rows) == COUNT
     assert all(row in rows for row in kept)
 
 
-def test_a_failed_call_is_an_error_and_asked_again_when_told(
-    scripted_server: ScriptedServer, small: Path, scripted_model: str
+def test_failed_call_is_an_error_and_repeated_on_request(
+    scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
-    out, well = small / "out", model()
+    out, well = small_workspace / "out", make_scripted_model()
     second = iter([False])
 
-    def broken(asked: Asked) -> Behaviour:
-        """Fails one question, and not before its second round."""
-        fails = number_of(asked) == 2 and next(second, True)
-        return does.status(500) if fails else well(asked)
+    def fail_one_question(request: ChatRequest) -> Behaviour:
+        """Fails one question in its second round."""
+        fails = question_number(request) == 2 and next(second, True)
+        return behaviours.http_error(500) if fails else well(request)
 
-    scripted_server.behave_by(broken)
-    done = epoche(*online(small, scripted_model))
-    rows = ended(done, out)
+    scripted_server.behave_with(fail_one_question)
+    done = run_epoche(*online_command(small_workspace, scripted_model))
+    rows = check_finished(done, out)
     failed = [row for row in rows if row["outcome"] == "ERROR"]
     assert [row["id"] for row in failed] == [question_id(2)]
     assert failed[0]["usage"]["prompt_tokens"] > 0
     assert "the server cannot answer" in failed[0]["error"]
     assert "--retry-errors" in done.err
-    assert len(predictions_of(out)) == COUNT - 1
-    scripted_server.behave_by(well)
-    scripted_server.forget()
-    assert ended(epoche(*online(small, scripted_model)), out) == rows
-    assert not scripted_server.requests, "errors are asked again only when told"
-    mended = ended(epoche(*online(small, scripted_model, "--retry-errors")), out)
+    assert len(load_predictions(out)) == COUNT - 1
+    scripted_server.behave_with(well)
+    scripted_server.clear_log()
+    assert check_finished(run_epoche(*online_command(small_workspace, scripted_model)), out) == rows
+    assert not scripted_server.requests, "errors are retried only with --retry-errors"
+    mended = check_finished(
+        run_epoche(*online_command(small_workspace, scripted_model, "--retry-errors")), out
+    )
     assert {row["outcome"] for row in mended} == {"ANSWERED"}
     assert [row for row in mended if row["id"] != question_id(2)] == [
         row for row in rows if row["id"] != question_id(2)
     ]
-    assert len(predictions_of(out)) == COUNT
+    assert len(load_predictions(out)) == COUNT
     spent = sum(row["usage"]["prompt_tokens"] for row in mended)
-    assert manifest_of(out)["calls"]["prompt_tokens"] == spent, "of the rows that there are"
+    assert read_manifest(out)["calls"]["prompt_tokens"] == spent, "of the rows that there are"
 
 
-def test_too_many_errors_in_a_row_end_the_run(
-    scripted_server: ScriptedServer, small: Path, scripted_model: str
+def test_too_many_consecutive_errors_end_the_run(
+    scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
-    scripted_server.behave(does.status(500))
+    scripted_server.behave(behaviours.http_error(500))
     how = ("--concurrency", 1, "--max-consecutive-errors", 3)
-    assert "3 questions in a row" in error_line(epoche(*online(small, scripted_model, *how)), 27)
-    assert len(rows_of(small / "out")) == 3
+    assert "3 questions in a row" in check_error_line(
+        run_epoche(*online_command(small_workspace, scripted_model, *how)), 27
+    )
+    assert len(read_rows(small_workspace / "out")) == 3
 
 
-def test_a_run_stops_at_what_it_may_cost(
-    scripted_server: ScriptedServer, small: Path, scripted_model: str
+def test_run_stops_at_max_cost(
+    scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
-    scripted_server.behave_by(model())
+    scripted_server.behave_with(make_scripted_model())
     price = {"prompt": 1_000.0, "completion": 1_000.0}
-    (small / "prices.json").write_text(json.dumps({scripted_model: price}))
-    how = ("--prices", small / "prices.json", "--concurrency", 1)
-    line = error_line(epoche(*online(small, scripted_model, *how, "--max-cost", 2)), 26)
+    (small_workspace / "prices.json").write_text(json.dumps({scripted_model: price}))
+    how = ("--prices", small_workspace / "prices.json", "--concurrency", 1)
+    line = check_error_line(
+        run_epoche(*online_command(small_workspace, scripted_model, *how, "--max-cost", 2)), 26
+    )
     assert "--max-cost" in line
-    kept = rows_of(small / "out")
+    kept = read_rows(small_workspace / "out")
     assert 0 < len(kept) < COUNT
     assert kept[0]["usage"]["cost_usd"] > 0
-    done = epoche(*online(small, scripted_model, *how, "--max-cost", 1_000))
-    rows = ended(done, small / "out")
+    done = run_epoche(*online_command(small_workspace, scripted_model, *how, "--max-cost", 1_000))
+    rows = check_finished(done, small_workspace / "out")
     assert len(rows) == COUNT
     assert all(row in rows for row in kept)
-    calls = manifest_of(small / "out")["calls"]
+    calls = read_manifest(small_workspace / "out")["calls"]
     assert calls["cost_usd"] == pytest.approx(sum(row["usage"]["cost_usd"] for row in rows))
 
 
-def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
-    scripted_server: ScriptedServer, small: Path, scripted_model: str
+def test_run_killed_at_any_moment_resumes_to_the_same_bytes(
+    scripted_server: ScriptedServer, small_workspace: Path, scripted_model: str
 ) -> None:
-    def into(name: str) -> list[object]:
-        return [one for one in online(small, scripted_model, out=name) if one != "--no-cache"]
+    def run_arguments_for(name: str) -> list[object]:
+        return [
+            one
+            for one in online_command(small_workspace, scripted_model, out=name)
+            if one != "--no-cache"
+        ]
 
     keys = {"EPOCHE_BASE_URL": scripted_server.base_url, "EPOCHE_API_KEY": scripted_server.api_key}
-    scripted_server.behave_by(model())
-    with Forker(small, **keys) as forker:
-        forker.warm_up(*into("reference"))
-        right = files_of(small / "reference")
-        scripted_server.behave_by(model(delay=0.003))
+    scripted_server.behave_with(make_scripted_model())
+    with Forker(small_workspace, **keys) as forker:
+        forker.warm_up(*run_arguments_for("reference"))
+        right = read_output_files(small_workspace / "reference")
+        scripted_server.behave_with(make_scripted_model(delay=0.003))
         dice = random.Random(5)
         for number in range(2):
-            out = small / f"killed-{number}"
+            out = small_workspace / f"killed-{number}"
             if number % 2:
-                # With the replies in the cache even the seconds they took are the same.
+                # Cached replies keep their latencies, so even these are equal.
                 out.mkdir()
-                shutil.copy(small / "reference" / "responses.sqlite", out)
-            process = forker.start(*into(out.name))
+                shutil.copy(small_workspace / "reference" / "responses.sqlite", out)
+            process = forker.start(*run_arguments_for(out.name))
             wait_for_rows(out, dice.randrange(1, COUNT))
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-            assert forker.run(*into(out.name)) == 0
+            assert forker.run(*run_arguments_for(out.name)) == 0
             if number % 2:
-                made = files_of(out)
+                made = read_output_files(out)
                 assert made["rows.jsonl"] == right["rows.jsonl"]
             assert (out / "predictions.json").read_bytes() == right["predictions.json"]
-            assert list(map(untimed, rows_of(out))) == list(
-                map(untimed, rows_of(small / "reference"))
+            assert list(map(without_latency, read_rows(out))) == list(
+                map(without_latency, read_rows(small_workspace / "reference"))
             )

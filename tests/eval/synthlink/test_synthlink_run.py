@@ -1,4 +1,4 @@
-"""A whole run without a model: its files, its refusals, and that nothing of a question leaks."""
+"""A whole run without a model: files, refusals, and hidden fields of questions."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stage_calls import call, command, epoche, error_line, snapshot
+from stage_calls import check_error_line, command_line, read_folder_bytes, run_epoche, run_process
 from synthlink_run_parts import (
-    MARKS,
-    asking,
-    ended,
-    files_of,
-    manifest_of,
-    page,
-    predictions_of,
-    question,
+    SECRET_MARKS,
+    check_finished,
+    load_predictions,
+    make_question,
+    page_address,
     question_id,
-    rows_of,
-    shop_of,
+    read_manifest,
+    read_output_files,
+    read_rows,
+    run_command,
+    write_inputs,
 )
 
-from eval.synthlink.outputs import OUTPUTS
+from eval.synthlink.outputs import OUTPUT_FILES
 from eval.synthlink.predictions import read_predictions
 
 COUNT = 12
@@ -32,40 +32,40 @@ QUIET = ("--no-score",)
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A shop with a finished and scored run in ``out``."""
-    shop = shop_of(tmp_path_factory.mktemp("ran"), COUNT)
+def finished_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a finished and scored run in ``out``."""
+    shop = write_inputs(tmp_path_factory.mktemp("ran"), COUNT)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(shop)
         patch.syspath_prepend(shop)
-        done = epoche(*asking(shop, *QUICK))
+        done = run_epoche(*run_command(shop, *QUICK))
     assert done.code == 0, done.err
     return shop
 
 
 @pytest.fixture
-def shop(ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same, to do with as a test likes."""
-    shutil.copytree(ran, tmp_path, dirs_exist_ok=True)
+def workspace(finished_workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy that a test may change."""
+    shutil.copytree(finished_workspace, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
 
 
-def test_every_question_has_a_row_in_the_order_of_the_catalogue(ran: Path) -> None:
-    rows = rows_of(ran / "out")
+def test_rows_are_in_catalogue_order(finished_workspace: Path) -> None:
+    rows = read_rows(finished_workspace / "out")
     assert [row["id"] for row in rows] == [question_id(number) for number in range(COUNT)]
     assert [row["outcome"] for row in rows] == [
         "ABSTAINED" if number % 5 == 4 else "ANSWERED" for number in range(COUNT)
     ]
     assert {row["system"] for row in rows} == {"first"}
     one = rows[0]["trail"]["rounds"][0]
-    assert one["query"] == question(0)["question"]
-    assert one["found"][0] == {"url": page(0), "title": "Alcor0 observatory"}
+    assert one["query"] == make_question(0)["question"]
+    assert one["found"][0] == {"url": page_address(0), "title": "Alcor0 observatory"}
 
 
-def test_predictions_are_the_specification_s(ran: Path) -> None:
-    made = predictions_of(ran / "out")
+def test_predictions_match_the_specification(finished_workspace: Path) -> None:
+    made = load_predictions(finished_workspace / "out")
     keys = ["question_id", "predicted_answer", "retrieved_docs", "iterations", "sources_verified"]
     assert all(list(one) == keys for one in made)
     assert [one["question_id"] for one in made] == [question_id(number) for number in range(COUNT)]
@@ -74,16 +74,18 @@ def test_predictions_are_the_specification_s(ran: Path) -> None:
     ]
     told = "Observatory Alcor0 was founded by Mira Voss0."
     assert made[0]["predicted_answer"] == told
-    assert made[0]["retrieved_docs"][0] == page(0)
+    assert made[0]["retrieved_docs"][0] == page_address(0)
     assert made[0]["iterations"][0]["answers"] == [told]
     assert made[0]["iterations"][0]["docs"] == made[0]["retrieved_docs"]
     assert made[0]["sources_verified"] == [told]
-    read = read_predictions(ran / "out" / "predictions.json", {one["question_id"] for one in made})
+    read = read_predictions(
+        finished_workspace / "out" / "predictions.json", {one["question_id"] for one in made}
+    )
     assert not read.refused
 
 
-def test_it_is_scored_and_has_its_page(ran: Path) -> None:
-    out = ran / "out"
+def test_run_is_scored_and_has_a_page(finished_workspace: Path) -> None:
+    out = finished_workspace / "out"
     assert {path.name for path in out.iterdir()} >= {
         *("rows.jsonl", "run_manifest.json", "predictions.json", "manifest.json", "report.html"),
         *("synthlink_scores.csv", "synthlink_category_scores.csv", "synthlink_overall_score.txt"),
@@ -93,8 +95,8 @@ def test_it_is_scored_and_has_its_page(ran: Path) -> None:
     assert scores["n_abstained"] == sum(number % 5 == 4 for number in range(COUNT))
 
 
-def test_the_manifest_names_everything_and_no_place_of_this_machine(ran: Path) -> None:
-    manifest = manifest_of(ran / "out")
+def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Path) -> None:
+    manifest = read_manifest(finished_workspace / "out")
     assert (manifest["kind"], manifest["status"]) == ("synthlink-run", "complete")
     assert (manifest["system"], manifest["name"]) == ("own_agents:First", "first")
     assert manifest["params"] == {"version": 1}
@@ -102,8 +104,8 @@ def test_the_manifest_names_everything_and_no_place_of_this_machine(ran: Path) -
     assert (manifest["offline"], manifest["model"], manifest["calls"]) == (True, None, None)
     assert manifest["library"]["retriever"]["name"] == "bm25"
     assert manifest["counts"] == {"ANSWERED": 10, "ABSTAINED": 2, "INVALID": 0, "ERROR": 0}
-    for path in (ran / "out").iterdir():
-        assert str(ran).encode() not in path.read_bytes(), path.name
+    for path in (finished_workspace / "out").iterdir():
+        assert str(finished_workspace).encode() not in path.read_bytes(), path.name
 
 
 SPY = '''
@@ -131,63 +133,65 @@ class Spy:
 '''
 
 
-def test_an_agent_is_handed_nothing_of_a_question_but_its_text(shop: Path) -> None:
-    (shop / "spy.py").write_text(SPY)
-    done = epoche(*asking(shop, *QUIET, "--limit", 3, system="spy:Spy", out="spied"))
-    ended(done, shop / "spied")
-    seen = (shop / "seen.json").read_text()
+def test_agent_gets_only_the_question_text(workspace: Path) -> None:
+    (workspace / "spy.py").write_text(SPY)
+    done = run_epoche(*run_command(workspace, *QUIET, "--limit", 3, system="spy:Spy", out="spied"))
+    check_finished(done, workspace / "spied")
+    seen = (workspace / "seen.json").read_text()
     for number in range(3):
-        assert str(question(number)["question"]) in seen
+        assert str(make_question(number)["question"]) in seen
         assert question_id(number) not in seen
-    assert not any(mark in seen for mark in MARKS)
+    assert not any(mark in seen for mark in SECRET_MARKS)
 
 
-def test_two_runs_give_the_same_bytes(ran: Path, tmp_path: Path) -> None:
-    shop = shop_of(tmp_path, COUNT)
-    done = call(command(*asking(shop, *QUICK)), shop, PYTHONHASHSEED="7")
+def test_two_runs_give_the_same_bytes(finished_workspace: Path, tmp_path: Path) -> None:
+    shop = write_inputs(tmp_path, COUNT)
+    done = run_process(command_line(*run_command(shop, *QUICK)), shop, PYTHONHASHSEED="7")
     assert done.code == 0, done.err
-    assert files_of(shop / "out") == files_of(ran / "out")
+    assert read_output_files(shop / "out") == read_output_files(finished_workspace / "out")
 
 
-def test_a_limit_may_grow_and_ends_in_the_same_bytes(ran: Path, shop: Path) -> None:
-    shutil.rmtree(shop / "out")
-    assert epoche(*asking(shop, *QUICK, "--limit", 5)).code == 0
-    assert len(predictions_of(shop / "out")) == 5
-    done = epoche(*asking(shop, *QUICK))
+def test_raised_limit_gives_identical_bytes(finished_workspace: Path, workspace: Path) -> None:
+    shutil.rmtree(workspace / "out")
+    assert run_epoche(*run_command(workspace, *QUICK, "--limit", 5)).code == 0
+    assert len(load_predictions(workspace / "out")) == 5
+    done = run_epoche(*run_command(workspace, *QUICK))
     assert "7 questions (5 were there already)" in done.out
-    assert files_of(shop / "out") == files_of(ran / "out")
-    before = files_of(shop / "out")
-    assert "--limit 3" in error_line(epoche(*asking(shop, *QUICK, "--limit", 3)), 14)
-    assert files_of(shop / "out") == before
+    assert read_output_files(workspace / "out") == read_output_files(finished_workspace / "out")
+    before = read_output_files(workspace / "out")
+    assert "--limit 3" in check_error_line(
+        run_epoche(*run_command(workspace, *QUICK, "--limit", 3)), 14
+    )
+    assert read_output_files(workspace / "out") == before
 
 
-def test_what_is_there_is_kept_to_the_letter(ran: Path, shop: Path) -> None:
-    done = epoche(*asking(shop, *QUICK))
+def test_existing_rows_are_kept_exactly(finished_workspace: Path, workspace: Path) -> None:
+    done = run_epoche(*run_command(workspace, *QUICK))
     assert f"0 questions ({COUNT} were there already)" in done.out
-    assert files_of(shop / "out") == files_of(ran / "out")
+    assert read_output_files(workspace / "out") == read_output_files(finished_workspace / "out")
 
 
-def test_a_folder_may_be_moved_and_is_still_its_run(shop: Path) -> None:
-    (shop / "deep" / "down").mkdir(parents=True)
-    shutil.move(shop / "out", shop / "deep" / "down" / "moved")
-    done = epoche(*asking(shop, *QUIET, out="deep/down/moved"))
+def test_moved_folder_can_be_resumed(workspace: Path) -> None:
+    (workspace / "deep" / "down").mkdir(parents=True)
+    shutil.move(workspace / "out", workspace / "deep" / "down" / "moved")
+    done = run_epoche(*run_command(workspace, *QUIET, out="deep/down/moved"))
     assert done.code == 0, done.err
     assert "0 questions" in done.out
 
 
-def change_a_question(shop: Path) -> None:
-    text = (shop / "catalog.jsonl").read_text()
-    (shop / "catalog.jsonl").write_text(text.replace("In which town", "In what town"))
+def change_a_question(workspace: Path) -> None:
+    text = (workspace / "catalog.jsonl").read_text()
+    (workspace / "catalog.jsonl").write_text(text.replace("In which town", "In what town"))
 
 
-def change_a_page(shop: Path) -> None:
-    text = (shop / "pages.jsonl").read_text()
-    (shop / "pages.jsonl").write_text(text.replace("a hill", "two hills"))
+def change_a_page(workspace: Path) -> None:
+    text = (workspace / "pages.jsonl").read_text()
+    (workspace / "pages.jsonl").write_text(text.replace("a hill", "two hills"))
 
 
-def change_the_agent(shop: Path) -> None:
-    text = (shop / "own_agents.py").read_text()
-    (shop / "other_agents.py").write_text(text.replace('"version": 1', '"version": 2'))
+def change_the_agent(workspace: Path) -> None:
+    text = (workspace / "own_agents.py").read_text()
+    (workspace / "other_agents.py").write_text(text.replace('"version": 1', '"version": 2'))
 
 
 @pytest.mark.parametrize(
@@ -202,62 +206,64 @@ def change_the_agent(shop: Path) -> None:
     ids=["questions", "pages", "agent", "class", "rounds"],
 )
 def test_another_run_is_refused(
-    shop: Path, change: Any, more: tuple[Any, ...], system: str, said: str
+    workspace: Path, change: Any, more: tuple[Any, ...], system: str, said: str
 ) -> None:
-    before = files_of(shop / "out")
+    before = read_output_files(workspace / "out")
     if change is not None:
-        change(shop)
-    line = error_line(epoche(*asking(shop, *QUIET, *more, system=system)), 14)
+        change(workspace)
+    line = check_error_line(run_epoche(*run_command(workspace, *QUIET, *more, system=system)), 14)
     assert said in line
     assert "--overwrite" in line
-    assert files_of(shop / "out") == before
+    assert read_output_files(workspace / "out") == before
 
 
-def test_overwriting_replaces_all_of_it(shop: Path) -> None:
-    change_a_page(shop)
-    assert epoche(*asking(shop, *QUIET, "--overwrite", "--limit", 3)).code == 0
-    out = shop / "out"
-    assert len(rows_of(out)) == 3
+def test_overwrite_replaces_everything(workspace: Path) -> None:
+    change_a_page(workspace)
+    assert run_epoche(*run_command(workspace, *QUIET, "--overwrite", "--limit", 3)).code == 0
+    out = workspace / "out"
+    assert len(read_rows(out)) == 3
     left = {path.name for path in out.iterdir()}
-    assert left == {"rows.jsonl", "run_manifest.json", "predictions.json"}, "of other rows"
+    assert left == {"rows.jsonl", "run_manifest.json", "predictions.json"}, (
+        "outputs of outdated rows must be deleted"
+    )
 
 
-def test_an_expected_answer_may_be_put_right_and_scored_again(shop: Path) -> None:
-    text = (shop / "catalog.jsonl").read_text()
+def test_corrected_answer_is_scored_again(workspace: Path) -> None:
+    text = (workspace / "catalog.jsonl").read_text()
     told = "Observatory Alcor0 was founded by Mira Voss0."
-    (shop / "catalog.jsonl").write_text(
+    (workspace / "catalog.jsonl").write_text(
         text.replace("Goldmark: the founder, Mira Voss0, came from Tarn0.", told)
     )
-    before = json.loads((shop / "out/synthlink_scores.json").read_bytes())["report"]
-    done = epoche(*asking(shop, *QUICK))
+    before = json.loads((workspace / "out/synthlink_scores.json").read_bytes())["report"]
+    done = run_epoche(*run_command(workspace, *QUICK))
     assert f"0 questions ({COUNT} were there already)" in done.out
-    after = json.loads((shop / "out/synthlink_scores.json").read_bytes())["report"]
+    after = json.loads((workspace / "out/synthlink_scores.json").read_bytes())["report"]
     corrected = [report["modes"]["corrected"]["overall"] for report in (before, after)]
     f1 = [group["measures"]["f1"]["value"] for group in corrected]
     assert f1[1] > f1[0]
 
 
-def test_scores_of_another_file_are_not_removed(shop: Path) -> None:
-    out = shop / "scored"
+def test_scores_of_another_file_are_kept(workspace: Path) -> None:
+    out = workspace / "scored"
     out.mkdir()
-    for name in OUTPUTS:
-        if (shop / "out" / name).exists():
-            shutil.copy(shop / "out" / name, out)
-    before = snapshot(out)
-    line = error_line(epoche(*asking(shop, *QUIET, out="scored")), 15)
-    assert "which no run made" in line
-    assert snapshot(out) == before
-    assert epoche(*asking(shop, *QUIET, "--overwrite", out="scored")).code == 0
+    for name in OUTPUT_FILES:
+        if (workspace / "out" / name).exists():
+            shutil.copy(workspace / "out" / name, out)
+    before = read_folder_bytes(out)
+    line = check_error_line(run_epoche(*run_command(workspace, *QUIET, out="scored")), 15)
+    assert "which was not written by such a run" in line
+    assert read_folder_bytes(out) == before
+    assert run_epoche(*run_command(workspace, *QUIET, "--overwrite", out="scored")).code == 0
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.cards.csv"])
-def test_a_report_of_something_else_is_not_removed(shop: Path, name: str) -> None:
-    (shop / "results").mkdir()
-    (shop / "results" / name).write_text("precious")
-    before = snapshot(shop)
-    line = error_line(epoche(*asking(shop, *QUICK, out="results")), 15)
-    assert f"{name}, which no run made" in line
-    assert snapshot(shop) == before
+def test_foreign_report_is_kept(workspace: Path, name: str) -> None:
+    (workspace / "results").mkdir()
+    (workspace / "results" / name).write_text("precious")
+    before = read_folder_bytes(workspace)
+    line = check_error_line(run_epoche(*run_command(workspace, *QUICK, out="results")), 15)
+    assert f"{name}, which was not written by such a run" in line
+    assert read_folder_bytes(workspace) == before
 
 
 @pytest.mark.parametrize(
@@ -275,7 +281,7 @@ def test_a_report_of_something_else_is_not_removed(shop: Path, name: str) -> Non
         (("--system", "nobody"), 16, "graph_walk, extractive, agent, raw"),
         (("--system", "nowhere:First"), 16, "nowhere"),
         (("--system", "own_agents:Nobody"), 16, "First, Slow"),
-        (("--system", "json:JSONDecoder"), 16, "needs answer(question), params(), name"),
+        (("--system", "json:JSONDecoder"), 16, "has answer(question), params(), name"),
         (("--system", "graph_walk", "--model", "custom/m"), 19, "asks no model"),
         (("--system", "extractive", "--max-tokens", "9"), 19, "asks no model"),
         (("--system", "raw", "--model", "custom/m"), 19, "raw looks nothing up"),
@@ -283,21 +289,26 @@ def test_a_report_of_something_else_is_not_removed(shop: Path, name: str) -> Non
     ],
     ids=lambda value: value[-1] if isinstance(value, tuple) else None,
 )
-def test_refusals_change_nothing(shop: Path, more: tuple[str, ...], code: int, said: str) -> None:
-    before = snapshot(shop)
-    assert said in error_line(epoche(*asking(shop, *QUIET, *more)), code)
-    assert snapshot(shop) == before
+def test_refusals_change_nothing(
+    workspace: Path, more: tuple[str, ...], code: int, said: str
+) -> None:
+    before = read_folder_bytes(workspace)
+    assert said in check_error_line(run_epoche(*run_command(workspace, *QUIET, *more)), code)
+    assert read_folder_bytes(workspace) == before
 
 
 @pytest.mark.parametrize("flag", ["--catalog", "--pages"])
-def test_what_is_read_is_not_written_over(shop: Path, flag: str) -> None:
+def test_inputs_are_not_overwritten(workspace: Path, flag: str) -> None:
     name = "catalog.jsonl" if flag == "--catalog" else "pages.jsonl"
-    (shop / "new").mkdir()
-    shutil.copy(shop / name, shop / "new" / "rows.jsonl")
-    before = snapshot(shop)
-    line = error_line(epoche(*asking(shop, *QUIET, flag, shop / "new/rows.jsonl", out="new")), 15)
+    (workspace / "new").mkdir()
+    shutil.copy(workspace / name, workspace / "new" / "rows.jsonl")
+    before = read_folder_bytes(workspace)
+    line = check_error_line(
+        run_epoche(*run_command(workspace, *QUIET, flag, workspace / "new/rows.jsonl", out="new")),
+        15,
+    )
     assert "rows.jsonl" in line
-    assert snapshot(shop) == before
+    assert read_folder_bytes(workspace) == before
 
 
 BROKEN = '''
@@ -344,56 +355,60 @@ def made_by_hand():
 '''
 
 
-def test_no_reply_of_an_agent_ends_a_run_or_touches_another_row(shop: Path) -> None:
-    (shop / "moods.py").write_text(BROKEN)
-    done = epoche(*asking(shop, *QUICK, system="moods:Moody", out="moody"))
-    rows = ended(done, shop / "moody")
+def test_bad_agent_replies_affect_only_their_own_row(workspace: Path) -> None:
+    (workspace / "moods.py").write_text(BROKEN)
+    done = run_epoche(*run_command(workspace, *QUICK, system="moods:Moody", out="moody"))
+    rows = check_finished(done, workspace / "moody")
     wanted = ("ANSWERED", "ERROR", "INVALID", "ERROR", "INVALID", "ABSTAINED", "INVALID")
     assert [row["outcome"] for row in rows] == [wanted[n % 7] for n in range(COUNT)]
     assert "ZeroDivisionError" in rows[1]["error"]
-    # What said nothing counts as missing, and not as having declined.
-    told = {one["question_id"]: one["predicted_answer"] for one in predictions_of(shop / "moody")}
+    # An empty reply counts as missing, not as an abstention.
+    told = {
+        one["question_id"]: one["predicted_answer"] for one in load_predictions(workspace / "moody")
+    }
     assert told == {
         question_id(n): "Tarn." if n % 7 == 0 else "" for n in range(COUNT) if n % 7 in (0, 5)
     }
-    report = json.loads((shop / "moody/synthlink_scores.json").read_bytes())["report"]
+    report = json.loads((workspace / "moody/synthlink_scores.json").read_bytes())["report"]
     assert (report["n_questions"], report["n_abstained"]) == (COUNT, 1)
     assert "4 of 12 rows are ERROR" in done.err
 
 
-def test_a_run_that_holds_nothing_but_errors_fails_and_is_scored_all_the_same(shop: Path) -> None:
-    (shop / "moods.py").write_text(BROKEN)
-    done = epoche(*asking(shop, *QUICK, system="moods:Hopeless", out="hopeless"))
-    assert "12 of 12 rows are ERROR" in error_line(done, 27)
-    assert predictions_of(shop / "hopeless") == []
-    assert (shop / "hopeless" / "report.html").exists()
+def test_run_of_errors_only_fails_but_is_scored(workspace: Path) -> None:
+    (workspace / "moods.py").write_text(BROKEN)
+    done = run_epoche(*run_command(workspace, *QUICK, system="moods:Hopeless", out="hopeless"))
+    assert "12 of 12 rows are ERROR" in check_error_line(done, 27)
+    assert load_predictions(workspace / "hopeless") == []
+    assert (workspace / "hopeless" / "report.html").exists()
 
 
 @pytest.mark.parametrize("name", ["Plain", "made_by_hand"])
-def test_an_agent_may_be_plain(shop: Path, name: str) -> None:
-    (shop / "moods.py").write_text(BROKEN)
-    done = epoche(*asking(shop, *QUIET, "--limit", 2, system=f"moods:{name}", out="plain"))
-    rows = ended(done, shop / "plain")
+def test_agent_may_be_synchronous(workspace: Path, name: str) -> None:
+    (workspace / "moods.py").write_text(BROKEN)
+    done = run_epoche(
+        *run_command(workspace, *QUIET, "--limit", 2, system=f"moods:{name}", out="plain")
+    )
+    rows = check_finished(done, workspace / "plain")
     assert {row["trail"]["answer"] for row in rows} == {"Tarn."}
 
 
-def test_what_an_agent_says_of_itself_is_kept_without_secrets(shop: Path) -> None:
-    (shop / "moods.py").write_text(BROKEN)
-    arguments = asking(shop, *QUIET, "--limit", 1, system="moods:Secretive", out="plain")
-    ended(epoche(*arguments), shop / "plain")
-    assert manifest_of(shop / "plain")["params"] == {"api_key": "[hidden]", "depth": [1, 2]}
-    assert "0 questions" in epoche(*arguments).out, "it compares equal to what was kept"
-    odd = asking(shop, *QUIET, system="moods:Odd", out="odd")
-    assert "params() of system plain is not JSON" in error_line(epoche(*odd), 16)
-    assert not (shop / "odd").exists()
+def test_agent_params_are_recorded_without_secrets(workspace: Path) -> None:
+    (workspace / "moods.py").write_text(BROKEN)
+    arguments = run_command(workspace, *QUIET, "--limit", 1, system="moods:Secretive", out="plain")
+    check_finished(run_epoche(*arguments), workspace / "plain")
+    assert read_manifest(workspace / "plain")["params"] == {"api_key": "[hidden]", "depth": [1, 2]}
+    assert "0 questions" in run_epoche(*arguments).out, "it compares equal to what was kept"
+    odd = run_command(workspace, *QUIET, system="moods:Odd", out="odd")
+    assert "params() of system plain is not JSON" in check_error_line(run_epoche(*odd), 16)
+    assert not (workspace / "odd").exists()
 
 
-def test_runs_are_held_against_each_other(shop: Path) -> None:
-    (shop / "moods.py").write_text(BROKEN)
-    other = ("--compare", shop / "out" / "predictions.json")
-    done = epoche(*asking(shop, *QUICK, *other, system="moods:Plain", out="plain"))
+def test_runs_are_compared(workspace: Path) -> None:
+    (workspace / "moods.py").write_text(BROKEN)
+    other = ("--compare", workspace / "out" / "predictions.json")
+    done = run_epoche(*run_command(workspace, *QUICK, *other, system="moods:Plain", out="plain"))
     assert done.code == 0, done.err
-    scored = json.loads((shop / "plain/synthlink_scores.json").read_bytes())
+    scored = json.loads((workspace / "plain/synthlink_scores.json").read_bytes())
     (compared,) = scored["comparisons"]
     assert compared["differences"]
-    assert (shop / "plain/synthlink_comparison.csv").exists()
+    assert (workspace / "plain/synthlink_comparison.csv").exists()

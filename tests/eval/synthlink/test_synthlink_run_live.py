@@ -1,4 +1,4 @@
-"""A run that searches the web, which is a server on this machine: recorded, failed, replayed."""
+"""A run that searches the web (a local server): recording, failure and replay."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from servers.search_engine import SearchEngine, page_of
-from stage_calls import epoche, error_line
-from synthlink_run_parts import asking, ended, manifest_of, predictions_of, rows_of, shop_of
+from servers.search_engine import SearchEngine, render_results_page
+from stage_calls import check_error_line, run_epoche
+from synthlink_run_parts import (
+    check_finished,
+    load_predictions,
+    read_manifest,
+    read_rows,
+    run_command,
+    write_inputs,
+)
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ddgs") is None or shutil.which("openssl") is None,
@@ -18,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 COUNT = 3
 FOUND = "https://example.org/found"
-PAGE = page_of([("Alcor", FOUND, "The founder was born in Tarn.")])
+PAGE = render_results_page([("Alcor", FOUND, "The founder was born in Tarn.")])
 LIVE = ("--live", "--backend", "duckduckgo", "--no-score")
 
 
@@ -29,65 +36,74 @@ def engine(search_engine: SearchEngine) -> SearchEngine:
 
 
 @pytest.fixture
-def searching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[object]]:
-    shop = shop_of(tmp_path, COUNT)
-    monkeypatch.chdir(shop)
-    monkeypatch.syspath_prepend(shop)
+def run_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[object]]:
+    workspace = write_inputs(tmp_path, COUNT)
+    monkeypatch.chdir(workspace)
+    monkeypatch.syspath_prepend(workspace)
 
-    def arguments(*more: object, out: str = "out") -> list[object]:
-        all_of_it = asking(shop, *more, out=out)
+    def build_arguments(*more: object, out: str = "out") -> list[object]:
+        all_of_it = run_command(workspace, *more, out=out)
         place = all_of_it.index("--pages")
         return [*all_of_it[:place], *all_of_it[place + 2 :]]
 
-    return arguments
+    return build_arguments
 
 
-def test_searches_are_recorded_and_never_made_twice(
-    engine: SearchEngine, tmp_path: Path, searching: Callable[..., list[object]]
+def test_searches_are_recorded_and_not_repeated(
+    engine: SearchEngine, tmp_path: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
     out = tmp_path / "out"
-    rows = ended(epoche(*searching(*LIVE)), out)
+    rows = check_finished(run_epoche(*run_arguments(*LIVE)), out)
     assert len(engine.requests) == COUNT
     assert {row["outcome"] for row in rows} == {"ANSWERED"}
-    assert all(one["retrieved_docs"] == [FOUND] for one in predictions_of(out))
-    assert manifest_of(out)["library"]["backends"] == ["duckduckgo"]
-    assert ended(epoche(*searching(*LIVE)), out) == rows
+    assert all(one["retrieved_docs"] == [FOUND] for one in load_predictions(out))
+    assert read_manifest(out)["library"]["backends"] == ["duckduckgo"]
+    assert check_finished(run_epoche(*run_arguments(*LIVE)), out) == rows
     assert len(engine.requests) == COUNT
     replay = ("--search", out / "search.jsonl", "--no-score")
-    assert ended(epoche(*searching(*replay, out="replayed")), tmp_path / "replayed") == rows
+    assert (
+        check_finished(run_epoche(*run_arguments(*replay, out="replayed")), tmp_path / "replayed")
+        == rows
+    )
     assert len(engine.requests) == COUNT
-    library = manifest_of(tmp_path / "replayed")["library"]
+    library = read_manifest(tmp_path / "replayed")["library"]
     assert (library["frozen"], library["queries"], len(library["sha256"])) == (True, COUNT, 64)
-    assert "library" in error_line(epoche(*searching(*replay)), 14)
-    assert ended(epoche(*searching(*LIVE, "--overwrite")), out) == rows
-    assert len(engine.requests) == 2 * COUNT, "a recording is replaced too"
+    assert "library" in check_error_line(run_epoche(*run_arguments(*replay)), 14)
+    assert check_finished(run_epoche(*run_arguments(*LIVE, "--overwrite")), out) == rows
+    assert len(engine.requests) == 2 * COUNT, "existing recordings are replaced too"
 
 
-def test_a_search_that_fails_is_an_error_and_made_again_when_told(
-    engine: SearchEngine, tmp_path: Path, searching: Callable[..., list[object]]
+def test_failed_search_is_an_error_and_repeated_on_request(
+    engine: SearchEngine, tmp_path: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
     engine.status = 500
-    line = error_line(epoche(*searching(*LIVE)), 27)
+    line = check_error_line(run_epoche(*run_arguments(*LIVE)), 27)
     assert "3 of 3 rows are ERROR" in line
-    rows = rows_of(tmp_path / "out")
+    rows = read_rows(tmp_path / "out")
     assert {row["outcome"] for row in rows} == {"ERROR"}
     assert all(row["error"].startswith("SearchError: the search failed") for row in rows)
     engine.status = 200
-    rows = ended(epoche(*searching(*LIVE, "--retry-errors")), tmp_path / "out")
+    rows = check_finished(run_epoche(*run_arguments(*LIVE, "--retry-errors")), tmp_path / "out")
     assert {row["outcome"] for row in rows} == {"ANSWERED"}
 
 
-def test_what_was_not_recorded_cannot_be_replayed(
-    engine: SearchEngine, tmp_path: Path, searching: Callable[..., list[object]]
+def test_unrecorded_search_cannot_be_replayed(
+    engine: SearchEngine, tmp_path: Path, run_arguments: Callable[..., list[object]]
 ) -> None:
-    ended(epoche(*searching(*LIVE, "--limit", 1)), tmp_path / "out")
+    check_finished(run_epoche(*run_arguments(*LIVE, "--limit", 1)), tmp_path / "out")
     replay = ("--search", tmp_path / "out" / "search.jsonl", "--no-score")
-    rows = ended(epoche(*searching(*replay, out="replayed")), tmp_path / "replayed")
+    rows = check_finished(
+        run_epoche(*run_arguments(*replay, out="replayed")), tmp_path / "replayed"
+    )
     assert [row["outcome"] for row in rows] == ["ANSWERED", "ERROR", "ERROR"]
     assert all("was recorded" in row["error"] for row in rows[1:])
-    assert not any(str(tmp_path) in row["error"] for row in rows[1:]), "a path of this machine"
+    assert not any(str(tmp_path) in row["error"] for row in rows[1:]), (
+        "errors must not contain local paths"
+    )
 
 
-def test_an_engine_nobody_knows(searching: Callable[..., list[object]]) -> None:
-    line = error_line(epoche(*searching("--live", "--backend", "nowhere", "--no-score")), 34)
+def test_unknown_engine_is_refused(run_arguments: Callable[..., list[object]]) -> None:
+    line = check_error_line(
+        run_epoche(*run_arguments("--live", "--backend", "nowhere", "--no-score")), 34
+    )
     assert "nowhere" in line

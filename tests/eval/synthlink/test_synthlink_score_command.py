@@ -1,4 +1,4 @@
-"""``epoche synthlink score`` as it is typed: the specification's own line, and hostile files."""
+"""``epoche synthlink score``: the command line of the specification, and hostile files."""
 
 from __future__ import annotations
 
@@ -14,23 +14,28 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from synthlink_attacks import SIX, attack, honest, six_questions
+from synthlink_attacks import (
+    SIX_QUESTIONS_FILE,
+    attack_predictions,
+    honest_predictions,
+    read_six_questions,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from stage_calls import (
-    call,
-    command,
-    epoche,
-    error_line,
-    held_at_fsync,
-    snapshot,
-    starved,
-    usage_error,
-    wait_for,
+    block_at_fsync,
+    check_error_line,
+    check_usage_error,
+    command_line,
+    limit_file_size,
+    read_folder_bytes,
+    run_epoche,
+    run_process,
+    wait_for_condition,
 )
 
 from eval.synthlink.catalog import read_catalog
-from eval.synthlink.outputs import COMPARISONS, OUTPUTS, read_scored
+from eval.synthlink.outputs import COMPARISON_FILES, OUTPUT_FILES, read_scores
 
 EXAMPLE = """
    [
@@ -45,32 +50,32 @@ EXAMPLE = """
 """
 """The specification's, without the comment that no JSON has."""
 
-CATALOG = six_questions()
-HONEST = honest(CATALOG)
+CATALOG = read_six_questions()
+HONEST = honest_predictions(CATALOG)
 SCORE = ("synthlink", "score", "--predictions", "predictions.json", "--output-dir", "results/")
-QUICK = (*SCORE, "--catalog", SIX, "--resamples", 100)
+QUICK = (*SCORE, "--catalog", SIX_QUESTIONS_FILE, "--resamples", 100)
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "predictions.json").write_text(json.dumps(HONEST))
     return tmp_path
 
 
-def write(name: str, rows: list[Any]) -> str:
+def write_rows(name: str, rows: list[Any]) -> str:
     Path(name).write_text(json.dumps(rows))
     return name
 
 
-def test_the_specifications_own_line_scores_its_own_example(here: Path) -> None:
-    (here / "predictions.json").write_text(EXAMPLE)
-    done = epoche(*SCORE)
+def test_specified_command_scores_the_specified_example(working_folder: Path) -> None:
+    (working_folder / "predictions.json").write_text(EXAMPLE)
+    done = run_epoche(*SCORE)
     assert done.code == 0, done.err
     assert "1 of 60 questions answered (coverage 0.017)" in done.out
     assert done.out.index("corrected: ") < done.out.index("literal: ")
-    written = {path.name for path in (here / "results").iterdir()}
-    assert written >= {*OUTPUTS, "report.html"} - set(COMPARISONS)
+    written = {path.name for path in (working_folder / "results").iterdir()}
+    assert written >= {*OUTPUT_FILES, "report.html"} - set(COMPARISON_FILES)
     assert {
         "synthlink_scores.csv",
         "synthlink_category_scores.csv",
@@ -78,20 +83,20 @@ def test_the_specifications_own_line_scores_its_own_example(here: Path) -> None:
     } <= written
 
 
-def test_names_of_files_may_be_any_bytes(here: Path) -> None:
+def test_names_of_files_may_be_any_bytes(working_folder: Path) -> None:
     first, second, corpus = (os.fsdecode(name) for name in (b"\xe9.json", b"\xe8.json", b"\xe9"))
     Path(first).write_text(EXAMPLE)
     Path(second).write_text(EXAMPLE)
     Path(corpus).write_text('{"url": "https://example.org/1", "title": "One", "text": "One."}\n')
     given = ["--predictions", first, "--compare", second, "--pages", corpus, "--resamples", 100]
-    done = epoche("synthlink", "score", *given, "--output-dir", "results")
+    done = run_epoche("synthlink", "score", *given, "--output-dir", "results")
     assert done.code == 0, done.err
-    scored = read_scored("results")
+    scored = read_scores("results")
     assert (scored.name, scored.comparisons[0].name) == (r"\xe9.json", r"\xe8.json")
     assert scored.report.pages == r"\xe9"
 
 
-def test_the_published_catalogue_is_scored_whole(here: Path, published_data: Path) -> None:
+def test_published_catalogue_is_scored(working_folder: Path, published_data: Path) -> None:
     folder = published_data / "synthlink"
     catalog = read_catalog(folder)
     answers = [
@@ -103,13 +108,13 @@ def test_the_published_catalogue_is_scored_whole(here: Path, published_data: Pat
         }
         for one in catalog.questions
     ]
-    write("predictions.json", answers)
-    done = epoche(*SCORE, "--catalog", folder, "--resamples", 100)
+    write_rows("predictions.json", answers)
+    done = run_epoche(*SCORE, "--catalog", folder, "--resamples", 100)
     assert done.code == 0, done.err
     assert "30 of 30 questions answered" in done.out
     for said in ("STE, PSM, SFT", "no fact of any step", "without addresses", "no graph"):
         assert said in done.out
-    report = read_scored("results").report
+    report = read_scores("results").report
     measures = report.modes["corrected"].overall.measures
     assert measures["rqs"].value is None, "the published steps state nothing to be checked"
     for name in ("f1", "p_at_5", "fcs", "ie", "aggregate"):
@@ -118,14 +123,14 @@ def test_the_published_catalogue_is_scored_whole(here: Path, published_data: Pat
     literal = report.modes["literal"].overall.measures
     sources = [len(one.sources) for one in catalog.questions]
     assert literal["p_at_5"].value == pytest.approx(sum(sources) / 5 / 30)
-    with (here / "results" / "synthlink_scores.csv").open(newline="") as handle:
+    with (working_folder / "results" / "synthlink_scores.csv").open(newline="") as handle:
         assert sum(1 for _ in csv.DictReader(handle)) == 2 * 30
 
 
-def test_files_are_compared_in_words(here: Path) -> None:
+def test_comparison_of_files_is_described(working_folder: Path) -> None:
     shipped = read_catalog()
     for name, rows in (("good.json", shipped.questions), ("half.json", shipped.questions[::2])):
-        write(
+        write_rows(
             name,
             [
                 {
@@ -137,31 +142,35 @@ def test_files_are_compared_in_words(here: Path) -> None:
             ],
         )
     out = ("--output-dir", "results", "--resamples", 100, "--domain", "none")
-    done = epoche(
+    done = run_epoche(
         "synthlink", "score", "--predictions", "half.json", "--compare", "good.json", *out
     )
     assert done.code == 0, done.err
-    assert "corrected, half.json less good.json: −0." in done.out
+    assert "corrected, half.json − good.json = −0." in done.out
     assert done.out.count("good.json is better") == 2
-    words = (here / "results" / "synthlink_comparison.md").read_text()
+    words = (working_folder / "results" / "synthlink_comparison.md").read_text()
     assert "| aggregate | 60 |" in words
     assert "Questions answered: 30 of 60 against 60" in words
-    done = epoche("synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *out)
-    error_line(done, 3)
-    write("x.json", json.loads(Path("good.json").read_text()))
-    done = epoche("synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *out)
-    assert done.out.count("cannot be told apart") == 2
+    done = run_epoche(
+        "synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *out
+    )
+    check_error_line(done, 3)
+    write_rows("x.json", json.loads(Path("good.json").read_text()))
+    done = run_epoche(
+        "synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *out
+    )
+    assert done.out.count("no significant difference") == 2
 
 
-def test_modes_and_thresholds_are_as_asked(here: Path) -> None:
+def test_modes_and_thresholds_are_applied(working_folder: Path) -> None:
     for mode in ("corrected", "literal"):
-        assert epoche(*QUICK, "--mode", mode, "--correct", 0.35).code == 0
-        report = read_scored("results").report
+        assert run_epoche(*QUICK, "--mode", mode, "--correct", 0.35).code == 0
+        report = read_scores("results").report
         assert list(report.modes) == [mode]
         assert report.thresholds.correct == 0.35
         assert report.modes[mode].overall.measures["ie"].value > 0  # type: ignore[index,operator]
-    usage_error(epoche(*QUICK, "--mode", "fair"))
-    usage_error(epoche("synthlink", "score", "--output-dir", "results"))
+    check_usage_error(run_epoche(*QUICK, "--mode", "fair"))
+    check_usage_error(run_epoche("synthlink", "score", "--output-dir", "results"))
 
 
 BAD: dict[str, tuple[bytes, str]] = {
@@ -174,15 +183,17 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_file_that_is_no_list_ends_the_scoring(here: Path, case: str) -> None:
+def test_file_without_a_list_ends_the_scoring(working_folder: Path, case: str) -> None:
     content, said = BAD[case]
-    (here / "predictions.json").write_bytes(content)
-    (here / "good.json").write_text(json.dumps(HONEST))
-    before = snapshot(here)
-    assert said in error_line(epoche(*QUICK), 12)
+    (working_folder / "predictions.json").write_bytes(content)
+    (working_folder / "good.json").write_text(json.dumps(HONEST))
+    before = read_folder_bytes(working_folder)
+    assert said in check_error_line(run_epoche(*QUICK), 12)
     other = ("synthlink", "score", "--predictions", "good.json", "--compare", "predictions.json")
-    assert said in error_line(epoche(*other, "--catalog", SIX, "--out", "results"), 12)
-    assert snapshot(here) == before
+    assert said in check_error_line(
+        run_epoche(*other, "--catalog", SIX_QUESTIONS_FILE, "--out", "results"), 12
+    )
+    assert read_folder_bytes(working_folder) == before
 
 
 @pytest.mark.parametrize(
@@ -195,34 +206,34 @@ def test_a_file_that_is_no_list_ends_the_scoring(here: Path, case: str) -> None:
         (("--pages", "gone.jsonl"), 3, "corpus file"),
         (("--pages", "predictions.json"), 12, "epoche schema corpus"),
         (("--compare", "predictions.json"), 19, "given twice"),
-        (("--correct", "0"), 19, "cannot tell right from wrong"),
-        (("--correct", "nan"), 19, "cannot tell right from wrong"),
+        (("--correct", "0"), 19, "above 0 and at most 1"),
+        (("--correct", "nan"), 19, "above 0 and at most 1"),
         (("--output-dir", "predictions.json"), 15, "a part of its path is a file"),
         (("--output-dir", "/proc/epoche"), 15, "cannot write"),
         (("--output-dir", "n" * 300), 15, "too long"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(
-    here: Path, arguments: tuple[str, ...], code: int, said: str
+def test_errors_are_one_line(
+    working_folder: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    before = snapshot(here)
-    assert said in error_line(epoche(*QUICK, *arguments), code)
-    assert snapshot(here) == before
+    before = read_folder_bytes(working_folder)
+    assert said in check_error_line(run_epoche(*QUICK, *arguments), code)
+    assert read_folder_bytes(working_folder) == before
 
 
-def test_rows_that_cannot_be_used_are_said_and_end_nothing(here: Path) -> None:
+def test_unusable_rows_are_reported_and_skipped(working_folder: Path) -> None:
     hostile = "\x1b[31m\u202e<script>HIA-99"
     rows = [*HONEST[:3], {"question_id": hostile, "predicted_answer": "x"}, 7, HONEST[2]]
-    write("predictions.json", rows)
-    done = epoche(*QUICK)
+    write_rows("predictions.json", rows)
+    done = run_epoche(*QUICK)
     assert done.code == 0
     assert "4 rows are refused" in done.out
-    text = (here / "results" / "synthlink_overall_score.txt").read_text()
+    text = (working_folder / "results" / "synthlink_overall_score.txt").read_text()
     assert "refused: row 3 (" in text
     assert "refused: row 4" in text
     for said in (done.out, text):
         assert not {"\x1b", "\u202e"} & set(said)
-    assert "<script>HIA-99" not in (here / "results" / "report.html").read_text()
+    assert "<script>HIA-99" not in (working_folder / "results" / "report.html").read_text()
 
 
 _JSON = st.recursive(
@@ -248,16 +259,16 @@ _FILE = st.lists(_ROW, max_size=8).map(lambda rows: json.dumps(rows).encode()) |
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_FILE)
-def test_any_file_is_scored_or_refused_in_one_line(here: Path, content: bytes) -> None:
-    (here / "predictions.json").write_bytes(content)
-    for leftover in (here / "results").glob("*"):
+def test_any_file_is_scored_or_refused_in_one_line(working_folder: Path, content: bytes) -> None:
+    (working_folder / "predictions.json").write_bytes(content)
+    for leftover in (working_folder / "results").glob("*"):
         leftover.unlink()
-    done = epoche(*QUICK)
+    done = run_epoche(*QUICK)
     if done.code:
-        error_line(done, 12)
-        assert not list((here / "results").glob("*"))
+        check_error_line(done, 12)
+        assert not list((working_folder / "results").glob("*"))
         return
-    report = read_scored("results").report
+    report = read_scores("results").report
     assert report.n_questions == 6
     for scores in report.modes.values():
         for row in scores.questions:
@@ -265,50 +276,56 @@ def test_any_file_is_scored_or_refused_in_one_line(here: Path, content: bytes) -
             assert all(value is None or 0 <= value <= 1 for value in held)
 
 
-_SIX = SIX.read_bytes()
+_SIX = SIX_QUESTIONS_FILE.read_bytes()
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, len(_SIX)), st.integers(0, 3_000), st.binary(max_size=12))
 def test_any_catalogue_is_read_or_refused_in_one_line(
-    here: Path, start: int, size: int, inserted: bytes
+    working_folder: Path, start: int, size: int, inserted: bytes
 ) -> None:
-    (here / "catalog.jsonl").write_bytes(_SIX[:start] + inserted + _SIX[start + size :])
-    done = epoche(*SCORE, "--catalog", "catalog.jsonl", "--resamples", 100, "--mode", "corrected")
+    (working_folder / "catalog.jsonl").write_bytes(_SIX[:start] + inserted + _SIX[start + size :])
+    done = run_epoche(
+        *SCORE, "--catalog", "catalog.jsonl", "--resamples", 100, "--mode", "corrected"
+    )
     if done.code:
         assert done.code in (12, 13)
-        assert "catalog.jsonl" in error_line(done, done.code)
+        assert "catalog.jsonl" in check_error_line(done, done.code)
     else:
-        assert read_scored("results").report.n_questions >= 1
+        assert read_scores("results").report.n_questions >= 1
 
 
-def test_bytes_do_not_hang_on_the_hash_seed(here: Path) -> None:
-    write("rival.json", attack("answer shuffled", CATALOG))
-    asked = command(*QUICK, "--domain", "synthlink", "--compare", "rival.json")
+def test_bytes_do_not_depend_on_the_hash_seed(working_folder: Path) -> None:
+    write_rows("rival.json", attack_predictions("answer shuffled", CATALOG))
+    asked = command_line(*QUICK, "--domain", "synthlink", "--compare", "rival.json")
     found = []
     for seed in ("0", "4242"):
-        assert call(asked, here, PYTHONHASHSEED=seed).code == 0
-        found.append(snapshot(here / "results"))
+        assert run_process(asked, working_folder, PYTHONHASHSEED=seed).code == 0
+        found.append(read_folder_bytes(working_folder / "results"))
     assert found[0] == found[1]
 
 
-def test_a_full_disk_leaves_what_stood(here: Path) -> None:
-    assert epoche(*QUICK).code == 0
-    before = snapshot(here / "results")
-    write("predictions.json", HONEST[:3])
-    line = error_line(call(starved(command(*QUICK), 2_000), here), 15)
+def test_full_disk_keeps_previous_files(working_folder: Path) -> None:
+    assert run_epoche(*QUICK).code == 0
+    before = read_folder_bytes(working_folder / "results")
+    write_rows("predictions.json", HONEST[:3])
+    line = check_error_line(
+        run_process(limit_file_size(command_line(*QUICK), 2_000), working_folder), 15
+    )
     assert "cannot write" in line
-    assert snapshot(here / "results") == before
+    assert read_folder_bytes(working_folder / "results") == before
 
 
-def test_a_key_that_stops_it_leaves_what_stood(here: Path) -> None:
-    assert epoche(*QUICK).code == 0
-    before = snapshot(here / "results")
-    write("predictions.json", HONEST[:3])
-    ready = here / "ready"
-    process = subprocess.Popen(held_at_fsync(ready, *QUICK), cwd=here, stderr=subprocess.PIPE)
-    wait_for(ready.exists, process)
+def test_interruption_keeps_previous_files(working_folder: Path) -> None:
+    assert run_epoche(*QUICK).code == 0
+    before = read_folder_bytes(working_folder / "results")
+    write_rows("predictions.json", HONEST[:3])
+    ready = working_folder / "ready"
+    process = subprocess.Popen(
+        block_at_fsync(ready, *QUICK), cwd=working_folder, stderr=subprocess.PIPE
+    )
+    wait_for_condition(ready.exists, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert snapshot(here / "results") == before
+    assert read_folder_bytes(working_folder / "results") == before

@@ -1,4 +1,4 @@
-"""Whatever an agent returns: a trail that can be stored and scored, or a row that says why not."""
+"""Any return value of an agent gives a storable, scorable trail or a row with the reason."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthlink_run_parts import question
+from synthlink_run_parts import make_question
 
-from eval.model.calls import recording
-from eval.synthlink.agents.trail import MOST_ROUNDS, Cited, Link, Round, Trail
-from eval.synthlink.predictions import MOST_ITEMS, MOST_TEXT, check_predictions
+from eval.model.calls import record_calls
+from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Link, Round, Trail
+from eval.synthlink.predictions import MAX_ITEMS, MAX_TEXT_LENGTH, check_predictions
 from eval.synthlink.question import Question
 from eval.synthlink.running.asking import MOST_BYTES, checked, row_of
 from eval.synthlink.running.predicting import predictions
@@ -22,8 +22,8 @@ from eval.synthlink.running.row import OUTCOMES, SynthLinkRow
 from kg.base.errors import ModelAccessError, SearchError, WriteError
 from kg.base.files import to_json_bytes
 
-ASKED = msgspec.convert(question(0), Question)
-FOUND = (Cited("https://example.org/1", "One"), Cited("", "Two"))
+ASKED = msgspec.convert(make_question(0), Question)
+FOUND = (CitedPage("https://example.org/1", "One"), CitedPage("", "Two"))
 GOOD = Trail(
     answer="Tarn.",
     rounds=(Round(query="q", found=FOUND, read=FOUND[:1], links=(Link("l", "u"),), answer="T"),),
@@ -32,8 +32,8 @@ GOOD = Trail(
 )
 
 
-class Says:
-    """An agent that returns, or raises, what it is given."""
+class ScriptedAgent:
+    """An agent that returns or raises a given value."""
 
     name = "says"
 
@@ -51,22 +51,22 @@ class Says:
         return self._said
 
 
-def row(said: Any) -> SynthLinkRow:
-    with recording():
-        return asyncio.run(row_of(Says(said), ASKED, "says"))
+def answer_row(said: Any) -> SynthLinkRow:
+    with record_calls():
+        return asyncio.run(row_of(ScriptedAgent(said), ASKED, "says"))
 
 
-def test_a_good_trail_is_kept_to_the_letter() -> None:
+def test_valid_trail_is_stored_exactly() -> None:
     assert checked(GOOD) == (GOOD, "")
-    told = row(GOOD)
+    told = answer_row(GOOD)
     assert (told.outcome, told.trail, told.error, told.note) == ("ANSWERED", GOOD, None, "")
     assert (told.latency_s, told.usage) == (None, None)
     assert (told.id, told.category, told.system) == (ASKED.id, ASKED.category, "says")
 
 
-def test_the_agent_hears_the_text_of_the_question_and_nothing_else() -> None:
-    agent = Says(GOOD)
-    with recording():
+def test_agent_gets_only_the_question_text() -> None:
+    agent = ScriptedAgent(GOOD)
+    with record_calls():
         asyncio.run(row_of(agent, ASKED, "says"))
     assert agent.heard == (ASKED.question,)
     assert agent.heard[0] is not ASKED.question, "not even the object leads back"
@@ -89,9 +89,9 @@ def test_the_agent_hears_the_text_of_the_question_and_nothing_else() -> None:
         (Trail(answer="x", docs=("u",)), "INVALID", "a trail that is none"),  # type: ignore[arg-type]
         (Trail(answer="\ud800"), "INVALID", "a trail that is none"),
         (Trail(answer="x", verified=(object(),)), "INVALID", "none"),  # type: ignore[arg-type]
-        (Trail(answer="x" * (MOST_TEXT + 1)), "INVALID", "longer than 20,000"),
+        (Trail(answer="x" * (MAX_TEXT_LENGTH + 1)), "INVALID", "longer than 20,000"),
         (Trail(answer="x", rounds=(Round(answer="y" * 30_000),)), "INVALID", "longer than 20,000"),
-        (Trail(answer="x", rounds=(Round(),) * (MOST_ROUNDS + 1)), "INVALID", "6 iterations"),
+        (Trail(answer="x", rounds=(Round(),) * (MAX_ROUNDS + 1)), "INVALID", "6 iterations"),
         (Trail(answer="x", rounds=(Round(raw="y" * MOST_BYTES),)), "INVALID", "8,388,608 bytes"),
         (Trail(failed=True, answer="half", why="it broke"), "ERROR", ""),
         (Trail(failed=True, abstained=True), "ERROR", ""),
@@ -103,8 +103,8 @@ def test_the_agent_hears_the_text_of_the_question_and_nothing_else() -> None:
         (RecursionError("too deep"), "ERROR", ""),
     ],
 )  # fmt: skip
-def test_every_reply_has_an_outcome_of_its_own(said: Any, outcome: str, note: str) -> None:
-    told = row(said)
+def test_every_reply_gets_its_outcome(said: Any, outcome: str, note: str) -> None:
+    told = answer_row(said)
     assert told.outcome == outcome
     assert note in told.note
     assert bool(told.error) is (outcome == "ERROR")
@@ -117,18 +117,18 @@ def test_every_reply_has_an_outcome_of_its_own(said: Any, outcome: str, note: st
 
 
 @pytest.mark.parametrize("error", [ModelAccessError("no key"), WriteError("disk full")])
-def test_what_no_other_question_would_be_spared_ends_the_run(error: Exception) -> None:
+def test_permanent_faults_end_the_run(error: Exception) -> None:
     with pytest.raises(type(error), match=re.escape(str(error))):
-        row(error)
+        answer_row(error)
 
 
-def test_what_a_scorer_would_not_read_is_left_out_and_said() -> None:
-    many = tuple(Cited(f"https://example.org/{n}", "t") for n in range(MOST_ITEMS + 3))
-    texts = ("x" * 30_000, *("y" * MOST_TEXT,) * 12)
-    told = row(Trail(answer="Tarn.", docs=many, verified=texts, rounds=(Round(found=many),)))
+def test_unsupported_parts_are_left_out_with_a_note() -> None:
+    many = tuple(CitedPage(f"https://example.org/{n}", "t") for n in range(MAX_ITEMS + 3))
+    texts = ("x" * 30_000, *("y" * MAX_TEXT_LENGTH,) * 12)
+    told = answer_row(Trail(answer="Tarn.", docs=many, verified=texts, rounds=(Round(found=many),)))
     assert told.trail is not None
-    assert told.trail.docs == many[:MOST_ITEMS]
-    assert told.trail.rounds[0].found == many[:MOST_ITEMS]
+    assert told.trail.docs == many[:MAX_ITEMS]
+    assert told.trail.rounds[0].found == many[:MAX_ITEMS]
     assert told.trail.verified == texts[1:11]
     assert told.note == "9 pages or texts left out: too long, or too many"
     (made,) = predictions([told])
@@ -136,10 +136,10 @@ def test_what_a_scorer_would_not_read_is_left_out_and_said() -> None:
     assert read.rows == (made,)
 
 
-def test_all_rounds_together_are_what_a_scorer_reads() -> None:
-    long = tuple(Cited(f"https://example.org/{n}/{'x' * 370}", "t") for n in range(MOST_ITEMS))
-    rounds = (Round(found=long, answer="y" * MOST_TEXT),) * MOST_ROUNDS
-    told = row(Trail(answer="Tarn.", docs=long, rounds=rounds))
+def test_all_rounds_together_are_limited_to_scorer_size() -> None:
+    long = tuple(CitedPage(f"https://example.org/{n}/{'x' * 370}", "t") for n in range(MAX_ITEMS))
+    rounds = (Round(found=long, answer="y" * MAX_TEXT_LENGTH),) * MAX_ROUNDS
+    told = answer_row(Trail(answer="Tarn.", docs=long, rounds=rounds))
     assert told.trail is not None
     assert [len(one.found) > 0 for one in told.trail.rounds] == [True, False, False, False, False]
     assert "left out" in told.note
@@ -149,7 +149,7 @@ def test_all_rounds_together_are_what_a_scorer_reads() -> None:
 
 
 _texts = st.text(max_size=30)
-_cited = st.builds(Cited, url=_texts, title=_texts)
+_cited = st.builds(CitedPage, url=_texts, title=_texts)
 _junk = st.one_of(st.none(), st.integers(), _texts, st.lists(_texts, max_size=2), st.binary())
 _rounds = st.builds(
     Round,
@@ -172,8 +172,8 @@ _trails = st.builds(
 
 
 @given(said=_trails | _junk)
-def test_whatever_is_returned_becomes_a_row_and_what_it_predicts_can_be_scored(said: Any) -> None:
-    told = row(said)
+def test_any_reply_becomes_a_scorable_row(said: Any) -> None:
+    told = answer_row(said)
     assert told.outcome in OUTCOMES
     again = msgspec.json.decode(to_json_bytes(told), type=SynthLinkRow)
     assert again == told

@@ -1,4 +1,4 @@
-"""``graph_walk``: tells what is licensed, chooses by question and pages, abstains when it must."""
+"""``graph_walk``: answers with licensed facts chosen by question and pages, or abstains."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from causal_graph import make_iri, open_small_graph
 from msgspec.structs import replace
-from synthlink_libraries import library_of
-from walked_graph import iri, open_walked
+from synthlink_libraries import make_library
 
 from eval.guard.stream import Guard
 from eval.synthlink.agents.graph_walk import GraphWalk
 from eval.synthlink.agents.library import CorpusLibrary, WebLibrary
-from eval.synthlink.agents.trail import MOST_ROUNDS, Trail
-from eval.synthlink.agents.walking.facts import FactMap
-from eval.synthlink.agents.walking.paths import MOST_FACTS
-from eval.synthlink.agents.walking.walk import FIRST_HOPS
+from eval.synthlink.agents.trail import MAX_ROUNDS, Trail
+from eval.synthlink.agents.walker.fact_map import FactMap
+from eval.synthlink.agents.walker.paths import MAX_FACTS
+from eval.synthlink.agents.walker.walk import FIRST_HOPS
 from eval.synthlink.catalog import read_catalog
 from kg.base.errors import SearchError
 from kg.claims import Claim, Verdict
@@ -61,70 +61,70 @@ NEAR = (
 """Answered by pages, of which the graph knows nothing, but much that is like it."""
 
 
-def answered(agent: GraphWalk, questions: Sequence[str]) -> list[Trail]:
-    """What an agent makes of some questions."""
+def run_agent(agent: GraphWalk, questions: Sequence[str]) -> list[Trail]:
+    """Returns an agent's trails for some questions."""
 
-    async def each() -> list[Trail]:
+    async def ask_each() -> list[Trail]:
         return [await agent.answer(question) for question in questions]
 
-    return asyncio.run(each())
+    return asyncio.run(ask_each())
 
 
 @pytest.fixture(scope="module")
-def shipped() -> CorpusLibrary:
+def shipped_library() -> CorpusLibrary:
     return CorpusLibrary(read_corpus())
 
 
 @pytest.fixture(scope="module")
 def kb() -> KnowledgeBase:
-    return KnowledgeBase.shared("synthlink")
+    return KnowledgeBase.open_cached("synthlink")
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    return open_walked(tmp_path_factory.mktemp("walk"))
+def small_knowledge(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return open_small_graph(tmp_path_factory.mktemp("walk"))
 
 
 @pytest.fixture(scope="module")
-def trails(shipped: CorpusLibrary) -> list[Trail]:
-    """Of all questions of the catalogue."""
-    return answered(GraphWalk(shipped), [one.question for one in QUESTIONS])
+def answer_trails(shipped_library: CorpusLibrary) -> list[Trail]:
+    """Trails for all questions of the catalogue."""
+    return run_agent(GraphWalk(shipped_library), [one.question for one in QUESTIONS])
 
 
-def test_it_is_given_the_text_of_a_question_and_nothing_else() -> None:
+def test_agent_gets_only_the_question_text() -> None:
     assert list(inspect.signature(GraphWalk.answer).parameters) == ["self", "question"]
 
 
 def test_each_sentence_of_each_answer_is_licensed_again(
-    trails: list[Trail], kb: KnowledgeBase
+    answer_trails: list[Trail], kb: KnowledgeBase
 ) -> None:
     guard = Guard(kb)
-    answers = {one.answer for trail in trails for one in trail.rounds} - {""}
+    answers = {one.answer for trail in answer_trails for one in trail.rounds} - {""}
     assert len(answers) > 40
     for answer in answers:
-        events = [event for event in guard.events([answer]) if event.source.strip()]
+        events = [event for event in guard.iter_events([answer]) if event.source.strip()]
         assert [event.kind for event in events] == ["licensed"] * len(events), answer
 
 
-def test_each_link_is_a_fact_the_oracle_licenses_and_the_answer_tells(
-    trails: list[Trail], kb: KnowledgeBase
+def test_each_link_is_licensed_and_in_the_answer(
+    answer_trails: list[Trail], kb: KnowledgeBase
 ) -> None:
-    of_fact = {kb.words.fact(one): one for one in FactMap(kb).claims}
+    of_fact = {kb.verbaliser.render_fact(one): one for one in FactMap(kb).claims}
     guard = Guard(kb)
-    for trail in trails:
+    for trail in answer_trails:
         links = {link.text: link for one in trail.rounds for link in one.links}
         assert {link.verdict for link in links.values()} <= {"licensed"}
         assert all(kb.oracle.license(of_fact[text]).label == "E" for text in links)
-        told = {claim for event in guard.events([trail.answer]) for claim in event.claims}
+        told = {claim for event in guard.iter_events([trail.answer]) for claim in event.claims}
         assert told <= {of_fact[text] for text in links}
         pages = {page.url for one in trail.rounds for page in one.found}
         assert {link.page for link in links.values()} - {""} <= pages
 
 
-def test_rounds_are_few_each_looks_for_something_new(trails: list[Trail]) -> None:
-    assert max(len(trail.rounds) for trail in trails) > 2
-    for question, trail in zip(QUESTIONS, trails, strict=True):
-        assert 1 <= len(trail.rounds) <= MOST_ROUNDS
+def test_rounds_are_few_and_search_different_things(answer_trails: list[Trail]) -> None:
+    assert max(len(trail.rounds) for trail in answer_trails) > 2
+    for question, trail in zip(QUESTIONS, answer_trails, strict=True):
+        assert 1 <= len(trail.rounds) <= MAX_ROUNDS
         assert trail.rounds[0].query == question.question
         queries = [one.query for one in trail.rounds]
         assert len(set(queries)) == len(queries)
@@ -133,10 +133,10 @@ def test_rounds_are_few_each_looks_for_something_new(trails: list[Trail]) -> Non
         assert all(set(one.read) <= set(one.found) for one in trail.rounds)
 
 
-def test_pages_are_named_once_those_that_speak_of_the_answer_first(trails: list[Trail]) -> None:
+def test_pages_are_cited_once_most_relevant_first(answer_trails: list[Trail]) -> None:
     corpus = read_corpus()
     texts = {page.url: page.text for page in corpus.pages}
-    for trail in trails:
+    for trail in answer_trails:
         urls = [page.url for page in trail.docs]
         assert len(set(urls)) == len(urls)
         assert set(urls) <= texts.keys()
@@ -144,173 +144,178 @@ def test_pages_are_named_once_those_that_speak_of_the_answer_first(trails: list[
         assert bool(trail.verified) is not trail.abstained
 
 
-def test_an_answer_is_no_dump_of_all_that_hangs_together(
-    trails: list[Trail], kb: KnowledgeBase
-) -> None:
+def test_answer_is_not_all_connected_facts(answer_trails: list[Trail], kb: KnowledgeBase) -> None:
     facts = FactMap(kb)
     guard = Guard(kb)
     less = 0
-    for trail in trails:
-        told = {claim for event in guard.events([trail.answer]) for claim in event.claims}
-        assert len(told) <= MOST_FACTS + FIRST_HOPS
+    for trail in answer_trails:
+        told = {claim for event in guard.iter_events([trail.answer]) for claim in event.claims}
+        assert len(told) <= MAX_FACTS + FIRST_HOPS
         if told:
             first = next(iter(sorted(told)))
-            less += len(told) < len(_hanging_together(facts, first.subj))
+            less += len(told) < len(_connected_facts(facts, first.subj))
     assert less > 40
 
 
-def _hanging_together(facts: FactMap, node: str) -> set[int]:
-    """Places of all facts that ways and traits join with a node, traits never joining others."""
+def _connected_facts(facts: FactMap, node: str) -> set[int]:
+    """Returns the indices of all facts connected with a node; attributes lead no further."""
     met, todo, held = {node}, [node], set[int]()
     while todo:
         one = todo.pop()
-        for place in (*facts.leaving(one), *facts.arriving(one)):
+        for place in (*facts.facts_from_node(one), *facts.facts_to_node(one)):
             held.add(place)
             claim = facts.claims[place]
-            ends = {claim.subj, claim.obj} if facts.is_way(claim) else set[str]()
+            ends = {claim.subj, claim.obj} if facts.is_path_step(claim) else set[str]()
             todo += sorted(ends - met)
             met |= ends
     return held
 
 
-def test_it_answers_most_and_says_why_where_it_does_not(trails: list[Trail]) -> None:
-    abstained = [trail for trail in trails if trail.abstained]
+def test_most_questions_are_answered_and_abstentions_have_reasons(
+    answer_trails: list[Trail],
+) -> None:
+    abstained = [trail for trail in answer_trails if trail.abstained]
     assert len(abstained) <= 15
     assert abstained, "a walker that always answers cannot know when not to"
-    for trail in trails:
+    for trail in answer_trails:
         assert trail.abstained is not bool(trail.answer)
         assert bool(trail.why) is trail.abstained
         assert trail.readable
 
 
 @pytest.mark.parametrize("question", FAR + NEAR)
-def test_what_the_graph_does_not_hold_is_not_answered(
-    shipped: CorpusLibrary, question: str
+def test_questions_outside_the_graph_are_not_answered(
+    shipped_library: CorpusLibrary, question: str
 ) -> None:
-    (trail,) = answered(GraphWalk(shipped), [question])
+    (trail,) = run_agent(GraphWalk(shipped_library), [question])
     assert trail.abstained
     assert trail.answer == ""
     assert trail.why
     assert trail.docs, "what it read is told all the same"
 
 
-def test_it_says_that_the_best_pages_are_about_something_else(shipped: CorpusLibrary) -> None:
-    (trail,) = answered(GraphWalk(shipped), ["What caused itai-itai disease in the Jinzu valley?"])
+def test_off_topic_pages_are_given_as_reason(shipped_library: CorpusLibrary) -> None:
+    (trail,) = run_agent(
+        GraphWalk(shipped_library), ["What caused itai-itai disease in the Jinzu valley?"]
+    )
     assert trail.why.startswith("what the question itself finds is not about")
 
 
-def test_how_far_it_goes_is_decided_by_what_pages_say(small: KnowledgeBase) -> None:
+def test_path_length_depends_on_the_pages(small_knowledge: KnowledgeBase) -> None:
     ems = "Ems: The flood at Ems followed the storm of Halle."
     law = "Law: After the flood at Ems the dyke law was made in 1910."
     pump = "Pump: The dyke law paid for the steam pump."
     ask = "What came of the flood at Ems?"
-    (alone,) = answered(GraphWalk(library_of(ems), knowledge=small), [ask])
+    (alone,) = run_agent(GraphWalk(make_library(ems), knowledge=small_knowledge), [ask])
     assert alone.answer == "The storm of Halle causes the flood at Ems."
-    (further,) = answered(GraphWalk(library_of(ems, law), knowledge=small), [ask])
+    (further,) = run_agent(GraphWalk(make_library(ems, law), knowledge=small_knowledge), [ask])
     assert "The flood at Ems causes the dyke law." in further.answer
     assert "1910" in further.answer
     assert "pump" not in further.answer
-    (all_three,) = answered(GraphWalk(library_of(ems, law, pump), knowledge=small), [ask])
+    (all_three,) = run_agent(
+        GraphWalk(make_library(ems, law, pump), knowledge=small_knowledge), [ask]
+    )
     assert "The dyke law causes the steam pump." in all_three.answer
     assert "Anna Berg" not in all_three.answer, "no page says so, and nobody asked"
 
 
-def test_what_the_oracle_does_not_license_is_not_told(
-    small: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+def test_unlicensed_facts_are_not_in_the_answer(
+    small_knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = small.oracle.license_many
+    whole = small_knowledge.oracle.license_many
 
-    def doubting(claims: Iterable[Claim]) -> list[Verdict]:
+    def license_except_dyke(claims: Iterable[Claim]) -> list[Verdict]:
         """Licenses nothing about the dyke law."""
         return [
-            replace(one, label="U") if iri("dyke") in (one.claim.subj, one.claim.obj) else one
+            replace(one, label="U") if make_iri("dyke") in (one.claim.subj, one.claim.obj) else one
             for one in whole(claims)
         ]
 
     ems = "Ems: The flood at Ems followed the storm of Halle."
     law = "Law: After the flood at Ems the dyke law was made in 1910."
-    agent = GraphWalk(library_of(ems, law), knowledge=small)
-    monkeypatch.setattr(small.oracle, "license_many", doubting)
-    (trail,) = answered(agent, ["What came of the flood at Ems?"])
+    agent = GraphWalk(make_library(ems, law), knowledge=small_knowledge)
+    monkeypatch.setattr(small_knowledge.oracle, "license_many", license_except_dyke)
+    (trail,) = run_agent(agent, ["What came of the flood at Ems?"])
     assert "The storm of Halle causes the flood at Ems." in trail.answer
     assert "dyke law" not in trail.answer
 
 
-def test_who_is_asked_for_is_told_though_no_page_says_so(small: KnowledgeBase) -> None:
-    library = library_of("Pump: The dyke law paid for the steam pump.")
-    (trail,) = answered(
-        GraphWalk(library, knowledge=small), ["Who made the steam pump that the dyke law paid for?"]
+def test_requested_entity_is_named_without_a_page(small_knowledge: KnowledgeBase) -> None:
+    library = make_library("Pump: The dyke law paid for the steam pump.")
+    (trail,) = run_agent(
+        GraphWalk(library, knowledge=small_knowledge),
+        ["Who made the steam pump that the dyke law paid for?"],
     )
     assert "Anna Berg" in trail.answer
 
 
-def test_it_walks_other_graphs_too() -> None:
-    library = library_of(
+def test_agent_works_on_other_graphs() -> None:
+    library = make_library(
         "Main: The Main is a river of Germany. At Mainz it flows into the Rhine.",
         "Rhine: The Rhine flows through Germany and the Netherlands into the North Sea.",
         "Po: The Po flows through Italy to the Adriatic.",
     )
-    agent = GraphWalk(library, knowledge=KnowledgeBase.shared())
+    agent = GraphWalk(library, knowledge=KnowledgeBase.open_cached())
     ask = "Into which sea does the water of the Main flow in the end?"
-    sea, unknown = answered(agent, [ask, "Who wrote Hamlet?"])
+    sea, unknown = run_agent(agent, [ask, "Who wrote Hamlet?"])
     assert "flows into the Rhine" in sea.answer
     assert sea.answer.endswith("flows into the North Sea.")
     assert "Po" not in sea.answer
     assert unknown.abstained
 
 
-def test_hostile_pages_and_questions_are_only_words(small: KnowledgeBase) -> None:
+def test_hostile_pages_and_questions_are_plain_text(small_knowledge: KnowledgeBase) -> None:
     page = "Ems: <script>alert(1)</script> {{ 7*7 }} The flood at Ems and the dyke law. \x1b[2J"
-    agent = GraphWalk(library_of(page), knowledge=small)
+    agent = GraphWalk(make_library(page), knowledge=small_knowledge)
     for question in ("", " ", "?" * 5_000, "{{ 7*7 }} <b>", "flood " * 20_000, "\x1b[2J\u202eEms"):
-        (trail,) = answered(agent, [question])
+        (trail,) = run_agent(agent, [question])
         assert "49" not in trail.answer
         assert "\x1b" not in trail.answer
         assert "<script>" not in trail.answer
 
 
-def test_pages_may_be_required_or_withheld(shipped: CorpusLibrary) -> None:
+def test_pages_may_be_required_or_withheld(shipped_library: CorpusLibrary) -> None:
     ask = [one.question for one in QUESTIONS[:10]]
-    required = answered(GraphWalk(shipped, pages="required"), ask)
+    required = run_agent(GraphWalk(shipped_library, pages="required"), ask)
     for trail in required:
         steps = [link for one in trail.rounds for link in one.links]
         assert all(link.page for link in steps if " led to " in link.text)
-    withheld = answered(GraphWalk(None, pages="withheld"), ask)
+    withheld = run_agent(GraphWalk(None, pages="withheld"), ask)
     assert any(trail.answer for trail in withheld)
     assert all(not trail.docs and not trail.rounds[0].query for trail in withheld)
 
 
-def test_a_search_that_fails_is_no_abstention(tmp_path: Path, small: KnowledgeBase) -> None:
+def test_failed_search_is_not_an_abstention(tmp_path: Path, small_knowledge: KnowledgeBase) -> None:
     path = tmp_path / "search.jsonl"
     path.write_text("")
-    agent = GraphWalk(WebLibrary(FrozenSearch(path)), knowledge=small)
+    agent = GraphWalk(WebLibrary(FrozenSearch(path)), knowledge=small_knowledge)
     with pytest.raises(SearchError):
-        answered(agent, ["What came of the flood at Ems?"])
+        run_agent(agent, ["What came of the flood at Ems?"])
 
 
-def test_nothing_found_is_an_abstention_with_a_reason(small: KnowledgeBase) -> None:
-    agent = GraphWalk(library_of("Tea: Leaves in hot water."), knowledge=small)
-    (trail,) = answered(agent, ["Who rode a bicycle?"])
+def test_empty_search_is_an_abstention_with_a_reason(small_knowledge: KnowledgeBase) -> None:
+    agent = GraphWalk(make_library("Tea: Leaves in hot water."), knowledge=small_knowledge)
+    (trail,) = run_agent(agent, ["Who rode a bicycle?"])
     assert trail.why == "neither the question nor a page that was read names anything of the graph"
     assert len(trail.rounds) == 1
 
 
-def test_rounds_and_library_are_checked(shipped: CorpusLibrary) -> None:
-    for rounds in (0, MOST_ROUNDS + 1):
+def test_rounds_and_library_are_checked(shipped_library: CorpusLibrary) -> None:
+    for rounds in (0, MAX_ROUNDS + 1):
         with pytest.raises(ValueError, match="rounds"):
-            GraphWalk(shipped, rounds=rounds)
+            GraphWalk(shipped_library, rounds=rounds)
     with pytest.raises(ValueError, match="library"):
         GraphWalk(None)
-    (trail,) = answered(GraphWalk(shipped, rounds=1), [QUESTIONS[2].question])
+    (trail,) = run_agent(GraphWalk(shipped_library, rounds=1), [QUESTIONS[2].question])
     assert len(trail.rounds) == 1
 
 
-def test_what_decides_the_answers_is_told(shipped: CorpusLibrary, kb: KnowledgeBase) -> None:
-    params = GraphWalk(shipped).params()
+def test_params_name_all_settings(shipped_library: CorpusLibrary, kb: KnowledgeBase) -> None:
+    params = GraphWalk(shipped_library).params()
     assert params["graph_sha256"] == kb.graph.sha256
-    assert params["library"] == shipped.params()
-    assert GraphWalk(shipped, pages="required").params() != params
-    assert GraphWalk(shipped, rounds=2).params() != params
+    assert params["library"] == shipped_library.params()
+    assert GraphWalk(shipped_library, pages="required").params() != params
+    assert GraphWalk(shipped_library, rounds=2).params() != params
 
 
 _SCRIPT = """
@@ -327,12 +332,12 @@ for agent in (GraphWalk(library), Extractive(library)):
 """
 
 
-def test_both_offline_agents_give_the_same_bytes_whatever_the_hash_seed() -> None:
-    def run(seed: str) -> bytes:
+def test_offline_agents_do_not_depend_on_the_hash_seed() -> None:
+    def run_with_seed(seed: str) -> bytes:
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run(
             [sys.executable, "-c", _SCRIPT], env=environment, capture_output=True, check=True
         )
         return done.stdout
 
-    assert run("1") == run("2") != b""
+    assert run_with_seed("1") == run_with_seed("2") != b""

@@ -1,4 +1,4 @@
-"""What the offline agents are worth, on questions they were developed on and on others.
+"""Scores of the offline agents on development questions and on held-out ones.
 
 With ``pytest -s`` it prints the figures of docs/synthlink.md.
 """
@@ -16,11 +16,11 @@ from eval.synthlink.agents.extractive import Extractive
 from eval.synthlink.agents.graph_walk import GraphWalk
 from eval.synthlink.agents.library import CorpusLibrary
 from eval.synthlink.agents.trail import Agent, Trail
-from eval.synthlink.agents.walking.facts import FactMap
-from eval.synthlink.agents.walking.telling import Teller
+from eval.synthlink.agents.walker.fact_map import FactMap
+from eval.synthlink.agents.walker.sentence_writer import SentenceWriter
 from eval.synthlink.catalog import read_catalog
-from eval.synthlink.measures import Mode
-from eval.synthlink.scores import score
+from eval.synthlink.metrics import Mode
+from eval.synthlink.scores import score_predictions
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from retrieval.corpus import read_corpus
@@ -28,66 +28,70 @@ from retrieval.corpus import read_corpus
 DEVELOPED_ON = ("HIA", "STE", "SFT")
 HELD_OUT = ("EIS", "EEC", "PSM")
 CATALOG = read_catalog()
-KNOWLEDGE = KnowledgeBase.shared("synthlink")
+KNOWLEDGE = KnowledgeBase.open_cached("synthlink")
 
 
 @cache
-def library() -> CorpusLibrary:
+def shipped_library() -> CorpusLibrary:
     """The shipped pages."""
     return CorpusLibrary(read_corpus())
 
 
-def trails(agent: Agent) -> list[Trail]:
-    """What an agent makes of all questions."""
+def collect_trails(agent: Agent) -> list[Trail]:
+    """Returns an agent's trails for all questions."""
 
-    async def each() -> list[Trail]:
+    async def ask_each() -> list[Trail]:
         return [await agent.answer(one.question) for one in CATALOG.questions]
 
-    return asyncio.run(each())
+    return asyncio.run(ask_each())
 
 
-def everything() -> list[Trail]:
-    """The walk's answers, each blown up to all facts that hang together with it."""
+def connected_fact_trails() -> list[Trail]:
+    """Returns the answers of the walk, each extended to all facts connected with it."""
     facts = FactMap(KNOWLEDGE)
-    teller = Teller(KNOWLEDGE)
-    of_fact = {KNOWLEDGE.words.fact(claim): claim for claim in facts.claims}
+    teller = SentenceWriter(KNOWLEDGE)
+    of_fact = {KNOWLEDGE.verbaliser.render_fact(claim): claim for claim in facts.claims}
     blown = []
-    for trail in trails(GraphWalk(library())):
+    for trail in collect_trails(GraphWalk(shipped_library())):
         links = [link.text for one in trail.rounds for link in one.links]
         if trail.answer:
-            told = _together(facts, of_fact[links[-1]].subj)
-            blown.append(Trail(answer=" ".join(teller.tell(told)), docs=trail.docs))
+            told = _connected_facts(facts, of_fact[links[-1]].subj)
+            blown.append(Trail(answer=" ".join(teller.write_sentences(told)), docs=trail.docs))
         else:
             blown.append(trail)
     return blown
 
 
-def _together(facts: FactMap, node: str) -> list[Claim]:
+def _connected_facts(facts: FactMap, node: str) -> list[Claim]:
     met, todo, held = {node}, [node], set[int]()
     while todo:
         one = todo.pop()
-        ways = [place for place in facts.arriving(one) if facts.is_way(facts.claims[place])]
-        for place in (*facts.leaving(one), *ways):
+        ways = [
+            place for place in facts.facts_to_node(one) if facts.is_path_step(facts.claims[place])
+        ]
+        for place in (*facts.facts_from_node(one), *ways):
             held.add(place)
             claim = facts.claims[place]
-            new = {claim.subj, claim.obj} - met if facts.is_way(claim) else set[str]()
+            new = {claim.subj, claim.obj} - met if facts.is_path_step(claim) else set[str]()
             todo += sorted(new)
             met |= new
     return [facts.claims[place] for place in sorted(held)]
 
 
 SYSTEMS: dict[str, Callable[[], list[Trail]]] = {
-    "graph_walk": lambda: trails(GraphWalk(library())),
-    "… each step borne by a page": lambda: trails(GraphWalk(library(), pages="required")),
-    "… no pages at all": lambda: trails(GraphWalk(None, pages="withheld")),
-    "… everything that hangs together": everything,
-    "extractive": lambda: trails(Extractive(library())),
+    "graph_walk": lambda: collect_trails(GraphWalk(shipped_library())),
+    "… each step borne by a page": lambda: collect_trails(
+        GraphWalk(shipped_library(), pages="required")
+    ),
+    "… no pages at all": lambda: collect_trails(GraphWalk(None, pages="withheld")),
+    "… everything that hangs together": connected_fact_trails,
+    "extractive": lambda: collect_trails(Extractive(shipped_library())),
 }
 
 
 @cache
-def found(system: str) -> dict[Mode, dict[str, Any]]:
-    """Measures by category, in both modes, and answers given."""
+def score_system(system: str) -> dict[Mode, dict[str, Any]]:
+    """Returns metrics by category in both modes, and the number of answers."""
     rows = [
         {
             "question_id": question.id,
@@ -101,7 +105,9 @@ def found(system: str) -> dict[Mode, dict[str, Any]]:
         }
         for question, trail in zip(CATALOG.questions, SYSTEMS[system](), strict=True)
     ]
-    report = score(rows, CATALOG, "both", knowledge=KNOWLEDGE, pages=read_corpus(), resamples=100)
+    report = score_predictions(
+        rows, CATALOG, "both", knowledge=KNOWLEDGE, pages=read_corpus(), resamples=100
+    )
     return {
         mode: {
             category: {
@@ -114,22 +120,24 @@ def found(system: str) -> dict[Mode, dict[str, Any]]:
     }
 
 
-def mean(
+def mean_over_categories(
     system: str, categories: tuple[str, ...], mode: Mode = "corrected", measure: str = "aggregate"
 ) -> float:
-    """A measure over categories of equal size."""
-    values = [found(system)[mode][category][measure] or 0.0 for category in categories]
+    """Returns the mean of a metric over categories of equal size."""
+    values = [score_system(system)[mode][category][measure] or 0.0 for category in categories]
     return sum(values) / len(values)
 
 
 @pytest.mark.parametrize("categories", [DEVELOPED_ON, HELD_OUT])
-def test_the_walk_is_worth_more_than_sentences_and_pages_are_what_it_is_worth(
+def test_graph_walk_beats_extractive_and_gains_from_pages(
     categories: tuple[str, ...],
 ) -> None:
-    walk = mean("graph_walk", categories)
-    assert walk > mean("extractive", categories) > 0
-    assert walk > 2 * mean("… no pages at all", categories)
-    assert mean("graph_walk", categories, "literal") > mean("extractive", categories, "literal")
+    walk = mean_over_categories("graph_walk", categories)
+    assert walk > mean_over_categories("extractive", categories) > 0
+    assert walk > 2 * mean_over_categories("… no pages at all", categories)
+    assert mean_over_categories("graph_walk", categories, "literal") > mean_over_categories(
+        "extractive", categories, "literal"
+    )
 
 
 def test_print_the_figures() -> None:
@@ -138,10 +146,16 @@ def test_print_the_figures() -> None:
         print(f"\n{mode}: answered", *measures)
         for system in SYSTEMS:
             for name, categories in (("developed on", DEVELOPED_ON), ("held out", HELD_OUT)):
-                values = [f"{mean(system, categories, mode, one):.3f}" for one in measures]
-                answered = sum(int(found(system)[mode][one]["answered"]) for one in categories)
+                values = [
+                    f"{mean_over_categories(system, categories, mode, one):.3f}" for one in measures
+                ]
+                answered = sum(
+                    int(score_system(system)[mode][one]["answered"]) for one in categories
+                )
                 print(f"{system:34} {name:14}", answered, *values)
         for category in (*DEVELOPED_ON, *HELD_OUT):
-            values = [f"{mean(system, (category,), mode):.3f}" for system in SYSTEMS]
+            values = [
+                f"{mean_over_categories(system, (category,), mode):.3f}" for system in SYSTEMS
+            ]
             print(category, *values)
-    assert all(found(system)["corrected"] for system in SYSTEMS)
+    assert all(score_system(system)["corrected"] for system in SYSTEMS)

@@ -1,4 +1,4 @@
-"""Which embedding model is loaded, and what is said when none can be."""
+"""Which embedding model is loaded, and the error when none can be loaded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 
 from kg.base.errors import MissingExtraError, MissingFileError, WeightsError
 from kg.embedding import embedder
-from kg.embedding.weights import HUB_TIMEOUT_S, weights_sha256
+from kg.embedding.weights import HUB_TIMEOUT_S, hash_weights
 
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]:
-    """A model hub that cannot be reached; records what it was asked."""
+    """A model hub that cannot be reached; records its requests."""
     calls: list[dict[str, Any]] = []
 
     def snapshot_download(name: str, **options: Any) -> str:
@@ -33,13 +33,13 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]
     return calls
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match=r"epoche\[dense\]"):
         embedder.load_embedder()
 
 
-def test_a_named_folder_comes_before_the_variable(
+def test_given_folder_takes_precedence_over_the_variable(
     hub: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("mine", "theirs"):
@@ -50,7 +50,7 @@ def test_a_named_folder_comes_before_the_variable(
     assert hub == []
 
 
-def test_then_the_weights_package_then_the_hub(
+def test_weights_package_takes_precedence_over_the_hub(
     hub: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(MissingExtraError, match=embedder.MODEL_VARIABLE):
@@ -72,7 +72,7 @@ def test_then_the_weights_package_then_the_hub(
     assert len(hub) == 2
 
 
-def test_a_folder_that_is_not_there_is_no_hub_name(hub: list[dict[str, Any]]) -> None:
+def test_missing_folder_is_not_taken_for_a_hub_name(hub: list[dict[str, Any]]) -> None:
     for wanted in ("./models/none", "/models/none", "~/none", "a/b/c"):
         with pytest.raises(MissingFileError):
             embedder.find_model(wanted)
@@ -81,7 +81,7 @@ def test_a_folder_that_is_not_there_is_no_hub_name(hub: list[dict[str, Any]]) ->
     assert [call["name"] for call in hub] == ["someone/model"] * 2
 
 
-def test_the_encoder_asks_the_library_for_arrays(
+def test_encoder_requests_numpy_arrays(
     hub: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[str, dict[str, Any]]] = []
@@ -110,25 +110,25 @@ def test_the_encoder_asks_the_library_for_arrays(
 
 
 @pytest.mark.extra("dense")
-def test_a_folder_with_weights_of_nothing_is_refused(tmp_path: Path) -> None:
+def test_folder_without_usable_weights_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights of nothing")
     with pytest.raises(WeightsError, match="cannot be loaded"):
         embedder.load_embedder(str(tmp_path))
 
 
-def test_weights_are_known_by_their_content(tmp_path: Path) -> None:
+def test_weights_are_identified_by_their_content(tmp_path: Path) -> None:
     (tmp_path / "b.safetensors").write_bytes(b"two")
     (tmp_path / "pytorch_model.bin").write_bytes(b"not what is loaded")
-    one = weights_sha256(tmp_path)
+    one = hash_weights(tmp_path)
     assert one == hashlib.sha256(b"two").hexdigest()
     (tmp_path / "a.safetensors").write_bytes(b"one")
-    two = weights_sha256(tmp_path)
+    two = hash_weights(tmp_path)
     (tmp_path / "a.safetensors").rename(tmp_path / "c.safetensors")
-    assert len({one, two, weights_sha256(tmp_path)}) == 3
+    assert len({one, two, hash_weights(tmp_path)}) == 3
 
 
 @pytest.mark.slow
-def test_the_real_weights_are_the_published_ones(minilm: embedder.Embedder) -> None:
+def test_real_weights_are_the_published_ones(minilm: embedder.Embedder) -> None:
     assert (minilm.name, minilm.sha256) == (embedder.DEFAULT_MODEL, embedder.DEFAULT_SHA256)
     vectors = minilm.encode(["The Rhine flows into the North Sea."])
     assert vectors.shape == (1, 384)

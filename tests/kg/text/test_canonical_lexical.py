@@ -1,4 +1,4 @@
-"""The embedder without a model, and the names of embedders."""
+"""The lexical embedder, and the names of embedders."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg.base.errors import MissingFileError
-from kg.embedding.choosing import open_embedder
-from kg.embedding.lexical import lexical_embedder
+from kg.embedding.factory import open_embedder
+from kg.embedding.lexical import make_lexical_embedder
 
 
-def cosine(one: str, other: str) -> float:
-    first, second = lexical_embedder().encode([one, other])
+def cosine_similarity(one: str, other: str) -> float:
+    first, second = make_lexical_embedder().encode([one, other])
     return float(first @ second)
 
 
-def test_what_is_spelled_alike_is_near() -> None:
-    assert cosine("B + -Trees", "B+-tree") == pytest.approx(1)
-    assert cosine("serialisability", "serializability") > 0.7
-    assert cosine("buffer pool", "transaction") < 0.3
+def test_similar_spellings_are_near() -> None:
+    assert cosine_similarity("B + -Trees", "B+-tree") == pytest.approx(1)
+    assert cosine_similarity("serialisability", "serializability") > 0.7
+    assert cosine_similarity("buffer pool", "transaction") < 0.3
 
 
 @given(st.lists(st.text(max_size=30), max_size=8))
-def test_rows_have_length_one_or_none(texts: list[str]) -> None:
-    vectors = lexical_embedder().encode(texts)
+def test_vectors_have_length_one_or_zero(texts: list[str]) -> None:
+    vectors = make_lexical_embedder().encode(texts)
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(texts), 512)
     lengths = np.linalg.norm(vectors, axis=1)
@@ -37,7 +37,7 @@ def test_rows_have_length_one_or_none(texts: list[str]) -> None:
 
 def test_vectors_do_not_depend_on_the_process() -> None:
     code = (
-        "from kg.embedding.lexical import lexical_embedder as e;"
+        "from kg.embedding.lexical import make_lexical_embedder as e;"
         "print(e().encode(['two-phase locking', 'Überlauf']).tobytes().hex())"
     )
     found = {
@@ -51,12 +51,12 @@ def test_vectors_do_not_depend_on_the_process() -> None:
     }
     assert len(found) == 1
     texts = ["two-phase locking", "Überlauf"]
-    assert found.pop().strip().decode() == lexical_embedder().encode(texts).tobytes().hex()
+    assert found.pop().strip().decode() == make_lexical_embedder().encode(texts).tobytes().hex()
 
 
-def test_names() -> None:
-    assert open_embedder("lexical")[1:] == lexical_embedder()[1:]
-    assert len(lexical_embedder().sha256) == 64
+def test_embedder_names_are_resolved() -> None:
+    assert open_embedder("lexical")[1:] == make_lexical_embedder()[1:]
+    assert len(make_lexical_embedder().sha256) == 64
 
 
 @pytest.mark.extra("dense")

@@ -1,4 +1,4 @@
-"""The rules on synonyms, against pairs labelled by hand; half of them were never looked at."""
+"""The synonym rules against manually labelled pairs, half of which were held out."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg.text.canonical.rules import judge, refuted
-from kg.text.canonical.verdicts import check_sets
+from kg.text.canonical.rules import is_refuted, judge_pair
+from kg.text.canonical.verdicts import check_synonym_sets
 from kg.text.canonical.verifier import RuleVerifier, SynonymVerifier
 
 FILE = Path(__file__).parents[2] / "data" / "keyword_pairs.jsonl"
 PAIRS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
 
 
-def of_split(split: str) -> list[dict[str, Any]]:
+def pairs_of_split(split: str) -> list[dict[str, Any]]:
     return [pair for pair in PAIRS if pair["split"] == split]
 
 
-def rates(pairs: list[dict[str, Any]]) -> tuple[int, int, int]:
-    """Pairs rightly found, found, and to be found."""
-    found = [pair for pair in pairs if judge(pair["a"], pair["b"]).same]
+def count_found_pairs(pairs: list[dict[str, Any]]) -> tuple[int, int, int]:
+    """Numbers of correctly found pairs, found pairs, and labelled synonyms."""
+    found = [pair for pair in pairs if judge_pair(pair["a"], pair["b"]).is_synonym]
     return (
         sum(pair["synonym"] for pair in found),
         len(found),
@@ -33,11 +33,11 @@ def rates(pairs: list[dict[str, Any]]) -> tuple[int, int, int]:
     )
 
 
-def test_the_pairs_are_many_distinct_and_half_held_out() -> None:
+def test_labelled_pairs_are_distinct_and_half_held_out() -> None:
     assert len({frozenset((pair["a"], pair["b"])) for pair in PAIRS}) == len(PAIRS) >= 300
-    held = of_split("held-out")
+    held = pairs_of_split("held-out")
     assert abs(2 * len(held) - len(PAIRS)) <= 16
-    for split in (held, of_split("develop")):
+    for split in (held, pairs_of_split("develop")):
         assert 80 <= sum(pair["synonym"] for pair in split) <= len(split) - 80
 
 
@@ -47,7 +47,7 @@ def test_the_pairs_are_many_distinct_and_half_held_out() -> None:
 def test_precision_and_recall(
     split: str, precise: float, found: float, record_property: Callable[[str, object], None]
 ) -> None:
-    right, said, wanted = rates(of_split(split))
+    right, said, wanted = count_found_pairs(pairs_of_split(split))
     table = (
         f"synonyms by rule, {split}: precision {right}/{said} = {right / said:.3f}, "
         f"recall {right}/{wanted} = {right / wanted:.3f}"
@@ -57,15 +57,17 @@ def test_precision_and_recall(
     assert right / wanted >= found, table
 
 
-@pytest.mark.parametrize("pair", of_split("develop"), ids=lambda pair: f"{pair['a']}={pair['b']}")
-def test_order_decides_nothing(pair: dict[str, Any]) -> None:
-    assert judge(pair["a"], pair["b"]) == judge(pair["b"], pair["a"])
+@pytest.mark.parametrize(
+    "pair", pairs_of_split("develop"), ids=lambda pair: f"{pair['a']}={pair['b']}"
+)
+def test_judgement_is_symmetric(pair: dict[str, Any]) -> None:
+    assert judge_pair(pair["a"], pair["b"]) == judge_pair(pair["b"], pair["a"])
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_text_is_judged(one: str, other: str) -> None:
-    assert judge(one, other) == judge(other, one)
-    assert not (judge(one, other).same and refuted(one, other))
+def test_any_text_can_be_judged(one: str, other: str) -> None:
+    assert judge_pair(one, other) == judge_pair(other, one)
+    assert not (judge_pair(one, other).is_synonym and is_refuted(one, other))
 
 
 @pytest.mark.parametrize(
@@ -83,8 +85,8 @@ def test_any_text_is_judged(one: str, other: str) -> None:
     ],
 )
 def test_vetoes(one: str, other: str, rule: str) -> None:
-    assert judge(one, other) == (False, rule)
-    assert refuted(one, other)
+    assert judge_pair(one, other) == (False, rule)
+    assert is_refuted(one, other)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_vetoes(one: str, other: str, rule: str) -> None:
     ],
 )
 def test_evidence(one: str, other: str, rule: str) -> None:
-    assert judge(one, other) == (True, rule)
+    assert judge_pair(one, other) == (True, rule)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +119,11 @@ def test_evidence(one: str, other: str, rule: str) -> None:
         ("a", "the"),
     ],
 )
-def test_no_evidence_is_no_synonym(one: str, other: str) -> None:
-    assert not judge(one, other).same
+def test_pairs_without_evidence_are_no_synonyms(one: str, other: str) -> None:
+    assert not judge_pair(one, other).is_synonym
 
 
-def test_the_verifier_makes_sets_without_a_vetoed_pair() -> None:
+def test_verifier_sets_contain_no_vetoed_pair() -> None:
     group = [
         "two-phase locking",
         "2PL",
@@ -132,13 +134,13 @@ def test_the_verifier_makes_sets_without_a_vetoed_pair() -> None:
     ]
     verifier = RuleVerifier()
     assert isinstance(verifier, SynonymVerifier)
-    (sets,) = verifier.verify([group])
+    (sets,) = verifier.verify_groups([group])
     assert sets == [("two-phase locking", ("two-phase locking", "two phase lockings", "2PL"))]
     assert verifier.failed == 0
 
 
-def test_an_acronym_of_two_things_is_neither() -> None:
-    verify = RuleVerifier().verify
+def test_ambiguous_acronym_joins_no_set() -> None:
+    verify = RuleVerifier().verify_groups
     assert verify(
         [["DBA", "database administrator", "database administrators", "data bank access"]]
     ) == [[("database administrator", ("database administrator", "database administrators"))]]
@@ -147,16 +149,16 @@ def test_an_acronym_of_two_things_is_neither() -> None:
     ]
 
 
-def test_a_link_in_the_middle_joins_both_ends() -> None:
+def test_synonym_of_two_terms_joins_them() -> None:
     ends = ["locking manager of files", "file lock manager"]
-    assert not judge(*ends).same
-    (sets,) = RuleVerifier().verify([[*ends, "file locking manager"]])
+    assert not judge_pair(*ends).is_synonym
+    (sets,) = RuleVerifier().verify_groups([[*ends, "file locking manager"]])
     assert sets == [(ends[0], (ends[0], "file locking manager", ends[1]))]
 
 
 @given(st.lists(st.sampled_from([p[k] for p in PAIRS for k in "ab"]), unique=True, max_size=30))
 def test_sets_can_always_be_applied(group: list[str]) -> None:
-    (sets,) = RuleVerifier().verify([group])
-    check_sets(group, sets)
+    (sets,) = RuleVerifier().verify_groups([group])
+    check_synonym_sets(group, sets)
     for _, members in sets:
-        assert not any(refuted(one, other) for one in members for other in members)
+        assert not any(is_refuted(one, other) for one in members for other in members)

@@ -1,4 +1,4 @@
-"""The table and the lookup: every keyword in it, nothing in a chain, live nodes only."""
+"""The canonical table and its lookup: every keyword is in it, no chains, only live nodes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg.embedding.embedder import Embedder
-from kg.embedding.lexical import lexical_embedder
-from kg.text.canonical.canonicalise import canonicalise
+from kg.embedding.lexical import make_lexical_embedder
+from kg.text.canonical.canonicalisation import canonicalise_keywords
 from kg.text.canonical.lookup import CanonicalLookup
 from kg.text.canonical.table import CanonicalTable
-from kg.text.canonical.verdicts import VerdictError, check_sets
+from kg.text.canonical.verdicts import VerdictError, check_synonym_sets
 from kg.text.canonical.verifier import RuleVerifier, Synonyms
-from kg.text.normaliser import normalise
+from kg.text.normaliser import normalise_phrase
 
 KEYWORDS = {
     "Write-Ahead Logging": 4,
@@ -38,12 +38,12 @@ KEYWORDS = {
 }
 
 
-def table_of(**changes: int) -> CanonicalTable:
-    return canonicalise({**KEYWORDS, **changes}, lexical_embedder(), RuleVerifier())
+def build_table(**changes: int) -> CanonicalTable:
+    return canonicalise_keywords({**KEYWORDS, **changes}, make_lexical_embedder(), RuleVerifier())
 
 
-class Told:
-    """A verifier that says what it is told, whatever it is asked."""
+class FixedVerifier:
+    """A verifier that returns the given sets for every group."""
 
     name, failed = "told", 0
 
@@ -54,32 +54,38 @@ class Told:
     def params(self) -> dict[str, object]:
         return {}
 
-    def verify(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
+    def verify_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
         self.asked = [list(group) for group in groups]
         return [self.sets for _ in groups]
 
 
 def test_capitals_and_plurals_find_their_concept() -> None:
-    # Bug 2: a table keyed by normal forms, looked up raw.
-    table = table_of()
+    # Bug 2: the table was keyed by normal forms, but looked up by the raw keyword.
+    table = build_table()
     for spelling in ("WAL", "wal", "WRITE-AHEAD LOGGING", "Write ahead loggings"):
-        assert table.resolve(spelling) == "write ahead logging"
-    assert table.resolve("B + -Tree") == "b+ tree"
-    assert table.resolve("Third Normal Forms") == table.resolve("3NF") == "third normal form"
+        assert table.resolve_keyword(spelling) == "write ahead logging"
+    assert table.resolve_keyword("B + -Tree") == "b+ tree"
+    assert (
+        table.resolve_keyword("Third Normal Forms")
+        == table.resolve_keyword("3NF")
+        == "third normal form"
+    )
     assert table.labels["write ahead logging"] == "Write-Ahead Logging"
 
 
-def test_who_stands_alone_is_in_the_table_too() -> None:
+def test_keywords_without_synonyms_are_in_the_table() -> None:
     # Bug 3: a list of merged keywords alone lets a live node be mapped to another.
-    table = table_of()
+    table = build_table()
     for keyword in KEYWORDS:
-        assert (table.resolve(keyword) is not None) == bool(normalise(keyword))
+        assert (table.resolve_keyword(keyword) is not None) == bool(normalise_phrase(keyword))
     assert {"concurrency control", "2nf", "b tree", "b+ tree"} <= set(table.concepts)
-    nothing_said = canonicalise(KEYWORDS, lexical_embedder(), Told(), by_index=False)
-    assert set(nothing_said.concepts) == {normalise(keyword) for keyword in KEYWORDS} - {""}
-    lookup = CanonicalLookup(nothing_said, lexical_embedder(), nothing_said.concepts)
+    nothing_said = canonicalise_keywords(
+        KEYWORDS, make_lexical_embedder(), FixedVerifier(), index_candidates=False
+    )
+    assert set(nothing_said.concepts) == {normalise_phrase(keyword) for keyword in KEYWORDS} - {""}
+    lookup = CanonicalLookup(nothing_said, make_lexical_embedder(), nothing_said.concepts)
     for concept in nothing_said.concepts:
-        assert lookup.resolve(concept) == concept
+        assert lookup.resolve_keyword(concept) == concept
 
 
 GROUP = ("lock", "locks held", "latch")
@@ -88,39 +94,39 @@ GROUP = ("lock", "locks held", "latch")
 @pytest.mark.parametrize(
     ("sets", "says"),
     [
-        ([("lock", ("lock", "table"))], "'table' is not of the group"),
+        ([("lock", ("lock", "table"))], "'table' is not in the group"),
         ([("", ("lock", "latch"))], "'' is not among"),
         ([("locking", ("lock", "latch"))], "'locking' is not among"),
         ([("lock", ())], "'lock' is not among"),
-        ([("lock", ("lock", "latch", "latch"))], "'latch' is named twice"),
+        ([("lock", ("lock", "latch", "latch"))], "'latch' occurs twice"),
         (
             [("lock", ("lock", "latch")), ("latch", ("latch", "locks held"))],
-            "'latch' is named twice",
+            "'latch' occurs twice",
         ),
     ],
 )
-def test_a_verdict_that_cannot_be_applied_is_refused(sets: list[Synonyms], says: str) -> None:
-    # Bug 4: replies of a model that were taken as they came.
+def test_inapplicable_verifier_sets_are_refused(sets: list[Synonyms], says: str) -> None:
+    # Bug 4: replies of a model were used without validation.
     with pytest.raises(VerdictError, match=says):
-        check_sets(GROUP, sets)
+        check_synonym_sets(GROUP, sets)
     flat = Embedder(lambda texts: np.ones((len(texts), 2), np.float32), "flat")
     with pytest.raises(VerdictError, match=says):
-        canonicalise(dict.fromkeys(GROUP, 1), flat, Told(*sets))
+        canonicalise_keywords(dict.fromkeys(GROUP, 1), flat, FixedVerifier(*sets))
 
 
 @pytest.mark.parametrize(
     ("forms", "labels", "says"),
     [
-        ({"a": "b", "b": "c", "c": "c"}, {"c": "c"}, "does not stand for itself"),
-        ({"a": "b"}, {"b": "b"}, "does not stand for itself"),
-        ({"": ""}, {"": ""}, "no normal form"),
-        ({"Trees": "Trees"}, {"Trees": "Trees"}, "no normal form"),
+        ({"a": "b", "b": "c", "c": "c"}, {"c": "c"}, "is not mapped to itself"),
+        ({"a": "b"}, {"b": "b"}, "is not mapped to itself"),
+        ({"": ""}, {"": ""}, "not the normal form"),
+        ({"Trees": "Trees"}, {"Trees": "Trees"}, "not the normal form"),
         ({"a": "a"}, {}, "labels"),
         ({"a": "a"}, {"a": "a", "b": "b"}, "labels"),
         ({"a": "a"}, {"a": "b"}, "not a spelling"),
     ],
 )
-def test_a_table_that_contradicts_itself_is_not_read(
+def test_inconsistent_table_is_refused(
     forms: dict[str, str], labels: dict[str, str], says: str
 ) -> None:
     written = msgspec.json.encode({"forms": forms, "labels": labels})
@@ -130,107 +136,109 @@ def test_a_table_that_contradicts_itself_is_not_read(
         CanonicalTable(forms, labels)
 
 
-def test_a_table_is_what_it_was_when_read_again() -> None:
-    table = table_of()
+def test_table_is_unchanged_after_json() -> None:
+    table = build_table()
     again = msgspec.json.decode(msgspec.json.encode(table), type=CanonicalTable)
     assert again == table
-    assert list(again.canonical_keywords()) == [again.labels[c] for c in sorted(again.labels)]
+    assert list(again.list_canonical_keywords()) == [again.labels[c] for c in sorted(again.labels)]
 
 
 @given(st.permutations(sorted(KEYWORDS)))
-def test_the_order_of_keywords_decides_nothing(order: list[str]) -> None:
-    table = canonicalise({k: KEYWORDS[k] for k in order}, lexical_embedder(), RuleVerifier())
-    assert msgspec.json.encode(table) == msgspec.json.encode(table_of())
+def test_keyword_order_does_not_matter(order: list[str]) -> None:
+    table = canonicalise_keywords(
+        {k: KEYWORDS[k] for k in order}, make_lexical_embedder(), RuleVerifier()
+    )
+    assert msgspec.json.encode(table) == msgspec.json.encode(build_table())
 
 
 @given(st.dictionaries(st.text(max_size=12), st.integers(1, 9), max_size=25))
-def test_resolving_twice_is_resolving_once(frequencies: dict[str, int]) -> None:
-    table = canonicalise(frequencies, lexical_embedder(), RuleVerifier())
-    lookup = CanonicalLookup(table, lexical_embedder(), table.concepts)
+def test_resolving_is_idempotent(frequencies: dict[str, int]) -> None:
+    table = canonicalise_keywords(frequencies, make_lexical_embedder(), RuleVerifier())
+    lookup = CanonicalLookup(table, make_lexical_embedder(), table.concepts)
     for keyword in frequencies:
-        once = table.resolve(keyword)
-        assert (once is None) == (not normalise(keyword))
+        once = table.resolve_keyword(keyword)
+        assert (once is None) == (not normalise_phrase(keyword))
         if once is not None:
-            assert table.resolve(once) == once
-            assert lookup.resolve(keyword) == lookup.resolve(once) == once
+            assert table.resolve_keyword(once) == once
+            assert lookup.resolve_keyword(keyword) == lookup.resolve_keyword(once) == once
 
 
-def test_acronyms_reach_the_verifier_although_no_vector_is_near() -> None:
-    asked = Told()
-    canonicalise(KEYWORDS, lexical_embedder(), asked)
+def test_acronyms_reach_the_verifier_without_near_vectors() -> None:
+    asked = FixedVerifier()
+    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), asked)
     assert ["WAL", "Write-Ahead Logging"] in asked.asked
     assert ["third normal form", "3NF"] in [sorted(g, key=len)[::-1][:2] for g in asked.asked]
     assert ["optimization", "optimisation"] in asked.asked
-    canonicalise(KEYWORDS, lexical_embedder(), asked, by_index=False)
+    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), asked, index_candidates=False)
     assert ["WAL", "Write-Ahead Logging"] not in asked.asked
-    # Groups stay groups: nobody is in two, and none is larger than allowed.
-    canonicalise(KEYWORDS, lexical_embedder(), asked, max_group_size=2)
+    # Groups are disjoint, and none is larger than allowed.
+    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), asked, max_group_size=2)
     members = [keyword for group in asked.asked for keyword in group]
     assert len(members) == len(set(members))
     assert max(map(len, asked.asked)) == 2
 
 
-def counted(calls: list[list[str]]) -> Embedder:
-    def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+def counting_embedder(calls: list[list[str]]) -> Embedder:
+    def encode_and_record(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         calls.append(list(texts))
-        return lexical_embedder().encode(texts)
+        return make_lexical_embedder().encode(texts)
 
-    return Embedder(encode, "counted")
+    return Embedder(encode_and_record, "counted")
 
 
-def test_a_lookup_names_live_nodes_only() -> None:
-    table = table_of()
+def test_lookup_returns_live_nodes_only() -> None:
+    table = build_table()
     live = set(table.concepts) - {"database"}
-    lookup = CanonicalLookup(table, lexical_embedder(), live)
-    assert lookup.resolve("Data Base") is None
-    assert lookup.resolve("WAL") == "write ahead logging"
-    assert lookup.resolve("concurency control") == "concurrency control"
+    lookup = CanonicalLookup(table, make_lexical_embedder(), live)
+    assert lookup.resolve_keyword("Data Base") is None
+    assert lookup.resolve_keyword("WAL") == "write ahead logging"
+    assert lookup.resolve_keyword("concurency control") == "concurrency control"
     assert (
-        CanonicalLookup(table, lexical_embedder(), live - {"concurrency control"}).resolve(
-            "concurency control"
-        )
+        CanonicalLookup(
+            table, make_lexical_embedder(), live - {"concurrency control"}
+        ).resolve_keyword("concurency control")
         is None
     )
-    assert CanonicalLookup(table, lexical_embedder(), ()).resolve("WAL") is None
+    assert CanonicalLookup(table, make_lexical_embedder(), ()).resolve_keyword("WAL") is None
 
 
-def test_a_live_node_means_itself_even_where_the_table_says_otherwise() -> None:
+def test_live_node_resolves_to_itself() -> None:
     table = CanonicalTable({"wal": "log", "log": "log"}, {"log": "log"})
-    lookup = CanonicalLookup(table, lexical_embedder(), {"wal", "log"})
-    assert lookup.resolve_many(["WAL", "logs"]) == ["wal", "log"]
+    lookup = CanonicalLookup(table, make_lexical_embedder(), {"wal", "log"})
+    assert lookup.resolve_keywords(["WAL", "logs"]) == ["wal", "log"]
 
 
-def test_the_nearest_concept_is_not_taken_where_a_rule_refutes_it() -> None:
-    table = canonicalise(
-        {"normal form 2": 1, "B-tree index": 1}, lexical_embedder(), RuleVerifier()
+def test_refuted_nearest_concept_is_not_used() -> None:
+    table = canonicalise_keywords(
+        {"normal form 2": 1, "B-tree index": 1}, make_lexical_embedder(), RuleVerifier()
     )
-    lookup = CanonicalLookup(table, lexical_embedder(), table.concepts, fallback_threshold=0.5)
-    assert lookup.resolve("normal form 3") is None
-    assert lookup.resolve("B+-tree index") is None
-    assert lookup.resolve("B-tree indexe") == "b tree index"
+    lookup = CanonicalLookup(table, make_lexical_embedder(), table.concepts, fallback_threshold=0.5)
+    assert lookup.resolve_keyword("normal form 3") is None
+    assert lookup.resolve_keyword("B+-tree index") is None
+    assert lookup.resolve_keyword("B-tree indexe") == "b tree index"
 
 
 def test_many_keywords_are_embedded_in_one_call() -> None:
     calls: list[list[str]] = []
-    table = table_of()
-    lookup = CanonicalLookup(table, counted(calls), table.concepts)
-    known = lookup.resolve_many(["WAL", "3NF", ""])
+    table = build_table()
+    lookup = CanonicalLookup(table, counting_embedder(calls), table.concepts)
+    known = lookup.resolve_keywords(["WAL", "3NF", ""])
     assert known == ["write ahead logging", "third normal form", None]
     assert calls == []
     asked = ["concurency control", "Concurency Controls", "databse", "zebra"]
-    found = lookup.resolve_many(asked)
-    assert len(calls) == 2  # the asked, and once the concepts
-    assert found == [lookup.resolve(keyword) for keyword in asked]
+    found = lookup.resolve_keywords(asked)
+    assert len(calls) == 2  # one for the keywords, and one for the concepts
+    assert found == [lookup.resolve_keyword(keyword) for keyword in asked]
     assert found[0] == found[1] == "concurrency control"
     assert found[3] is None
 
 
-def test_vectors_that_are_known_are_not_made_again() -> None:
-    table, calls = table_of(), list[list[str]]()
-    vectors = lexical_embedder().encode(table.canonical_keywords())
+def test_known_vectors_are_not_computed_again() -> None:
+    table, calls = build_table(), list[list[str]]()
+    vectors = make_lexical_embedder().encode(table.list_canonical_keywords())
     live = table.concepts[1:]
-    given_them = CanonicalLookup(table, counted(calls), live, vectors=vectors)
-    assert given_them.resolve("concurency control") == "concurrency control"
+    given_them = CanonicalLookup(table, counting_embedder(calls), live, vectors=vectors)
+    assert given_them.resolve_keyword("concurency control") == "concurrency control"
     assert [len(call) for call in calls] == [1]
     with pytest.raises(ValueError, match="vectors"):
-        CanonicalLookup(table, counted(calls), live, vectors=vectors[1:])
+        CanonicalLookup(table, counting_embedder(calls), live, vectors=vectors[1:])

@@ -1,4 +1,4 @@
-"""Readers of documents: what becomes a heading, what a paragraph, what is left out."""
+"""Readers of documents: what becomes a heading, a paragraph, or is left out."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 from kg.text.documents import Document, Heading, Paragraph, read_document
 
 sys.path.insert(0, str(Path(__file__).parent))
-from pdf_making import pdf
+from pdf_files import make_pdf
 
 
-def read(folder: Path, name: str, content: str | bytes) -> Document:
+def read_content(folder: Path, name: str, content: str | bytes) -> Document:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return read_document(path)
 
 
-def shown(document: Document) -> list[tuple[int, str] | str]:
+def list_blocks(document: Document) -> list[tuple[int, str] | str]:
     """Headings as (level, text), paragraphs as their text."""
     return [
         (block.level, block.text) if isinstance(block, Heading) else block.text
@@ -63,9 +63,9 @@ def f():
 
 
 def test_markdown(tmp_path: Path) -> None:
-    document = read(tmp_path, "07-Tree Indexes.md", MARKDOWN)
+    document = read_content(tmp_path, "07-Tree Indexes.md", MARKDOWN)
     assert (document.name, document.filename) == ("07-tree-indexes", "07-Tree Indexes.md")
-    assert shown(document) == [
+    assert list_blocks(document) == [
         "Before any heading.",
         (1, "7 Tree indexes"),
         "The B+-tree is linked by code over two lines.\nHard break. An image & 5 < 6",
@@ -79,9 +79,12 @@ def test_markdown(tmp_path: Path) -> None:
     ]
 
 
-def test_front_matter_ends_and_a_rule_is_none(tmp_path: Path) -> None:
-    assert shown(read(tmp_path, "a.md", "---\n\nText.\n\nMore\n")) == ["Text.", "More"]
-    assert shown(read(tmp_path, "b.md", "---\nx: 1\n...\nText.\n")) == ["Text."]
+def test_front_matter_is_dropped_but_text_after_a_horizontal_rule_is_kept(tmp_path: Path) -> None:
+    assert list_blocks(read_content(tmp_path, "a.md", "---\n\nText.\n\nMore\n")) == [
+        "Text.",
+        "More",
+    ]
+    assert list_blocks(read_content(tmp_path, "b.md", "---\nx: 1\n...\nText.\n")) == ["Text."]
 
 
 HTML = """<!DOCTYPE html><html lang="en-GB"><head><title>t</title><style>p{}</style></head><body>
@@ -95,9 +98,9 @@ HTML = """<!DOCTYPE html><html lang="en-GB"><head><title>t</title><style>p{}</st
 
 
 def test_html(tmp_path: Path) -> None:
-    document = read(tmp_path, "page.HTM", HTML)
+    document = read_content(tmp_path, "page.HTM", HTML)
     assert document.language == "en"
-    assert shown(document) == [
+    assert list_blocks(document) == [
         (1, "Locks & keys"),
         "First line\nsecond line",
         "loose text",
@@ -109,17 +112,17 @@ def test_html(tmp_path: Path) -> None:
     ]
 
 
-def test_html_keeps_text_that_broken_markup_holds(tmp_path: Path) -> None:
+def test_text_in_broken_html_is_kept(tmp_path: Path) -> None:
     broken = "<h1>Title<p>text one<p>text two<ul><li>x<li>y</ul><div>last <a href='x"
-    assert shown(read(tmp_path, "a.html", broken)) == [
+    assert list_blocks(read_content(tmp_path, "a.html", broken)) == [
         (1, "Title"),
         "text one",
         "text two",
         "- x\n- y",
         "last",
     ]
-    assert shown(read(tmp_path, "b.html", "<p>a<!--b<p>c")) == ["a"]
-    assert shown(read(tmp_path, "c.html", "<p>5 < 6 and <!-->7")) == ["5 < 6 and 7"]
+    assert list_blocks(read_content(tmp_path, "b.html", "<p>a<!--b<p>c")) == ["a"]
+    assert list_blocks(read_content(tmp_path, "c.html", "<p>5 < 6 and <!-->7")) == ["5 < 6 and 7"]
 
 
 @pytest.mark.parametrize(
@@ -131,16 +134,16 @@ def test_html_keeps_text_that_broken_markup_holds(tmp_path: Path) -> None:
         b"\xfe\xff" + "é".encode("utf-16-be"),
     ],
 )
-def test_encodings_that_say_what_they_are(tmp_path: Path, data: bytes) -> None:
-    assert shown(read(tmp_path, "a.txt", data)) == ["é"]
+def test_encodings_with_a_byte_order_mark_are_read(tmp_path: Path, data: bytes) -> None:
+    assert list_blocks(read_content(tmp_path, "a.txt", data)) == ["é"]
 
 
 def test_html_may_declare_its_encoding(tmp_path: Path) -> None:
     page = '<meta charset="iso-8859-1"><p>é</p>'.encode("latin-1")
-    assert shown(read(tmp_path, "a.html", page)) == ["é"]
+    assert list_blocks(read_content(tmp_path, "a.html", page)) == ["é"]
     japanese = '<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><p>川'
-    assert shown(read(tmp_path, "b.html", japanese.encode("shift_jis"))) == ["川"]
-    assert shown(read(tmp_path, "c.html", '<meta charset="utf-16"><p>é')) == ["é"]
+    assert list_blocks(read_content(tmp_path, "b.html", japanese.encode("shift_jis"))) == ["川"]
+    assert list_blocks(read_content(tmp_path, "c.html", '<meta charset="utf-16"><p>é')) == ["é"]
 
 
 def test_plain_text(tmp_path: Path) -> None:
@@ -150,7 +153,7 @@ def test_plain_text(tmp_path: Path) -> None:
         "3 Skips a chapter\n\n2 Methods\n\n1.5 Goes back\n\n3 Results\f"
         "4 rivers were seen\n\nAppendix A\n"
     )
-    assert shown(read(tmp_path, "a.txt", text)) == [
+    assert list_blocks(read_content(tmp_path, "a.txt", text)) == [
         "Title page",
         (1, "1 Introduction"),
         "First line\n  second line.",
@@ -166,13 +169,13 @@ def test_plain_text(tmp_path: Path) -> None:
     ]
 
 
-def test_an_outline_makes_the_headings_of_a_pdf(tmp_path: Path) -> None:
+def test_pdf_outline_gives_the_headings(tmp_path: Path) -> None:
     pages = [
         ["1 Storage", "Disks are slow.", "2 is no heading, as the outline has none"],
         ["More of it.", "Trees and", "their uses", "A tree is quick."],
     ]
     outline = [("Storage", 0, 1), ("Trees and their uses", 1, 2), ("Lost", 1, 2)]
-    document = read(tmp_path, "a.pdf", pdf(pages, outline=outline))
+    document = read_content(tmp_path, "a.pdf", make_pdf(pages, outline=outline))
     assert document.blocks == (
         Heading(1, "1 Storage", 1),
         Paragraph("Disks are slow.", 1),
@@ -184,7 +187,7 @@ def test_an_outline_makes_the_headings_of_a_pdf(tmp_path: Path) -> None:
     )
 
 
-def test_numbered_lines_are_headings_of_a_pdf_without_an_outline(tmp_path: Path) -> None:
+def test_numbered_lines_are_headings_without_an_outline(tmp_path: Path) -> None:
     pages = [
         [
             "1 Storage",
@@ -197,7 +200,7 @@ def test_numbered_lines_are_headings_of_a_pdf_without_an_outline(tmp_path: Path)
         ],
         ["2 Trees", "A tree is quick."],
     ]
-    assert read(tmp_path, "a.pdf", pdf(pages)).blocks == (
+    assert read_content(tmp_path, "a.pdf", make_pdf(pages)).blocks == (
         Heading(1, "1 Storage", 1),
         Paragraph(
             "Disks are slow and the transaction waits. Two-phase locking helps; two-phase "
@@ -225,7 +228,7 @@ def test_a_table_of_contents_holds_no_headings(tmp_path: Path) -> None:
         ["1.1 Pages", "So."],
         ["2 Trees", "Quick."],
     ]
-    document = read(tmp_path, "a.pdf", pdf(pages))
+    document = read_content(tmp_path, "a.pdf", make_pdf(pages))
     headings = [block for block in document.blocks if isinstance(block, Heading)]
     assert headings == [
         Heading(1, "1 Storage", 2),
@@ -234,20 +237,22 @@ def test_a_table_of_contents_holds_no_headings(tmp_path: Path) -> None:
     ]
 
 
-def test_running_heads_and_page_numbers_go(tmp_path: Path) -> None:
-    said = ["alpha", "beta", "gamma", "delta", "epsilon"]
-    pages = [[f"The book - {n}", f"Word {word}", f"- {n} -"] for n, word in enumerate(said, 1)]
-    document = read(tmp_path, "a.pdf", pdf(pages))
-    assert shown(document) == [f"Word {word}" for word in said]
-    few = read(tmp_path, "b.pdf", pdf(pages[:3]))
-    assert "The book - 1 Word alpha" in shown(few)
-    alone = read(tmp_path, "c.pdf", pdf([["Slide 1"], ["Slide 2"], ["Slide 3"], ["Slide 4"]]))
-    assert shown(alone) == ["Slide 1", "Slide 2", "Slide 3", "Slide 4"]
+def test_running_heads_and_page_numbers_are_dropped(tmp_path: Path) -> None:
+    words = ["alpha", "beta", "gamma", "delta", "epsilon"]
+    pages = [[f"The book - {n}", f"Word {word}", f"- {n} -"] for n, word in enumerate(words, 1)]
+    document = read_content(tmp_path, "a.pdf", make_pdf(pages))
+    assert list_blocks(document) == [f"Word {word}" for word in words]
+    few = read_content(tmp_path, "b.pdf", make_pdf(pages[:3]))
+    assert "The book - 1 Word alpha" in list_blocks(few)
+    alone = read_content(
+        tmp_path, "c.pdf", make_pdf([["Slide 1"], ["Slide 2"], ["Slide 3"], ["Slide 4"]])
+    )
+    assert list_blocks(alone) == ["Slide 1", "Slide 2", "Slide 3", "Slide 4"]
 
 
 def test_pages_without_text_are_named(tmp_path: Path) -> None:
-    document = read(tmp_path, "a.pdf", pdf([["Text here."], [], ["And here."], []]))
-    assert document.notes == ("2 of 4 pages hold no text: 2, 4",)
+    document = read_content(tmp_path, "a.pdf", make_pdf([["Text here."], [], ["And here."], []]))
+    assert document.notes == ("2 of 4 pages contain no text: 2, 4",)
     assert [block.page for block in document.blocks] == [1, 3]
 
 
@@ -255,17 +260,17 @@ def test_a_pdf_under_an_empty_password_is_read(tmp_path: Path) -> None:
     from pypdf import PdfReader, PdfWriter
 
     plain = tmp_path / "plain.pdf"
-    plain.write_bytes(pdf([["Open to all."]]))
+    plain.write_bytes(make_pdf([["Open to all."]]))
     writer = PdfWriter(clone_from=PdfReader(plain))
     writer.encrypt(user_password="", owner_password="owner", algorithm="RC4-128")
     writer.write(tmp_path / "locked.pdf")
-    assert shown(read_document(tmp_path / "locked.pdf")) == ["Open to all."]
+    assert list_blocks(read_document(tmp_path / "locked.pdf")) == ["Open to all."]
 
 
-def test_a_heading_is_on_one_line_and_short(tmp_path: Path) -> None:
+def test_headings_are_short_single_lines(tmp_path: Path) -> None:
     long = "word " * 100
-    assert shown(read(tmp_path, "a.md", f"# {long}\n")) == [long.strip()]
-    assert shown(read(tmp_path, "b.html", "<h1>two\n lines<br>here</h1>")) == [
+    assert list_blocks(read_content(tmp_path, "a.md", f"# {long}\n")) == [long.strip()]
+    assert list_blocks(read_content(tmp_path, "b.html", "<h1>two\n lines<br>here</h1>")) == [
         (1, "two lines here")
     ]
-    assert shown(read(tmp_path, "c.md", "#\n\ntext\n")) == ["text"]
+    assert list_blocks(read_content(tmp_path, "c.md", "#\n\ntext\n")) == ["text"]

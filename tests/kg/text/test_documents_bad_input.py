@@ -1,4 +1,4 @@
-"""Documents that are damaged, hostile or not what they claim: a clear error, and nothing else."""
+"""Damaged, hostile and mislabelled documents give a clear error."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg.base.errors import DocumentError, MissingFileError
-from kg.text.chunking import chunk_documents
-from kg.text.documents import SUFFIXES, Document, hypertext, markdown, read_document, reading
+from kg.text.chunker import chunk_documents
+from kg.text.documents import SUFFIXES, Document, html_reader, markdown, read_document, reader
 from kg.text.documents import pdf as pdf_reader
-from kg.text.documents.document import MAX_NAME
+from kg.text.documents.document import MAX_NAME_LENGTH
 
 sys.path.insert(0, str(Path(__file__).parent))
-from pdf_making import pdf, written
+from pdf_files import make_pdf, write_pdf
 
 
-def refused(path: Path, content: bytes, *said: str) -> None:
+def check_refused(path: Path, content: bytes, *said: str) -> None:
     path.write_bytes(content)
     with pytest.raises(DocumentError) as caught:
         read_document(path)
-    message = caught.value.one_line()
+    message = caught.value.format_line()
     assert path.name in message
     assert all(part in message for part in said), message
     assert caught.value.exit_code == 30
@@ -35,56 +35,56 @@ def refused(path: Path, content: bytes, *said: str) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b" \n\n\t\n", b"\xef\xbb\xbf", b"...\n\n!?\n", b"<p></p>"]
 )
-def test_a_document_without_a_word_is_refused(tmp_path: Path, suffix: str, content: bytes) -> None:
+def test_document_without_words_is_refused(tmp_path: Path, suffix: str, content: bytes) -> None:
     if content == b"<p></p>" and suffix in (".txt", ".text"):
-        return  # there, the p is a word
-    refused(tmp_path / f"a{suffix}", content, "no word")
+        return  # in these formats, the p is a word
+    check_refused(tmp_path / f"a{suffix}", content, "no word")
 
 
-def test_what_is_not_utf8_is_refused_with_the_place(tmp_path: Path) -> None:
-    refused(tmp_path / "a.txt", b"caf\xe9 au lait", "UTF-8", "byte 3")
-    refused(tmp_path / "a.md", b"\xff\xfea", "UTF-16")
-    refused(tmp_path / "a.html", b"<meta charset='utf-8'><p>\xe9", "UTF-8")
-    refused(tmp_path / "b.html", b"<meta charset='no-such-thing'><p>a", "no-such-thing")
+def test_invalid_utf8_is_refused_with_its_position(tmp_path: Path) -> None:
+    check_refused(tmp_path / "a.txt", b"caf\xe9 au lait", "UTF-8", "byte 3")
+    check_refused(tmp_path / "a.md", b"\xff\xfea", "UTF-16")
+    check_refused(tmp_path / "a.html", b"<meta charset='utf-8'><p>\xe9", "UTF-8")
+    check_refused(tmp_path / "b.html", b"<meta charset='no-such-thing'><p>a", "no-such-thing")
     for name in ("rot13", "hex", "undefined", "idna", "unicode_escape", "utf-7", "zlib"):
-        refused(tmp_path / "c.html", f"<meta charset='{name}'><p>a".encode(), name)
+        check_refused(tmp_path / "c.html", f"<meta charset='{name}'><p>a".encode(), name)
 
 
-def test_binary_files_are_no_text(tmp_path: Path) -> None:
-    refused(tmp_path / "a.txt", b"MZ\x00\x00\x01", "NUL")
+def test_binary_files_are_refused(tmp_path: Path) -> None:
+    check_refused(tmp_path / "a.txt", b"MZ\x00\x00\x01", "NUL")
 
 
 def test_other_formats_are_named(tmp_path: Path) -> None:
-    refused(tmp_path / "a.docx", b"PK", ".docx", ".md, .markdown")
-    refused(tmp_path / "noextension", b"text", "without an extension")
+    check_refused(tmp_path / "a.docx", b"PK", ".docx", ".md, .markdown")
+    check_refused(tmp_path / "noextension", b"text", "without an extension")
 
 
-def test_what_is_not_there_or_no_file(tmp_path: Path) -> None:
+def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.md", tmp_path, tmp_path / ("x" * 300 + ".md")):
         with pytest.raises(MissingFileError):
             read_document(path)
     os.mkfifo(tmp_path / "pipe.md")
-    with pytest.raises(MissingFileError, match="no ordinary file"):
+    with pytest.raises(MissingFileError, match="not an ordinary file"):
         read_document(tmp_path / "pipe.md")
 
 
-def test_scans_encrypted_and_damaged_pdfs(tmp_path: Path) -> None:
-    whole = pdf([["Some text."], ["More text."]])
-    refused(tmp_path / "scan.pdf", pdf([[], []]), "holds no text", "OCR")
-    refused(tmp_path / "locked.pdf", pdf([["Secret."]], password="x"), "encrypted")
-    refused(tmp_path / "cut.pdf", whole[: len(whole) // 2], "damaged")
-    refused(tmp_path / "none.pdf", b"", "damaged")
-    refused(tmp_path / "text.pdf", b"no PDF at all", "damaged")
-    refused(tmp_path / "empty.pdf", pdf([]), "holds no text")
+def test_unreadable_pdfs_are_refused(tmp_path: Path) -> None:
+    whole = make_pdf([["Some text."], ["More text."]])
+    check_refused(tmp_path / "scan.pdf", make_pdf([[], []]), "contains no text", "OCR")
+    check_refused(tmp_path / "locked.pdf", make_pdf([["Secret."]], password="x"), "encrypted")
+    check_refused(tmp_path / "cut.pdf", whole[: len(whole) // 2], "damaged")
+    check_refused(tmp_path / "none.pdf", b"", "damaged")
+    check_refused(tmp_path / "text.pdf", b"no PDF at all", "damaged")
+    check_refused(tmp_path / "empty.pdf", make_pdf([]), "contains no text")
 
 
-def test_a_pdf_bomb_is_refused_before_it_goes_off(tmp_path: Path) -> None:
-    bomb = written([b"BT /F1 12 Tf (a) Tj ET " * 2_000_000])
+def test_pdf_bomb_is_refused_before_unpacking(tmp_path: Path) -> None:
+    bomb = write_pdf([b"BT /F1 12 Tf (a) Tj ET " * 2_000_000])
     assert len(bomb) < 200_000
-    refused(tmp_path / "bomb.pdf", bomb, "larger than the limits", "page 1")
+    check_refused(tmp_path / "bomb.pdf", bomb, "larger than the limits", "page 1")
 
 
-def test_a_bomb_of_forms_that_show_each_other_ends(tmp_path: Path) -> None:
+def test_pdf_with_recursive_forms_is_bounded(tmp_path: Path) -> None:
     # Each form shows the next ten times: 10^8 pieces of text, written out in 4 kB.
     objects = ["<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>"]
     resources = "/Resources<</Font<</F1 4 0 R>>/XObject<</X %d 0 R>>>>"
@@ -109,23 +109,23 @@ def test_a_bomb_of_forms_that_show_each_other_ends(tmp_path: Path) -> None:
     path = tmp_path / "forms.pdf"
     path.write_bytes(f"{body}startxref\n{body.index('xref')}\n%%EOF".encode())
     document = read_document(path)
-    assert sum(block.text.count("word") for block in document.blocks) <= pdf_reader.MAX_FORMS
+    assert sum(block.text.count("word") for block in document.blocks) <= pdf_reader.MAX_PAGE_FORMS
     assert any("invocations" in note for note in document.notes)
 
 
-def test_limits_on_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_TEXT_BYTES", 1024**2)
-    refused(tmp_path / "a.txt", b"word " * 300_000, "larger than 1 MiB")
+def test_size_limits_are_enforced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MAX_TEXT_BYTES", 1024**2)
+    check_refused(tmp_path / "a.txt", b"word " * 300_000, "larger than 1 MiB")
     monkeypatch.setattr(pdf_reader, "MAX_PAGES", 2)
-    refused(tmp_path / "a.pdf", pdf([["a"]] * 3), "3 pages; at most 2")
+    check_refused(tmp_path / "a.pdf", make_pdf([["a"]] * 3), "3 pages; at most 2")
     monkeypatch.setattr(pdf_reader, "MAX_PAGES", 5)
     monkeypatch.setattr(pdf_reader, "MAX_CHARACTERS", 10)
-    refused(tmp_path / "b.pdf", pdf([["twelve chars"]]), "more than 10 characters")
-    monkeypatch.setattr(hypertext, "MAX_TAGS", 100)
-    refused(tmp_path / "a.html", b"<p>a" * 101, "101 tags")
-    refused(tmp_path / "a.md", b"text\n\n<div>" + b"<b>" * 101, "tags")
+    check_refused(tmp_path / "b.pdf", make_pdf([["twelve chars"]]), "more than 10 characters")
+    monkeypatch.setattr(html_reader, "MAX_TAGS", 100)
+    check_refused(tmp_path / "a.html", b"<p>a" * 101, "101 tags")
+    check_refused(tmp_path / "a.md", b"text\n\n<div>" + b"<b>" * 101, "tags")
     monkeypatch.setattr(markdown, "MAX_LINES", 10)
-    refused(tmp_path / "b.md", b"text\n" * 11, "11 lines; at most 10")
+    check_refused(tmp_path / "b.md", b"text\n" * 11, "11 lines; at most 10")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_limits_on_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     ],
     ids=["one word", "one heading", "plain", "marks", "html"],
 )
-def test_a_line_of_ten_megabytes(tmp_path: Path, name: str, content: bytes) -> None:
+def test_line_of_ten_megabytes_is_read(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     document = read_document(path)
@@ -162,16 +162,18 @@ def test_a_line_of_ten_megabytes(tmp_path: Path, name: str, content: bytes) -> N
         ("i.md", b"".join(b"- word\n" + b"  " * n for n in range(40))),
     ],
 )
-def test_nesting_and_open_ends_are_survived(tmp_path: Path, name: str, content: bytes) -> None:
-    # Unguarded, these overflow the stack or take the square of their length: many minutes.
+def test_deep_nesting_and_unclosed_markup_are_read(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    # Without limits these overflow the stack or take quadratic time: many minutes.
     path = tmp_path / name
     path.write_bytes(content)
     assert any("word" in block.text for block in read_document(path).blocks)
 
 
-def test_markdown_nested_deeper_than_is_read_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path / "a.md", b">" * 5_000 + b" word\n", "nested")
-    refused(tmp_path / "b.md", b"- " * 5_000 + b"word\n", "nested")
+def test_too_deeply_nested_markdown_is_refused(tmp_path: Path) -> None:
+    check_refused(tmp_path / "a.md", b">" * 5_000 + b" word\n", "nested")
+    check_refused(tmp_path / "b.md", b"- " * 5_000 + b"word\n", "nested")
 
 
 @pytest.mark.parametrize(
@@ -193,13 +195,13 @@ def test_markdown_nested_deeper_than_is_read_is_refused(tmp_path: Path) -> None:
         os.fsdecode(b"\xff\xfe.md"),
     ],
 )
-def test_hostile_file_names(tmp_path: Path, name: str) -> None:
+def test_hostile_file_names_are_cleaned(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"# Title\n\ntext\n")
     document = read_document(path)
     (chunk,) = chunk_documents([document])
     assert chunk.id == f"{document.name}#title"
-    assert 1 <= len(document.name) <= MAX_NAME
+    assert 1 <= len(document.name) <= MAX_NAME_LENGTH
     assert not {"#", "/", "~", "\\"} & set(document.name)
     assert document.name.isprintable()
     assert document.filename.isprintable()
@@ -207,7 +209,7 @@ def test_hostile_file_names(tmp_path: Path, name: str) -> None:
     document.filename.encode()
 
 
-def test_long_names_that_differ_at_their_ends_stay_two(tmp_path: Path) -> None:
+def test_long_names_with_different_ends_stay_distinct(tmp_path: Path) -> None:
     documents = []
     for end in "ab":
         path = tmp_path / ("x" * 200 + end + ".md")
@@ -216,24 +218,24 @@ def test_long_names_that_differ_at_their_ends_stay_two(tmp_path: Path) -> None:
     assert len({chunk.id for chunk in chunk_documents(documents)}) == 2
 
 
-def test_control_characters_leave_the_text(tmp_path: Path) -> None:
+def test_control_characters_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a\x1b[31mred\x07 \u202eturned\u2066 \u00adsoft\ttab\n")
     (block,) = read_document(path).blocks
     assert block.text == "a[31mred turned soft\ttab"
 
 
-PIECES = st.sampled_from(
+MARKUP_PIECES = st.sampled_from(
     b"<;>;<h1>;</p>;<!--;<![CDATA[;<!;&#x;# ;\n\n;> ;- ;\xff;\x00;1.1 T;\xed\xa0\x80;<pre>;<td>;"
     b"<li>;</ul>;---\n;1. ;    ;<?;charset=utf-7 ;\xef\xbb\xbf;```;[a]: b\n;![;|;|-|\n;word".split(
         b";"
     )
 )
-FUZZED = st.binary(max_size=200) | st.lists(PIECES, max_size=30).map(b"".join)
+FUZZED_BYTES = st.binary(max_size=200) | st.lists(MARKUP_PIECES, max_size=30).map(b"".join)
 
 
 def read_or_refused(path: Path, content: bytes) -> Document | None:
-    """The document; None where it is refused as one; any other error fails the test."""
+    """Reads a document; None if it is refused; any other error fails the test."""
     path.write_bytes(content)
     try:
         return read_document(path)
@@ -242,7 +244,8 @@ def read_or_refused(path: Path, content: bytes) -> Document | None:
 
 
 @given(
-    st.sampled_from(SUFFIXES), st.binary(max_size=200) | st.lists(PIECES, max_size=30).map(b"".join)
+    st.sampled_from(SUFFIXES),
+    st.binary(max_size=200) | st.lists(MARKUP_PIECES, max_size=30).map(b"".join),
 )
 @settings(
     deadline=None,
@@ -260,12 +263,14 @@ def test_any_bytes_are_read_or_refused(tmp_path: Path, suffix: str, data: bytes)
         assert 0 < len(chunk.text) <= 60
 
 
-WHOLE = pdf([["1 Title", "Some text (here)."], ["2 Next", "More."]], outline=[("Title", 0, 1)])
+WHOLE_PDF = make_pdf(
+    [["1 Title", "Some text (here)."], ["2 Next", "More."]], outline=[("Title", 0, 1)]
+)
 
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, len(WHOLE) - 1), st.binary(max_size=6), st.integers(0, 8)),
+        st.tuples(st.integers(0, len(WHOLE_PDF) - 1), st.binary(max_size=6), st.integers(0, 8)),
         min_size=1,
         max_size=5,
     )
@@ -278,7 +283,7 @@ WHOLE = pdf([["1 Title", "Some text (here)."], ["2 Next", "More."]], outline=[("
 def test_a_pdf_with_any_damage_is_read_or_refused(
     tmp_path: Path, damages: list[tuple[int, bytes, int]]
 ) -> None:
-    data = WHOLE
+    data = WHOLE_PDF
     for place, inserted, cut in damages:
         data = data[:place] + inserted + data[place + cut :]
     document = read_or_refused(tmp_path / "fuzzed.pdf", data)
@@ -292,6 +297,6 @@ def test_a_pdf_with_any_damage_is_read_or_refused(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_a_page_with_any_content_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
-    data = written([content, b"BT /F1 12 Tf (word) Tj ET"])
+    data = write_pdf([content, b"BT /F1 12 Tf (word) Tj ET"])
     document = read_or_refused(tmp_path / "fuzzed.pdf", data)
     assert document is None or any("word" in block.text for block in document.blocks)

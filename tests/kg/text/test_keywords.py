@@ -1,4 +1,4 @@
-"""Keywords by YAKE, and the file that keeps them."""
+"""Keywords by YAKE, and the cache file of keywords."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kg.base.errors import WriteError
 from kg.text.chunks import Chunk
 from kg.text.keywords.cache import KeywordCache
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
-from kg.text.keywords.statistical import MAX_KEYWORD, Yake
-from kg.text.normaliser import mend, normalise
+from kg.text.keywords.yake_extractor import MAX_KEYWORD_LENGTH, Yake
+from kg.text.normaliser import normalise_phrase, repair_text
 
 PROSE = """11.3 Two-phase locking
 
@@ -29,73 +29,80 @@ crabbing down the B + -Tree takes latches, not locks. The ER diagram of the lock
 - 3NF is another matter, 4NF too"""
 
 
-def keywords(text: str, top_n: int | None = None, **metadata: object) -> list[str]:
+def extract_keywords(text: str, top_n: int | None = None, **metadata: object) -> list[str]:
     extractor = Yake(top_n)
-    (row,) = extractor.extract([Chunk("c", text, dict(metadata))], lambda _row: None)
+    (row,) = extractor.extract_keywords([Chunk("c", text, dict(metadata))], lambda _row: None)
     assert row.chunk_id == "c"
     assert extractor.failed == 0
     return list(row.keywords)
 
 
-def test_terms_of_digits_and_signs_are_keywords() -> None:
-    found = {normalise(keyword) for keyword in keywords(PROSE, 100)}
+def test_terms_with_digits_and_signs_are_keywords() -> None:
+    found = {normalise_phrase(keyword) for keyword in extract_keywords(PROSE, 100)}
     assert {"2pl", "b+ tree", "3nf", "4nf", "lock", "two phase locking"} <= found
     assert any("c++" in keyword.split() for keyword in found)
     assert any("er" in keyword.split() for keyword in found)
 
 
-def test_keywords_stand_in_the_text_and_are_few_and_different() -> None:
-    found = keywords(PROSE)
-    text = mend(PROSE).casefold()
+def test_keywords_are_few_distinct_and_in_the_text() -> None:
+    found = extract_keywords(PROSE)
+    text = repair_text(PROSE).casefold()
     assert all(keyword.casefold() in text for keyword in found)
-    assert len({normalise(keyword) for keyword in found}) == len(found) <= math.isqrt(len(PROSE))
+    assert (
+        len({normalise_phrase(keyword) for keyword in found})
+        == len(found)
+        <= math.isqrt(len(PROSE))
+    )
     assert all(len(keyword.split()) <= 3 for keyword in found)
-    assert found[:4] == keywords(PROSE, 4)
-    # A heading is no part of the sentence below it, nor an item of the next one.
+    assert found[:4] == extract_keywords(PROSE, 4)
+    # Keywords do not extend from a heading into its text, nor from one list item into the next.
     assert not any("locking Under" in keyword or "table 3NF" in keyword for keyword in found)
 
 
 @pytest.mark.parametrize("text", ["of the", "…", "1 2 3", "a", "-", "+", "é"])
 def test_a_chunk_without_content_has_no_keywords(text: str) -> None:
-    assert keywords(text) == []
+    assert extract_keywords(text) == []
 
 
 @pytest.mark.parametrize("word", ["Word", "2PL", "B+-tree", "ER", "naïve", "Größe"])
 def test_a_chunk_of_one_word_has_one_keyword(word: str) -> None:
-    assert keywords(word, 5) == [word]
+    assert extract_keywords(word, 5) == [word]
 
 
-def test_the_language_of_a_chunk_chooses_its_function_words() -> None:
+def test_chunk_language_selects_function_words() -> None:
     text = "Der Fluss und die Stadt: der Fluss ist lang und die Stadt ist alt."
-    assert "Der Fluss" in keywords(text, 20)
-    german = keywords(text, 20, language="de")
+    assert "Der Fluss" in extract_keywords(text, 20)
+    german = extract_keywords(text, 20, language="de")
     assert "Fluss" in german
     assert not any(keyword.startswith(("Der ", "der ")) for keyword in german)
-    assert keywords(text, 20, language="../../etc") == keywords(text, 20)
+    assert extract_keywords(text, 20, language="../../etc") == extract_keywords(text, 20)
 
 
-def test_no_keyword_is_longer_than_a_name() -> None:
-    assert keywords("x" * 500 + " and " + "word", 5) == ["word"]
-    assert all(len(keyword) <= MAX_KEYWORD for keyword in keywords("ab12" * 300 + " word " + PROSE))
+def test_keyword_length_is_limited() -> None:
+    assert extract_keywords("x" * 500 + " and " + "word", 5) == ["word"]
+    assert all(
+        len(keyword) <= MAX_KEYWORD_LENGTH
+        for keyword in extract_keywords("ab12" * 300 + " word " + PROSE)
+    )
 
 
 @given(st.text(max_size=80) | st.text(alphabet="aB2 +#-.qzQZ\n\u0301\u00ad漢\x00/%'", max_size=120))
 @settings(deadline=None, max_examples=150)
-def test_any_text_has_keywords_that_stand_in_it(text: str) -> None:
-    found = keywords(text)
-    assert all(keyword.casefold() in mend(text).casefold() for keyword in found)
-    assert all(normalise(keyword) and mend(keyword) == keyword for keyword in found)
+def test_keywords_of_any_text_occur_in_it(text: str) -> None:
+    found = extract_keywords(text)
+    assert all(keyword.casefold() in repair_text(text).casefold() for keyword in found)
+    assert all(normalise_phrase(keyword) and repair_text(keyword) == keyword for keyword in found)
 
 
-def test_what_goes_wrong_in_the_library_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_of_the_library_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     import yake.core.yake as library
 
-    def broken(*_: object, **__: object) -> None:
+    def raise_error(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(library, "DataCore", broken)
+    monkeypatch.setattr(library, "DataCore", raise_error)
     extractor = Yake()
-    assert extractor.extract([Chunk("c", "some text")], lambda _row: None) == [
+    assert extractor.extract_keywords([Chunk("c", "some text")], lambda _row: None) == [
         ChunkKeywords("c", ())
     ]
     assert extractor.failed == 1
@@ -103,9 +110,9 @@ def test_what_goes_wrong_in_the_library_is_counted(monkeypatch: pytest.MonkeyPat
 
 def test_keywords_do_not_depend_on_the_hash_seed() -> None:
     program = (
-        "from kg.text.keywords.statistical import Yake\n"
+        "from kg.text.keywords.yake_extractor import Yake\n"
         "from kg.text.chunks import Chunk\n"
-        f"print(Yake().extract([Chunk('c', {PROSE!r})], lambda _row: None))"
+        f"print(Yake().extract_keywords([Chunk('c', {PROSE!r})], lambda _row: None))"
     )
     said = {
         subprocess.run(
@@ -119,8 +126,8 @@ def test_keywords_do_not_depend_on_the_hash_seed() -> None:
     assert len(said) == 1
 
 
-class Recording:
-    """Takes the words of a chunk for its keywords; writes down which chunks it was given."""
+class RecordingExtractor:
+    """Returns the words of a chunk as its keywords and records the chunks it was given."""
 
     name = "recording"
     failed = 0
@@ -132,7 +139,7 @@ class Recording:
     def params(self) -> dict[str, object]:
         return {"setting": self.setting}
 
-    def extract(
+    def extract_keywords(
         self, chunks: Sequence[Chunk], on_done: Callable[[ChunkKeywords], None]
     ) -> list[ChunkKeywords]:
         rows = []
@@ -148,98 +155,104 @@ class Recording:
 CHUNKS = [Chunk(f"c{n}", f"word{n} shared") for n in range(5)]
 
 
-def through(
+def extract_with_cache(
     path: Path, extractor: KeywordExtractor, chunks: Sequence[Chunk] = CHUNKS
 ) -> tuple[list[ChunkKeywords], list[str]]:
     told: list[str] = []
     with KeywordCache(path) as cache:
-        return cache.extract(extractor, chunks, lambda row: told.append(row.chunk_id)), told
+        return cache.extract_keywords(
+            extractor, chunks, lambda row: told.append(row.chunk_id)
+        ), told
 
 
 def test_both_extractors_satisfy_the_protocol() -> None:
     assert isinstance(Yake(), KeywordExtractor)
-    assert isinstance(Recording(), KeywordExtractor)
+    assert isinstance(RecordingExtractor(), KeywordExtractor)
 
 
-def test_what_is_kept_is_not_asked_again(tmp_path: Path) -> None:
+def test_cached_chunks_are_not_extracted_again(tmp_path: Path) -> None:
     path = tmp_path / "made" / "cache.jsonl"
-    first, second = Recording(), Recording()
-    rows, told = through(path, first)
-    again, told_again = through(path, second, CHUNKS[::-1])
-    assert rows == again[::-1] == Recording().extract(CHUNKS, lambda _row: None)
+    first, second = RecordingExtractor(), RecordingExtractor()
+    rows, told = extract_with_cache(path, first)
+    again, told_again = extract_with_cache(path, second, CHUNKS[::-1])
+    assert rows == again[::-1] == RecordingExtractor().extract_keywords(CHUNKS, lambda _row: None)
     assert (first.asked, second.asked) == (told, [])
     assert sorted(told_again) == sorted(told)
 
 
-def test_text_language_and_settings_are_what_a_row_is_kept_under(tmp_path: Path) -> None:
+def test_cache_key_has_text_language_and_settings(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
-    through(path, Recording())
+    extract_with_cache(path, RecordingExtractor())
     renamed = [Chunk("other id", CHUNKS[0].text, {"document": "elsewhere"})]
-    same = Recording()
-    assert through(path, same, renamed)[0] == [ChunkKeywords("other id", ("word0", "shared"))]
+    same = RecordingExtractor()
+    assert extract_with_cache(path, same, renamed)[0] == [
+        ChunkKeywords("other id", ("word0", "shared"))
+    ]
     assert same.asked == []
     for extractor, chunks in (
-        (Recording(1), CHUNKS[:1]),
-        (Recording(), [Chunk("c0", "word0 shared ")]),
-        (Recording(), [Chunk("c0", "word0 shared", {"language": "de"})]),
+        (RecordingExtractor(1), CHUNKS[:1]),
+        (RecordingExtractor(), [Chunk("c0", "word0 shared ")]),
+        (RecordingExtractor(), [Chunk("c0", "word0 shared", {"language": "de"})]),
     ):
-        through(path, extractor, chunks)
+        extract_with_cache(path, extractor, chunks)
         assert extractor.asked == ["c0"]
 
 
-def test_a_build_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+def test_interrupted_extraction_resumes(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        through(path, Recording(stop_after=3))
-    rest = Recording()
-    rows, _ = through(path, rest)
+        extract_with_cache(path, RecordingExtractor(stop_after=3))
+    rest = RecordingExtractor()
+    rows, _ = extract_with_cache(path, rest)
     assert rest.asked == ["c3", "c4"]
-    assert rows == through(tmp_path / "fresh.jsonl", Recording())[0]
+    assert rows == extract_with_cache(tmp_path / "fresh.jsonl", RecordingExtractor())[0]
     assert path.read_bytes() == (tmp_path / "fresh.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize("cut", [1, 20, 90])
 def test_a_torn_last_line_is_dropped(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "cache.jsonl"
-    through(path, Recording())
+    extract_with_cache(path, RecordingExtractor())
     whole = path.read_bytes()
     path.write_bytes(whole[:-cut])
-    extractor = Recording()
-    rows, _ = through(path, extractor)
+    extractor = RecordingExtractor()
+    rows, _ = extract_with_cache(path, extractor)
     assert extractor.asked
     assert [row.chunk_id for row in rows] == [chunk.id for chunk in CHUNKS]
     assert path.read_bytes() == whole
 
 
-def test_lines_that_are_no_rows_are_passed_over(tmp_path: Path) -> None:
+def test_invalid_lines_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
-    through(path, Recording())
+    extract_with_cache(path, RecordingExtractor())
     lines = path.read_bytes().splitlines(keepends=True)
     odd = [b"\xff\xfe\n", b"[" * 50_000 + b"\n", b'{"key":1,"keywords":[]}\n', b"\n", b"null\n"]
     path.write_bytes(b"".join([*lines[:2], *odd, *lines[3:]]))
-    extractor = Recording()
-    through(path, extractor)
+    extractor = RecordingExtractor()
+    extract_with_cache(path, extractor)
     assert extractor.asked == ["c2"]
 
 
-def test_nothing_found_is_not_kept_but_all_invented_is(tmp_path: Path) -> None:
+def test_empty_results_are_not_cached_but_invented_ones_are(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
     chunks = [Chunk("failed", " "), Chunk("found", "a! b!")]
-    through(path, Recording(), chunks)
-    again = Recording()
-    rows, _ = through(path, again, chunks)
+    extract_with_cache(path, RecordingExtractor(), chunks)
+    again = RecordingExtractor()
+    rows, _ = extract_with_cache(path, again, chunks)
     assert again.asked == ["failed"]
     assert rows[1] == ChunkKeywords("found", ("a!", "b!"), 2)
 
 
-def test_two_chunks_of_one_text_are_kept_once(tmp_path: Path) -> None:
+def test_chunks_of_equal_text_are_cached_once(tmp_path: Path) -> None:
     path = tmp_path / "cache.jsonl"
-    rows, _ = through(path, Recording(), [Chunk("one", "same text"), Chunk("two", "same text")])
+    rows, _ = extract_with_cache(
+        path, RecordingExtractor(), [Chunk("one", "same text"), Chunk("two", "same text")]
+    )
     assert [row.chunk_id for row in rows] == ["one", "two"]
     assert path.read_bytes().count(b"\n") == 1
 
 
-def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_cache_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "cache.jsonl", Path("/dev/null")):
         with pytest.raises(WriteError):

@@ -1,4 +1,4 @@
-"""One tokenizer for keywords, headings, queries and passages, and what is the same in it."""
+"""The tokeniser for keywords, headings, queries and passages, and which spellings it unifies."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 
 from kg.text.normaliser import (
     FUNCTION_WORDS,
-    content_words,
+    extract_content_words,
     is_acronym_of,
-    mend,
-    ngrams,
-    normalise,
-    stem,
-    words,
-    written_words,
+    list_ngrams,
+    normalise_phrase,
+    repair_text,
+    split_cased_words,
+    split_words,
+    stem_word,
 )
 
-TRICKY = st.text() | st.text(alphabet="aBcS+#-–. 129,\u00ad\u0301\u3099\u094d\nßİ")
-"""Any text, and texts of what the rules turn on."""
+TRICKY_TEXTS = st.text() | st.text(alphabet="aBcS+#-–. 129,\u00ad\u0301\u3099\u094d\nßİ")
+"""Any text, and texts of characters that the rules depend on."""
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("The Rhine's 1,233 km", ["the", "rhine", "s", "1233", "km"]),
         ("4.5 is not 45", ["4.5", "is", "not", "45"]),
@@ -43,12 +43,12 @@ TRICKY = st.text() | st.text(alphabet="aBcS+#-–. 129,\u00ad\u0301\u3099\u094d\
         ("שָׁלוֹם كِتَاب", ["שלום", "كتاب"]),
     ],
 )
-def test_words(text: str, found: list[str]) -> None:
-    assert words(text) == found
+def test_words(text: str, expected: list[str]) -> None:
+    assert split_words(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("word", "cut"),
+    ("word", "stem"),
     [
         ("flows", "flow"),
         ("tributaries", "tributary"),
@@ -61,12 +61,12 @@ def test_words(text: str, found: list[str]) -> None:
         ("sea", "sea"),
     ],
 )
-def test_stems(word: str, cut: str) -> None:
-    assert stem(word) == cut
+def test_stems(word: str, stem: str) -> None:
+    assert stem_word(word) == stem
 
 
 def test_content_words_keep_negations_and_drop_grammar() -> None:
-    assert content_words("Does the Main not flow into the Rhine?") == [
+    assert extract_content_words("Does the Main not flow into the Rhine?") == [
         "main",
         "not",
         "flow",
@@ -75,7 +75,7 @@ def test_content_words_keep_negations_and_drop_grammar() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "mended"),
+    ("text", "repaired"),
     [
         ("Section 14.3  B + -Tree Index Files", "Section 14.3 B+-Tree Index Files"),
         ("B+ -Tree, B + – tree and B + Trees", "B+-Tree, B+-tree and B+ Trees"),
@@ -85,8 +85,8 @@ def test_content_words_keep_negations_and_drop_grammar() -> None:
         ("  two\n lines\t", "two lines"),
     ],
 )
-def test_what_ocr_and_layout_tore_is_mended(text: str, mended: str) -> None:
-    assert mend(text) == mended
+def test_words_broken_by_ocr_and_layout_are_joined(text: str, repaired: str) -> None:
+    assert repair_text(text) == repaired
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_what_ocr_and_layout_tore_is_mended(text: str, mended: str) -> None:
         ("Größe", "GRÖSSE", "gröſse"),
     ],
 )
-def test_spellings_of_one_keyword_are_the_same(same: tuple[str, ...]) -> None:
-    assert len({normalise(phrase) for phrase in same}) == 1
+def test_spellings_of_one_keyword_are_equal(same: tuple[str, ...]) -> None:
+    assert len({normalise_phrase(phrase) for phrase in same}) == 1
 
 
 def test_different_terms_stay_different() -> None:
@@ -118,22 +118,24 @@ def test_different_terms_stay_different() -> None:
         "strict 2PL",
         "SQL-92",
     ]
-    assert len({normalise(term) for term in terms}) == len(terms)
-    assert len({tuple(words(term)) for term in terms}) == len(terms)
+    assert len({normalise_phrase(term) for term in terms}) == len(terms)
+    assert len({tuple(split_words(term)) for term in terms}) == len(terms)
 
 
-def test_a_query_meets_the_heading_whatever_its_capitals() -> None:
-    # Bug 1 of the reference pipeline: "physical storage media" never met this heading.
+def test_query_matches_the_heading_despite_capitals() -> None:
+    # Bug 1 of the reference pipeline: "physical storage media" never matched this heading.
     heading = "Overview of Physical Storage Media"
-    grams = {normalise(gram) for gram in ngrams(words(heading))}
-    assert normalise("physical storage media") in grams
-    assert set(content_words("PHYSICAL STORAGE MEDIA")) <= set(content_words(heading))
+    grams = {normalise_phrase(gram) for gram in list_ngrams(split_words(heading))}
+    assert normalise_phrase("physical storage media") in grams
+    assert set(extract_content_words("PHYSICAL STORAGE MEDIA")) <= set(
+        extract_content_words(heading)
+    )
 
 
 def test_ngrams_come_longest_first_and_once() -> None:
-    assert ngrams(["a", "b", "a", "b"], 2) == ["a b", "b a", "a", "b"]
-    assert ngrams(["a"], 3) == ["a"]
-    assert ngrams([], 3) == []
+    assert list_ngrams(["a", "b", "a", "b"], 2) == ["a b", "b a", "a", "b"]
+    assert list_ngrams(["a"], 3) == ["a"]
+    assert list_ngrams([], 3) == []
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_ngrams_come_longest_first_and_once() -> None:
         ("MVCC", "multiversion concurrency control"),
     ],
 )
-def test_acronyms_are_told(short: str, long: str) -> None:
+def test_acronyms_are_recognised(short: str, long: str) -> None:
     assert is_acronym_of(short, long)
     assert not is_acronym_of(long, short)
 
@@ -170,29 +172,31 @@ def test_acronyms_are_told(short: str, long: str) -> None:
         ("BT", "binary search tree"),
     ],
 )
-def test_what_is_no_acronym_is_not_taken_for_one(short: str, long: str) -> None:
+def test_other_pairs_are_not_acronyms(short: str, long: str) -> None:
     assert not is_acronym_of(short, long)
 
 
-@given(TRICKY)
+@given(TRICKY_TEXTS)
 @settings(deadline=None, max_examples=300)
-def test_mending_and_normalising_twice_is_once(text: str) -> None:
-    assert mend(mend(text)) == mend(text)
-    assert normalise(normalise(text)) == normalise(text)
-    assert normalise(mend(text)) == normalise(text)
+def test_repairing_and_normalising_are_idempotent(text: str) -> None:
+    assert repair_text(repair_text(text)) == repair_text(text)
+    assert normalise_phrase(normalise_phrase(text)) == normalise_phrase(text)
+    assert normalise_phrase(repair_text(text)) == normalise_phrase(text)
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "M", "Zs", "Po"])))
 @settings(deadline=None, max_examples=200)
-def test_words_as_written_differ_by_capitals_only(text: str) -> None:
-    assert [word.casefold() for word in written_words(text)] == words(text)
-    assert all(stem(stem(word)) == stem(word) for word in words(text))
-    assert not FUNCTION_WORDS & set(content_words(text)) - {stem(word) for word in FUNCTION_WORDS}
+def test_cased_and_casefolded_words_differ_only_in_capitals(text: str) -> None:
+    assert [word.casefold() for word in split_cased_words(text)] == split_words(text)
+    assert all(stem_word(stem_word(word)) == stem_word(word) for word in split_words(text))
+    assert not FUNCTION_WORDS & set(extract_content_words(text)) - {
+        stem_word(word) for word in FUNCTION_WORDS
+    }
 
 
-@given(TRICKY)
+@given(TRICKY_TEXTS)
 @settings(deadline=None, max_examples=300)
-def test_any_text_gives_words_that_are_stable(text: str) -> None:
-    found = words(text)
-    assert words(" ".join(found)) == found
+def test_tokenising_words_again_changes_nothing(text: str) -> None:
+    found = split_words(text)
+    assert split_words(" ".join(found)) == found
     assert all(word and not word.isspace() for word in found)

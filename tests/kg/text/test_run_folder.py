@@ -1,4 +1,4 @@
-"""The run's folder: whole or not there, checked when read, movable, and never unpickled."""
+"""The run folder: written as a whole, verified when read, movable, and never unpickled."""
 
 from __future__ import annotations
 
@@ -21,128 +21,130 @@ from kg.base.errors import (
     WriteError,
 )
 from kg.base.files import sha256_file
-from kg.embedding.choosing import open_embedder
 from kg.embedding.embedder import Embedder
+from kg.embedding.factory import open_embedder
 from kg.text.canonical.verifier import RuleVerifier
-from kg.text.keywords.statistical import Yake
-from kg.text.run import form, replacing
+from kg.text.keywords.yake_extractor import Yake
+from kg.text.run import layout, replacement
 from kg.text.run.folder import Run, open_run
 from kg.text.run.inspection import inspect_run
-from kg.text.run.pipeline import BuildPlan, build
-from kg.text.run.replacing import (
-    building_beside,
+from kg.text.run.pipeline import BuildPlan, build_run
+from kg.text.run.replacement import (
     check_replaceable,
-    previous_beside,
-    replacing_folder,
+    get_building_path,
+    get_previous_path,
+    replace_folder,
 )
-from kg.text.run.sources import source_files
+from kg.text.run.sources import find_source_files
 
 
-def built(folder: Path, **changes: object) -> Run:
+def build_small_run(folder: Path, **changes: object) -> Run:
     documents = write_documents(folder / "documents")
     plan = BuildPlan(
-        documents=tuple(source_files([documents], [".md"])), out=folder / "runs" / "library"
+        documents=tuple(find_source_files([documents], [".md"])), out=folder / "runs" / "library"
     )
     plan = msgspec.structs.replace(plan, **changes)
-    return build(plan, Yake(), RuleVerifier(), open_embedder("lexical"))
+    return build_run(plan, Yake(), RuleVerifier(), open_embedder("lexical"))
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
-    built(folder)
+    build_small_run(folder)
     return folder
 
 
 @pytest.fixture
-def shop(made: Path, tmp_path: Path) -> Path:
-    """A copy of the runs to spoil."""
-    shutil.copytree(made / "runs", tmp_path / "runs", symlinks=True)
+def runs_folder(runs_root: Path, tmp_path: Path) -> Path:
+    """A copy of the runs to damage."""
+    shutil.copytree(runs_root / "runs", tmp_path / "runs", symlinks=True)
     return tmp_path / "runs"
 
 
-def everything(run: Run) -> None:
+def read_every_part(run: Run) -> None:
     """Reads every part of a run."""
     _ = run.chunks, run.keywords, run.table, run.concepts, run.sections
-    _ = run.canonical_embeddings, run.lookup()
+    _ = run.canonical_embeddings, run.open_lookup()
 
 
-def bytes_of(folder: Path) -> dict[str, bytes]:
+def read_run_bytes(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def resealed(folder: Path, name: str, data: bytes) -> None:
-    """Replaces a file of a run and lets the metadata say that this is what was written."""
+def replace_with_checksum(folder: Path, name: str, data: bytes) -> None:
+    """Replaces a file of a run and updates its checksum in the metadata."""
     (folder / name).write_bytes(data)
-    metadata = json.loads((folder / form.METADATA).read_text("utf-8"))
+    metadata = json.loads((folder / layout.METADATA).read_text("utf-8"))
     metadata["files"][name] = {"bytes": len(data), "sha256": sha256_file(folder / name)}
-    (folder / form.METADATA).write_text(json.dumps(metadata), "utf-8")
+    (folder / layout.METADATA).write_text(json.dumps(metadata), "utf-8")
 
 
-def test_a_run_holds_what_was_built(made: Path) -> None:
-    run = open_run(made / "runs" / "library")
-    everything(run)
-    assert {path.name for path in run.folder.iterdir()} == set(form.FILES)
+def test_run_contains_what_was_built(runs_root: Path) -> None:
+    run = open_run(runs_root / "runs" / "library")
+    read_every_part(run)
+    assert {path.name for path in run.folder.iterdir()} == set(layout.FILES)
     assert [chunk.id for chunk in run.chunks][:2] == ["1-lending#1", "1-lending#1.1"]
     assert [row.chunk_id for row in run.keywords] == [chunk.id for chunk in run.chunks]
-    assert set(run.metadata.files) == set(form.FILES) - {form.METADATA}
+    assert set(run.metadata.files) == set(layout.FILES) - {layout.METADATA}
     assert run.metadata.counts["documents"] == 3
     assert run.metadata.counts["concepts"] == len(run.concepts)
-    assert run.concepts.match("What are spare parts?") == ["spare part"]
+    assert run.concepts.match_concepts("What are spare parts?") == ["spare part"]
     assert run.embedder_name == "lexical"
-    lookup = run.lookup()
+    lookup = run.open_lookup()
     assert lookup is not None
-    assert lookup.resolve("Spare-Parts") == "spare part"
+    assert lookup.resolve_keyword("Spare-Parts") == "spare part"
     assert run.canonical_embeddings.shape[0] == len(run.canonical_keywords)
-    assert str(made) not in b"".join(bytes_of(run.folder).values()).decode("utf-8", "replace")
+    assert str(runs_root) not in b"".join(read_run_bytes(run.folder).values()).decode(
+        "utf-8", "replace"
+    )
 
 
 def test_stages_can_be_left_out(tmp_path: Path) -> None:
-    run = built(tmp_path, canonical=False, sections=False)
-    everything(run)
+    run = build_small_run(tmp_path, canonical=False, sections=False)
+    read_every_part(run)
     assert run.table is None
-    assert run.lookup() is None
+    assert run.open_lookup() is None
     assert run.sections is None
     assert run.embedder_name == ""
-    assert set(bytes_of(run.folder)) == set(form.FILES) - {
-        form.TABLE, form.CANONICAL, form.EMBEDDINGS, form.SECTIONS,
+    assert set(read_run_bytes(run.folder)) == set(layout.FILES) - {
+        layout.TABLE, layout.CANONICAL, layout.EMBEDDINGS, layout.SECTIONS,
     }  # fmt: skip
     assert inspect_run(run).sections is None
 
 
 def test_the_same_documents_give_the_same_bytes_in_another_folder(
-    made: Path, tmp_path: Path
+    runs_root: Path, tmp_path: Path
 ) -> None:
-    again = built(tmp_path / "elsewhere")
-    assert bytes_of(again.folder) == bytes_of(made / "runs" / "library")
-    assert again.sha256 == open_run(made / "runs").sha256
+    again = build_small_run(tmp_path / "elsewhere")
+    assert read_run_bytes(again.folder) == read_run_bytes(runs_root / "runs" / "library")
+    assert again.sha256 == open_run(runs_root / "runs").sha256
 
 
-def test_runs_and_their_latest_can_move(shop: Path, tmp_path: Path) -> None:
-    assert (shop / "latest").readlink() == Path("library")
+def test_runs_and_latest_link_can_be_moved(runs_folder: Path, tmp_path: Path) -> None:
+    assert (runs_folder / "latest").readlink() == Path("library")
     moved = tmp_path / "new" / "place"
-    shop.parent.joinpath("new").mkdir()
-    shop.rename(moved)
+    runs_folder.parent.joinpath("new").mkdir()
+    runs_folder.rename(moved)
     for path in (moved, moved / "latest", moved / "library"):
-        everything(open_run(path))
+        read_every_part(open_run(path))
 
 
-def test_a_real_folder_called_latest_is_kept(
+def test_real_folder_named_latest_is_kept(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "runs" / "latest").mkdir(parents=True)
-    everything(built(tmp_path))
-    assert "it is no link" in capfd.readouterr().err
+    read_every_part(build_small_run(tmp_path))
+    assert "a file or folder has its name" in capfd.readouterr().err
     assert (tmp_path / "runs" / "latest").is_dir()
 
 
-# -- what is damaged
+# -- damaged runs
 
 
-@pytest.mark.parametrize("name", form.FILES)
+@pytest.mark.parametrize("name", layout.FILES)
 @pytest.mark.parametrize("harm", ["removed", "emptied", "cut", "longer", "changed", "a folder"])
-def test_a_damaged_run_is_noticed(shop: Path, name: str, harm: str) -> None:
-    path = shop / "library" / name
+def test_damaged_run_is_detected(runs_folder: Path, name: str, harm: str) -> None:
+    path = runs_folder / "library" / name
     data = path.read_bytes()
     path.unlink()
     if harm == "a folder":
@@ -153,36 +155,36 @@ def test_a_damaged_run_is_noticed(shop: Path, name: str, harm: str) -> None:
         path.write_bytes(
             {"emptied": b"", "cut": data[:middle], "longer": data + b" ", "changed": flipped}[harm]
         )
-    if name == form.METADATA and harm == "longer":
-        everything(open_run(shop / "library"))  # white space after JSON says nothing
+    if name == layout.METADATA and harm == "longer":
+        read_every_part(open_run(runs_folder / "library"))  # white space after JSON is harmless
         return
     with pytest.raises(RunFolderError):
-        everything(open_run(shop / "library"))
+        read_every_part(open_run(runs_folder / "library"))
 
 
-def test_every_damage_ends_in_one_line(shop: Path) -> None:
-    (shop / "library" / form.GRAPH).write_bytes(b"{}")
+def test_every_damage_gives_one_error_line(runs_folder: Path) -> None:
+    (runs_folder / "library" / layout.GRAPH).write_bytes(b"{}")
     with pytest.raises(RunFolderError) as caught:
-        open_run(shop)
+        open_run(runs_folder)
     assert caught.value.exit_code == 31
-    assert "graph.json" in caught.value.one_line()
-    assert "epoche kg build" in caught.value.one_line()
+    assert "graph.json" in caught.value.format_line()
+    assert "epoche kg build" in caught.value.format_line()
 
 
-def test_no_array_of_objects_is_unpickled(shop: Path) -> None:
-    class Trap:
+def test_object_arrays_are_never_unpickled(runs_folder: Path) -> None:
+    class PickleTrap:
         def __reduce__(self) -> tuple[object, tuple[str]]:
-            return (os.mkdir, (str(shop / "sprung"),))
+            return (os.mkdir, (str(runs_folder / "sprung"),))
 
     buffer = io.BytesIO()
-    np.save(buffer, np.array([Trap()], dtype=object), allow_pickle=True)
-    resealed(shop / "library", form.EMBEDDINGS, buffer.getvalue())
+    np.save(buffer, np.array([PickleTrap()], dtype=object), allow_pickle=True)
+    replace_with_checksum(runs_folder / "library", layout.EMBEDDINGS, buffer.getvalue())
     with pytest.raises(RunFolderError, match="not an array"):
-        everything(open_run(shop))
-    assert not (shop / "sprung").exists()
+        read_every_part(open_run(runs_folder))
+    assert not (runs_folder / "sprung").exists()
 
 
-def an_array(values: object, kind: type) -> bytes:
+def array_bytes(values: object, kind: type) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, np.asarray(values, dtype=kind))
     return buffer.getvalue()
@@ -192,79 +194,83 @@ def an_array(values: object, kind: type) -> bytes:
     "data",
     [
         b"not numpy",
-        an_array([[1.0, 2.0]], np.float64),
-        an_array([1.0], np.float32),
-        an_array(np.zeros((1, 512)), np.float32),
+        array_bytes([[1.0, 2.0]], np.float64),
+        array_bytes([1.0], np.float32),
+        array_bytes(np.zeros((1, 512)), np.float32),
         b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, "
         b"'shape': (4000000000, 4000000000), }" + b" " * 37 + b"\n",
     ],
 )
-def test_other_arrays_are_refused(shop: Path, data: bytes) -> None:
-    resealed(shop / "library", form.EMBEDDINGS, data)
+def test_other_arrays_are_refused(runs_folder: Path, data: bytes) -> None:
+    replace_with_checksum(runs_folder / "library", layout.EMBEDDINGS, data)
     with pytest.raises(RunFolderError):
-        everything(open_run(shop))
+        read_every_part(open_run(runs_folder))
 
 
-def test_numbers_that_are_none_are_refused(shop: Path, made: Path) -> None:
-    found = np.array(open_run(made / "runs").canonical_embeddings)
+def test_nan_embeddings_are_refused(runs_folder: Path, runs_root: Path) -> None:
+    found = np.array(open_run(runs_root / "runs").canonical_embeddings)
     found[0, 0] = np.nan
-    resealed(shop / "library", form.EMBEDDINGS, an_array(found, np.float32))
+    replace_with_checksum(
+        runs_folder / "library", layout.EMBEDDINGS, array_bytes(found, np.float32)
+    )
     with pytest.raises(RunFolderError, match="finite"):
-        everything(open_run(shop))
+        read_every_part(open_run(runs_folder))
 
 
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        (form.TABLE, b'{"forms": {"a": "b", "b": "c", "c": "c"}, "labels": {"c": "c"}}'),
-        (form.TABLE, b"[" * 100_000),
-        (form.CANONICAL, b'["other"]'),
-        (form.SECTIONS, b'{"schema": 1, "nodes": [{"id": "a", "heading": "", "parent": "a"}]}'),
-        (form.SECTIONS, b"[" * 100_000),
-        (form.GRAPH, b'{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "z"}]}'),
+        (layout.TABLE, b'{"forms": {"a": "b", "b": "c", "c": "c"}, "labels": {"c": "c"}}'),
+        (layout.TABLE, b"[" * 100_000),
+        (layout.CANONICAL, b'["other"]'),
+        (layout.SECTIONS, b'{"schema": 1, "nodes": [{"id": "a", "heading": "", "parent": "a"}]}'),
+        (layout.SECTIONS, b"[" * 100_000),
+        (layout.GRAPH, b'{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "z"}]}'),
     ],
 )
-def test_references_in_circles_or_to_nothing_are_refused(
-    shop: Path, name: str, data: bytes
+def test_cyclic_and_dangling_references_are_refused(
+    runs_folder: Path, name: str, data: bytes
 ) -> None:
-    resealed(shop / "library", name, data)
+    replace_with_checksum(runs_folder / "library", name, data)
     with pytest.raises(RunFolderError):
-        everything(open_run(shop))
+        read_every_part(open_run(runs_folder))
 
 
-@pytest.mark.parametrize("name", [form.CONFIG, form.METADATA])
-def test_other_versions_are_named(shop: Path, name: str) -> None:
-    path = shop / "library" / name
+@pytest.mark.parametrize("name", [layout.CONFIG, layout.METADATA])
+def test_other_versions_are_named(runs_folder: Path, name: str) -> None:
+    path = runs_folder / "library" / name
     data = path.read_bytes().replace(b"epoche.run/1", b"epoche.run/9")
-    if name == form.METADATA:
+    if name == layout.METADATA:
         path.write_bytes(data)
     else:
-        resealed(shop / "library", name, data)
+        replace_with_checksum(runs_folder / "library", name, data)
     with pytest.raises(RunFolderError, match=r"epoche\.run/9"):
-        open_run(shop)
+        open_run(runs_folder)
 
 
-@pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "other.json", form.METADATA])
-def test_metadata_reach_no_other_file(shop: Path, name: str) -> None:
-    path = shop / "library" / form.METADATA
+@pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "other.json", layout.METADATA])
+def test_metadata_cannot_name_other_files(runs_folder: Path, name: str) -> None:
+    path = runs_folder / "library" / layout.METADATA
     metadata = json.loads(path.read_text("utf-8"))
     metadata["files"][name] = {"bytes": 1, "sha256": ""}
     path.write_text(json.dumps(metadata), "utf-8")
-    with pytest.raises(RunFolderError, match="none of a run"):
-        open_run(shop)
+    with pytest.raises(RunFolderError, match="no run has"):
+        open_run(runs_folder)
 
 
-def test_links_of_older_networkx_are_read_from_a_run(shop: Path, made: Path) -> None:
-    data = (made / "runs" / "library" / form.GRAPH).read_bytes()
+def test_links_key_of_older_networkx_is_read(runs_folder: Path, runs_root: Path) -> None:
+    data = (runs_root / "runs" / "library" / layout.GRAPH).read_bytes()
     assert b'"edges":[' in data
-    resealed(shop / "library", form.GRAPH, data.replace(b'"edges":[', b'"links":['))
-    concepts = open_run(shop).concepts
-    same = open_run(made / "runs").concepts
+    replace_with_checksum(
+        runs_folder / "library", layout.GRAPH, data.replace(b'"edges":[', b'"links":[')
+    )
+    concepts = open_run(runs_folder).concepts
+    same = open_run(runs_root / "runs").concepts
     assert list(concepts.graph.edges(data=True)) == list(same.graph.edges(data=True))
 
 
 @pytest.mark.parametrize("kind", ["nothing", "empty", "other", "file", "dangling", "loop", "long"])
-def test_what_is_no_run_is_said(tmp_path: Path, kind: str) -> None:
+def test_invalid_run_folders_are_reported(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "run"
     if kind == "empty":
         path.mkdir()
@@ -285,116 +291,116 @@ def test_what_is_no_run_is_said(tmp_path: Path, kind: str) -> None:
         open_run(path)
 
 
-# -- which model
+# -- embedding models
 
 
-def test_another_model_is_refused_wherever_it_comes_in(made: Path, tmp_path: Path) -> None:
+def test_another_embedding_model_is_refused_everywhere(runs_root: Path, tmp_path: Path) -> None:
     lexical = open_embedder("lexical")
-    run = open_run(made / "runs", lexical)
+    run = open_run(runs_root / "runs", lexical)
     for other in (
         Embedder(lexical.encode, "another", lexical.sha256),
         Embedder(lexical.encode, lexical.name, "0" * 64),
     ):
         with pytest.raises(EmbedderMismatchError):
-            open_run(made / "runs", other)
+            open_run(runs_root / "runs", other)
         with pytest.raises(EmbedderMismatchError) as caught:
-            run.lookup(other)
+            run.open_lookup(other)
         assert caught.value.exit_code == 32
-    own = built(tmp_path)
-    before = bytes_of(own.folder)
+    own = build_small_run(tmp_path)
+    before = read_run_bytes(own.folder)
     more = tmp_path / "more.md"
     more.write_text("# 4 Keys\n\nA key opens the library. The key hangs in the workshop.", "utf-8")
     plan = BuildPlan(documents=(more,), out=own.folder, extend=True)
     with pytest.raises(EmbedderMismatchError):
-        build(plan, Yake(), RuleVerifier(), Embedder(lexical.encode, "another", ""))
-    # Nor with other settings: what is added would change what is there.
+        build_run(plan, Yake(), RuleVerifier(), Embedder(lexical.encode, "another", ""))
+    # Other settings are refused as well: the added documents would change existing chunks.
     for other_plan in (
         msgspec.structs.replace(plan, canonical=False),
         msgspec.structs.replace(plan, chunk_size=500, overlap=100),
     ):
-        with pytest.raises(SettingError, match=r"other settings of (canonical|chunk_size)"):
-            build(other_plan, Yake(), RuleVerifier(), lexical)
-    assert bytes_of(own.folder) == before
-    extended = build(plan, Yake(), RuleVerifier(), lexical)
+        with pytest.raises(SettingError, match=r"different settings: (canonical|chunk_size)"):
+            build_run(other_plan, Yake(), RuleVerifier(), lexical)
+    assert read_run_bytes(own.folder) == before
+    extended = build_run(plan, Yake(), RuleVerifier(), lexical)
     assert [chunk.id for chunk in extended.chunks][-1] == "more#4"
     assert len(extended.metadata.documents) == 4
-    everything(extended)
+    read_every_part(extended)
 
 
 # -- replacing a folder
 
 
 @pytest.fixture(params=["exchanged", "renamed"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways to replace a folder: where the system can exchange two, and where it cannot."""
+def replace_mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to replace a folder: by exchanging two folders, and by renaming."""
     if request.param == "renamed":
-        monkeypatch.setattr(replacing, "_exchange", lambda _one, _other: False)
+        monkeypatch.setattr(replacement, "_exchange_folders", lambda _one, _other: False)
     return str(request.param)
 
 
-def write(folder: Path, content: str, stop: BaseException | None = None) -> None:
-    with replacing_folder(folder, ("a", "b")) as inside:
+def write_folder(folder: Path, content: str, stop: BaseException | None = None) -> None:
+    with replace_folder(folder, ("a", "b")) as inside:
         (inside / "a").write_text(content)
         if stop is not None:
             raise stop
 
 
-@pytest.mark.usefixtures("way")
-def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("replace_mode")
+def test_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    write(folder, "one")
-    write(folder, "two")
-    assert bytes_of(folder) == {"a": b"two"}
+    write_folder(folder, "one")
+    write_folder(folder, "two")
+    assert read_run_bytes(folder) == {"a": b"two"}
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-@pytest.mark.usefixtures("way")
-def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("replace_mode")
+def test_failure_keeps_the_old_folder(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    write(folder, "one")
+    write_folder(folder, "one")
     with pytest.raises(KeyboardInterrupt):
-        write(folder, "two", KeyboardInterrupt())
-    assert bytes_of(folder) == {"a": b"one"}
+        write_folder(folder, "two", KeyboardInterrupt())
+    assert read_run_bytes(folder) == {"a": b"one"}
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-@pytest.mark.usefixtures("way")
-def test_what_kill_9_left_is_cleared_away(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("replace_mode")
+def test_leftovers_of_a_kill_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    write(folder, "one")
-    building_beside(folder).mkdir()
-    (building_beside(folder) / "a").write_text("half")
-    (building_beside(folder) / ".b.x7_q").write_text("torn")
-    previous_beside(folder).mkdir()
-    (previous_beside(folder) / "a").write_text("older")
-    write(folder, "two")
-    assert bytes_of(folder) == {"a": b"two"}
+    write_folder(folder, "one")
+    get_building_path(folder).mkdir()
+    (get_building_path(folder) / "a").write_text("half")
+    (get_building_path(folder) / ".b.x7_q").write_text("torn")
+    get_previous_path(folder).mkdir()
+    (get_previous_path(folder) / "a").write_text("older")
+    write_folder(folder, "two")
+    assert read_run_bytes(folder) == {"a": b"two"}
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_killed_between_two_renames_the_old_run_is_kept(shop: Path) -> None:
-    folder = shop / "library"
-    before = bytes_of(folder)
-    folder.rename(previous_beside(folder))
+def test_kill_between_two_renames_keeps_the_old_run(runs_folder: Path) -> None:
+    folder = runs_folder / "library"
+    before = read_run_bytes(folder)
+    folder.rename(get_previous_path(folder))
     with pytest.raises(RunFolderError, match="killed"):
         open_run(folder)
-    with pytest.raises(RuntimeError), replacing_folder(folder, form.FILES):
+    with pytest.raises(RuntimeError), replace_folder(folder, layout.FILES):
         raise RuntimeError
-    assert bytes_of(folder) == before
-    everything(open_run(shop))
+    assert read_run_bytes(folder) == before
+    read_every_part(open_run(runs_folder))
 
 
-def test_the_system_exchanges_folders(tmp_path: Path) -> None:
+def test_folders_are_exchanged_by_the_system(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "a" / "was-a").touch()
-    if not replacing._exchange(tmp_path / "a", tmp_path / "b"):
+    if not replacement._exchange_folders(tmp_path / "a", tmp_path / "b"):
         pytest.skip("this system cannot exchange two folders")
     assert (tmp_path / "b" / "was-a").exists()
 
 
 @pytest.mark.parametrize("held", [["letter.txt"], ["a"], ["a", "mark", "thesis"], ["a/"]])
-def test_nothing_that_may_be_the_users_is_replaced(tmp_path: Path, held: list[str]) -> None:
+def test_user_files_are_never_replaced(tmp_path: Path, held: list[str]) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     for name in held:
@@ -404,9 +410,9 @@ def test_nothing_that_may_be_the_users_is_replaced(tmp_path: Path, held: list[st
 
 
 @pytest.mark.parametrize("name", ["latest", "", "..", "file", "link"])
-def test_places_where_no_run_can_be(tmp_path: Path, name: str) -> None:
+def test_unusable_run_locations_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to("elsewhere")
     with pytest.raises(WriteError):
-        built(tmp_path / "build", out=Path("/") if name == "" else tmp_path / name)
+        build_small_run(tmp_path / "build", out=Path("/") if name == "" else tmp_path / name)

@@ -1,4 +1,4 @@
-"""Section numbers: read where a heading puts its label, and nowhere else."""
+"""Section numbers are read from the start of a heading only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg.text.sections.heading import MAX_PARTS, parse_heading, section_key
+from kg.text.sections.headings import MAX_NUMBER_PARTS, make_section_key, parse_heading
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,15 @@ from kg.text.sections.heading import MAX_PARTS, parse_heading, section_key
         ("Part II Systems", ("part", "2"), "II", "Systems"),
     ],
 )
-def test_labels(heading: str, parts: tuple[str, ...] | None, written: str, title: str) -> None:
+def test_heading_labels_are_parsed(
+    heading: str, parts: tuple[str, ...] | None, written: str, title: str
+) -> None:
     label = parse_heading(heading)
     if parts is None:
         assert label is None
     else:
         assert label is not None
-        assert (label.parts, label.written, label.title) == (parts, written, title)
+        assert (label.parts, label.number, label.title) == (parts, written, title)
 
 
 @pytest.mark.parametrize(
@@ -85,43 +87,43 @@ def test_labels(heading: str, parts: tuple[str, ...] | None, written: str, title
         "#",
     ],
 )
-def test_what_bears_no_number(heading: str) -> None:
+def test_other_headings_have_no_number(heading: str) -> None:
     assert parse_heading(heading) is None
 
 
-numbers = st.lists(st.integers(0, 999), min_size=1, max_size=MAX_PARTS)
+heading_numbers = st.lists(st.integers(0, 999), min_size=1, max_size=MAX_NUMBER_PARTS)
 
 
 @settings(deadline=None)
-@given(numbers, st.sampled_from(["", "Chapter ", "Section ", "§", "§ ", "### "]))
+@given(heading_numbers, st.sampled_from(["", "Chapter ", "Section ", "§", "§ ", "### "]))
 def test_every_dotted_number_is_read(number: list[int], before: str) -> None:
     written = ".".join(map(str, number))
     label = parse_heading(f"{before}{written} On Locks")
     assert label is not None
     assert label.parts == tuple(map(str, number))
-    assert (label.written, label.title) == (written, "On Locks")
+    assert (label.number, label.title) == (written, "On Locks")
 
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_no_heading_is_too_strange(heading: str) -> None:
+def test_any_heading_can_be_parsed(heading: str) -> None:
     label = parse_heading(heading)
     if label is not None:
         assert label.parts
-        assert label.written in heading.replace("**", "").replace("__", "")
-    assert section_key(heading)
+        assert label.number in heading.replace("**", "").replace("__", "")
+    assert make_section_key(heading)
 
 
-def test_hostile_lengths_cost_nothing() -> None:
+def test_very_long_headings_are_fast() -> None:
     assert parse_heading("1." * 100_000) is None
     assert parse_heading("Chapter " * 100_000) is None
-    assert parse_heading(".".join("1" * (MAX_PARTS + 1))) is None
-    assert len(section_key("word " * 5_000)) <= 80
+    assert parse_heading(".".join("1" * (MAX_NUMBER_PARTS + 1))) is None
+    assert len(make_section_key("word " * 5_000)) <= 80
 
 
-def test_keys() -> None:
-    assert section_key("7.3 B+-tree index files") == "7.3"
-    assert section_key("Appendix A.1 Proofs") == "A.1"
-    assert section_key("Further Reading") == "further-reading"
-    assert section_key("C#") == "c-sharp"
-    assert section_key("") == "start"
+def test_section_keys_are_numbers_or_slugs() -> None:
+    assert make_section_key("7.3 B+-tree index files") == "7.3"
+    assert make_section_key("Appendix A.1 Proofs") == "A.1"
+    assert make_section_key("Further Reading") == "further-reading"
+    assert make_section_key("C#") == "c-sharp"
+    assert make_section_key("") == "start"

@@ -1,4 +1,4 @@
-"""The section tree: parents that exist, keywords from below, scores by the formulas."""
+"""The section tree: existing parents, keywords from subsections, scores by the formulas."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kg.text.chunks import Chunk
-from kg.text.sections.building import build_section_tree
-from kg.text.sections.scoring import TIE_STEP, heading_keywords
-from kg.text.sections.tree import SCHEMA, SectionTree
+from kg.text.sections.builder import build_section_tree
+from kg.text.sections.scorer import MAX_TIE_REDUCTION, extract_heading_keywords
+from kg.text.sections.tree import SCHEMA_VERSION, SectionTree
 
 
-class Concepts:
-    """Graph nodes by chunk."""
+class FixedConcepts:
+    """A stand-in for the concept graph: nodes by chunk."""
 
     def __init__(self, nodes: dict[str, list[str]]) -> None:
         self.nodes = nodes
 
-    def nodes_of_chunk(self, chunk_id: str) -> Iterable[str]:
+    def get_chunk_nodes(self, chunk_id: str) -> Iterable[str]:
         return self.nodes.get(chunk_id, [])
 
 
-def chunk(number: int, *path: str, document: str = "book", **metadata: object) -> Chunk:
+def make_chunk(number: int, *path: str, document: str = "book", **metadata: object) -> Chunk:
     known = {"document": document, "section_path": list(path), "section": path[-1] if path else ""}
     return Chunk(f"c{number}", "text", known | metadata)
 
 
-def parents(tree: SectionTree) -> dict[str, str | None]:
-    """Heading → the heading of the section it hangs below."""
+def parent_headings(tree: SectionTree) -> dict[str, str | None]:
+    """Heading → heading of its parent section."""
     return {
         node.heading: None if node.parent is None else tree.nodes[node.parent].heading
         for node in tree.nodes.values()
     }
 
 
-def flat(headings: Sequence[str], **metadata: object) -> SectionTree:
-    """A tree of chunks that know nothing but their own heading."""
+def flat_tree(headings: Sequence[str], **metadata: object) -> SectionTree:
+    """A tree of chunks that have only their own heading, no path."""
     return build_section_tree(
         [
             Chunk(f"c{i}", "text", {"document": "book", "section": heading, **metadata})
@@ -48,9 +48,9 @@ def flat(headings: Sequence[str], **metadata: object) -> SectionTree:
     )
 
 
-def test_the_parent_is_the_nearest_ancestor_there_is() -> None:
-    tree = flat(["3 Locks", "3.1 Modes", "3.2.1 Shared", "4.7 Alone", "3.2.1.5 Deep"])
-    assert parents(tree) == {
+def test_parent_is_the_nearest_existing_ancestor() -> None:
+    tree = flat_tree(["3 Locks", "3.1 Modes", "3.2.1 Shared", "4.7 Alone", "3.2.1.5 Deep"])
+    assert parent_headings(tree) == {
         "3 Locks": None,
         "3.1 Modes": "3 Locks",
         "3.2.1 Shared": "3 Locks",
@@ -59,9 +59,11 @@ def test_the_parent_is_the_nearest_ancestor_there_is() -> None:
     }
 
 
-def test_numbers_that_are_none_attract_nobody() -> None:
-    tree = flat(["1 Basics", "92 Odd", "SQL-92", "Appendix A", "Appendix A.1", "1.1 Words", "3NF"])
-    assert parents(tree) == {
+def test_words_like_numbers_are_no_section_numbers() -> None:
+    tree = flat_tree(
+        ["1 Basics", "92 Odd", "SQL-92", "Appendix A", "Appendix A.1", "1.1 Words", "3NF"]
+    )
+    assert parent_headings(tree) == {
         "1 Basics": None,
         "92 Odd": None,
         "SQL-92": None,
@@ -73,30 +75,30 @@ def test_numbers_that_are_none_attract_nobody() -> None:
 
 
 def test_roman_chapters_have_arabic_sections() -> None:
-    assert parents(flat(["Chapter III", "3.1 Modes"]))["3.1 Modes"] == "Chapter III"
+    assert parent_headings(flat_tree(["Chapter III", "3.1 Modes"]))["3.1 Modes"] == "Chapter III"
 
 
-def test_documents_are_worlds_of_their_own() -> None:
+def test_sections_of_other_documents_are_never_parents() -> None:
     tree = build_section_tree(
         [
-            chunk(0, "1 One", document="a"),
-            chunk(1, "1.1 Deep", document="b"),
-            chunk(2, "1 One", document="b"),
+            make_chunk(0, "1 One", document="a"),
+            make_chunk(1, "1.1 Deep", document="b"),
+            make_chunk(2, "1 One", document="b"),
         ]
     )
-    assert parents(tree)["1.1 Deep"] == "1 One"
+    assert parent_headings(tree)["1.1 Deep"] == "1 One"
     assert tree.nodes["b#1.1"].parent == "b#1"
     assert tree.nodes["a#1"].children == ()
     assert tree.roots == ("a#1", "b#1")
 
 
-def test_headings_without_numbers_go_by_their_path() -> None:
+def test_unnumbered_headings_use_their_path() -> None:
     tree = build_section_tree(
         [
-            chunk(0, "Locks"),
-            chunk(1, "Locks", "Modes"),
-            chunk(2, "Locks", "Modes", "Exercises"),
-            chunk(3, "Logs", "Exercises"),
+            make_chunk(0, "Locks"),
+            make_chunk(1, "Locks", "Modes"),
+            make_chunk(2, "Locks", "Modes", "Exercises"),
+            make_chunk(3, "Logs", "Exercises"),
         ]
     )
     assert [node.heading for node in tree.nodes.values()] == [
@@ -107,14 +109,14 @@ def test_headings_without_numbers_go_by_their_path() -> None:
     assert tree.nodes["book#logs"].chunk_ids == ()
 
 
-def test_the_number_goes_before_the_path() -> None:
-    tree = build_section_tree([chunk(0, "3 Locks"), chunk(1, "Basics", "3.1 Modes")])
-    assert parents(tree)["3.1 Modes"] == "3 Locks"
+def test_number_takes_precedence_over_the_path() -> None:
+    tree = build_section_tree([make_chunk(0, "3 Locks"), make_chunk(1, "Basics", "3.1 Modes")])
+    assert parent_headings(tree)["3.1 Modes"] == "3 Locks"
 
 
-def test_marks_of_markdown_stand_in_for_a_path() -> None:
-    tree = flat(["# Locks", "## Modes", "### Shared", "## Deadlock", "# Logs"])
-    assert parents(tree) == {
+def test_markdown_marks_replace_a_missing_path() -> None:
+    tree = flat_tree(["# Locks", "## Modes", "### Shared", "## Deadlock", "# Logs"])
+    assert parent_headings(tree) == {
         "Locks": None,
         "Modes": "Locks",
         "Shared": "Modes",
@@ -123,17 +125,17 @@ def test_marks_of_markdown_stand_in_for_a_path() -> None:
     }
 
 
-def test_ids_are_those_of_the_chunks() -> None:
+def test_section_ids_are_those_of_the_chunks() -> None:
     tree = build_section_tree(
         [
-            chunk(0, section_id="book#start"),
-            chunk(1, "7 Trees", "7.3 Files", section_id="book#7.3"),
-            chunk(2, "7 Trees", "7.3 Files", section_id="book#7.3"),
+            make_chunk(0, section_id="book#start"),
+            make_chunk(1, "7 Trees", "7.3 Files", section_id="book#7.3"),
+            make_chunk(2, "7 Trees", "7.3 Files", section_id="book#7.3"),
         ]
     )
     assert list(tree.nodes) == ["book#start", "book#7", "book#7.3"]
     assert tree.nodes["book#7.3"].chunk_ids == ("c1", "c2")
-    assert tree.ancestors("book#7.3") == ("book#7",)
+    assert tree.list_ancestors("book#7.3") == ("book#7",)
 
 
 @pytest.mark.parametrize(
@@ -146,10 +148,10 @@ def test_ids_are_those_of_the_chunks() -> None:
         [("1 X", "1 X"), ("1.1 Y", "1 X")],
     ],
 )
-def test_cyclic_headings_cannot_loop(paths: list[tuple[str, ...]]) -> None:
-    tree = build_section_tree([chunk(i, *path) for i, path in enumerate(paths)])
+def test_cyclic_headings_do_not_loop(paths: list[tuple[str, ...]]) -> None:
+    tree = build_section_tree([make_chunk(i, *path) for i, path in enumerate(paths)])
     for section in tree.nodes:
-        assert section not in tree.ancestors(section)
+        assert section not in tree.list_ancestors(section)
     held = [c for node in tree.nodes.values() for c in node.chunk_ids]
     assert sorted(held) == [f"c{i}" for i in range(len(paths))]
 
@@ -163,12 +165,12 @@ words = st.lists(st.sampled_from("uvwxyz"), max_size=3)
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), paths, words), max_size=14))
-def test_whatever_the_headings_say_it_is_a_forest(
+def test_any_headings_give_a_forest(
     rows: list[tuple[str, list[str], list[str]]],
 ) -> None:
-    chunks = [chunk(i, *path, document=document) for i, (document, path, _) in enumerate(rows)]
+    chunks = [make_chunk(i, *path, document=document) for i, (document, path, _) in enumerate(rows)]
     nodes = {f"c{i}": found for i, (_, _, found) in enumerate(rows)}
-    tree = build_section_tree(chunks, Concepts(nodes))
+    tree = build_section_tree(chunks, FixedConcepts(nodes))
 
     seen: set[str] = set()
     for key, node in tree.nodes.items():
@@ -178,37 +180,37 @@ def test_whatever_the_headings_say_it_is_a_forest(
     held = [c for node in tree.nodes.values() for c in node.chunk_ids]
     assert sorted(held) == sorted(c.id for c in chunks)
     for key, node in tree.nodes.items():
-        below = [k for k in tree.nodes if k == key or key in tree.ancestors(k)]
+        below = [k for k in tree.nodes if k == key or key in tree.list_ancestors(k)]
         expected = {w for k in below for c in tree.nodes[k].chunk_ids for w in nodes[c]}
         assert node.keywords == tuple(sorted(expected))
 
     again = SectionTree.from_json(json.loads(json.dumps(tree.to_json())))
     assert again.nodes == tree.nodes
-    scores = tree.chunk_scores("notes on A and B", ["u", "v"])
-    assert again.chunk_scores("notes on A and B", ["u", "v"]) == scores
+    scores = tree.score_chunks("notes on A and B", ["u", "v"])
+    assert again.score_chunks("notes on A and B", ["u", "v"]) == scores
     assert all(0 < score <= 1 for score in scores.values())
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
     assert not scores or max(scores.values()) == 1
 
 
-def example() -> SectionTree:
+def example_tree() -> SectionTree:
     chunks = [
-        chunk(0, "1 Storage Media"),
-        chunk(1, "1 Storage Media", "1.1 Overview of Physical Storage Media"),
-        chunk(2, "1 Storage Media", "1.2 Disks"),
-        chunk(3, "2 B + -Tree Indexes"),
+        make_chunk(0, "1 Storage Media"),
+        make_chunk(1, "1 Storage Media", "1.1 Overview of Physical Storage Media"),
+        make_chunk(2, "1 Storage Media", "1.2 Disks"),
+        make_chunk(3, "2 B + -Tree Indexes"),
     ]
-    concepts = Concepts(
+    concepts = FixedConcepts(
         {"c0": ["cost"], "c1": ["disk", "flash"], "c2": ["disk", "platter"], "c3": ["b+ tree"]}
     )
     return build_section_tree(chunks, concepts)
 
 
-def test_scores_are_those_of_the_formulas() -> None:
-    tree = example()
+def test_scores_follow_the_formulas() -> None:
+    tree = example_tree()
     # Heading n-grams of the query: disk, storage, "disk storage". Of the sections: 1 has
     # {storage, media, "storage media"}; 1.1 has 4 + 3 + 2 n-grams; 1.2 has {disk}.
-    scores = tree.chunk_scores("disk storage", ["disk"])
+    scores = tree.score_chunks("disk storage", ["disk"])
     alpha = 0.6
     section_1 = (
         0.5 * (alpha * 1 / 3 + (1 - alpha) * 1 / 3)  # "storage"
@@ -231,8 +233,8 @@ def test_scores_are_those_of_the_formulas() -> None:
     assert list(scores) == ["c2", "c1", "c0"]
 
 
-def test_a_chunk_of_several_sections_has_the_best_of_their_scores() -> None:
-    # Such as a page on which one section ends and the next begins, in a tree made elsewhere.
+def test_chunk_of_several_sections_gets_the_best_score() -> None:
+    # Such chunks occur in foreign trees: a page on which one section ends and another begins.
     nodes = [
         {
             "id": heading,
@@ -240,60 +242,64 @@ def test_a_chunk_of_several_sections_has_the_best_of_their_scores() -> None:
             "parent": None,
             "chunk_ids": [heading, "shared"],
             "keywords": [],
-            "heading_keywords": heading_keywords(heading),
+            "heading_keywords": extract_heading_keywords(heading),
         }
         for heading in ("disk", "flash disk storage")
     ]
     for rows in (nodes, nodes[::-1]):
-        scores = SectionTree.from_json({"schema": SCHEMA, "nodes": rows}).chunk_scores("disk", [])
+        scores = SectionTree.from_json({"schema": SCHEMA_VERSION, "nodes": rows}).score_chunks(
+            "disk", []
+        )
         assert scores["shared"] == scores["disk"] == 1.0
         assert scores["flash disk storage"] == pytest.approx(0.6 + 0.4 / 6)
 
 
 def test_weights_can_be_set() -> None:
-    tree = example()
-    by_heading = tree.chunk_scores("disk storage", ["flash"], heading_weight=1.0)
+    tree = example_tree()
+    by_heading = tree.score_chunks("disk storage", ["flash"], heading_weight=1.0)
     assert list(by_heading) == ["c2", "c1", "c0"]
-    by_node = tree.chunk_scores("disk storage", ["flash"], heading_weight=0.0)
+    by_node = tree.score_chunks("disk storage", ["flash"], heading_weight=0.0)
     assert next(iter(by_node)) == "c1"
-    alone = tree.chunk_scores("disk storage", ["flash"], heading_weight=0.0, inheritance_decay=0.0)
+    alone = tree.score_chunks("disk storage", ["flash"], heading_weight=0.0, inheritance_decay=0.0)
     assert "c2" not in alone
     assert "c2" in by_node
-    only_coverage = tree.chunk_scores("", ["disk"], alpha=1.0, inheritance_decay=0.0)
+    only_coverage = tree.score_chunks("", ["disk"], alpha=1.0, inheritance_decay=0.0)
     assert set(only_coverage.values()) == {1.0}
 
 
-def test_headings_and_queries_meet_whatever_their_case_and_number() -> None:
-    tree = example()
-    assert next(iter(tree.chunk_scores("physical storage media", []))) == "c1"
-    assert next(iter(tree.chunk_scores("PHYSICAL STORAGE MEDIA", []))) == "c1"
-    assert list(tree.chunk_scores("What is a B+-tree index?", [])) == ["c3"]
-    assert list(tree.chunk_scores("b+ trees", [])) == ["c3"]
+def test_queries_match_headings_despite_case_and_number() -> None:
+    tree = example_tree()
+    assert next(iter(tree.score_chunks("physical storage media", []))) == "c1"
+    assert next(iter(tree.score_chunks("PHYSICAL STORAGE MEDIA", []))) == "c1"
+    assert list(tree.score_chunks("What is a B+-tree index?", [])) == ["c3"]
+    assert list(tree.score_chunks("b+ trees", [])) == ["c3"]
 
 
-def test_nothing_in_common_is_no_score() -> None:
-    tree = example()
-    assert tree.chunk_scores("quantum chromodynamics", []) == {}
-    assert tree.chunk_scores("", ["unheard of"]) == {}
-    assert SectionTree({}).chunk_scores("anything", ["disk"]) == {}
+def test_query_without_common_words_has_no_score() -> None:
+    tree = example_tree()
+    assert tree.score_chunks("quantum chromodynamics", []) == {}
+    assert tree.score_chunks("", ["unheard of"]) == {}
+    assert SectionTree({}).score_chunks("anything", ["disk"]) == {}
 
 
-def test_ties_inside_a_section_are_broken_by_another_score() -> None:
-    chunks = [chunk(i, "1 Disks") for i in range(4)] + [chunk(4, "2 Disks and tapes")]
+def test_ties_inside_a_section_use_another_score() -> None:
+    chunks = [make_chunk(i, "1 Disks") for i in range(4)] + [make_chunk(4, "2 Disks and tapes")]
     tree = build_section_tree(chunks)
-    exact = tree.chunk_scores("disks", [])
+    exact = tree.score_chunks("disks", [])
     assert list(exact)[:4] == ["c0", "c1", "c2", "c3"]
     assert len({exact[f"c{i}"] for i in range(4)}) == 1
 
-    broken = tree.chunk_scores("disks", [], ties={"c2": 7.5, "c1": 3.0, "c3": 3.0, "c4": 99.0})
+    broken = tree.score_chunks(
+        "disks", [], tie_scores={"c2": 7.5, "c1": 3.0, "c3": 3.0, "c4": 99.0}
+    )
     assert list(broken) == ["c2", "c1", "c3", "c0", "c4"]
     assert broken["c2"] > broken["c1"] == broken["c3"] > broken["c0"] > broken["c4"]
     for key, score in broken.items():
-        assert score == pytest.approx(exact[key], rel=TIE_STEP)
+        assert score == pytest.approx(exact[key], rel=MAX_TIE_REDUCTION)
 
 
-def test_what_json_cannot_mean_is_refused() -> None:
-    good = example().to_json()
+def test_invalid_json_is_refused() -> None:
+    good = example_tree().to_json()
     rows = good["nodes"]
     for bad in (
         [],
@@ -309,9 +315,9 @@ def test_what_json_cannot_mean_is_refused() -> None:
             SectionTree.from_json(bad)
 
 
-def test_depth_and_number_of_sections_are_no_danger() -> None:
-    deep = build_section_tree([chunk(0, *(f"h{i}" for i in range(3_000)))])
+def test_deep_and_wide_trees_are_built() -> None:
+    deep = build_section_tree([make_chunk(0, *(f"h{i}" for i in range(3_000)))])
     assert len(deep.nodes) <= 64
     assert next(node for node in deep.nodes.values() if node.chunk_ids).heading == "h2999"
-    wide = build_section_tree([chunk(i, f"h{i // 2}", "Exercises") for i in range(4_000)])
+    wide = build_section_tree([make_chunk(i, f"h{i // 2}", "Exercises") for i in range(4_000)])
     assert len(wide.nodes) == 4_000

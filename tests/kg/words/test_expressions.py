@@ -1,4 +1,4 @@
-"""Templates as Python functions: what Jinja2 renders, letter for letter, and its errors."""
+"""Templates compiled to Python functions render exactly as Jinja2 does, errors included."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _methods = st.sampled_from(
 )
 
 
-def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def _extend_expressions(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     binary = st.sampled_from(
         ["and", "or", "==", "!=", "<", "<=", ">", ">=", "in", "not in", "~", "+"]
     )
@@ -46,7 +46,7 @@ def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-_expressions = st.recursive(_atoms, _grown, max_leaves=8)
+_expressions = st.recursive(_atoms, _extend_expressions, max_leaves=8)
 _sources = st.lists(
     st.sampled_from(["the ", " of ", "50 % ", ". "]) | _expressions.map(lambda e: f"{{{{ {e} }}}}"),
     min_size=1,
@@ -56,7 +56,7 @@ _sources = st.lists(
 
 @settings(deadline=None, max_examples=400)
 @given(_sources, _texts, _texts)
-def test_renders_as_jinja_does(source: str, label: str, iri: str) -> None:
+def test_rendering_equals_jinja(source: str, label: str, iri: str) -> None:
     tree = templates._ENVIRONMENT.parse(source)
     output = compile_output(tree)
     if output is None:
@@ -81,7 +81,7 @@ def test_renders_as_jinja_does(source: str, label: str, iri: str) -> None:
         "a {{ label ~ 1 ~ none }}",
     ],
 )
-def test_the_usual_naming_templates_need_no_jinja(source: str) -> None:
+def test_common_templates_need_no_jinja(source: str) -> None:
     output = compile_output(templates._ENVIRONMENT.parse(source))
     assert output is not None
     for label in ("Gambia", "Bear Creek (a)", "Bear", "Isle of the West"):
@@ -93,5 +93,5 @@ def test_the_usual_naming_templates_need_no_jinja(source: str) -> None:
     "source",
     ["{{ label | an }}", "{% if label %}x{% endif %}", "{{ label if iri }}", "{{ label[1:] }}"],
 )
-def test_the_rest_is_left_to_jinja(source: str) -> None:
+def test_other_templates_are_left_to_jinja(source: str) -> None:
     assert compile_output(templates._ENVIRONMENT.parse(source)) is None

@@ -1,4 +1,4 @@
-"""Names: preference, decoding, look-up, homonyms, hostile text."""
+"""Labels of entities: preference, decoding, look-up, homonyms, hostile text."""
 
 from __future__ import annotations
 
@@ -8,41 +8,43 @@ from hypothesis import example, given, settings
 
 from kg.claims import Claim
 from kg.graph import Graph
-from kg.terms import iri_tail, literal_text
-from kg.words.labels import LABEL_PREDICATES, Labels, normalised
+from kg.terms import iri_tail, write_literal
+from kg.words.labels import LABEL_PREDICATES, Labels, normalise_name
 
 RDFS_LABEL, PREF, ALT = LABEL_PREDICATES
 E = "http://e/"
 
 
-def graph(*rows):
+def make_graph(*rows):
     return Graph.from_claims([Claim(E + s, p, o) for s, p, o in rows])
 
 
-def test_language_comes_before_kind_of_label_and_aliases_last():
-    g = graph(
+def test_labels_are_ordered_by_language_then_kind():
+    g = make_graph(
         ("x", ALT, '"Alias"@en'),
         ("x", RDFS_LABEL, '"Rhein"@de'),
         ("x", RDFS_LABEL, '"Rhine"@en-gb'),
         ("x", PREF, '"Plain"'),
     )
-    assert Labels(g).label(E + "x") == "Rhine"
-    assert Labels(g, ["de"]).label(E + "x") == "Rhein"
-    assert Labels(g, ["fr"]).label(E + "x") == "Plain"
-    assert Labels(g).names(E + "x") == ["Rhine", "Plain", "Rhein", "Alias"]
+    assert Labels(g).get_label(E + "x") == "Rhine"
+    assert Labels(g, ["de"]).get_label(E + "x") == "Rhein"
+    assert Labels(g, ["fr"]).get_label(E + "x") == "Plain"
+    assert Labels(g).list_names(E + "x") == ["Rhine", "Plain", "Rhein", "Alias"]
 
 
-def test_exact_language_beats_its_variant():
-    g = graph(("x", RDFS_LABEL, '"Colour"@en-gb'), ("x", RDFS_LABEL, '"Color"@en'))
-    assert Labels(g).label(E + "x") == "Color"
+def test_exact_language_is_preferred_to_a_variant():
+    g = make_graph(("x", RDFS_LABEL, '"Colour"@en-gb'), ("x", RDFS_LABEL, '"Color"@en'))
+    assert Labels(g).get_label(E + "x") == "Color"
 
 
-def test_alias_serves_where_nothing_else_is_stated():
-    g = graph(("x", ALT, '"Only"'), ("y", RDFS_LABEL, '"  "'), ("z", RDFS_LABEL, "http://e/no"))
+def test_alias_is_the_label_of_last_resort():
+    g = make_graph(
+        ("x", ALT, '"Only"'), ("y", RDFS_LABEL, '"  "'), ("z", RDFS_LABEL, "http://e/no")
+    )
     labels = Labels(g)
-    assert labels.label(E + "x") == "Only"
-    assert labels.label(E + "y") == "y"
-    assert labels.label(E + "z") == "z"
+    assert labels.get_label(E + "x") == "Only"
+    assert labels.get_label(E + "y") == "y"
+    assert labels.get_label(E + "z") == "z"
     assert labels.has_label(E + "x")
     assert not labels.has_label(E + "nowhere")
 
@@ -67,11 +69,11 @@ def test_iri_tail(iri, tail):
 
 
 def test_labels_of_other_terms():
-    labels = Labels(graph(("x", RDFS_LABEL, '"two\\n lines"')))
-    assert labels.label(E + "x") == "two lines"
-    assert labels.label('"5"^^<http://www.w3.org/2001/XMLSchema#integer>') == "5"
-    assert labels.label("_:b7") == "_:b7"
-    assert labels.label("http://elsewhere/Some_Thing") == "Some Thing"
+    labels = Labels(make_graph(("x", RDFS_LABEL, '"two\\n lines"')))
+    assert labels.get_label(E + "x") == "two lines"
+    assert labels.get_label('"5"^^<http://www.w3.org/2001/XMLSchema#integer>') == "5"
+    assert labels.get_label("_:b7") == "_:b7"
+    assert labels.get_label("http://elsewhere/Some_Thing") == "Some Thing"
 
 
 @pytest.mark.parametrize(
@@ -86,43 +88,43 @@ def test_labels_of_other_terms():
         ("Ｒｈｉｎｅ", "rhine"),
     ],
 )
-def test_normalised_names_fall_together(one, other):
-    assert normalised(one) == normalised(other)
+def test_equal_names_are_normalised_alike(one, other):
+    assert normalise_name(one) == normalise_name(other)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("!!!", "???"), ("कि", "की"), ("The", "A"), ("Main", "Maine")]
 )
-def test_different_names_stay_apart(one, other):
-    assert normalised(one) != normalised(other)
+def test_different_names_stay_distinct(one, other):
+    assert normalise_name(one) != normalise_name(other)
 
 
 @settings(deadline=None)
 @given(st.text(max_size=30))
 @example("\U0001d6a8")  # a mathematical Alpha: a capital only after decomposition
-def test_normalising_settles(name):
-    once = normalised(name, ())
-    assert normalised(once, ()) == once
+def test_normalising_is_idempotent(name):
+    once = normalise_name(name, ())
+    assert normalise_name(once, ()) == once
 
 
 def test_find_prefers_labels_over_aliases():
-    g = graph(
+    g = make_graph(
         ("alias", RDFS_LABEL, '"Rhine"'),
         ("alias", ALT, '"Main"'),
         ("label", RDFS_LABEL, '"Main"'),
         ("no_label", E + "p", E + "The_Elbe"),
     )
     labels = Labels(g)
-    assert labels.find("the main") == [E + "label", E + "alias"]
-    assert labels.find("Elbe") == [E + "The_Elbe"]
-    assert labels.find("No label") == [E + "no_label"]
-    assert labels.find("nobody") == []
-    assert labels.find("label") == []  # rdfs:label itself is vocabulary, not a thing
-    assert "elbe" in set(labels.all_names())
+    assert labels.find_entities("the main") == [E + "label", E + "alias"]
+    assert labels.find_entities("Elbe") == [E + "The_Elbe"]
+    assert labels.find_entities("No label") == [E + "no_label"]
+    assert labels.find_entities("nobody") == []
+    assert labels.find_entities("label") == []  # rdfs:label itself is vocabulary, not an entity
+    assert "elbe" in set(labels.iter_names())
 
 
 def test_homonyms_are_shared_labels_and_aliases():
-    g = graph(
+    g = make_graph(
         ("c1", RDFS_LABEL, '"Colorado River"'),
         ("c2", RDFS_LABEL, '"Colorado River (Texas)"'),
         ("c2", ALT, '"the Colorado river"'),
@@ -131,19 +133,19 @@ def test_homonyms_are_shared_labels_and_aliases():
         ("p", RDFS_LABEL, '"Rhine"'),
         ("c3", E + "p", E + "c1"),
     )
-    assert Labels(g).homonyms() == {"Colorado River": [E + "c1", E + "c2"]}
+    assert Labels(g).find_homonyms() == {"Colorado River": [E + "c1", E + "c2"]}
 
 
 @settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_hostile_labels_neither_crash_nor_get_lost(label, iri):
-    g = Graph.from_claims([Claim(E + iri, RDFS_LABEL, literal_text(label))])
+def test_hostile_labels_are_kept_without_a_crash(label, iri):
+    g = Graph.from_claims([Claim(E + iri, RDFS_LABEL, write_literal(label))])
     labels = Labels(g)
-    shown = labels.label(E + iri)
+    shown = labels.get_label(E + iri)
     assert "\n" not in shown
     if label.split():
         assert shown == " ".join(label.split())
-        assert labels.find(label) == [E + iri]
+        assert labels.find_entities(label) == [E + iri]
 
 
 NAMES = st.sampled_from(
@@ -156,22 +158,24 @@ NAMES = st.sampled_from(
     st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from(LABEL_PREDICATES), NAMES)),
     st.lists(st.tuples(st.sampled_from("vwxyz"), st.sampled_from("vwxyz"))),
 )
-def test_the_name_index_is_what_each_name_says_by_itself(named, edges):
-    rows = [(s, p, literal_text(name, language="en")) for s, p, name in named]
-    g = graph(*rows, *((s, E + "p", E + o) for s, o in edges))
+def test_name_index_agrees_with_single_lookups(named, edges):
+    rows = [(s, p, write_literal(name, language="en")) for s, p, name in named]
+    g = make_graph(*rows, *((s, E + "p", E + o) for s, o in edges))
     labels = Labels(g)
     nodes = dict.fromkeys([*(E + s for s, _, _ in named), *(E + n for edge in edges for n in edge)])
     expected: dict[str, set[str]] = {}
     for node in nodes:
-        for name in labels.names(node):
-            expected.setdefault(labels.normalise(name), set()).add(node)
-    assert {name: set(labels.find(name)) for name in labels.all_names()} == expected
-    assert all(len(labels.find(name)) == len(bearers) for name, bearers in expected.items())
+        for name in labels.list_names(node):
+            expected.setdefault(labels.to_normal_form(name), set()).add(node)
+    assert {name: set(labels.find_entities(name)) for name in labels.iter_names()} == expected
+    assert all(
+        len(labels.find_entities(name)) == len(bearers) for name, bearers in expected.items()
+    )
 
 
-def test_a_literal_with_a_line_break_of_its_own_is_no_two_names():
-    labels = Labels(graph(("x", RDFS_LABEL, '"One\nTwo"'), ("y", RDFS_LABEL, '"Three"')))
-    assert {name: labels.find(name) for name in labels.all_names()} == {
+def test_literal_with_a_line_break_is_one_name():
+    labels = Labels(make_graph(("x", RDFS_LABEL, '"One\nTwo"'), ("y", RDFS_LABEL, '"Three"')))
+    assert {name: labels.find_entities(name) for name in labels.iter_names()} == {
         "one two": [E + "x"],
         "three": [E + "y"],
     }

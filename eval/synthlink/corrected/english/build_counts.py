@@ -12,11 +12,11 @@ from pathlib import Path
 
 import retrieval
 from eval.synthlink.corrected.english.counts import TABLE, as_table, count
-from kg.base.console import guarded, say
+from kg.base.console import print_text, wrap_command
 from kg.base.errors import RecordError
 from kg.base.files import write_text_atomic
 from kg.text.documents.document import Paragraph
-from kg.text.documents.reading import read_document
+from kg.text.documents.reader import read_document
 
 BOOK = Path(retrieval.__file__).with_name("corpora") / "keeping_data" / "book"
 
@@ -38,7 +38,7 @@ def main(*, check: bool = False) -> None:
     table = as_table(count(prose()))
     if not check:
         write_text_atomic(TABLE, table)
-        say(f"wrote {TABLE.name}: {len(table.splitlines())} rows")
+        print_text(f"wrote {TABLE.name}: {len(table.splitlines())} rows")
     elif not TABLE.is_file() or TABLE.read_text("utf-8") != table:
         raise RecordError(
             "counts.tsv is not what the prose gives",
@@ -48,4 +48,4 @@ def main(*, check: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    guarded(lambda: main(check="--check" in sys.argv[1:]))()
+    wrap_command(lambda: main(check="--check" in sys.argv[1:]))()

@@ -1,0 +1,82 @@
+"""Writes every card: combines a proved question with its facts, rules and proofs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from cards.card import Card
+from cards.difficulty import compute_difficulty
+from cards.facts import Fact, facts_to_json
+from cards.graph_lookup import GraphLookup
+from cards.prover import Prover
+from kg.claims import GOLD_OF_LABEL, Proof, Verdict
+
+
+def write_card(
+    lookup: GraphLookup,
+    prover: Prover,
+    facts: Sequence[Fact],
+    sentences: Mapping[Fact, str],
+    verdict: Verdict,
+    *,
+    kind: str,
+    question: str,
+    proof: Proof,
+    salt: Sequence[object],
+    meta: Mapping[str, Any],
+) -> Card:
+    """Writes a card.
+
+    Args:
+        lookup: the knowledge base.
+        prover: has the predicate's rules as sentences.
+        facts: the card's facts, in this order.
+        sentences: the sentence of each fact.
+        verdict: the verdict over the card alone; its label is the card's.
+        kind: the card's kind.
+        question: the question.
+        proof: the proof to show: over the graph, or over the card where they differ.
+        salt: values that the id depends on in addition to question and facts; the seed first.
+        meta: further keys of ``meta``, besides facts, card proof and difficulty.
+    """
+    claim = verdict.claim
+    texts = tuple(sentences[fact] for fact in facts)
+    difficulty, subgraph = compute_difficulty(lookup.fact_graph, lookup.terms, claim)
+    return Card(
+        id=make_opaque_id(*salt, question, *texts),
+        facts=texts,
+        rules=prover.rule_texts,
+        question=question,
+        gold=GOLD_OF_LABEL[verdict.label],
+        label=verdict.label,
+        kind=kind,
+        claim=claim,
+        proof=proof,
+        cluster=claim.subj,
+        difficulty=difficulty,
+        meta={
+            "triples": facts_to_json(facts, lookup.terms),
+            "card_proof": msgspec.to_builtins(verdict.proof),
+            "difficulty": subgraph,
+            **meta,
+        },
+    )
+
+
+def write_sentence(lookup: GraphLookup, fact: Fact) -> str:
+    """Returns the sentence of a fact."""
+    claim = fact.to_claim(lookup.terms)
+    return (
+        lookup.kb.verbaliser.render_denial(claim)
+        if fact.denied
+        else lookup.kb.verbaliser.render_fact(claim)
+    )
+
+
+def make_opaque_id(*parts: object) -> str:
+    """Returns an opaque id: 16 hex digits that depend only on the seed and the visible text."""
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]

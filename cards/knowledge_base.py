@@ -1,0 +1,79 @@
+"""Opens the knowledge base for a card set: resolves predicates and checks the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast, get_args
+
+from kg.base.console import print_warning
+from kg.base.errors import DomainError, InvalidGraphError
+from kg.claims import Regime
+from kg.knowledge import Engine, KnowledgeBase
+
+MAX_CHECKED_TRIPLES = 200_000
+"""Maximum triples of a graph that is validated before cards are made; each label is proved in any
+case."""
+
+
+def open_knowledge_base(
+    domain: str | None,
+    graph: Sequence[Path],
+    shapes: Sequence[Path],
+    regime: str | None,
+    predicates: Sequence[str],
+    labels: Sequence[str],
+    allow_violations: bool,
+    engine: Engine = "incremental",
+) -> tuple[KnowledgeBase, list[str]]:
+    """Opens the knowledge base that the command's flags name.
+
+    Returns:
+        The knowledge base with the custom ``labels``, and the predicates' IRIs.
+
+    Raises:
+        InvalidGraphError: the graph violates its shapes and ``allow_violations`` is False.
+        UnknownPredicateError: a predicate does not occur.
+        DomainError: an unknown regime, or more labels than predicates.
+    """
+    if regime is not None and regime not in get_args(Regime):
+        regimes = ", ".join(get_args(Regime))
+        raise DomainError(f"unknown regime {regime!r}", where="--regime", hint=f"Known: {regimes}.")
+    if len(labels) > len(predicates):
+        raise DomainError(
+            "more --pred-label than --pred",
+            where="--pred-label",
+            hint="Give one --pred for each label.",
+        )
+    kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", regime), engine)
+    iris = [kb.resolve_predicate(text) for text in predicates]
+    for iri, label in zip(iris, labels, strict=False):
+        kb = kb.with_predicate_label(iri, label)
+    if not allow_violations:
+        require_valid_graph(kb)
+    return kb, iris
+
+
+def require_valid_graph(kb: KnowledgeBase) -> None:
+    """Validates the whole graph, unless it has more than ``MAX_CHECKED_TRIPLES`` triples.
+
+    Raises:
+        InvalidGraphError: the graph violates its shapes; the message names the first violation.
+    """
+    size = len(kb.graph.index)
+    if size > MAX_CHECKED_TRIPLES:
+        print_warning(
+            f"the graph has {size} triples and is not validated as a whole (the limit is "
+            f"{MAX_CHECKED_TRIPLES}); every card is still proved"
+        )
+        return
+    violations = kb.oracle.find_violations()
+    if violations:
+        first = violations[0]
+        times = "once" if len(violations) == 1 else f"{len(violations)} times"
+        raise InvalidGraphError(
+            f"the graph violates its shapes {times}, first: "
+            f"{first.message or first.component} at {first.focus_node}",
+            where=", ".join(path.name for path in kb.graph.sources) or kb.domain.name,
+            hint="Fix the graph (`epoche kg inspect` lists all), or give --allow-violations.",
+        )

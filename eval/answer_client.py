@@ -1,0 +1,211 @@
+"""Asks a model for a typed reply and turns it into an answer; used by every system with a model.
+
+A reply becomes YES, NO or UNKNOWN only if it says so explicitly. A refusal, a reply that was cut
+off and a reply that cannot be read are ``INVALID``; a failed call raises an error, and its row is
+``ERROR``. Neither is ever counted as an abstention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from eval.model.probability import compute_answer_probability
+from eval.replies.parser import read_reply
+from eval.result import Answer
+from eval.settings import Settings
+from kg.claims import Gold
+
+if TYPE_CHECKING:
+    from eval.llm import ModelClient
+    from eval.model.completion import Completion, Message, Reply
+    from eval.model.options import ClientOptions
+
+SERVER_DEFAULT = "server"
+"""``--set temperature=server`` leaves the temperature to the server."""
+
+ConfidenceSource = Literal["auto", "logprob", "stated", "none"]
+"""The source of the confidence. ``auto``: the log-probability if the server gives it, else the
+figure that the model states, else null."""
+
+
+class AnswerReply(Protocol):
+    """A typed reply that has an answer and a confidence."""
+
+    @property
+    def answer(self) -> Gold:
+        """YES, NO or UNKNOWN."""
+
+    @property
+    def confidence(self) -> float:
+        """The confidence that the model states, 0 to 1."""
+
+
+T = TypeVar("T", bound=AnswerReply)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The settings that decide a model's replies, as given with ``--set``."""
+
+    temperature: float | None
+    top_p: float
+    max_tokens: int
+    seed: int | None
+    structured: str
+    confidence: str
+
+    @classmethod
+    def from_settings(
+        cls,
+        settings: Settings,
+        *,
+        temperature: float = 0.0,
+        max_tokens: int = 512,
+        with_confidence: bool = True,
+    ) -> Sampling:
+        """Reads the settings that all systems with a model have.
+
+        They are ``temperature`` (``server``: not sent), ``top_p``, ``max_tokens``, ``model_seed``,
+        ``structured`` and ``confidence``.
+
+        Args:
+            settings: as given with ``--set``.
+            temperature: default temperature.
+            max_tokens: default length; systems with longer replies raise it.
+            with_confidence: whether the system has the setting ``confidence``; without it no
+                confidence is requested.
+
+        Raises:
+            SettingError: as ``Settings``.
+        """
+        # Some models refuse any request that contains a temperature.
+        unsent = settings.get_text("temperature", "") == SERVER_DEFAULT
+        return cls(
+            temperature=None
+            if unsent
+            else settings.get_float("temperature", temperature, minimum=0.0, maximum=2.0),
+            top_p=settings.get_fraction("top_p", 1.0),
+            max_tokens=settings.get_int("max_tokens", max_tokens, minimum=1),
+            seed=settings.get_optional_int("model_seed"),
+            structured=settings.get_choice(
+                "structured", ("auto", "json_schema", "json_object", "text")
+            ),
+            confidence=settings.get_choice("confidence", ("auto", "logprob", "stated", "none"))
+            if with_confidence
+            else "none",
+        )
+
+
+class AnswerClient:
+    """A model client that returns answers.
+
+    Args:
+        client: the model.
+        source: the source of the confidence.
+    """
+
+    def __init__(self, client: ModelClient, source: ConfidenceSource = "auto") -> None:
+        self.client = client
+        self._source: ConfidenceSource = source
+
+    @classmethod
+    def open(cls, options: ClientOptions, sampling: Sampling) -> AnswerClient:
+        """Opens the client.
+
+        Raises:
+            EpocheError: as ``ModelClient.open``.
+        """
+        from eval.llm import ModelClient
+
+        structured: Any = sampling.structured  # checked when it was read
+        source: Any = sampling.confidence
+        client = ModelClient.open(
+            options,
+            temperature=sampling.temperature,
+            max_tokens=sampling.max_tokens,
+            top_p=sampling.top_p,
+            seed=sampling.seed,
+            structured=structured,
+            logprobs=source in ("auto", "logprob"),
+        )
+        return cls(client, source)
+
+    def params(self) -> dict[str, Any]:
+        """Returns the client's parameters, and the source of the confidence."""
+        return {**self.client.params(), "confidence": self._source}
+
+    def qualify_name(self, base: str) -> str:
+        """Returns ``base:model``, so that systems with different models differ in name."""
+        return f"{base}:{self.client.model}"
+
+    async def ask(
+        self, messages: Sequence[Message], reply: type[T], *, sample: int = 0
+    ) -> tuple[Answer, T | None]:
+        """Sends the prompt once, with at most one repair turn.
+
+        Returns:
+            The answer, and the typed reply if it could be read.
+
+        Raises:
+            ModelAccessError: no call can succeed.
+            ModelCallError: this call failed and will not be retried.
+        """
+        got = await self.client.ask(messages, reply, sample=sample)
+        return self._build_answer(got), got.value
+
+    async def aclose(self) -> None:
+        """Closes the client."""
+        await self.client.aclose()
+
+    def _build_answer(self, reply: Reply[T]) -> Answer:
+        completion = reply.completion
+        if completion.is_refused:
+            return Answer(pred="INVALID", raw=completion.refusal or reply.text, note="refused")
+        value = reply.value
+        if value is not None:
+            confidence, note = self._choose_confidence(value.answer, value.confidence, completion)
+            return Answer(pred=value.answer, confidence=confidence, raw=reply.text, note=note)
+        if completion.finish_reason == "length":
+            return Answer(pred="INVALID", raw=reply.text, note="cut off at max_tokens")
+        # Servers and models without structured output may still have answered in plain words.
+        read = read_reply(reply.text)
+        broken_json = reply.text.lstrip().startswith("{") and not read.reason.startswith("JSON")
+        if read.pred == "INVALID" or broken_json:
+            return Answer(pred="INVALID", raw=reply.text, note=f"unreadable: {reply.problem}")
+        # In a sentence the first "no" need not be the answer ("there is no doubt: yes"), so its
+        # token probabilities are used only for JSON and for one-word replies.
+        source = completion if read.reason.startswith("JSON") or _is_one_word(reply.text) else None
+        confidence, note = self._choose_confidence(read.pred, None, source)
+        parts = filter(None, (f"read as text ({read.reason})", note))
+        return Answer(pred=read.pred, confidence=confidence, raw=reply.text, note="; ".join(parts))
+
+    def _choose_confidence(
+        self, answer: Gold, stated: float | None, completion: Completion | None
+    ) -> tuple[float | None, str]:
+        """Returns the confidence, and a note if it does not come from the preferred source.
+
+        Args:
+            answer: the answer read.
+            stated: the model's own figure, if it gave one.
+            completion: the completion whose tokens spell the answer, if any.
+        """
+        if self._source == "none":
+            return None, ""
+        if self._source != "stated" and completion is not None:
+            probability = compute_answer_probability(completion, (answer,))
+            if probability is not None:
+                return round(probability, 6), ""
+        if self._source == "logprob":
+            return None, "no log-probability of the answer"
+        if stated is None or not 0.0 <= stated <= 1.0:
+            if stated is None:
+                return None, "no confidence"
+            return None, "the stated confidence is not a number from 0 to 1"
+        return stated, "confidence as stated" if self._source == "auto" else ""
+
+
+def _is_one_word(text: str) -> bool:
+    """Returns whether a reply is a single word, so that its tokens are those of the answer."""
+    return len(text.split()) == 1

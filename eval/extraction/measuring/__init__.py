@@ -1,1 +1,0 @@
-"""From rows to a report: sums by sample, metrics with intervals, breakdowns, grades, reasons."""

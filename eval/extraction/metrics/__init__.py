@@ -1,0 +1,1 @@
+"""Metrics of a run: sums by sample, metrics with intervals, breakdowns, grades, recommendation."""

@@ -1,0 +1,101 @@
+"""Measures the calibration of a system's confidences; a reply is right if it is an exact match.
+
+The metrics are defined in ``eval/stats/calibration.py``; the specification asks for them in 4.4.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.extraction.metrics.system_rows import ERROR, FLOAT_COLUMNS, INTEGER_COLUMNS, SystemRows
+from eval.extraction.record import Estimate
+from eval.metrics.confidence import build_calibration_report
+from eval.metrics.record import CalibrationReport, ConfidenceCounts
+from eval.stats.bootstrap import ClusterResamples, round_significant
+from eval.stats.confidences import ConfidentReplies
+
+_NO_CONFIDENCE = "no reply has a confidence"
+
+
+@dataclass(frozen=True)
+class ConfidenceSummary:
+    """Calibration of a system's confidences.
+
+    Attributes:
+        counts: number of replies with and without a confidence.
+        report: the calibration report; ``None`` if no reply has a confidence.
+        error: the expected calibration error, with bounds over the rows without a confidence.
+    """
+
+    counts: ConfidenceCounts
+    report: CalibrationReport | None
+    error: Estimate
+
+
+def summarise_confidences(
+    system_rows: SystemRows,
+    sample: NDArray[np.int64],
+    resamples: ClusterResamples,
+    confidence: float,
+) -> ConfidenceSummary:
+    """Measures the confidences of one system.
+
+    Args:
+        system_rows: rows of the system.
+        sample: position of each row's sample, shape (rows,).
+        resamples: bootstrap resamples over the samples.
+        confidence: nominal coverage of intervals.
+    """
+    integers = system_rows.integers
+    stated = system_rows.floats[:, FLOAT_COLUMNS.index("confidence")]
+    replied = integers[:, INTEGER_COLUMNS.index("outcome")] != ERROR
+    given = replied & ~np.isnan(stated)
+    missing, failed = int((replied & ~given).sum()), int((~replied).sum())
+    reasons = []
+    if not given.any():
+        reasons.append(_NO_CONFIDENCE)
+    elif missing:
+        reasons.append(f"{missing} of {int(replied.sum())} replies have none")
+    counts = ConfidenceCounts(
+        given=int(given.sum()), missing=missing, unreadable=failed, reason="; ".join(reasons)
+    )
+    if not given.any():
+        return ConfidenceSummary(
+            counts, None, Estimate(value=None, higher_is_better=False, why=_NO_CONFIDENCE)
+        )
+    replies = ConfidentReplies(
+        confidences=stated[given],
+        right=integers[given, INTEGER_COLUMNS.index("match")].astype(np.float64),
+        clusters=sample[given],
+    )
+    report = build_calibration_report(
+        replies,
+        replies.clusters,
+        replies.compute_distribution(resamples),
+        confidence=confidence,
+        seed=resamples.seed,
+    )
+    return ConfidenceSummary(counts, report, _calibration_error(report, missing + failed))
+
+
+def _calibration_error(report: CalibrationReport, missing: int) -> Estimate:
+    """Returns the calibration error with bounds over rows of unknown confidence or correctness.
+
+    Each such row changes the sum of gaps (before the division by n) by at most 1.
+    """
+    n, value = report.n, report.ece.value or 0.0
+    total = n + missing
+    return Estimate(
+        value=report.ece.value,
+        low=report.ece.low,
+        high=report.ece.high,
+        method=report.ece.method,
+        n=n,
+        worst=round_significant((value * n + missing) / total),
+        best=round_significant(max(0.0, value * n - missing) / total),
+        higher_is_better=False,
+        missing=missing,
+    )

@@ -1,0 +1,62 @@
+"""Writes the notes that a reader needs before quoting a number of an extraction run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from eval.extraction.metrics.measurement_plan import MeasurementPlan
+from eval.extraction.metrics.system_rows import INTEGER_COLUMNS, SystemRows
+from eval.extraction.record import Estimate, Outcomes
+from eval.stats.bootstrap import RESAMPLES
+
+FEW_SAMPLES = 30
+"""Below this number of samples, a note warns that only large differences can be detected."""
+
+
+def system_notes(
+    outcomes: Outcomes,
+    metrics: Mapping[str, Estimate],
+    system_rows: SystemRows,
+    plan: MeasurementPlan,
+) -> Iterator[str]:
+    """Yields the notes of one system."""
+    if outcomes.error:
+        yield (
+            f"{outcomes.error} of {outcomes.rows} calls failed. They are not counted as empty "
+            "extractions: accuracy is measured over the other calls, with bounds for all possible "
+            "replies to the failed ones."
+        )
+    unusable = outcomes.invalid + outcomes.unparsable
+    if unusable:
+        worth = "as entirely wrong" if plan.invalid == "zero" else "by the fields that are right"
+        yield (
+            f"{unusable} replies are invalid under their schema ({outcomes.unparsable} of them "
+            f"not JSON). The headline counts them {worth}; the other policy is given next to it."
+        )
+    without = outcomes.scored - metrics["extraction_quality_score"].n
+    if without:
+        yield (
+            f"{without} replies have no quality score: no field is expected and none was extracted."
+        )
+    edges = [name for name, estimate in metrics.items() if estimate.method == "wilson-edge"]
+    if edges:
+        yield (
+            f"{', '.join(edges)}: the resamples do not vary, or too many have no value, so that a "
+            "bootstrap interval would be too narrow. Wilson's interval over the samples with a "
+            "value is shown instead."
+        )
+    bounded = int(system_rows.integers[:, INTEGER_COLUMNS.index("bounded")].sum())
+    if bounded:
+        yield (
+            f"{bounded} replies have arrays that are too large for an optimal alignment: their "
+            "scores may be too low."
+        )
+
+
+def run_notes(n_samples: int, plan: MeasurementPlan) -> Iterator[str]:
+    """Yields the notes of a whole run."""
+    yield from plan.notes
+    if n_samples < FEW_SAMPLES:
+        yield f"With only {n_samples} samples, only large differences can be told from chance."
+    if plan.resamples < RESAMPLES:
+        yield f"With only {plan.resamples} resamples, the ends of intervals are imprecise."

@@ -1,0 +1,150 @@
+"""Computes the extraction quality score (EQS) and the other metrics of a single sample.
+
+EQS = w1 · schema validity + w2 · field F1 (partial) + w3 · type accuracy + w4 · (1 - hallucination
+rate), with weights divided by their sum. For a single sample, validity is 0 or 1.
+
+A sample without expected and extracted fields has no F1 and therefore no score: null, not a score
+of the remaining parts. Every other sample has a score; otherwise a system could raise its mean by
+leaving hard samples empty. To this end, a reply without typed fields has type accuracy 0, and a
+reply without fields has hallucination rate 0.
+
+Source: the benchmark's specification, 4.0.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from eval.extraction.record import Invalid
+from eval.extraction.verdicts.sample_score import SampleScore, Tally
+
+SCORE_PARTS = ("schema_validity", "field_f1_partial", "type_accuracy", "no_hallucination")
+
+
+class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Weights of the parts of the score; only their proportions matter.
+
+    Raises:
+        ValueError: one is negative or not finite, or all are 0.
+    """
+
+    schema_validity: float = 0.15
+    field_f1_partial: float = 0.5
+    type_accuracy: float = 0.2
+    no_hallucination: float = 0.15
+
+    def __post_init__(self) -> None:
+        # Written as "not all(...)" so that NaN fails too.
+        given = msgspec.structs.astuple(self)
+        if not all(0 <= weight < float("inf") for weight in given) or not 0 < sum(given) < 1e300:
+            raise ValueError("weights of the score must be finite, 0 or more, and not all 0")
+
+    @property
+    def shares(self) -> tuple[float, float, float, float]:
+        """The weights divided by their sum, in the order of ``PARTS``."""
+        given = msgspec.structs.astuple(self)
+        total = sum(given)
+        one, two, three, four = (weight / total for weight in given)
+        return one, two, three, four
+
+
+DEFAULT_WEIGHTS = ScoreWeights()
+
+_MEANINGS = (
+    (0.9, "Excellent", "Production-ready for most use cases"),
+    (0.75, "Good", "Suitable with human review"),
+    (0.6, "Moderate", "Needs significant oversight"),
+    (0.0, "Poor", "Not recommended for production"),
+)
+
+
+def interpret_score(score: float | None) -> tuple[str, str]:
+    """Returns a word for a score and its meaning; two empty strings if the score is ``None``."""
+    if score is None:
+        return "", ""
+    return next((word, meaning) for min_score, word, meaning in _MEANINGS if score >= min_score)
+
+
+def compute_score_parts(validity: float, tally: Tally) -> tuple[float, float, float, float] | None:
+    """Computes the parts of the score, in the order of ``SCORE_PARTS``.
+
+    Args:
+        validity: share of valid replies; 0 or 1 for a single sample.
+        tally: counts of fields.
+
+    Returns:
+        The four parts; ``None`` if no field is expected or extracted.
+    """
+    accuracy = tally.f1("partial")
+    if accuracy is None:
+        return None
+    return validity, accuracy, tally.type_accuracy or 0.0, 1 - (tally.hallucination_rate or 0.0)
+
+
+def compute_weighted_score(
+    parts: tuple[float, float, float, float], weights: ScoreWeights = DEFAULT_WEIGHTS
+) -> float:
+    """Computes the score as the weighted sum of its parts."""
+    return sum(share * part for share, part in zip(weights.shares, parts, strict=True))
+
+
+class SampleMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """The metrics of a single sample; null if a denominator is 0."""
+
+    valid: bool
+    exact_match: bool
+    eqs: float | None
+    precision_strict: float | None
+    recall_strict: float | None
+    f1_strict: float | None
+    precision_partial: float | None
+    recall_partial: float | None
+    f1_partial: float | None
+    precision_lenient: float | None
+    recall_lenient: float | None
+    f1_lenient: float | None
+    type_accuracy: float | None
+    hallucination_rate: float | None
+    omission_rate: float | None
+
+
+HIGHER_IS_BETTER: Mapping[str, bool] = {
+    name: name not in ("hallucination_rate", "omission_rate")
+    for name in SampleMetrics.__struct_fields__
+}
+
+
+def compute_sample_metrics(
+    score: SampleScore, *, invalid: Invalid = "zero", weights: ScoreWeights = DEFAULT_WEIGHTS
+) -> SampleMetrics:
+    """Computes the metrics of one sample. Do not call it for a failed call, which has no metrics.
+
+    Args:
+        score: statistics of the sample.
+        invalid: ``zero``: an invalid reply has 0 in every metric where higher is better, also in
+            the precision of a reply without fields. ``as_is``: its fields count as usual. A reply
+            that is not JSON has 0 under either policy.
+        weights: weights of the quality score.
+    """
+    void = not score.parsed or (invalid == "zero" and not score.valid)
+    tally = score.tally.remove_credit() if void else score.tally
+    parts = compute_score_parts(float(score.valid), tally)
+    quality = None if parts is None else compute_weighted_score(parts, weights)
+    found: dict[str, float | None] = {"type_accuracy": tally.type_accuracy}
+    for mode in ("strict", "partial", "lenient"):
+        found[f"precision_{mode}"] = tally.precision(mode)
+        found[f"recall_{mode}"] = tally.recall(mode)
+        found[f"f1_{mode}"] = tally.f1(mode)
+    if void:
+        found = dict.fromkeys(found, 0.0)
+        quality = 0.0
+    return SampleMetrics(
+        valid=score.valid,
+        exact_match=score.exact_match and score.valid,
+        eqs=quality,
+        hallucination_rate=tally.hallucination_rate,
+        omission_rate=tally.omission_rate,
+        **found,
+    )

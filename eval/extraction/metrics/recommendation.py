@@ -1,0 +1,253 @@
+"""Applies the specification's decision tree (4.5.10); lists reasons, strengths and weaknesses.
+
+The tree uses the quality score and the hallucination rate. The reasons say whether each limit is
+met, and whether the interval would change the verdict. The tree is also applied to each complexity
+bin, because a system may be good enough for simple schemas only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import nextafter
+from typing import Final
+
+from eval.extraction.metrics.grades import check_limit, have_all_passed
+from eval.extraction.record import (
+    Branch,
+    Breakdown,
+    Check,
+    Dimension,
+    Errors,
+    Estimate,
+    Grade,
+    Recommendation,
+)
+from eval.extraction.verdicts.sample_score import UNDECLARED_FIELDS_KEY
+from kg.words.plain_text import clean_text
+
+DECISION_TREE: Final = (
+    ("Deploy without human review", 0.90, 0.02),
+    ("Deploy with spot-check human review", 0.80, 0.05),
+    ("Deploy with mandatory human review", 0.70, 0.10),
+)
+"""Verdict, minimum score, and maximum hallucination rate (exclusive); best verdict first."""
+NOT_RECOMMENDED: Final = "Not recommended for production - needs improvement"
+NO_RECOMMENDATION: Final = "No recommendation: the score or the hallucination rate is not known"
+
+_GOOD_GRADES = ("A+", "A")
+_BAD_GRADES = ("C", "D", "F")
+_MAX_ENTRIES = 5
+_MIN_F1_GAP = 0.05
+"""Minimum difference in F1 for a group to be listed as a weakness."""
+
+_METRIC_NAMES: Final[Mapping[str, str]] = {
+    "extraction_quality_score": "extraction quality score",
+    "schema_validity": "schema validity",
+    "field_f1_partial": "field F1 (partial)",
+    "exact_match": "exact match",
+    "type_accuracy": "type accuracy",
+    "success_rate": "success rate",
+    "hallucination_rate": "hallucination rate",
+    "latency_p95_s": "p95 latency",
+}
+_SECOND_METRICS = ("latency_p95_s",)
+_FRACTION_METRICS = ("extraction_quality_score", "field_f1_partial")
+_GROUP_NAMES: Final[Mapping[Dimension, str]] = {
+    "type": "fields of type {}",
+    "depth": "fields at depth {}",
+    "required": "{} fields",
+    "complexity": "{} schemas",
+    "domain": "domain {}",
+    "language": "language {}",
+    "name": "the field {}",
+}
+
+
+def build_recommendation(
+    metrics: Mapping[str, Estimate],
+    breakdowns: Mapping[Dimension, Breakdown],
+    grades: Sequence[Grade],
+    errors: Errors,
+) -> Recommendation:
+    """Builds the recommendation for a system, with its reasons."""
+    branches = _evaluate_branches(metrics)
+    verdict = _select_verdict(branches)
+    return Recommendation(
+        verdict=verdict,
+        reasons=(*_iter_reasons(branches, metrics), *_iter_caveats(branches, metrics)),
+        branches=branches,
+        by_complexity={
+            name: _select_verdict(_evaluate_branches(group.metrics))
+            for name, group in breakdowns["complexity"].groups.items()
+        },
+        strengths=tuple(_iter_strengths(metrics, grades)),
+        weaknesses=tuple(_iter_weaknesses(metrics, grades, breakdowns, errors)),
+    )
+
+
+def _evaluate_branches(metrics: Mapping[str, Estimate]) -> tuple[Branch, ...]:
+    branches: list[Branch] = []
+    taken = False
+    for verdict, score, rate in DECISION_TREE:
+        checks = (
+            check_limit("extraction_quality_score", metrics, score),
+            check_limit("hallucination_rate", metrics, rate, is_minimum=False, strict=True),
+        )
+        takes = not taken and have_all_passed(checks) is True
+        taken = taken or takes
+        branches.append(Branch(verdict=verdict, checks=checks, taken=takes))
+    return tuple(branches)
+
+
+def _select_verdict(branches: Sequence[Branch]) -> str:
+    for branch in branches:
+        if branch.taken:
+            return branch.verdict
+    # An undefined check of the last branch leaves the verdict open, unless the other check fails.
+    return NO_RECOMMENDATION if have_all_passed(branches[-1].checks) is None else NOT_RECOMMENDED
+
+
+def _iter_reasons(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -> Iterator[str]:
+    """Yields the reasons for the verdict, and the unmet limits of the next better verdict."""
+    taken = next((place for place, branch in enumerate(branches) if branch.taken), None)
+    if taken is not None:
+        yield from (_describe_check(check) for check in branches[taken].checks)
+    better = len(branches) - 1 if taken is None else taken - 1
+    if better >= 0:
+        for check in branches[better].checks:
+            if not check.passed:
+                yield f"“{branches[better].verdict}” requires more: {_describe_check(check)}"
+    for check in (check for branch in branches for check in branch.checks):
+        if check.value is not None and not check.sure and _is_decisive(check, metrics):
+            yield (
+                f"the interval of the {_METRIC_NAMES[check.metric]} includes "
+                f"{_format_number(check.metric, check.limit)}, so more samples may change the "
+                "verdict"
+            )
+
+
+def _is_decisive(check: Check, metrics: Mapping[str, Estimate]) -> bool:
+    """Returns whether passing or failing one limit can change the verdict.
+
+    The other metric is tried at its value and at both ends of its interval.
+    """
+    score, rate = metrics["extraction_quality_score"], metrics["hallucination_rate"]
+    of_score = check.metric == "extraction_quality_score"
+    other = rate if of_score else score
+    beyond = nextafter(check.limit, -1.0)
+
+    def verdict_at(value: float, beside: float) -> str:
+        return decide_verdict(value, beside) if of_score else decide_verdict(beside, value)
+
+    ends = [end for end in (other.low, other.value, other.high) if end is not None]
+    return any(verdict_at(check.limit, end) != verdict_at(beyond, end) for end in ends)
+
+
+def decide_verdict(score: float, rate: float) -> str:
+    """Returns the tree's verdict for a score and a hallucination rate."""
+    return next(
+        (verdict for verdict, s, r in DECISION_TREE if score >= s and rate < r), NOT_RECOMMENDED
+    )
+
+
+def _iter_caveats(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -> Iterator[str]:
+    """Yields what the tree ignores but a reader of its verdict should know.
+
+    The specification's hallucination rate only counts spurious fields, not made-up values of
+    expected fields, and its score excludes failed calls.
+    """
+    taken = next((branch for branch in branches if branch.taken), None)
+    if taken is None:
+        return
+    made_up = metrics.get("fabricated_value_rate")
+    limit = taken.checks[1].limit
+    if made_up is not None and made_up.value is not None and made_up.value >= limit:
+        yield (
+            f"the verdict ignores made-up values of expected fields: with them, "
+            f"{100 * made_up.value:.1f} % of the extracted fields are made up"
+        )
+    score = metrics["extraction_quality_score"]
+    if score.missing and score.worst is not None and score.worst < taken.checks[0].limit:
+        calls = "call" if score.missing == 1 else "calls"
+        yield (
+            f"the verdict ignores {score.missing} failed {calls}: if all fields in them were "
+            f"wrong, the score would be {_format_number('extraction_quality_score', score.worst)}"
+        )
+
+
+def _describe_check(check: Check) -> str:
+    side = "at least" if check.higher_is_better else "below"
+    limit = f"{side} {_format_number(check.metric, check.limit)} is required"
+    if check.value is None:
+        return f"the {_METRIC_NAMES[check.metric]} is unknown, {limit}"
+    return (
+        f"the {_METRIC_NAMES[check.metric]} is {_format_number(check.metric, check.value)}, {limit}"
+    )
+
+
+def _iter_strengths(metrics: Mapping[str, Estimate], grades: Sequence[Grade]) -> Iterator[str]:
+    good = [grade for grade in grades if grade.grade in _GOOD_GRADES]
+    for grade in good[:_MAX_ENTRIES]:
+        # With few samples the interval may include a bad grade even at 100 %; then it is stated.
+        reach = grade.grade_at_worst if grade.grade_at_worst in _BAD_GRADES else ""
+        yield _describe_grade(grade, metrics, reach)
+
+
+def _describe_grade(grade: Grade, metrics: Mapping[str, Estimate], reached_grade: str) -> str:
+    """Describes a metric with its grade, and the opposite grade if the interval reaches one."""
+    reaches = f"; the interval reaches {reached_grade}" if reached_grade else ""
+    return (
+        f"{_METRIC_NAMES[grade.metric]} {_format_metric(grade.metric, metrics)} "
+        f"({grade.grade}{reaches})"
+    )
+
+
+def _iter_weaknesses(
+    metrics: Mapping[str, Estimate],
+    grades: Sequence[Grade],
+    breakdowns: Mapping[Dimension, Breakdown],
+    errors: Errors,
+) -> Iterator[str]:
+    for one in [one for one in grades if one.grade in _BAD_GRADES][:_MAX_ENTRIES]:
+        yield _describe_grade(
+            one, metrics, one.grade_at_best if one.grade_at_best in _GOOD_GRADES else ""
+        )
+    yield from _iter_weak_groups(metrics, breakdowns)
+    if errors.top:
+        first = errors.top[0]
+        pattern = first.pattern.replace("_", " ")
+        known = first.path != UNDECLARED_FIELDS_KEY
+        where = clean_text(first.path, 80) if known else "fields that are not in the schema"
+        alike = sum(error.count == first.count for error in errors.top) > 1
+        which = "one of the most frequent errors" if alike else "most frequent error"
+        yield f"{which}: {pattern} in {where}, {first.count} times"
+
+
+def _iter_weak_groups(
+    metrics: Mapping[str, Estimate], breakdowns: Mapping[Dimension, Breakdown]
+) -> Iterator[str]:
+    """Yields groups whose whole interval of partial F1 is below the overall F1, worst first."""
+    overall = metrics["field_f1_partial"].value
+    if overall is None:
+        return
+    weak_groups: list[tuple[float, str]] = []
+    for dimension, words in _GROUP_NAMES.items():
+        for key, group in breakdowns[dimension].groups.items():
+            f1 = group.metrics["field_f1_partial"]
+            # A group without expected fields always has F1 0 (field names not in the schema).
+            if not group.expected or f1.value is None or f1.high is None:
+                continue
+            if f1.high < overall and overall - f1.value >= _MIN_F1_GAP:
+                weak_groups.append((f1.value, words.format(clean_text(key, 60))))
+    for value, words in sorted(weak_groups)[:_MAX_ENTRIES]:
+        yield f"{words}: partial F1 {value:.3f} against {overall:.3f} overall"
+
+
+def _format_metric(metric: str, metrics: Mapping[str, Estimate]) -> str:
+    return _format_number(metric, metrics[metric].value or 0.0)
+
+
+def _format_number(metric: str, value: float) -> str:
+    if metric in _SECOND_METRICS:
+        return f"{value:.2f} s"
+    return f"{value:.3f}" if metric in _FRACTION_METRICS else f"{100 * value:.1f} %"

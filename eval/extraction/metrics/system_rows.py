@@ -1,0 +1,277 @@
+"""Collects the rows of a run in compact numeric tables; the report is computed from these.
+
+A row takes 34 numbers, plus twelve for each type, depth, name and requiredness of its fields: about
+1.6 kB for twenty fields. Texts, values and fields are not stored. If samples have several
+repeats, two hashes and one number per predicted value are stored as well, to compare the repeats.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.extraction.metrics.consistency import OutputHashes
+from eval.extraction.row import ExtractionRow
+from eval.extraction.schemas.complexity import Complexity
+from eval.extraction.verdicts.sample_score import SampleScore, Tally
+from eval.stats.bootstrap import Floats
+
+TALLY_COLUMNS: tuple[str, ...] = Tally.__struct_fields__
+OUTCOMES = ("ok", "invalid", "unparsable", "error")
+ERROR = OUTCOMES.index("error")
+
+INTEGER_COLUMNS = (
+    *("sample", "repeat", "outcome", "match", "timed_out", "retries", "bounded"),
+    *("domain", "language", "schema", "text_characters"),
+    *TALLY_COLUMNS,
+    *(f"hallucination_{number}" for number in (1, 2, 3, 4)),
+)
+"""Integer columns of a row; ``domain``, ``language`` and ``schema`` are positions in lists."""
+FLOAT_COLUMNS = (
+    *("latency_s", "ttft_s", "at_s", "confidence"),
+    *("input_tokens", "output_tokens", "cost_usd", "input_chars", "output_chars"),
+)
+"""Float columns of a row; nan if not measured."""
+FIELD_DIMENSIONS = ("type", "depth", "name", "required")
+OTHER_FIELDS = "(other fields)"
+"""Key under which further keys are pooled once there are too many."""
+
+_MAX_KEYS = 50_000
+_MAX_INT32 = 2**31 - 1
+_FIXED_POINT_SCALE = 2**40
+_MAX_DEPTH = 2
+
+
+class SystemRows:
+    """The rows of one system as numbers.
+
+    Attributes:
+        ids: sample id → position, in the order of their first row.
+        complexities: distinct schema complexity → position.
+        diagnostics: ``errors``, ``error_fields``, ``confusion``, ``composite``, ``token_f1``,
+            ``levenshtein``, ``containment`` → counts over the scored rows.
+        output_hashes: hashes for comparing repeats; ``None`` unless ``repeated``.
+    """
+
+    def __init__(self, *, repeated: bool = False) -> None:
+        self.ids: dict[str, int] = {}
+        self.domains: dict[str, int] = {}
+        self.languages: dict[str, int] = {}
+        self.complexities: dict[Complexity, int] = {}
+        self.keys: dict[tuple[str, str], int] = {}
+        self.diagnostics: dict[str, Counter[Any]] = {
+            name: Counter() for name in (*_COUNTERS, *_HISTOGRAMS)
+        }
+        self.output_hashes = OutputHashes() if repeated else None
+        self._fixed_sums = [0, 0, 0, 0]
+        self._integers = array("i")
+        self._floats = array("d")
+        self._fields = array("i")
+
+    def __len__(self) -> int:
+        return len(self._integers) // len(INTEGER_COLUMNS)
+
+    def add_row(self, row: ExtractionRow) -> None:
+        """Adds one row."""
+        score = row.score
+        place = self.ids.setdefault(row.id, len(self.ids))
+        outcome = _outcome_code(row)
+        if self.output_hashes is not None and outcome != ERROR:
+            self.output_hashes.add_reply(place, row.predicted, parsed=score.parsed)
+        self._fields.extend(self._field_counts(score, len(self)))
+        self._integers.extend(
+            (
+                place,
+                row.repeat,
+                outcome,
+                score.exact_match and score.valid,
+                row.timed_out,
+                min(row.retries, _MAX_INT32),
+                score.bounded,
+                self.domains.setdefault(score.domain, len(self.domains)),
+                self.languages.setdefault(score.language, len(self.languages)),
+                self.complexities.setdefault(score.complexity, len(self.complexities)),
+                min(score.text_characters, _MAX_INT32),
+                *msgspec.structs.astuple(score.tally),
+                *score.hallucinations,
+            )
+        )
+        usage = row.usage
+        counted = usage is not None and usage.prompt_tokens + usage.completion_tokens > 0
+        self._floats.extend(
+            _none_to_nan(value)
+            for value in (
+                row.latency_s,
+                row.ttft_s,
+                row.at_s,
+                row.confidence,
+                usage.prompt_tokens if usage is not None and counted else None,
+                usage.completion_tokens if usage is not None and counted else None,
+                None if usage is None else usage.cost_usd,
+                row.input_chars,
+                row.output_chars,
+            )
+        )
+        if outcome != ERROR:
+            self._add_diagnostics(score)
+
+    def merge_rows(self, other: SystemRows) -> None:
+        """Adds all rows of another object, as if they had been added one by one."""
+        samples = [self.ids.setdefault(name, len(self.ids)) for name in other.ids]
+        first = len(self)
+        integers = other.integers.copy()
+        for column, names, other_names in (
+            ("domain", self.domains, other.domains),
+            ("language", self.languages, other.languages),
+        ):
+            places = [names.setdefault(name, len(names)) for name in other_names]
+            _remap_column(integers, column, places)
+        schemas = [
+            self.complexities.setdefault(complexity, len(self.complexities))
+            for complexity in other.complexities
+        ]
+        _remap_column(integers, "schema", schemas)
+        _remap_column(integers, "sample", samples)
+        fields = other.fields.copy()
+        if len(fields):
+            keys = [self._key_position(dimension, key) for dimension, key in other.keys]
+            fields[:, 0] += first
+            fields[:, 1] = np.array(keys, dtype=np.int32)[fields[:, 1]]
+        self._integers.frombytes(integers.tobytes())
+        self._floats.frombytes(other.floats.tobytes())
+        self._fields.frombytes(fields.tobytes())
+        for name, counts in other.diagnostics.items():
+            _add_counts(self.diagnostics[name], counts)
+        for place, amount in enumerate(other._fixed_sums):
+            self._fixed_sums[place] += amount
+        if self.output_hashes is not None and other.output_hashes is not None:
+            self.output_hashes.merge_replies(other.output_hashes, samples)
+
+    def sort_rows(self, positions: NDArray[np.int64]) -> None:
+        """Sorts the rows by sample and repeat, so that results do not depend on their order.
+
+        Args:
+            positions: position in the run of each sample, in the order of ``ids``.
+        """
+        integers = self.integers
+        by = (
+            integers[:, INTEGER_COLUMNS.index("repeat")],
+            positions[integers[:, INTEGER_COLUMNS.index("sample")]],
+        )
+        order = np.lexsort(by)
+        new_position = np.empty_like(order)
+        new_position[order] = np.arange(len(order))
+        integers[:] = integers[order]
+        self.floats[:] = self.floats[order]
+        fields = self.fields
+        fields[:, 0] = new_position[fields[:, 0]]
+
+    # These are views, not copies: adding a row while a view is alive raises BufferError.
+
+    @property
+    def integers(self) -> NDArray[np.int32]:
+        """Shape (rows, len(INTEGER_COLUMNS))."""
+        return np.frombuffer(self._integers, dtype=np.int32).reshape(-1, len(INTEGER_COLUMNS))
+
+    @property
+    def floats(self) -> Floats:
+        """Shape (rows, len(FLOAT_COLUMNS))."""
+        return np.frombuffer(self._floats).reshape(-1, len(FLOAT_COLUMNS))
+
+    @property
+    def fields(self) -> NDArray[np.int32]:
+        """Row, position in ``keys``, then counts: shape (any, 2 + len(TALLY_COLUMNS))."""
+        return np.frombuffer(self._fields, dtype=np.int32).reshape(-1, 2 + len(TALLY_COLUMNS))
+
+    @property
+    def similarity_sums(self) -> tuple[float, float, float]:
+        """Sums of the three similarities over all pairs of texts."""
+        one, two, three, _ = (amount / _FIXED_POINT_SCALE for amount in self._fixed_sums)
+        return one, two, three
+
+    @property
+    def score_sum(self) -> float:
+        """Sum of the scores of all pairs."""
+        return self._fixed_sums[3] / _FIXED_POINT_SCALE
+
+    def _field_counts(self, score: SampleScore, row: int) -> Iterable[int]:
+        counts: dict[int, Tally] = {}
+        for dimension in FIELD_DIMENSIONS:
+            for key, tally in score.by.get(dimension, {}).items():
+                place = self._key_position(
+                    dimension, _depth_key(key) if dimension == "depth" else key
+                )
+                counts[place] = counts[place] + tally if place in counts else tally
+        for place, tally in counts.items():
+            yield from (row, place, *msgspec.structs.astuple(tally))
+
+    def _key_position(self, dimension: str, key: str) -> int:
+        known = self.keys.get((dimension, key))
+        if known is not None:
+            return known
+        # Field names also come from replies, so their number must be capped.
+        if len(self.keys) >= _MAX_KEYS:
+            key = OTHER_FIELDS
+        return self.keys.setdefault((dimension, key), len(self.keys))
+
+    def _add_diagnostics(self, score: SampleScore) -> None:
+        for name in (*_COUNTERS, *_HISTOGRAMS):
+            _add_counts(self.diagnostics[name], getattr(score, name))
+        # Fixed point: float sums depend on the order of rows, but a report must not.
+        for place, amount in enumerate((*score.similarity_sums, score.score_sum)):
+            self._fixed_sums[place] += round(amount * _FIXED_POINT_SCALE)
+
+
+_COUNTERS = ("errors", "error_fields", "confusion")
+_HISTOGRAMS = ("composite", "token_f1", "levenshtein", "containment")
+
+
+def collect_rows(rows: Iterable[ExtractionRow], *, repeated: bool = False) -> dict[str, SystemRows]:
+    """Collects rows by system, sorted by the system's name.
+
+    Args:
+        rows: rows of any systems in any order; iterated once and not stored.
+        repeated: whether samples have several repeats, which must be compared.
+    """
+    rows_by_system: dict[str, SystemRows] = {}
+    for row in rows:
+        if row.system not in rows_by_system:
+            rows_by_system[row.system] = SystemRows(repeated=repeated)
+        rows_by_system[row.system].add_row(row)
+    return dict(sorted(rows_by_system.items()))
+
+
+def _outcome_code(row: ExtractionRow) -> int:
+    """Returns the position of a row's outcome in ``OUTCOMES``, derived from its score."""
+    if row.outcome == "ERROR":
+        return ERROR
+    if not row.score.parsed:
+        return OUTCOMES.index("unparsable")
+    return OUTCOMES.index("ok" if row.score.valid else "invalid")
+
+
+def _depth_key(key: str) -> str:
+    """Returns the key under which a depth is reported: 0, 1, or 2+."""
+    return key if not key.isdigit() or int(key) < _MAX_DEPTH else f"{_MAX_DEPTH}+"
+
+
+def _add_counts(counter: Counter[Any], counts: Mapping[Any, int]) -> None:
+    for key, count in counts.items():
+        known = key in counter or len(counter) < _MAX_KEYS
+        counter[key if known else OTHER_FIELDS] += count
+
+
+def _remap_column(whole: NDArray[np.int32], column: str, positions: list[int]) -> None:
+    index = INTEGER_COLUMNS.index(column)
+    if len(whole):
+        whole[:, index] = np.array(positions, dtype=np.int32)[whole[:, index]]
+
+
+def _none_to_nan(value: float | None) -> float:
+    return float("nan") if value is None else float(value)

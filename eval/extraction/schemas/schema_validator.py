@@ -1,0 +1,359 @@
+"""Validates values against a JSON Schema (Draft-07, 2019-09, 2020-12) with ``jsonschema_rs``.
+
+``$schema`` names the draft; without it a schema is read as 2020-12. Schemas and values are
+untrusted, so everything is bounded before the validator sees it: sizes, depths, the number of
+checks per value (``schema_graph``), and regular expressions. Those match in linear time or, if they
+need backtracking, only on short texts and with a bounded number of steps. References are never
+fetched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import threading
+from collections import OrderedDict
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+
+from eval.extraction.schemas.schema_graph import SchemaGraph, json_pointer
+from kg.base.errors import SchemaError
+from kg.words.plain_text import clean_text
+
+if TYPE_CHECKING:
+    from jsonschema_rs import FancyRegexOptions, RegexOptions, ValidationError, Validator
+
+DEFAULT_DRAFT = "2020-12"
+DRAFTS = {
+    "json-schema.org/draft-07/schema": "07",
+    "json-schema.org/draft/2019-09/schema": "2019-09",
+    "json-schema.org/draft/2020-12/schema": "2020-12",
+}
+"""Draft by ``$schema`` URI, without its scheme and an empty fragment."""
+
+MAX_SCHEMA_DEPTH = 100
+"""Maximum nesting of a schema, in objects and arrays; the validator itself stops at 255."""
+MAX_SCHEMA_CHARACTERS = 1_000_000
+MAX_VALUE_DEPTH = 256
+"""Maximum nesting of a value; far above it the validator's stack would overflow."""
+MAX_PATTERN_LENGTH = 1_000
+"""Maximum length of a regular expression in characters."""
+MAX_PATTERNS = 200
+"""Distinct regular expressions per schema; each may take ``_MAX_REGEX_BYTES`` of memory."""
+MAX_BACKTRACKING_PATTERNS = 20
+"""How many of those may need backtracking (lookaround, backreferences)."""
+MAX_BACKTRACK_STEPS = 20_000
+"""Steps that such an expression may take on one text before it counts as not matching."""
+MAX_BACKTRACKING_CHARACTERS = 10_000
+"""Total characters of a value's texts if the schema has such an expression: each step may scan the
+whole text again."""
+
+MAX_ERROR_LISTING_CHECKS = 1_000_000.0
+"""Errors of a value are listed only if this bounds the number of checks; above it the value is
+only reported as invalid."""
+_MAX_MESSAGE_LENGTH = 300
+_MAX_CACHED_CHARACTERS = 32_000_000
+_MAX_REGEX_BYTES = 2**21
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One reason why a value is invalid."""
+
+    path: str
+    """JSON Pointer to the invalid part; empty for the whole value."""
+    message: str
+    """One line of at most 300 characters."""
+    keyword: str
+    """The violated keyword of the schema; ``json`` if the value is not JSON, ``depth`` if it is
+    nested too deeply, ``schema`` if listing the errors would take too long."""
+
+    def __str__(self) -> str:
+        return f"{self.path or 'whole value'}: {self.message}"
+
+
+class SchemaValidator:
+    """A compiled schema. Create one with ``from_schema``.
+
+    Attributes:
+        schema: the schema; must not be modified.
+        draft: ``07``, ``2019-09`` or ``2020-12``.
+    """
+
+    def __init__(self, schema: dict[str, Any], *, formats: bool = True) -> None:
+        """Compiles ``schema``, bypassing the cache of ``from_schema``."""
+        self.schema: Final = schema
+        self.draft: Final = _find_draft(schema)
+        if (violation := _measure_value(schema, MAX_SCHEMA_DEPTH)[1]) is not None:
+            raise SchemaError(
+                f"the schema cannot be used: {violation.message}", where=violation.path, hint=_HINT
+            )
+        self.graph: Final = SchemaGraph(schema)
+        self._needs_backtracking: Final = _has_backtracking_pattern(self.graph)
+        self._validator: Final = _compile_schema(
+            schema, self.draft, formats, self._needs_backtracking
+        )
+
+    @classmethod
+    def from_schema(cls, schema: dict[str, Any], *, formats: bool = True) -> SchemaValidator:
+        """Returns the validator of ``schema``; schemas with equal content share one.
+
+        Args:
+            schema: a JSON Schema that is an object.
+            formats: whether ``format`` is enforced (dates, addresses …) or only an annotation.
+
+        Raises:
+            SchemaError: the schema is malformed, of an unknown draft, too large, nested too deeply,
+                refers to anything outside itself, or cannot be checked in bounded time.
+        """
+        if not isinstance(schema, dict):
+            raise SchemaError("a schema must be a JSON object", hint=_HINT)
+        try:
+            text = json.dumps(schema, allow_nan=False, ensure_ascii=False)
+        except RecursionError as error:
+            raise SchemaError("the schema is nested too deeply", hint=_HINT) from error
+        except (TypeError, ValueError) as error:
+            raise SchemaError(f"the schema is not JSON: {error}", hint=_HINT) from error
+        if len(text) > MAX_SCHEMA_CHARACTERS:
+            raise SchemaError(
+                f"the schema is longer than {MAX_SCHEMA_CHARACTERS:,} characters", hint=_HINT
+            )
+        return _CACHE.get_validator(text, formats)
+
+    def is_valid(self, value: Any) -> bool:
+        """Returns whether ``value`` is a valid instance.
+
+        A value that is not JSON (NaN, a key that is not a string) or is nested deeper than
+        ``MAX_VALUE_DEPTH`` is invalid.
+        """
+        return self._measure_value(value)[1] is None and self._validator.is_valid(value)
+
+    def list_errors(self, value: Any, max_errors: int = 20) -> tuple[Violation, ...]:
+        """Lists why ``value`` is invalid, in the validator's order; empty if it is valid.
+
+        Args:
+            value: any parsed JSON value.
+            max_errors: maximum number of violations to list, at least 1.
+        """
+        size, unfit = self._measure_value(value)
+        if unfit is not None:
+            return (unfit,)
+        if self._validator.is_valid(value):
+            return ()
+        if size.n_values * self.graph.bound_checks(size.depth) > MAX_ERROR_LISTING_CHECKS:
+            return (Violation("", "not valid; too many possible errors to list", "schema"),)
+        return tuple(map(_build_violation, islice(self._validator.iter_errors(value), max_errors)))
+
+    def _measure_value(self, value: Any) -> tuple[_ValueSize, Violation | None]:
+        size, unfit = _measure_value(value, MAX_VALUE_DEPTH)
+        if (
+            unfit is None
+            and self._needs_backtracking
+            and size.characters > MAX_BACKTRACKING_CHARACTERS
+        ):
+            problem = (
+                f"more than {MAX_BACKTRACKING_CHARACTERS:,} characters, too long for a regular "
+                "expression with lookaround or backreferences"
+            )
+            unfit = Violation("", problem, "pattern")
+        return size, unfit
+
+
+_HINT = "See docs/extraction.md for the limits on schemas."
+
+
+_Trail: TypeAlias = "tuple[_Trail, str] | None"
+"""Path of a value as a linked list (parent trail, last step); children share their parent's."""
+
+
+class _ValueSize(msgspec.Struct):
+    n_values: int = 0
+    depth: int = 0
+    characters: int = 0
+
+
+def _measure_value(value: Any, max_depth: int) -> tuple[_ValueSize, Violation | None]:
+    """Returns a value's size, and the violation if the value cannot be validated.
+
+    Walks level by level without recursion, so a deeply nested value cannot overflow the stack.
+    """
+    size = _ValueSize()
+    level: list[tuple[_Trail, Any]] = [(None, value)]
+    while level:
+        below: list[tuple[_Trail, Any]] = []
+        size.n_values += len(level)
+        for trail, item in level:
+            problem = ""
+            if isinstance(item, str):
+                size.characters += len(item)
+                if not item.isascii() and not _is_encodable(item):
+                    problem = "a string with a lone surrogate"
+            elif item is None or isinstance(item, bool | int):
+                pass
+            elif isinstance(item, float):
+                if not math.isfinite(item):
+                    problem = f"{item} is not a JSON number"
+            elif isinstance(item, dict):
+                for key, child in item.items():
+                    if not isinstance(key, str) or not (key.isascii() or _is_encodable(key)):
+                        problem = "a key that is not a string"
+                        break
+                    size.characters += len(key)
+                    below.append(((trail, key), child))
+            elif isinstance(item, list):
+                below += [((trail, str(index)), child) for index, child in enumerate(item)]
+            else:
+                problem = f"{type(item).__name__} is not a JSON type"
+            if problem:
+                return size, Violation(json_pointer(_trail_path(trail)), problem, "json")
+        if below:
+            size.depth += 1
+            if size.depth > max_depth:
+                message = f"nested deeper than {max_depth} levels"
+                return size, Violation("", message, "depth")
+        level = below
+    return size, None
+
+
+def _trail_path(trail: _Trail) -> tuple[str, ...]:
+    steps: list[str] = []
+    while trail is not None:
+        trail, step = trail
+        steps.append(step)
+    return tuple(reversed(steps))
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _find_draft(schema: dict[str, Any]) -> str:
+    named = schema.get("$schema")
+    if named is None:
+        return DEFAULT_DRAFT
+    if isinstance(named, str):
+        bare = named.strip().removesuffix("#").removeprefix("https://").removeprefix("http://")
+        if (draft := DRAFTS.get(bare)) is not None:
+            return draft
+    raise SchemaError(
+        f"$schema {clean_text(str(named))!r} names an unsupported draft",
+        hint="Use Draft-07, 2019-09 or 2020-12; without $schema the draft is 2020-12.",
+    )
+
+
+def _has_backtracking_pattern(graph: SchemaGraph) -> bool:
+    """Returns whether any regular expression of the schema needs backtracking.
+
+    Raises:
+        SchemaError: there are too many regular expressions, or one is too long.
+    """
+    import jsonschema_rs
+
+    patterns: dict[str, str] = {}
+    for path, subschema in graph.subschemas.items():
+        named = subschema.node.get("patternProperties")
+        for pattern in (subschema.node.get("pattern"), *(named if isinstance(named, dict) else ())):
+            if isinstance(pattern, str):
+                patterns.setdefault(pattern, json_pointer(path))
+    backtracking = 0
+    for pattern, where in patterns.items():
+        if len(pattern) > MAX_PATTERN_LENGTH:
+            raise SchemaError(
+                f"a regular expression is longer than {MAX_PATTERN_LENGTH:,} characters",
+                where=where,
+            )
+        try:
+            jsonschema_rs.Draft7Validator(
+                {"pattern": pattern}, pattern_options=_linear_regex_options()
+            )
+        except (jsonschema_rs.ValidationError, ValueError):
+            # Needs backtracking, or is malformed; compiling the schema reports the latter.
+            backtracking += 1
+    if len(patterns) > MAX_PATTERNS or backtracking > MAX_BACKTRACKING_PATTERNS:
+        raise SchemaError(
+            f"{len(patterns):,} regular expressions, {backtracking:,} of them with lookaround or "
+            f"backreferences; at most {MAX_PATTERNS} and {MAX_BACKTRACKING_PATTERNS} are allowed",
+            hint=_HINT,
+        )
+    return backtracking > 0
+
+
+def _linear_regex_options() -> RegexOptions:
+    import jsonschema_rs
+
+    return jsonschema_rs.RegexOptions(size_limit=_MAX_REGEX_BYTES, dfa_size_limit=_MAX_REGEX_BYTES)
+
+
+def _compile_schema(
+    schema: dict[str, Any], draft: str, formats: bool, needs_backtracking: bool
+) -> Validator:
+    import jsonschema_rs
+
+    validators = {
+        "07": jsonschema_rs.Draft7Validator,
+        "2019-09": jsonschema_rs.Draft201909Validator,
+        "2020-12": jsonschema_rs.Draft202012Validator,
+    }
+    options: FancyRegexOptions | RegexOptions = _linear_regex_options()
+    if needs_backtracking:
+        options = jsonschema_rs.FancyRegexOptions(
+            backtrack_limit=MAX_BACKTRACK_STEPS,
+            size_limit=_MAX_REGEX_BYTES,
+            dfa_size_limit=_MAX_REGEX_BYTES,
+        )
+    try:
+        return validators[draft](
+            schema, validate_formats=formats, pattern_options=options, offline=True
+        )
+    except jsonschema_rs.ValidationError as error:
+        violation = _build_violation(error)
+        raise SchemaError(
+            f"the schema is malformed: {violation.message}", where=violation.path, hint=_HINT
+        ) from error
+    except ValueError as error:
+        raise SchemaError(f"the schema cannot be used: {error}", hint=_HINT) from error
+
+
+def _build_violation(error: ValidationError) -> Violation:
+    path = json_pointer(tuple(map(str, error.instance_path)))
+    message = error.message
+    if len(message) > _MAX_MESSAGE_LENGTH:
+        # jsonschema_rs prints the value first and the reason last: keep both ends.
+        message = f"{message[:80]} … {message[83 - _MAX_MESSAGE_LENGTH :]}"
+    return Violation(path, clean_text(message, _MAX_MESSAGE_LENGTH), error.kind.name)
+
+
+class _ValidatorCache:
+    """Compiled schemas by content; least recently used ones are dropped above a total size."""
+
+    def __init__(self) -> None:
+        self._validators: OrderedDict[bytes, tuple[int, SchemaValidator]] = OrderedDict()
+        self._characters = 0
+        self._lock = threading.Lock()
+
+    def get_validator(self, text: str, formats: bool) -> SchemaValidator:
+        key = hashlib.sha256(f"{formats:d}{text}".encode(errors="surrogatepass")).digest()
+        with self._lock:
+            if (validator := self._validators.get(key)) is not None:
+                self._validators.move_to_end(key)
+                return validator[1]
+        # Compile a private copy, so that a caller who modifies the schema does not affect it.
+        check = SchemaValidator(json.loads(text), formats=formats)
+        with self._lock:
+            if key in self._validators:  # compiled by another thread in the meantime
+                return self._validators[key][1]
+            self._validators[key] = (len(text), check)
+            self._characters += len(text)
+            while self._characters > _MAX_CACHED_CHARACTERS and len(self._validators) > 1:
+                _, (length, _) = self._validators.popitem(last=False)
+                self._characters -= length
+        return check
+
+
+_CACHE = _ValidatorCache()

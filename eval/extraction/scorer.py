@@ -1,0 +1,249 @@
+"""Scores one extraction against the expected output: a verdict per field, and their counts.
+
+Fields are aligned (``alignment``), compared (``matchers``) and judged (``field_judge``): the five
+categories of SemEval 2013 task 9.1, types, hallucinations, error patterns. Everything that a report
+counts is counted here, once per row.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from eval.extraction.matchers.match_result import Similarity
+from eval.extraction.matchers.schema_nodes import SchemaPlan, get_schema_plan
+from eval.extraction.record import Mode
+from eval.extraction.samples.sample import Sample
+from eval.extraction.settings import DEFAULT_MATCHING, Matching
+from eval.extraction.verdicts.alignment import Alignment, align_values
+from eval.extraction.verdicts.field_judge import FieldJudge
+from eval.extraction.verdicts.sample_score import (
+    CATEGORIES,
+    ERROR_PATTERNS,
+    SIMILARITIES,
+    UNDECLARED_FIELDS_KEY,
+    Category,
+    FieldMatch,
+    SampleScore,
+    ScoredSample,
+    Tally,
+)
+
+__all__ = [
+    "CATEGORIES",
+    "ERROR_PATTERNS",
+    "SIMILARITIES",
+    "UNDECLARED_FIELDS_KEY",
+    "Category",
+    "FieldMatch",
+    "Mode",
+    "SampleScore",
+    "ScoredSample",
+    "Tally",
+    "score_sample",
+]
+
+MAX_SCHEMA_ERRORS: Final = 20
+"""Maximum number of schema errors that are stored per sample."""
+
+_COLUMN_BITS: Final = 32
+"""Bits per column of a packed tally; a sample has far fewer than 2 ** 32 fields."""
+
+
+def score_sample(
+    sample: Sample, predicted: Any, matching: Matching = DEFAULT_MATCHING, *, parsed: bool = True
+) -> ScoredSample:
+    """Scores one extraction.
+
+    Args:
+        sample: text, schema and expected output.
+        predicted: the extraction as parsed JSON; ignored if ``parsed`` is false.
+        matching: when two values count as the same.
+        parsed: whether the reply was JSON; if not, every expected field is missed.
+
+    Raises:
+        SchemaError: the sample's schema cannot be used.
+        TypeError: a value has a type that JSON does not have.
+    """
+    plan = get_schema_plan(sample.schema)
+    if not parsed:
+        predicted = None
+    # One call answers both "is it valid" and "why not"; checking validity first would cost as much.
+    violations = plan.validator.list_errors(predicted, MAX_SCHEMA_ERRORS) if parsed else ()
+    valid = parsed and not violations
+    aligned = align_values(plan.root, sample.expected, predicted, matching)
+    fields = FieldJudge(sample.text, matching, valid=valid).judge_fields(aligned.entries)
+    errors = tuple(sorted(map(str, violations)))
+    counted = _count_fields(sample, plan, aligned, fields, matching, (parsed, valid), errors)
+    return ScoredSample(counted, fields)
+
+
+def _count_fields(
+    sample: Sample,
+    plan: SchemaPlan,
+    aligned: Alignment,
+    fields: tuple[FieldMatch, ...],
+    matching: Matching,
+    status: tuple[bool, bool],
+    schema_errors: tuple[str, ...],
+) -> SampleScore:
+    """Counts a sample's fields in every breakdown.
+
+    Returns:
+        The sufficient statistics that every metric of the sample is computed from.
+    """
+    total = required = 0
+    by_type: dict[str, int] = {}
+    by_depth: dict[int, int] = {}
+    by_name: dict[str, int] = {}
+    confusion: dict[tuple[str, str], int] = {}
+    errors: dict[str, int] = {}
+    error_fields: dict[str, int] = {}
+    hallucinations = [0, 0, 0, 0, 0]
+    ones = same = 0
+    scores: list[float] = []
+    similarities: list[Similarity] = []
+    all_strict = True
+    for field, entry in zip(fields, aligned.entries, strict=True):
+        weight = _field_weight(field, matching)
+        total += weight
+        kind = _TYPE_FAMILIES.get(field.type_expected) or _type_family(field)
+        by_type[kind] = by_type.get(kind, 0) + weight
+        by_depth[field.depth] = by_depth.get(field.depth, 0) + weight
+        known = entry.node.declared or field.category != "spurious"
+        name = field.path if known else UNDECLARED_FIELDS_KEY
+        by_name[name] = by_name.get(name, 0) + weight
+        if field.required:
+            required += weight
+        if field.type_right is not None:
+            pair = field.type_expected, field.type_predicted
+            confusion[pair] = confusion.get(pair, 0) + 1
+        if field.score == 1.0:
+            ones += 1
+            if field.similarity == _IDENTICAL:
+                same += 1
+            elif field.similarity is not None:
+                similarities.append(field.similarity)
+        elif field.score is not None:
+            scores.append(field.score)
+            if field.similarity is not None:
+                similarities.append(field.similarity)
+        if field.error:
+            errors[field.error] = errors.get(field.error, 0) + 1
+            key = f"{field.error} {name}"
+            error_fields[key] = error_fields.get(key, 0) + 1
+        hallucinations[field.hallucination] += 1
+        all_strict = all_strict and field.strict
+    parsed, valid = status
+    needs = {"required": required, "optional": total - required}
+    by_required = {need: sums for need, sums in needs.items() if sums}
+    first, second, third = zip(*similarities, strict=True) if similarities else ((), (), ())
+    return SampleScore(
+        id=sample.id,
+        parsed=parsed,
+        valid=valid,
+        exact_match=valid and all_strict and aligned.in_order,
+        tally=_unpack_tally(total),
+        by={
+            "type": _unpack_tallies(by_type),
+            "depth": {str(depth): _unpack_tally(sums) for depth, sums in by_depth.items()},
+            "name": _unpack_tallies(by_name),
+            "required": _unpack_tallies(by_required),
+        },
+        complexity=plan.complexity,
+        domain=sample.domain,
+        language=sample.language,
+        schema_errors=schema_errors,
+        hallucinations=(
+            hallucinations[1],
+            hallucinations[2],
+            hallucinations[3],
+            hallucinations[4],
+        ),
+        confusion={">".join(pair): count for pair, count in confusion.items()},
+        errors=errors,
+        error_fields=error_fields,
+        composite=_count_hundredths(scores, ones),
+        token_f1=_count_hundredths(first, same),
+        levenshtein=_count_hundredths(second, same),
+        containment=_count_hundredths(third, same),
+        # fsum is exactly rounded, so the sums do not depend on the order of the fields.
+        similarity_sums=(
+            math.fsum((*first, same)),
+            math.fsum((*second, same)),
+            math.fsum((*third, same)),
+        ),
+        score_sum=math.fsum((*scores, ones)),
+        text_characters=len(sample.text),
+        bounded=aligned.bounded,
+    )
+
+
+_IDENTICAL: Final = (1.0, 1.0, 1.0)
+_TYPE_FAMILIES = {name: name for name in ("string", "number", "boolean", "object", "array", "null")}
+_TYPE_FAMILIES["integer"] = "number"
+
+
+def _type_family(field: FieldMatch) -> str:
+    """Returns the type that a field is counted under if its label is not a plain JSON type."""
+    label = field.type_expected.split(" ")[0] or field.type_predicted
+    return _TYPE_FAMILIES.get(label, label)
+
+
+def _count_hundredths(values: Sequence[float], ones: int) -> dict[int, int]:
+    """Counts values by hundredth, rounded down.
+
+    Args:
+        values: numbers in [0, 1).
+        ones: number of further values that are exactly 1.
+    """
+    histogram = {100: ones} if ones else {}
+    for value in values:
+        hundredth = int(value * 100 + 1e-9)  # 0.29 * 100 is 28.999999999999996
+        histogram[hundredth] = histogram.get(hundredth, 0) + 1
+    return histogram
+
+
+# A field's tally is packed into one integer with 32 bits per count: adding it to the five sums it
+# belongs to then takes five additions instead of fifty.
+
+
+@cache
+def _pack_tally(category: Category, strict: bool, lenient: bool, type_right: bool | None) -> int:
+    paired = category not in ("missed", "spurious")
+    exact, partial = category == "exact", category == "partial"
+    counts = Tally(
+        expected=category != "spurious",
+        predicted=category != "missed",
+        strict=strict,
+        exact=exact,
+        partial=partial,
+        lenient=paired and (exact or partial or lenient),
+        missed=category == "missed",
+        spurious=category == "spurious",
+        type_right=type_right is True,
+        type_total=type_right is not None,
+    )
+    columns = msgspec.structs.astuple(counts)
+    return sum(int(count) << (_COLUMN_BITS * column) for column, count in enumerate(columns))
+
+
+def _field_weight(field: FieldMatch, matching: Matching) -> int:
+    lenient = field.score is not None and field.score >= matching.lenient
+    return _pack_tally(field.category, field.strict, lenient, field.type_right)
+
+
+@lru_cache(maxsize=65_536)
+def _unpack_tally(packed: int) -> Tally:
+    """Unpacks a tally. Cached: thousands of samples with the same counts share one object."""
+    size = len(Tally.__struct_fields__)
+    return Tally(*struct.unpack(f"<{size}I", packed.to_bytes(size * _COLUMN_BITS // 8, "little")))
+
+
+def _unpack_tallies(packed: dict[str, int]) -> dict[str, Tally]:
+    return {key: _unpack_tally(value) for key, value in packed.items()}

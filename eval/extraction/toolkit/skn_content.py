@@ -1,0 +1,154 @@
+"""Converts extractions of the SKN benchmark, in any format, to JSON of one schema.
+
+Content that several formats can express is mapped to the same fields: statements, causes with their
+effects, gaps. Confidences, priorities and levels are left out: they are judgements without a gold
+standard, and half of the formats lack them. Content that a format cannot express counts as omitted,
+because that is a cost of choosing the format.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from eval.extraction.samples.sample import Sample
+from eval.extraction.toolkit.predictions import Prediction
+from eval.skn.formats.extraction import Extraction
+from eval.skn.formats.forms import ExtractionContent
+from eval.skn.grammar.document import Document
+from eval.skn.pipelines import PIPELINES
+from eval.skn.rules.extractor import CAUSES_RELATION, RuleExtractor
+from eval.skn.run_settings import Setting
+from eval.skn.running.row import SknRow
+from kg.base.errors import RecordError
+
+GOLD_FILE = Path(__file__).parents[1] / "data" / "skn_gold" / "gold.jsonl"
+"""Twelve search texts of the shipped SKN data set, with the expected extraction."""
+
+QUESTION_KEY = "question"
+"""Key in a gold sample's ``meta`` for the question that the text was retrieved for."""
+
+
+def content_to_json(content: ExtractionContent) -> dict[str, Any]:
+    """Converts an extraction to the JSON in which all formats are scored.
+
+    Args:
+        content: typed (SKN or JSON), or flat JSON. In flat JSON, claims become facts and causal
+            relationships become causes; entities are ignored.
+
+    Returns:
+        ``facts`` [{text}], and if there are any, ``causal`` [{cause, effect}] and ``gaps``
+        [{text}].
+    """
+    if isinstance(content, Document):
+        facts = [fact.text for fact in content.facts]
+        causal = [(link.cause, link.effect) for link in content.causal or ()]
+        gaps = list(content.gaps or ())
+    else:
+        facts = [claim.statement for claim in content.claims]
+        causal = [
+            (relationship.source, relationship.target)
+            for relationship in content.relationships
+            if relationship.relation.strip().casefold() in _CAUSAL_RELATIONS
+        ]
+        gaps = []
+    fields: dict[str, Any] = {"facts": [{"text": text} for text in facts]}
+    if causal:
+        fields["causal"] = [{"cause": cause, "effect": effect} for cause, effect in causal]
+    if gaps:
+        fields["gaps"] = [{"text": text} for text in gaps]
+    return fields
+
+
+_CAUSAL_RELATIONS = frozenset(
+    {CAUSES_RELATION, "cause", "caused", "leads to", "results in", "brings about", "triggers"}
+)
+"""Relations of flat JSON that are read as causal, from cause to effect."""
+
+
+def predictions_from_run(rows: Iterable[SknRow], gold: Sequence[Sample]) -> Iterator[Prediction]:
+    """Yields the extractions of a finished SKN run for the samples that have a gold document.
+
+    A row whose call failed before there was an extraction is a failed call. A later failure, of the
+    agent or the judges, does not affect the extraction.
+
+    Args:
+        rows: rows of the run.
+        gold: gold samples with the ids of the run.
+
+    Raises:
+        RecordError: an extraction does not have the format of its pipeline.
+    """
+    known = {sample.id for sample in gold}
+    for row in rows:
+        if row.id in known:
+            yield _build_prediction(row.id, row.pipeline, row.extraction, row.repeat, row.error)
+
+
+def predictions_from_rules(
+    gold: Sequence[Sample], pipelines: Sequence[str]
+) -> Iterator[Prediction]:
+    """Yields what the rule extractor finds, in the format of each pipeline; no model is called.
+
+    Args:
+        gold: gold samples with the question in ``meta``.
+        pipelines: names of pipelines.
+
+    Raises:
+        RecordError: a gold sample has no question.
+    """
+    for name in pipelines:
+        extractor = RuleExtractor(PIPELINES[name], Setting())
+        for sample in gold:
+            question = sample.meta.get(QUESTION_KEY)
+            if not isinstance(question, str):
+                raise RecordError(
+                    f"gold sample {sample.id!r} has no question in its meta",
+                    hint="Add meta.question: the extractor needs the question of the search.",
+                )
+            text = sample.text.removeprefix(question_heading(question))
+            yield _build_prediction(sample.id, name, asyncio.run(extractor.extract(text, question)))
+
+
+def question_heading(question: str) -> str:
+    """Returns the heading that precedes the search text in a gold sample, with its question."""
+    return f"Question: {question}\n\n"
+
+
+def _build_prediction(
+    id_: str,
+    pipeline: str,
+    extraction: Extraction | None,
+    repeat: int = 0,
+    error: str | None = None,
+) -> Prediction:
+    if extraction is None:
+        return Prediction(
+            id=id_,
+            system=pipeline,
+            repeat=repeat,
+            failed=True,
+            problem=error or "the run has no extraction of it",
+        )
+    try:
+        content = extraction.to_content()
+    except ValueError as error_of_form:  # msgspec.ValidationError is one
+        raise RecordError(
+            f"row {id_!r} of {pipeline!r} has no extraction in its pipeline's format: "
+            f"{error_of_form}",
+            hint="Use the rows file exactly as `epoche skn run` wrote it.",
+        ) from error_of_form
+    return Prediction(
+        id=id_,
+        system=pipeline,
+        repeat=repeat,
+        predicted=None if content is None else content_to_json(content),
+        parsed=content is not None,
+        raw=extraction.raw,
+        problem=extraction.problem,
+        notes=() if extraction.validity == "strict" else (f"read: {extraction.validity}",),
+        latency_s=extraction.latency_s,
+        usage=extraction.usage,
+    )

@@ -1,0 +1,52 @@
+"""Extracts triples from texts by rules, with the statement reader that also checks model replies.
+
+The reader only knows the sentence patterns and relation names of the graph and skips everything
+else. On texts generated from the graph it measures the losses of converting a graph to text and
+back (homonyms, denials, lists); on other texts it measures how well rules perform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from eval.extraction.samples.sample import Sample
+from eval.extraction.toolkit.graph_triples import Triple, TripleNormaliser, triples_to_json
+from eval.extraction.toolkit.predictions import Prediction
+from eval.questions.parser import ClaimParser
+from eval.questions.statements import Statement, StatementReader
+from eval.skn.rules.statements import split_statements
+
+if TYPE_CHECKING:
+    from kg.knowledge import KnowledgeBase
+
+SYSTEM = "rules"
+
+
+def extract_triples(
+    samples: Sequence[Sample], kb: KnowledgeBase, on_done: Callable[[int], None]
+) -> Iterator[Prediction]:
+    """Yields one prediction per text, extracted by rules; no model is called.
+
+    Args:
+        samples: the texts.
+        kb: graph whose entities and relations are recognised.
+        on_done: called with the number of texts read so far.
+    """
+    reader, naming = StatementReader(ClaimParser(kb)), TripleNormaliser(kb)
+    for done, sample in enumerate(samples, start=1):
+        read = triples_to_json(_iter_triples(sample.text, reader, naming))
+        yield Prediction(id=sample.id, system=SYSTEM, predicted=read)
+        on_done(done)
+
+
+def _iter_triples(
+    text: str, reader: StatementReader, normaliser: TripleNormaliser
+) -> Iterator[Triple]:
+    for piece in split_statements(text):
+        statement = reader.read_statement(piece)
+        if isinstance(statement, Statement) and not statement.negated:
+            for alternatives in statement.claims:
+                # With several entities of the same label, any choice would be a guess.
+                if len(alternatives) == 1:
+                    yield normaliser.triple_from_claim(alternatives[0])

@@ -1,0 +1,99 @@
+"""Selects the judge models: by default a model may not judge its own answers.
+
+A model that judges its own answers favours them (Panickssery, Bowman, Feng: LLM evaluators
+recognize and favor their own generations, NeurIPS 2024), and its errors as a judge correlate with
+its errors as an answerer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from eval.model.environment import Variables, read_variables
+from eval.model.providers import Endpoint, find_endpoint
+from kg.base.errors import SettingError
+
+SAME_MODEL = "same"
+"""``--judge-model same``: the answering model is also the judge, and every output says so."""
+JUDGE_MODEL_VARIABLE = "EPOCHE_JUDGE_MODEL"
+_FLAG = "--judge-model"
+
+
+class JudgeSelection(msgspec.Struct, frozen=True):
+    """The selected judge models.
+
+    Attributes:
+        models: ``provider/model`` of each.
+        same: whether the answering model is one of them.
+    """
+
+    models: tuple[str, ...]
+    same: bool
+
+
+def choose_judges(
+    named: Sequence[str], answerer: str | None, *, answered_by_model: bool = True
+) -> JudgeSelection:
+    """Selects the judge models.
+
+    Args:
+        named: values of ``--judge-model``, each with one model or several separated by commas; if
+            empty, ``EPOCHE_JUDGE_MODEL`` from the environment or ``.env`` is used.
+        answerer: the model that answers; None means ``EPOCHE_MODEL``, and if that is not set
+            either, that the answering model is unknown.
+        answered_by_model: whether a model answered; if not, every model may judge.
+
+    Raises:
+        SettingError: no model is named, one is named twice, or one is the answering model although
+            ``same`` was not given.
+        ModelAccessError: a name is malformed, or its address or key is not set.
+    """
+    variables = read_variables()
+    known = answerer or variables.get("EPOCHE_MODEL") if answered_by_model else None
+    answering = find_endpoint(known, variables) if known else None
+    judge_names = _split_names(named) or _split_names([variables.get(JUDGE_MODEL_VARIABLE) or ""])
+    if not judge_names:
+        raise SettingError(
+            "no judge model is named, and by default a model does not judge its own answers",
+            where=_FLAG,
+            hint=f"Name another model as provider/model, or set {JUDGE_MODEL_VARIABLE}; {_FLAG} "
+            f"{SAME_MODEL} lets the answering model judge its own answers, and every output then "
+            "says so.",
+        )
+    judges = [_resolve_judge(name, answering, variables) for name in judge_names]
+    for index, judge in enumerate(judges):
+        if any(_is_same_model(judge, earlier) for earlier in judges[:index]):
+            raise SettingError(
+                f"judge {judge.name} is named twice",
+                where=_FLAG,
+                hint="Raise --judge-repeats for more votes of one model.",
+            )
+    return JudgeSelection(
+        tuple(judge.name for judge in judges),
+        any(_is_same_model(judge, answering) for judge in judges),
+    )
+
+
+def _resolve_judge(name: str, answering: Endpoint | None, variables: Variables) -> Endpoint:
+    if name == SAME_MODEL:
+        return answering or find_endpoint(None, variables)
+    judge = find_endpoint(name, variables)
+    if _is_same_model(judge, answering):
+        raise SettingError(
+            f"judge {judge.name} is the model that answers",
+            where=_FLAG,
+            hint=f"Name another model, or give {_FLAG} {SAME_MODEL} to let it judge its own "
+            "answers.",
+        )
+    return judge
+
+
+def _split_names(named: Sequence[str]) -> list[str]:
+    return [name for text in named for part in text.split(",") if (name := part.strip())]
+
+
+def _is_same_model(one: Endpoint, other: Endpoint | None) -> bool:
+    """Returns whether two endpoints are the same model on the same server."""
+    return other is not None and (one.base_url, one.model) == (other.base_url, other.model)

@@ -1,0 +1,25 @@
+"""Metrics that only some runs have: calibration, selective prediction and self-consistency."""
+
+from __future__ import annotations
+
+from eval.metrics.record import MetricValue, SystemReport
+
+CONFIDENCE_METRICS = ("ECE", "ECE-equal-mass", "Brier", "AURC", "AUGRC")
+"""Metrics of systems that state confidences; lower is better in each."""
+
+SELF_CONSISTENCY = "self-consistency"
+"""The metric of systems that answered each card several times."""
+
+
+def collect_optional_metrics(system: SystemReport) -> dict[str, MetricValue]:
+    """Returns the optional metrics that could be computed, by name, in a fixed order."""
+    found: dict[str, MetricValue] = {}
+    if system.calibration is not None:
+        found["ECE"] = system.calibration.ece
+        found["ECE-equal-mass"] = system.calibration.ece_equal_mass
+        found["Brier"] = system.calibration.brier
+    if system.selective is not None:
+        found["AURC"], found["AUGRC"] = system.selective.aurc, system.selective.augrc
+    if system.self_consistency is not None:
+        found[SELF_CONSISTENCY] = system.self_consistency
+    return found

@@ -1,0 +1,139 @@
+"""Builds claims from mentions, checking classes and units and choosing among homonyms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from eval.questions.mentions import Mention, build_unit_key
+from eval.questions.question import Question
+from kg.claims import Claim
+from kg.literals import NUMERIC, parse_number
+from kg.terms import RDF_TYPE, RDFS, XSD, parse_literal, write_literal
+
+if TYPE_CHECKING:
+    from kg.knowledge import KnowledgeBase
+
+
+class ClaimBuilder:
+    """Builds claims with the predicates of one knowledge base."""
+
+    def __init__(self, kb: KnowledgeBase, preds: Iterable[str]) -> None:
+        preds = tuple(preds)
+        self._kb = kb
+        self._index = kb.oracle.closure.index
+        self.datatypes = {pred: self._find_datatype(pred) for pred in preds}
+        """Predicate → datatype of its values; empty when they are entities."""
+        self.units = {pred: build_unit_key(kb.verbaliser.get_wording(pred).unit) for pred in preds}
+        """Predicate → unit of its values, as ``Mention.unit`` spells it."""
+        self._class_constraints = {
+            pred: (self._find_classes(pred, "domain"), self._find_classes(pred, "range"))
+            for pred in preds
+        }
+
+    def fits_predicate(self, pred: str, subj: Mention, obj: Mention) -> bool:
+        """Whether the subject is an entity, and the object an entity or number as required."""
+        if not subj.entities:
+            return False
+        if self.datatypes[pred]:
+            return bool(obj.number) and obj.unit in ("", self.units[pred])
+        return bool(obj.entities)
+
+    def has_matching_unit(self, pred: str, question: Question) -> bool:
+        """Whether the numbers of a question have the unit of the predicate."""
+        # "Is its length 766?" may mean miles, so a number must be given with the graph's unit.
+        return {m.unit for m in question.mentions if m.number} == {self.units[pred]}
+
+    def build_claims(self, pred: str, subj: Mention, obj: Mention) -> tuple[Claim, ...]:
+        """Builds the claims of two mentions: one for each combination of their homonyms."""
+        claims: list[Claim] = []
+        for s in subj.entities:
+            if obj.number:
+                claims.append(Claim(s, pred, self._build_literal(s, pred, obj.number)))
+            else:
+                claims += [Claim(s, pred, o) for o in obj.entities]
+        if len(claims) > 1:
+            # The question cannot be about a homonym whose class does not allow the predicate.
+            fitting = [claim for claim in claims if self.has_matching_classes(claim)]
+            claims = fitting or claims
+        return tuple(claims)
+
+    def resolve_homonyms(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+        """Chooses the homonym that the graph relates to the other entity, if there is only one.
+
+        The question whether the Thames rises in the Cotswolds is about the Thames that the graph
+        relates to the Cotswolds. With numbers homonyms stay ambiguous.
+        """
+        if len(claims) < 2 or claims[0].pred == RDF_TYPE or self.datatypes[claims[0].pred]:
+            return claims
+        related = [
+            claim
+            for claim in claims
+            if self.is_adjacent(claim.subj, (claim.obj,))
+            or self.is_adjacent(claim.obj, (claim.subj,))
+        ]
+        return tuple(related) if len(related) == 1 else claims
+
+    def is_allowed(self, pred: str, subj: Mention, obj: Mention) -> bool:
+        """Whether any entities with these names have the classes that the predicate requires."""
+        objects = obj.entities or (obj.number,)
+        return any(
+            self.has_matching_classes(Claim(s, pred, o)) for s in subj.entities for o in objects
+        )
+
+    def has_matching_classes(self, claim: Claim) -> bool:
+        """Whether subject and object have the classes that the predicate requires."""
+        domain, range_ = self._class_constraints[claim.pred]
+        if domain and self._kb.verbaliser.collect_types(claim.subj).isdisjoint(domain):
+            return False
+        if self.datatypes[claim.pred]:
+            return True
+        return not range_ or not self._kb.verbaliser.collect_types(claim.obj).isdisjoint(range_)
+
+    def is_adjacent(self, iri: str, others: Sequence[str]) -> bool:
+        """Whether the graph relates an entity, as subject, to one of the others."""
+        index, terms = self._index, self._index.terms
+        node = terms.get(iri)
+        near = {terms.get(other) for other in others} - {None}
+        if node is None:
+            return False
+        return any(o in near for _, o in index.iter_out_edges(node))
+
+    def _build_literal(self, subj: str, pred: str, digits: str) -> str:
+        """Builds the literal of a number, in the graph's own spelling if it has that value."""
+        index, terms = self._index, self._index.terms
+        s, p = terms.get(subj), terms.get(pred)
+        if s is not None and p is not None:
+            for o in index.find_objects(s, p):
+                text = terms.get_text(o)
+                if parse_number(text) == float(digits):
+                    return text
+        datatype = self.datatypes[pred]
+        is_integer = not any(sign in digits for sign in ".eE")
+        if datatype not in NUMERIC or (not is_integer and datatype == XSD + "integer"):
+            datatype = XSD + ("integer" if is_integer else "decimal")
+        return write_literal(digits, datatype)
+
+    def _find_datatype(self, pred: str) -> str:
+        """Finds the datatype of a predicate's values; empty when they are entities."""
+        p = self._index.terms.get(pred)
+        first = None if p is None else next(iter(self._index.iter_pairs(p)), None)
+        text = "" if first is None else self._index.terms.get_text(first[1])
+        return parse_literal(text).datatype if text.startswith('"') else ""
+
+    def _find_classes(self, pred: str, constraint: str) -> frozenset[str]:
+        """Finds the classes of a predicate's domain or range.
+
+        Without such a declaration, the classes of all its subjects or objects in the graph.
+        """
+        terms = self._index.terms
+        p, schema = terms.get(pred), terms.get(RDFS + constraint)
+        if p is None:
+            return frozenset()
+        if schema is not None and (declared := self._index.find_objects(p, schema)):
+            return frozenset(terms.get_text(cls) for cls in declared)
+        if self.datatypes[pred]:
+            return frozenset()
+        side = 0 if constraint == "domain" else 1
+        nodes = dict.fromkeys(terms.get_text(pair[side]) for pair in self._index.iter_pairs(p))
+        return frozenset(cls for iri in nodes for cls in self._kb.verbaliser.collect_types(iri))

@@ -1,0 +1,61 @@
+"""Computes the metrics of rankings with ir_measures, whose metric names are used.
+
+``R@k``: share of the gold chunks among the first k. ``nDCG@10``: discounted gain, log₂ (Järvelin &
+Kekäläinen, ACM TOIS 2002, 20:422). ``RR``: 1 / rank of the first gold chunk (its mean is MRR).
+``AllGold@10``: 1 if every gold chunk is among the first ten, for questions that need several
+chunks; ir_measures has no such metric, but it is 1 exactly if ``R@10`` = 1.
+
+S. MacAvaney, C. Macdonald, I. Ounis, Streamlining Evaluation with ir-measures, ECIR 2022; the
+values are computed by pytrec_eval, and are the same as those of trec_eval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eval.ranking.questions import Question
+from eval.ranking.rankings import Rankings
+from eval.stats.bootstrap import Floats
+
+ALL_GOLD = "AllGold@10"
+HEADLINE_METRIC = "nDCG@10"
+"""The metric that tuning maximises."""
+_IR_MEASURES_NAMES = ("R@1", "R@5", "R@10", HEADLINE_METRIC, "RR")
+METRIC_NAMES = (*_IR_MEASURES_NAMES, ALL_GOLD)
+"""The columns, all in [0, 1], higher is better."""
+
+
+def score_questions(rankings: Rankings, questions: Sequence[Question]) -> Floats:
+    """Computes every metric of every question.
+
+    A question for which nothing was found has 0, because all of its gold was missed. The metrics
+    are undefined for unanswerable questions, which have no gold.
+
+    Returns:
+        Shape (questions, len(METRIC_NAMES)); nan for unanswerable questions.
+    """
+    values = np.full((len(questions), len(METRIC_NAMES)), np.nan)
+    answerable = [i for i, question in enumerate(questions) if question.answerable]
+    if not answerable:
+        return values
+    import ir_measures
+
+    requested = [ir_measures.parse_measure(name) for name in _IR_MEASURES_NAMES]
+    # Questions are identified by index, so that results can be written to their rows. The negative
+    # rank is used as score, because trec_eval sorts by score and would break ties by chunk id.
+    qrels = {str(i): dict.fromkeys(questions[i].gold, 1) for i in answerable}
+    run: dict[str, dict[str, float]] = {}
+    for i in answerable:
+        ranking = rankings.by_question[questions[i].id]
+        if ranking:
+            run[str(i)] = {chunk_id: float(-rank) for rank, chunk_id in enumerate(ranking)}
+    values[answerable] = 0.0
+    if run:
+        column = {str(measure): METRIC_NAMES.index(str(measure)) for measure in requested}
+        for metric in ir_measures.iter_calc(requested, qrels, run):
+            values[int(metric.query_id), column[str(metric.measure)]] = metric.value
+    all_gold = values[answerable, METRIC_NAMES.index("R@10")] == 1.0
+    values[answerable, METRIC_NAMES.index(ALL_GOLD)] = all_gold
+    return values

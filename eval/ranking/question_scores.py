@@ -1,0 +1,185 @@
+"""Holds the metrics of every question and retriever, and resamples them for intervals and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.ranking.answerability import COMPARABLE_RETRIEVERS, STATISTICS, bootstrap_answerability
+from eval.ranking.metrics import ALL_GOLD, METRIC_NAMES, score_questions
+from eval.ranking.questions import KINDS, UNANSWERABLE, Question
+from eval.ranking.rankings import Rankings
+from eval.ranking.record import ALL_QUESTIONS, MetricEstimate, RetrieverMetrics
+from eval.stats.bootstrap import (
+    ClusterResamples,
+    Distribution,
+    Floats,
+    ResampledCounts,
+    compute_ratio_distribution,
+    compute_resampled_sums,
+    round_significant,
+)
+from eval.stats.estimates import Interval, choose_interval, compute_edge_interval
+from kg.base.proportions import wilson_interval
+
+
+class QuestionScores:
+    """The scores of several retrievers on the same questions.
+
+    All retrievers share the same resamples, so that their differences are paired.
+
+    Args:
+        questions: at least one.
+        rankings: name → rankings, of every retriever and variant.
+        resamples: bootstrap resamples of the questions.
+        confidence: nominal coverage of the intervals.
+    """
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        rankings: Mapping[str, Rankings],
+        resamples: ClusterResamples,
+        confidence: float,
+    ) -> None:
+        self.questions = questions
+        self.rankings = rankings
+        self.resamples = resamples
+        self.confidence = confidence
+        self._values = {
+            name: score_questions(ranked, questions) for name, ranked in rankings.items()
+        }
+        self._distribution_cache: dict[tuple[str, str], Distribution] = {}
+
+    @cached_property
+    def answerable(self) -> NDArray[np.bool_]:
+        """Whether each question has gold, shape (questions,)."""
+        return np.array([question.answerable for question in self.questions])
+
+    @cached_property
+    def groups(self) -> dict[str, NDArray[np.bool_]]:
+        """Group → whether each question is in it, shape (questions,); ``all`` first.
+
+        Groups contain answerable questions only; empty ones are omitted.
+        """
+        groups = {ALL_QUESTIONS: self.answerable}
+        for kind in KINDS:
+            of_kind = np.array([question.kind == kind for question in self.questions])
+            if kind != UNANSWERABLE and of_kind.any():
+                groups[kind] = of_kind
+        return groups
+
+    def list_metrics(self, group: str) -> tuple[str, ...]:
+        """Lists the metrics of a group; answerability is computed for all questions only."""
+        return (*METRIC_NAMES, *STATISTICS) if group == ALL_QUESTIONS else METRIC_NAMES
+
+    def get_values(self, name: str, group: str) -> Floats:
+        """Returns the metrics of a group's questions, shape (questions, len(METRIC_NAMES))."""
+        return self._values[name][self.groups[group]]
+
+    def get_distribution(self, name: str, group: str) -> Distribution:
+        """Returns the bootstrap distribution of a retriever's metrics over a group's questions."""
+        if (name, group) not in self._distribution_cache:
+            parts = [self._bootstrap_means(name, group)]
+            if group == ALL_QUESTIONS:
+                parts.append(self._bootstrap_answerability(name))
+            self._distribution_cache[name, group] = _concatenate_distributions(parts)
+        return self._distribution_cache[name, group]
+
+    def build_record(self, name: str) -> RetrieverMetrics:
+        """Builds the record of one retriever's metrics."""
+        is_empty = np.array([not self.rankings[name].by_question[q.id] for q in self.questions])
+        return RetrieverMetrics(
+            params=self.rankings[name].params,
+            measures={
+                group: dict(
+                    zip(self.list_metrics(group), self._estimate_metrics(name, group), strict=True)
+                )
+                for group in self.groups
+            },
+            found_nothing={
+                "answerable": int((is_empty & self.answerable).sum()),
+                "unanswerable": int((is_empty & ~self.answerable).sum()),
+            },
+        )
+
+    def _bootstrap_means(self, name: str, group: str) -> Distribution:
+        # A mean over the group is the ratio of two sums: of the values, and of membership in the
+        # group (the last column), which varies between resamples.
+        inside = self.groups[group]
+        per_cluster = np.zeros((len(self.questions), len(METRIC_NAMES) + 1))
+        per_cluster[inside, :-1] = self._values[name][inside]
+        per_cluster[inside, -1] = 1.0
+        resampled = ResampledCounts(
+            per_cluster, compute_resampled_sums(per_cluster, self.resamples)
+        )
+        width = len(METRIC_NAMES)
+        denominators = np.zeros((width, width + 1))
+        denominators[:, -1] = 1.0
+        return compute_ratio_distribution(resampled, np.eye(width, width + 1), denominators)
+
+    def _bootstrap_answerability(self, name: str) -> Distribution:
+        if name not in COMPARABLE_RETRIEVERS:
+            width, count = len(STATISTICS), len(self.questions)
+            return Distribution(
+                values=np.full(width, np.nan),
+                replicates=np.full((self.resamples.n_resamples, width), np.nan),
+                jackknife=np.full((count, width), np.nan),
+                support=np.zeros(width),
+            )
+        best = np.array(self.rankings[name].get_best_scores(self.questions))
+        return bootstrap_answerability(best, self.answerable, self.resamples)
+
+    def _estimate_metrics(self, name: str, group: str) -> list[MetricEstimate]:
+        distribution = self.get_distribution(name, group)
+        intervals = distribution.compute_intervals(self.confidence)
+        n_group, n_unanswerable = int(self.groups[group].sum()), int((~self.answerable).sum())
+        estimates: list[MetricEstimate] = []
+        for column, measure in enumerate(self.list_metrics(group)):
+            value = float(distribution.values[column])
+            n = n_unanswerable if measure in STATISTICS else n_group
+            if np.isnan(value):
+                why = self._explain_missing_value(name, measure, n, n_group)
+                estimates.append(MetricEstimate(value=None, n=n, why=why))
+                continue
+            if measure == ALL_GOLD:
+                low, high = wilson_interval(value * n, n, self.confidence)
+                interval = Interval(low, high, "wilson")
+            else:
+                interval = choose_interval(intervals, column) or compute_edge_interval(
+                    value, float(intervals.support[column]), self.confidence
+                )
+            estimates.append(
+                MetricEstimate(
+                    value=round_significant(value),
+                    low=round_significant(interval.low),
+                    high=round_significant(interval.high),
+                    method=interval.method,
+                    n=n,
+                )
+            )
+        return estimates
+
+    @staticmethod
+    def _explain_missing_value(name: str, metric: str, n: int, n_group: int) -> str:
+        """Explains why a metric has no value."""
+        if not n_group:
+            return "no question with gold"
+        if metric in STATISTICS and not n:
+            return "no unanswerable question"
+        if name not in COMPARABLE_RETRIEVERS:
+            return "scores are not comparable between questions"
+        return "nothing was found for more than a tenth of the answerable questions"
+
+
+def _concatenate_distributions(parts: Sequence[Distribution]) -> Distribution:
+    """Concatenates the columns of distributions over the same resamples."""
+    return Distribution(
+        values=np.concatenate([part.values for part in parts]),
+        replicates=np.concatenate([part.replicates for part in parts], axis=1),
+        jackknife=np.concatenate([part.jackknife for part in parts], axis=1),
+        support=np.concatenate([part.support for part in parts]),
+    )

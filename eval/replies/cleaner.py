@@ -1,0 +1,82 @@
+"""Removes thoughts, quotations, markup and control tokens from a reply."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_FINAL_CHANNEL = "<|channel|>final<|message|>"
+_THOUGHT = re.compile(
+    r"<(?P<close>/?)\s*(?:think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)\s*>",
+    re.IGNORECASE,
+)
+_CONTROL = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|\[/?INST\]|<(?:end|start)_of_turn>")
+_LATEX_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s{0,3}\{([^{}\n]{0,100})\}")
+# A quotation is the text between quotation marks of one kind on one line.
+_QUOTATIONS = re.compile(
+    r"\"([^\"\n]{1,600})\"|“([^“”\n]{1,600})”|«([^«»\n]{1,600})»|„([^„“”\n]{1,600})[“”]"
+    r"|「([^「」\n]{1,600})」|『([^『』\n]{1,600})』|‹([^‹›\n]{1,600})›"
+)
+_QUOTED_LINE = re.compile(r"^[ \t]{0,3}>[^\n]*$", re.MULTILINE)
+_ABBREVIATED_ANSWER = re.compile(r"^[ \t]{0,9}(?:A|Ans\.?)[ \t]{0,3}:", re.MULTILINE)
+_EMPHASIS = re.compile(r"[*_`#~]{1,3}")
+_MAX_QUOTED_WORDS = 3
+"""Maximum number of words of a quotation that may be the answer itself ("no", "I don't know")."""
+
+
+def normalise_text(text: str) -> str:
+    """Normalises to NFKC (full-width letters become plain ones) without invisible characters."""
+    text = unicodedata.normalize("NFKC", text)
+    if text.isascii():
+        return text.replace("\r", "\n")
+    text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cf", "Cs"))
+    for mark in "’ʼ‘′`´":
+        text = text.replace(mark, "'")
+    return text.replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+
+
+def remove_thoughts(text: str) -> str:
+    """Removes the thoughts of reasoning models, and control tokens.
+
+    If a model marks a final channel, everything before it is removed.
+    A closing tag without an opening one ends a thought that began in the prompt. An opening tag
+    without a closing one begins a thought that was cut off, so everything after it is removed.
+    """
+    channel = text.rfind(_FINAL_CHANNEL)
+    if channel >= 0:
+        text = text[channel + len(_FINAL_CHANNEL) :]
+    parts: list[str] = []
+    start, thinking = 0, False
+    for tag in _THOUGHT.finditer(text):
+        if tag["close"]:
+            if not thinking:
+                parts.clear()
+            start, thinking = tag.end(), False
+        elif not thinking:
+            parts.append(text[start : tag.start()])
+            thinking = True
+    if not thinking:
+        parts.append(text[start:])
+    return _CONTROL.sub(" ", "\n".join(parts))
+
+
+def remove_quotations(text: str) -> str:
+    """Removes quoted lines, and quotations that are long or contain a question."""
+    return _QUOTATIONS.sub(_replace_quotation, _QUOTED_LINE.sub("", text))
+
+
+def _replace_quotation(match: re.Match[str]) -> str:
+    inside = match.group(match.lastindex or 0)
+    if len(inside.split()) > _MAX_QUOTED_WORDS or any(mark in inside for mark in "?？؟"):
+        return " … "
+    return f" {inside} "
+
+
+def remove_markup(text: str) -> str:
+    """Removes marks of emphasis, headings and code, and writes out "A:" as "Answer:"."""
+    return _ABBREVIATED_ANSWER.sub("Answer:", _EMPHASIS.sub("", text))
+
+
+def remove_latex(text: str) -> str:
+    """Replaces LaTeX's text commands by their content."""
+    return _LATEX_TEXT.sub(r"\1", text)

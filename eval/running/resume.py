@@ -1,0 +1,170 @@
+"""Loads the journal of an interrupted run and checks that it belongs to this run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from eval.running.folder_manifest import FolderManifest
+from eval.running.journal import Journal, RowReader
+from eval.running.totals import CallMeter
+from kg.base.errors import CardSetMismatchError, RecordError, WriteError
+from kg.base.files import require_file
+
+OUT_HINT = "Choose another --out, or use --overwrite to replace it."
+
+
+AnyManifest = TypeVar("AnyManifest", bound=FolderManifest)
+ManifestType = TypeVar("ManifestType", bound=msgspec.Struct)
+
+
+def read_run_manifest(
+    path: Path | str, manifest_type: type[ManifestType], command: str
+) -> ManifestType:
+    """Reads a run manifest.
+
+    Args:
+        path: the file.
+        manifest_type: type of the manifest.
+        command: the command that writes such manifests, for the hint.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: the file is not a manifest of this type.
+    """
+    path = require_file(path, "run manifest")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=manifest_type)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordError(
+            f"not the manifest of such a run: {error}",
+            where=str(path),
+            hint=f"`{command}` writes it next to its rows; run again with --overwrite.",
+        ) from error
+
+
+def round_trip_json(value: Any) -> Any:
+    """Encodes and decodes a value as JSON, so that it equals the value read from a manifest."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def resume_manifest(
+    new: AnyManifest, path: Path, fixed_fields: Sequence[str], command: str
+) -> AnyManifest:
+    """Returns the manifest of a resumed run: ``new`` with the start and totals of the old one.
+
+    Args:
+        new: the manifest that a new run would have.
+        path: the existing manifest, in the folder of the run.
+        fixed_fields: names of the fields that must be equal in both.
+        command: the command that writes such manifests, for the hint.
+
+    Raises:
+        RecordError: the manifest is missing, so the rows cannot be checked; or it is damaged.
+        CardSetMismatchError: the rows were written for other samples or with other settings.
+    """
+    folder = path.parent
+    if not path.is_file():
+        raise RecordError(
+            f"cannot be resumed: {path.name} is missing, so the rows cannot be checked",
+            where=str(folder / new.rows),
+            hint=OUT_HINT,
+        )
+    old = read_run_manifest(path, type(new), command)
+    return _check_and_merge(old, new, folder, fixed_fields)
+
+
+def load_journal(
+    new: AnyManifest,
+    journal: Journal,
+    plan: RowReader,
+    meter: CallMeter,
+    *,
+    make_manifest: Callable[[AnyManifest, Path], AnyManifest],
+    resume: bool,
+    retried: Sequence[int],
+) -> AnyManifest:
+    """Loads the rows of an interrupted run, if there are any, and returns the run's manifest.
+
+    Args:
+        new: the manifest that a new run would have.
+        journal: the open journal, in the folder of the run.
+        plan: parses the rows, and adds them to ``meter``.
+        meter: adds up the model calls.
+        make_manifest: returns the manifest of the resumed run, given ``new`` and the folder.
+        resume: whether the run may be resumed.
+        retried: outcome codes whose rows are removed, to be asked again.
+
+    Raises:
+        WriteError: the journal contains rows, and ``resume`` is false.
+        EpocheError: as ``make_manifest`` and ``Journal.load_rows``.
+    """
+    folder = journal.path.parent
+    if not journal.path.stat().st_size:
+        return new
+    if not resume:
+        raise make_no_resume_error(folder)
+    manifest = make_manifest(new, folder)
+    journal.load_rows(plan)
+    meter.add_earlier_sessions(manifest.calls)
+    for outcome in retried:
+        journal.remove_outcome(outcome)
+        meter.remove_outcome(outcome)
+    return manifest
+
+
+def make_no_resume_error(folder: Path) -> WriteError:
+    """Builds the error for ``--no-resume`` with a folder that already contains a run."""
+    return WriteError(
+        "the folder already contains a run, and --no-resume was given",
+        where=str(folder),
+        hint=OUT_HINT,
+    )
+
+
+def _check_and_merge(
+    old: AnyManifest, new: AnyManifest, folder: Path, fixed_fields: Sequence[str]
+) -> AnyManifest:
+    if old.dataset_sha256 != new.dataset_sha256:
+        raise CardSetMismatchError(
+            f"the rows are about other samples ({old.dataset}, {old.dataset_sha256[:12]}; "
+            f"this run: {new.dataset}, {new.dataset_sha256[:12]})",
+            where=str(folder / new.rows),
+            hint=OUT_HINT,
+        )
+    for field in fixed_fields:
+        was, is_now = getattr(old, field), getattr(new, field)
+        if was != is_now:
+            raise CardSetMismatchError(
+                f"the rows were written with another {describe_difference(field, was, is_now)}",
+                where=str(folder / new.rows),
+                hint=OUT_HINT,
+            )
+    return msgspec.structs.replace(
+        new,
+        started=old.started,
+        resumed=old.resumed + 1,
+        calls=old.calls,
+        observed=old.observed,
+    )
+
+
+def describe_difference(
+    field: str, first: object, second: object, *, second_label: str = "now"
+) -> str:
+    """Describes how a field of two manifests differs; of a dict, only the differing keys.
+
+    Args:
+        field: name of the field.
+        first: value in the first manifest.
+        second: value in the second manifest.
+        second_label: word that marks the second value: ``now`` or ``there``.
+    """
+    if isinstance(first, dict) and isinstance(second, dict):
+        keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+        pairs = (f"{key} {first.get(key)!r}, {second_label} {second.get(key)!r}" for key in keys)
+        return f"{field}: {'; '.join(pairs)}"
+    return f"{field}: {first!r}, {second_label} {second!r}"

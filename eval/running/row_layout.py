@@ -1,0 +1,97 @@
+"""Defines which rows a run has, and their order in the finished file.
+
+Every row has a *position*, a number that depends only on item, repeat and system: positions count
+item by item, within an item repeat by repeat, within a repeat system by system. A finished file
+has its rows in ascending position, independent of concurrency, interruptions and shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from kg.base.errors import SettingError
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Every ``count``-th item, starting with the ``number``-th (from 1); 1/1 is all items."""
+
+    number: int = 1
+    count: int = 1
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Parses ``i/n``.
+
+        Raises:
+            SettingError: the text is not ``i/n`` with i from 1 to n.
+        """
+        number, slash, count = text.partition("/")
+        if slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
+            return cls(int(number), int(count))
+        raise SettingError(
+            f"a shard must be i/n with i from 1 to n, not {text!r}",
+            where="--shard",
+            hint="For example --shard 1/4, and 2/4, 3/4, 4/4 on other machines.",
+        )
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """The positions of the rows of a run.
+
+    Attributes:
+        items: number of items, asked or not.
+        systems: number of systems that answer each item.
+        repeats: number of times each item is asked.
+        limit: only the first ``limit`` items are asked; None for all.
+        shard: the part of these items that is asked in this run.
+    """
+
+    items: int
+    systems: int = 1
+    repeats: int = 1
+    limit: int | None = None
+    shard: Shard = Shard()
+
+    @property
+    def size(self) -> int:
+        """Number of positions, asked in this run or not."""
+        return self.items * self.rows_per_item
+
+    @property
+    def rows_per_item(self) -> int:
+        """Number of rows of one item."""
+        return self.repeats * self.systems
+
+    @property
+    def asked_items(self) -> range:
+        """Numbers, from 0, of the items that are asked in this run."""
+        end = self.items if self.limit is None else min(self.limit, self.items)
+        return range(self.shard.number - 1, end, self.shard.count)
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows of the finished file."""
+        return len(self.asked_items) * self.rows_per_item
+
+    def position_of(self, item: int, repeat: int, system: int) -> int:
+        """Returns the position of a row."""
+        return (item * self.repeats + repeat) * self.systems + system
+
+    def item_at(self, position: int) -> int:
+        """Returns the number of the item at a position."""
+        return position // self.rows_per_item
+
+    def iter_item_rows(self, item: int) -> Iterator[tuple[int, int, int]]:
+        """Yields the rows of one item as (position, repeat, system)."""
+        position = item * self.rows_per_item
+        for repeat in range(self.repeats):
+            for system in range(self.systems):
+                yield position, repeat, system
+                position += 1

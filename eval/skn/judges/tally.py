@@ -1,0 +1,121 @@
+"""Combines ballots into verdicts, for all judges that are models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from eval.judges.votes import VoidVote, explain_failed_call, explain_void_reply
+from eval.model.calls import CallLog
+from eval.model.completion import Completion
+from eval.skn.judges.record import (
+    JUDGES,
+    Failure,
+    Hallucination,
+    JudgeName,
+    Verdicts,
+)
+from eval.skn.judges.votes import combine_groundedness, combine_hallucination, majority_vote
+from kg.base.errors import ModelCallError
+
+
+class Ballot(NamedTuple):
+    """A vote (a bool, ``HallucinationVote`` or ``GroundednessVote``), or why there is none."""
+
+    vote: Any
+    failure: Failure | None
+
+
+class BallotBuilder(NamedTuple):
+    """Builds the ballot of one vote: its criterion, number and model, and the vote or failure."""
+
+    judge: JudgeName
+    number: int
+    model: str
+
+    def build_ballot(
+        self,
+        completion: Completion,
+        value: object,
+        problem: str | None,
+        to_vote: Callable[[Any], Any],
+    ) -> Ballot:
+        """Builds the ballot of a reply.
+
+        Args:
+            completion: the reply.
+            value: the parsed reply, or None.
+            problem: why the reply could not be parsed.
+            to_vote: converts the parsed reply to a vote.
+        """
+        void = explain_void_reply(completion, value, problem)
+        return Ballot(to_vote(value), None) if void is None else self._build_void_ballot(void)
+
+    def build_failed_ballot(self, error: ModelCallError) -> Ballot:
+        """Builds the ballot of a call that failed for good."""
+        return self._build_void_ballot(explain_failed_call(error))
+
+    def _build_void_ballot(self, void: VoidVote) -> Ballot:
+        return Ballot(None, Failure(self.judge, self.number, *void, self.model))
+
+
+def combine_ballots(ballots: dict[JudgeName, list[Ballot]], planned: int, log: CallLog) -> Verdicts:
+    """Combines all votes on one answer.
+
+    Args:
+        ballots: judge → ballots in the order of the requests; without judges that were not called.
+        planned: number of ballots of each judge, without deciding votes.
+        log: the calls made for these ballots.
+    """
+    votes = {name: [ballot.vote for ballot in ballots.get(name, [])] for name in JUDGES}
+    failures = [ballot.failure for name in JUDGES for ballot in ballots.get(name, [])]
+    problems = tuple(failure for failure in failures if failure is not None)
+    correct = majority_vote(votes["accuracy"], planned)
+    hallucination = combine_hallucination(votes["hallucination"], planned)
+    groundedness, unsupported, grounded = combine_groundedness(votes["groundedness"], planned)
+    reached = {
+        "accuracy": correct is not None,
+        "hallucination": hallucination.total_claims is not None,
+        "groundedness": grounded,
+    }
+    return Verdicts(
+        correct=correct,
+        correct_votes=tuple(votes["accuracy"]),
+        planned_votes=planned,
+        hallucination=hallucination,
+        groundedness=groundedness,
+        unsupported_fraction=unsupported,
+        groundedness_votes=tuple(votes["groundedness"]),
+        failures=_count_by_judge(problems),
+        failed=tuple(name for name in JUDGES if name in ballots and not reached[name]),
+        problems=problems,
+        latency_s=round(log.latency_s, 6) if log.calls else None,
+        usage=log.sum_usage(),
+    )
+
+
+def build_empty_verdicts(*, accuracy: bool, planned: int) -> Verdicts:
+    """Returns the verdicts on an answer without text: no claims, and not correct."""
+    return Verdicts(
+        correct=False if accuracy else None,
+        planned_votes=planned,
+        hallucination=Hallucination(0.0, 0.0, (), 0.0, False),
+    )
+
+
+def build_too_long_verdicts(excess: str, judges: Sequence[JudgeName], planned: int) -> Verdicts:
+    """Returns the verdicts on texts that are too long to be judged: every vote has failed."""
+    problems = tuple(
+        Failure(name, number, "too long", excess) for name in judges for number in range(planned)
+    )
+    return Verdicts(
+        planned_votes=planned,
+        failures=_count_by_judge(problems),
+        failed=tuple(judges),
+        problems=problems,
+    )
+
+
+def _count_by_judge(problems: Sequence[Failure]) -> dict[str, int]:
+    judges = [failure.judge for failure in problems]
+    return {name: judges.count(name) for name in JUDGES if name in judges}

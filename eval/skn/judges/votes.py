@@ -1,0 +1,70 @@
+"""Combines several votes: the majority of yes and no, the median of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from eval.judges.votes import has_enough_votes
+from eval.skn.judges.record import GroundednessVote, Hallucination, HallucinationVote
+
+
+def is_tied(votes: Sequence[bool | None]) -> bool:
+    """Returns whether there are usable votes and they are evenly split."""
+    return votes.count(True) == votes.count(False) > 0
+
+
+def majority_vote(votes: Sequence[bool | None], planned: int) -> bool | None:
+    """Returns the value that more than half of the usable votes have.
+
+    Args:
+        votes: the votes; None for a failed one.
+        planned: number of requested votes, without deciding votes.
+
+    Returns:
+        None if fewer than half of the planned votes are usable, or they are tied.
+    """
+    yes, no = votes.count(True), votes.count(False)
+    if yes == no or not has_enough_votes(yes + no, planned):
+        return None
+    return yes > no
+
+
+def combine_hallucination(votes: Sequence[HallucinationVote | None], planned: int) -> Hallucination:
+    """Combines votes: medians of counts and severity, majority on whether any claim is made up."""
+    read = [vote for vote in votes if vote is not None]
+    if not has_enough_votes(len(read), planned):
+        return Hallucination(votes=tuple(votes))
+    fabricated = float(median(len(vote.fabricated_claims) for vote in read))
+    nearest = min(read, key=lambda vote: abs(len(vote.fabricated_claims) - fabricated))
+    return Hallucination(
+        # In each vote fabricated <= total_claims, so the same is true of the medians.
+        total_claims=float(median(vote.total_claims for vote in read)),
+        fabricated=fabricated,
+        fabricated_claims=nearest.fabricated_claims,
+        severity=float(median(vote.severity for vote in read)),
+        detected=majority_vote([vote.detected for vote in read], len(read)),
+        votes=tuple(votes),
+    )
+
+
+def combine_groundedness(
+    votes: Sequence[GroundednessVote | None], planned: int
+) -> tuple[float | None, float | None, bool]:
+    """Combines votes by medians of groundedness and of the unsupported share.
+
+    Returns:
+        Both medians, and whether a verdict was reached. Both are None if it was not, and if most
+        usable votes find no claim that could be grounded.
+    """
+    read = [vote for vote in votes if vote is not None]
+    if not has_enough_votes(len(read), planned):
+        return None, None, False
+    usable = [vote for vote in read if vote.groundedness is not None]
+    if 2 * len(usable) < len(read):
+        return None, None, True
+    grounded = median(vote.groundedness for vote in usable if vote.groundedness is not None)
+    unsupported = median(
+        vote.unsupported_fraction for vote in usable if vote.unsupported_fraction is not None
+    )
+    return float(grounded), float(unsupported), True

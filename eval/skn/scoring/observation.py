@@ -1,0 +1,159 @@
+"""Converts a row to the numbers from which metrics are computed.
+
+A number that a row should have but does not is *missing*, and counted. A number that it cannot
+have (no claims, no answer to judge) is *undefined*. The two must be distinguished, because only
+missing numbers widen the bounds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from eval.result import Usage
+
+if TYPE_CHECKING:
+    from eval.skn.judges.record import Verdicts
+    from eval.skn.running.row import SknRow
+
+READABLE_OUTCOMES = ("ANSWERED", "ABSTAINED")
+"""Outcomes of rows whose reply could be parsed; the others are failures."""
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of one repeat of one sample on one pipeline.
+
+    Attributes:
+        sample: id of the sample, which is the unit of resampling.
+        outcome: ``ANSWERED``, ``ABSTAINED``, ``INVALID`` or ``ERROR``.
+        stage: stage at which a failed row ended.
+        read_by: ``field`` if abstention was read from a field of the reply, ``text`` if it was
+            decided by the wording; empty for failures.
+        to_judge: whether there is an answer in words.
+        correct: null if it was not or could not be judged.
+        confidence: 0 to 1; null if none is stated.
+        detected: whether any claim is made up.
+        claims, fabricated: numbers of claims; medians of two votes may be half-integers.
+        severity: severity of the made-up claims, 0 to 1.
+        groundedness, unsupported: 0 to 1.
+        claims_nothing: whether groundedness is null because the answer makes no claims.
+        context_chars: characters passed to the agent.
+        extraction_tokens, agent_prompt_tokens, agent_completion_tokens, tokens: the server's
+            counts: tokens written by the extractor, read by the agent, written by the agent, and
+            all tokens of both.
+        latency_s, extraction_latency_s, reasoning_latency_s: seconds spent waiting for servers;
+            the first, which includes the others, is null if the agent never replied.
+        validity: how the extraction could be parsed; empty without an extraction.
+        failures: number of failed votes by judge.
+        retained: kind of item → (number kept, total number).
+    """
+
+    sample: str
+    category: str
+    pipeline: str
+    answerable: bool
+    outcome: Literal["ANSWERED", "ABSTAINED", "INVALID", "ERROR"]
+    repeat: int = 0
+    stage: str = ""
+    read_by: Literal["field", "text", ""] = ""
+    to_judge: bool = True
+    correct: bool | None = None
+    confidence: float | None = None
+    detected: bool | None = None
+    claims: float | None = None
+    fabricated: float | None = None
+    severity: float | None = None
+    groundedness: float | None = None
+    unsupported: float | None = None
+    claims_nothing: bool = False
+    context_chars: float | None = None
+    extraction_tokens: float | None = None
+    agent_prompt_tokens: float | None = None
+    agent_completion_tokens: float | None = None
+    tokens: float | None = None
+    latency_s: float | None = None
+    extraction_latency_s: float | None = None
+    reasoning_latency_s: float | None = None
+    validity: str = ""
+    failures: dict[str, int] = {}
+    retained: dict[str, tuple[float, float]] = {}
+
+    @property
+    def failed(self) -> bool:
+        """Whether the row has no usable reply."""
+        return self.outcome not in READABLE_OUTCOMES
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether a required verdict is missing."""
+        if self.failed or not self.to_judge:
+            return False
+        due = [self.detected, self.claims, self.severity]
+        if not self.claims_nothing:
+            due += [self.groundedness, self.unsupported]
+        if self.answerable and self.outcome == "ANSWERED":
+            due.append(self.correct)
+        return None in due
+
+
+def build_observation(row: SknRow) -> Observation:
+    """Converts observation row."""
+    extraction, response, verdicts = row.extraction, row.response, row.verdicts
+    answered = row.outcome in READABLE_OUTCOMES
+    extractor_usage = None if extraction is None else extraction.usage
+    agent_usage = None if response is None else response.usage
+    observation = Observation(
+        sample=row.id,
+        category=row.category,
+        pipeline=row.pipeline,
+        repeat=row.repeat,
+        answerable=row.answerable,
+        outcome=row.outcome,
+        stage=row.stage,
+        read_by=_get_abstention_source(row) if answered else "",
+        to_judge=response is not None and bool(response.answer.strip()),
+        confidence=response.confidence if answered and response is not None else None,
+        context_chars=len(extraction.context) if extraction and extraction.context else None,
+        extraction_tokens=None if extractor_usage is None else extractor_usage.completion_tokens,
+        agent_prompt_tokens=None if agent_usage is None else agent_usage.prompt_tokens,
+        agent_completion_tokens=None if agent_usage is None else agent_usage.completion_tokens,
+        tokens=_sum_tokens(row.usage, extractor_usage, agent_usage),
+        # A row that ended before the agent replied waited for fewer calls, and would look fast.
+        latency_s=None if response is None else row.latency_s,
+        extraction_latency_s=None if extraction is None else extraction.latency_s,
+        reasoning_latency_s=None if response is None else response.latency_s,
+        validity="" if extraction is None else extraction.validity,
+        retained={} if row.retention is None else dict(row.retention.list_shares()),
+    )
+    return observation if verdicts is None or not answered else _add_verdicts(observation, verdicts)
+
+
+def _get_abstention_source(row: SknRow) -> Literal["field", "text"]:
+    stated = row.response is not None and row.response.abstained is not None
+    return "field" if stated else "text"
+
+
+def _sum_tokens(
+    total: Usage | None, extractor_usage: Usage | None, agent_usage: Usage | None
+) -> float | None:
+    """Returns all tokens of a row; None unless every call was counted, as the sum is too small."""
+    if total is None or extractor_usage is None or agent_usage is None:
+        return None
+    return total.prompt_tokens + total.completion_tokens
+
+
+def _add_verdicts(observation: Observation, verdicts: Verdicts) -> Observation:
+    claims = verdicts.hallucination
+    return msgspec.structs.replace(
+        observation,
+        correct=verdicts.correct,
+        detected=claims.detected,
+        claims=claims.total_claims,
+        fabricated=claims.fabricated,
+        severity=claims.severity,
+        groundedness=verdicts.groundedness,
+        unsupported=verdicts.unsupported_fraction,
+        claims_nothing=(verdicts.groundedness is None and "groundedness" not in verdicts.failed),
+        failures=verdicts.failures,
+    )

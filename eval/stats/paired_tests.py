@@ -1,0 +1,251 @@
+"""Paired comparisons of two systems on the same items.
+
+Provides the exact McNemar test on the items where only one of the two systems is right, p-values
+from the cluster bootstrap of the difference on shared resamples, Newcombe's intervals, and Holm's
+correction over the pairs compared. Whether two intervals overlap is not a test and is never used.
+
+Sources: McNemar, Psychometrika 1947 (exact form: binomial on the discordant items); Holm, Scand.
+J. Statistics 1979; Newcombe, Statistics in Medicine 1998, 17:2635 (method 10).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+
+from eval.stats.bootstrap import Distribution, Floats
+from eval.stats.estimates import Interval
+from kg.base.proportions import normal_quantile, wilson_interval
+
+ALPHA = 0.05
+POWER = 0.80
+
+
+class Discordant(msgspec.Struct, frozen=True):
+    """The 2×2 table of exact McNemar: the number of items that count in each system's numerator.
+
+    For accuracy these are right answers; for FAR-NE they are false answers.
+    """
+
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+
+
+def mcnemar_exact(only_a: int, only_b: int) -> float:
+    """Computes the exact two-sided McNemar test that both systems are right equally often.
+
+    Args:
+        only_a: items on which only the first system is right.
+        only_b: items on which only the second is.
+
+    Returns:
+        p = min(1, 2·P(X ≤ min)) with X ~ Binomial(only_a + only_b, ½); 1 without discordant items.
+
+    Raises:
+        ValueError: a negative count.
+    """
+    if only_a < 0 or only_b < 0:
+        raise ValueError("numbers of items cannot be negative")
+    trials, fewer = only_a + only_b, min(only_a, only_b)
+    if only_a == only_b:
+        return 1.0
+    # The tail is summed from its largest term downwards, each term computed from the previous one,
+    # so that large counts neither overflow nor need many terms.
+    largest = (
+        math.lgamma(trials + 1)
+        - math.lgamma(fewer + 1)
+        - math.lgamma(trials - fewer + 1)
+        - trials * math.log(2)
+    )
+    total, term = 1.0, 1.0
+    for k in range(fewer, 0, -1):
+        term *= k / (trials - k + 1)
+        total += term
+        if term < total * 1e-17:
+            break
+    return min(1.0, 2 * math.exp(largest) * total)
+
+
+def count_discordant(right_a: Floats, right_b: Floats) -> Discordant:
+    """Counts the 2×2 table of two systems' right items.
+
+    Args:
+        right_a: 1 where the first system is right, else 0; shape (items,).
+        right_b: the same for the second system.
+    """
+    both = int((right_a * right_b).sum())
+    only_a, only_b = int(right_a.sum()) - both, int(right_b.sum()) - both
+    return Discordant(both, only_a, only_b, right_a.size - both - only_a - only_b)
+
+
+def newcombe_paired_interval(counts: Discordant, confidence: float = 0.95) -> tuple[float, float]:
+    """Computes Newcombe's score interval for a difference of paired proportions (method 10).
+
+    Args:
+        counts: the 2×2 table; difference = proportion of a − proportion of b.
+        confidence: nominal coverage.
+
+    Returns:
+        (low, high) within [-1, 1].
+
+    Raises:
+        ValueError: an empty table.
+    """
+    a, b, c, d = counts.both, counts.only_a, counts.only_b, counts.neither
+    n = a + b + c + d
+    margins = (a + b) * (c + d) * (a + c) * (b + d)
+    cross = float(a * d - b * c)
+    if cross > 0:
+        cross = max(cross - n / 2, 0.0)
+    return square_and_add(
+        ((a + b) / max(n, 1), wilson_interval(a + b, n, confidence)),
+        ((a + c) / max(n, 1), wilson_interval(a + c, n, confidence)),
+        cross / math.sqrt(margins) if margins else 0.0,
+    )
+
+
+def square_and_add(
+    first: tuple[float, tuple[float, float]],
+    second: tuple[float, tuple[float, float]],
+    correlation: float = 0.0,
+) -> tuple[float, float]:
+    """Computes Newcombe's interval for a difference from both values and their intervals.
+
+    Without a correlation it is the interval for independent values, which is conservative (too
+    wide) for positively correlated ones.
+    """
+    (value_1, (low_1, high_1)), (value_2, (low_2, high_2)) = first, second
+    difference = value_1 - value_2
+
+    def combine_widths(one: float, other: float) -> float:
+        return math.sqrt(max(0.0, one * one - 2 * correlation * one * other + other * other))
+
+    return (
+        difference - combine_widths(value_1 - low_1, high_2 - value_2),
+        difference + combine_widths(high_1 - value_1, value_2 - low_2),
+    )
+
+
+def compute_edge_difference(
+    first: Floats, second: Floats, confidence: float, *, is_binary: bool
+) -> Interval:
+    """Computes Newcombe's interval, for use where all samples have the same difference.
+
+    The bootstrap is degenerate there, because no resample varies.
+
+    Args:
+        first: one value per sample, in [0, 1], shape (n,), n at least 1.
+        second: the second system's values of the same samples.
+        confidence: nominal coverage of the interval.
+        is_binary: whether each value is 0 or 1. Otherwise the interval is that for independent
+            proportions, which is too wide.
+    """
+    if is_binary:
+        return Interval(
+            *newcombe_paired_interval(count_discordant(first, second), confidence),
+            "newcombe-paired",
+        )
+    n = first.size
+    parts = [
+        (float(v.mean()), wilson_interval(min(float(v.sum()), n), n, confidence))
+        for v in (first, second)
+    ]
+    return Interval(*square_and_add(parts[0], parts[1]), "newcombe")
+
+
+def compute_bootstrap_p(difference: Distribution) -> Floats:
+    """Computes two-sided p-values of no difference, by inverting the percentile interval.
+
+    Twice the share of replicates on the other side of zero, with one added to numerator and
+    denominator so that no finite number of resamples gives p = 0 (Davison & Hinkley 1997, §4.4).
+
+    Returns:
+        Shape (m,); nan where no replicate has a value.
+    """
+    known = ~np.isnan(difference.replicates)
+    total = known.sum(axis=0)
+    not_above = ((difference.replicates <= 0) & known).sum(axis=0)
+    not_below = ((difference.replicates >= 0) & known).sum(axis=0)
+    p = 2 * (np.minimum(not_above, not_below) + 1) / (total + 1)
+    return np.where(total > 0, np.minimum(p, 1.0), np.nan)
+
+
+def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Applies Holm's step-down adjustment to a family of p-values, keeping their order.
+
+    ``None`` (no test was possible) does not count as a member of the family and stays ``None``.
+    """
+    known = [(p, index) for index, p in enumerate(p_values) if p is not None]
+    adjusted: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, (p, index) in enumerate(sorted(known)):
+        highest = max(highest, min(1.0, p * (len(known) - rank)))
+        adjusted[index] = highest
+    return adjusted
+
+
+def minimum_detectable_effect(
+    standard_error: float,
+    n_items: int | None = None,
+    *,
+    alpha: float = ALPHA,
+    power: float = POWER,
+) -> float | None:
+    """Computes the smallest true difference that a comparison detects with the given power.
+
+    (z₁₋α/₂ + z_power) standard errors, but never below the effect that exact McNemar needs even
+    if all discordant items favour one system.
+
+    Args:
+        standard_error: standard error of the difference, from the paired bootstrap.
+        n_items: number of items of a metric that is 0 or 1 per item, else ``None``.
+        alpha: two-sided level.
+        power: probability of detecting the effect.
+
+    Returns:
+        The effect on the metric's scale, or ``None`` where no effect can be detected or nothing is
+        known (standard error of zero and no McNemar test).
+    """
+    deviation = 0.0 if math.isnan(standard_error) else standard_error
+    effect = (normal_quantile(1 - alpha / 2) + normal_quantile(power)) * deviation
+    if n_items is not None:
+        floor = mcnemar_minimum_effect(n_items, alpha, power)
+        return None if floor is None else max(effect, floor)
+    return effect or None
+
+
+@lru_cache(maxsize=256)
+def mcnemar_minimum_effect(
+    n_items: int, alpha: float = ALPHA, power: float = POWER
+) -> float | None:
+    """Computes the smallest effect that exact McNemar detects if all discordance is one-sided.
+
+    With fewer than k discordant items, six for α = .05, p is never below α, however one-sided they
+    are. The minimum is the share e of discordant items with P(Binomial(n_items, e) ≥ k) = power.
+
+    Returns:
+        The share, or ``None`` when there are fewer than k items.
+    """
+    fewest = math.floor(1 - math.log2(alpha)) + 1
+    if n_items < fewest:
+        return None
+
+    def compute_power(share: float) -> float:
+        concordant = 1 - share
+        terms = (
+            math.comb(n_items, k) * share**k * math.exp((n_items - k) * math.log(concordant))
+            for k in range(fewest)
+        )
+        return 1 - math.fsum(terms)
+
+    low, high = 0.0, 1.0 - 1e-12
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if compute_power(middle) >= power else (middle, high)
+    return high

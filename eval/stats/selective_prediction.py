@@ -1,0 +1,141 @@
+"""Selective prediction: how well confidence ranks right replies above wrong ones.
+
+Replies are accepted in order of falling confidence; replies of equal confidence are accepted
+together, because no threshold separates them. With N(t) replies accepted at threshold t and E(t)
+wrong ones among them, of n in all:
+
+* selective risk E(t)/N(t), generalised risk E(t)/n, coverage N(t)/n;
+* AURC, the area under the risk–coverage curve: the mean, over all replies, of the selective risk at
+  the reply's own confidence (Geifman, Uziel & El-Yaniv, ICLR 2019, arXiv:1805.08206);
+* AUGRC, the area under the generalised one (Traub et al., NeurIPS 2024, arXiv:2407.01032), by
+  trapezoids, which equals (1 - AUROC) · acc · (1 - acc) + (1 - acc)² / 2 if ties count half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eval.stats.bootstrap import Floats
+
+
+@dataclass(frozen=True)
+class RiskCoverageCurve:
+    """The risk–coverage curve, one point per distinct confidence.
+
+    Attributes:
+        thresholds: the confidences, descending, shape (k,).
+        accepted: number of replies of at least that confidence, shape (k,).
+        wrong: number of wrong ones among them, shape (k,).
+    """
+
+    thresholds: Floats
+    accepted: Floats
+    wrong: Floats
+
+    @property
+    def coverage(self) -> Floats:
+        """Share of replies accepted, shape (k,)."""
+        share: Floats = self.accepted / self.accepted[-1]
+        return share
+
+    @property
+    def risk(self) -> Floats:
+        """Selective risk, shape (k,)."""
+        risk: Floats = self.wrong / self.accepted
+        return risk
+
+    @property
+    def generalised_risk(self) -> Floats:
+        """Share of all replies that are accepted and wrong, shape (k,)."""
+        risk: Floats = self.wrong / self.accepted[-1]
+        return risk
+
+    def compute_aurc(self) -> float:
+        """Computes the area under the risk–coverage curve."""
+        new = np.diff(self.accepted, prepend=0)
+        return float((new * self.risk).sum() / self.accepted[-1])
+
+    def compute_augrc(self) -> float:
+        """Computes the area under the generalised risk–coverage curve."""
+        new = np.diff(self.accepted, prepend=0)
+        before = self.wrong - np.diff(self.wrong, prepend=0)
+        return float((new * (before + self.wrong)).sum() / 2 / self.accepted[-1] ** 2)
+
+
+def compute_risk_coverage(confidences: Floats, right: Floats) -> RiskCoverageCurve:
+    """Computes the risk–coverage curve of some replies.
+
+    Args:
+        confidences: shape (n,), n at least 1.
+        right: 1 where the reply is right, else 0; shape (n,).
+    """
+    levels, level = np.unique(-confidences, return_inverse=True)
+    return RiskCoverageCurve(
+        thresholds=-levels,
+        accepted=np.cumsum(np.bincount(level)).astype(np.float64),
+        wrong=np.cumsum(np.bincount(level, weights=1 - right)),
+    )
+
+
+@dataclass(frozen=True)
+class ReferenceAreas:
+    """The areas for perfect and for uninformative confidences.
+
+    Attributes:
+        aurc_best: AURC if every right reply has a higher confidence than every wrong one, no ties.
+        aurc_random: expected AURC if confidence is independent of being right.
+        augrc_best, augrc_random: the same for AUGRC.
+    """
+
+    aurc_best: float
+    aurc_random: float
+    augrc_best: float
+    augrc_random: float
+
+
+def compute_reference_areas(n: int, n_wrong: int) -> ReferenceAreas:
+    """Computes the areas of the best and of a random order of ``n`` replies."""
+    last = np.arange(1, n_wrong + 1)
+    error = n_wrong / n
+    return ReferenceAreas(
+        aurc_best=float((last / (n - n_wrong + last)).sum()) / n,
+        aurc_random=error,
+        augrc_best=error * error / 2,
+        augrc_random=error / 2,
+    )
+
+
+def compute_area_influences(confidences: Floats, right: Floats) -> Floats:
+    """Computes the influence of each reply on AURC and AUGRC: derivatives by its weight, times n.
+
+    This is the empirical influence function (Efron, "The Jackknife, the Bootstrap and Other
+    Resampling Plans", 1982, ch. 6), computed in one pass instead of leaving out one reply at a
+    time.
+
+    Args:
+        confidences: shape (n,), n at least 1.
+        right: 0/1, shape (n,).
+
+    Returns:
+        Shape (n, 2); each column sums to 0.
+    """
+    curve = compute_risk_coverage(confidences, right)
+    n, accepted, wrong = curve.accepted[-1], curve.accepted, curve.wrong
+    group = len(accepted) - 1 - np.unique(confidences, return_inverse=True)[1]
+    new = np.diff(accepted, prepend=0)
+    error = 1 - right
+
+    def cumulate_from_end(values: Floats) -> Floats:
+        return np.cumsum(values[::-1])[::-1]
+
+    aurc = (
+        (curve.risk - cumulate_from_end(new * wrong / accepted**2))[group]
+        + error * cumulate_from_end(new / accepted)[group]
+        - curve.compute_aurc()
+    )
+    before = wrong - np.diff(wrong, prepend=0)
+    weight = 2 * cumulate_from_end(new) - new
+    augrc = ((before + wrong)[group] + error * weight[group]) / (2 * n) - 2 * curve.compute_augrc()
+    return np.stack([aurc, augrc], axis=1)

@@ -1,0 +1,62 @@
+"""Opens the client of a model, and describes unusable replies and failed calls for rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eval.answers import describe_error, make_storable
+from kg.base.errors import EpocheError
+from kg.words.plain_text import clean_text
+
+if TYPE_CHECKING:
+    from eval.llm import ModelClient
+    from eval.model.completion import Reply
+    from eval.model.options import ClientOptions
+
+MAX_TOKENS: Final = 1_500
+"""Maximum number of tokens of a reply. A few sentences and eight links take about half of it."""
+
+
+class RecordedReply(NamedTuple):
+    """The text of a reply as it is recorded, and why the reply is unusable."""
+
+    raw: str
+    problem: str
+    """Empty for a usable reply."""
+
+
+def open_client(options: ClientOptions, max_tokens: int = MAX_TOKENS) -> ModelClient:
+    """Opens a client that calls a model at temperature 0.
+
+    Args:
+        options: the model, and how it is called.
+        max_tokens: maximum number of tokens of a reply.
+
+    Raises:
+        EpocheError: as ``ModelClient.open``.
+    """
+    from eval.llm import ModelClient
+
+    return ModelClient.open(options, max_tokens=max_tokens, logprobs=False)
+
+
+def record_reply(reply: Reply[Any]) -> RecordedReply:
+    """Returns the text of a reply, and why it is unusable if it is.
+
+    Args:
+        reply: result of ``ModelClient.ask``, which asks a second time if a reply cannot be parsed.
+    """
+    last = reply.completion
+    raw = make_storable(last.refusal or last.text)
+    if reply.value is not None:
+        return RecordedReply(raw, "")
+    if last.is_refused:
+        return RecordedReply(raw, "refused")
+    cut = "cut off, because it is too long; " if last.finish_reason == "length" else ""
+    return RecordedReply(raw, clean_text(f"{cut}{reply.problem or 'unreadable'}", 300))
+
+
+def describe_failure(error: BaseException) -> str:
+    """Describes a failure for a row, without its location, which may be a path of this machine."""
+    without_location = type(error)(error.what) if isinstance(error, EpocheError) else error
+    return describe_error(without_location)

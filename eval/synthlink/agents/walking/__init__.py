@@ -1,1 +1,0 @@
-"""How the offline agent goes through a graph: linking, reading, choosing paths, telling them."""

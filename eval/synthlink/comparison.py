@@ -1,0 +1,162 @@
+"""Compares files of predictions on the same questions: differences, intervals and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from eval.stats.bootstrap import (
+    ClusterResamples,
+    ResampledCounts,
+    resample_blocks,
+    round_significant,
+)
+from eval.stats.paired_tests import adjust_holm
+from eval.stats.paired_values import build_difference_block, choose_better, compare_values
+from eval.synthlink.metrics import METRICS, Mode
+from eval.synthlink.record import Difference, SynthLinkReport
+from eval.synthlink.scores import metric_values
+from kg.base.errors import CardSetMismatchError
+
+ALL_GROUP: Final = "all"
+
+
+def compare_reports(reports: Mapping[str, SynthLinkReport]) -> tuple[Difference, ...]:
+    """Compares the first report with each of the others, question by question.
+
+    A question that a file does not answer counts as 0 for that file. A question whose metric is
+    null in either report is left out of the comparison on that metric.
+
+    Args:
+        reports: report of each file, by the file's name; all with the same catalogue, thresholds,
+            graph and corpus.
+
+    Returns:
+        Differences by mode (those that all reports have), then by other report, then by group (all
+        questions, then each category), then by metric. p-values are adjusted with Holm's method.
+        Within a mode, all tests over the whole catalogue form one family; tests over categories
+        form one family per metric, because a category has only ten questions, too few to reach
+        significance in a larger family.
+
+    Raises:
+        CardSetMismatchError: the reports differ in questions, thresholds, graph or corpus, or have
+            no mode in common.
+    """
+    names = list(reports)
+    for name in names[1:]:
+        _check_comparable(reports[names[0]], reports[name])
+    modes: list[Mode] = [
+        mode
+        for mode in reports[names[0]].modes
+        if all(mode in report.modes for report in reports.values())
+    ]
+    if not modes:
+        raise CardSetMismatchError("the reports have no mode in common")
+    return tuple(
+        difference for mode in modes for difference in _compare_in_mode(mode, reports, names)
+    )
+
+
+def _check_comparable(first: SynthLinkReport, second: SynthLinkReport) -> None:
+    question_ids = [
+        [row.question_id for row in next(iter(report.modes.values())).questions]
+        for report in (first, second)
+    ]
+    if question_ids[0] != question_ids[1]:
+        raise CardSetMismatchError(
+            "the two reports are on different questions",
+            hint="Score both files with the same catalogue.",
+        )
+    settings = [(report.thresholds, report.graph, report.pages) for report in (first, second)]
+    if settings[0] != settings[1]:
+        raise CardSetMismatchError(
+            "the two reports were scored with different thresholds, graphs or corpora",
+            hint="Score both files with the same settings.",
+        )
+
+
+def _compare_in_mode(
+    mode: Mode, reports: Mapping[str, SynthLinkReport], names: Sequence[str]
+) -> list[Difference]:
+    first = reports[names[0]]
+    scores = first.modes[mode]
+    resamples = ClusterResamples(len(scores.questions), first.resamples, first.seed)
+    differences = [
+        difference
+        for other in names[1:]
+        for group in (ALL_GROUP, *scores.categories)
+        for difference in _compare_in_group(mode, group, (names[0], other), reports, resamples)
+    ]
+    families: dict[str, list[Difference]] = {}
+    for difference in differences:
+        families.setdefault(_test_family(difference), []).append(difference)
+    # Each family keeps the order of its members, so its iterator yields them in that order again.
+    adjusted = {name: iter(_adjust_differences(family)) for name, family in families.items()}
+    return [next(adjusted[_test_family(difference)]) for difference in differences]
+
+
+def _test_family(difference: Difference) -> str:
+    """Returns the name of the family of tests that this one is adjusted with."""
+    return ALL_GROUP if difference.group == ALL_GROUP else f"categories by {difference.measure}"
+
+
+def _compare_in_group(
+    mode: Mode,
+    group: str,
+    pair: tuple[str, str],
+    reports: Mapping[str, SynthLinkReport],
+    resamples: ClusterResamples,
+) -> list[Difference]:
+    settings = reports[pair[0]]
+    both = [reports[name].modes[mode].questions for name in pair]
+    in_group = np.array([group in (ALL_GROUP, row.category) for row in both[0]])
+    # Every column has a row per question, whatever the group: resamples are of all questions, and
+    # those outside the group are nan, which counts as not measured.
+    columns = [
+        tuple(np.where(in_group, metric_values(rows, metric), np.nan) for rows in both)
+        for metric in METRICS
+    ]
+    resampled: list[ResampledCounts] = resample_blocks(
+        [build_difference_block(first, second) for first, second in columns], resamples
+    )
+    differences = []
+    for metric, (first, second), data in zip(METRICS, columns, resampled, strict=True):
+        values = compare_values(
+            first,
+            second,
+            data,
+            confidence=settings.confidence,
+            seed=settings.seed,
+            is_binary=False,
+            is_share=True,
+        )
+        fields = values.to_dict()
+        # Only defined for metrics that are true or false, which none of these is.
+        del fields["discordant"]
+        differences.append(
+            Difference(
+                first=pair[0], second=pair[1], mode=mode, group=group, measure=metric, **fields
+            )
+        )
+    return differences
+
+
+def _adjust_differences(differences: Sequence[Difference]) -> list[Difference]:
+    """Adds the adjusted p-values of one family of tests, and which file is better if either is."""
+    adjusted = adjust_holm([difference.p for difference in differences])
+    return [
+        msgspec.structs.replace(
+            difference,
+            p_holm=None if p is None else round_significant(p),
+            better=choose_better(
+                (difference.first, difference.second),
+                (difference.low, difference.high),
+                p,
+                higher_is_better=True,
+            ),
+        )
+        for difference, p in zip(differences, adjusted, strict=True)
+    ]

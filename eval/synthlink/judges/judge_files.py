@@ -1,0 +1,89 @@
+"""Judges the claims of files of predictions, before they are scored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eval.synthlink.corrected.evidence import SourcePages
+from eval.synthlink.corrected.thresholds import Thresholds
+from eval.synthlink.file_scorer import References, read_references
+from eval.synthlink.judges.judge_items import AnswerClaims, items_to_judge
+from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
+from eval.synthlink.predictions import read_predictions
+from eval.synthlink.scores import score_predictions
+from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement
+from kg.base.console import show_stages
+from kg.base.errors import SettingError
+from kg.base.files import check_output, require_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eval.synthlink.predictions import Predictions
+    from eval.synthlink.score_options import ScoreOptions
+    from kg.base.console import StageCallback
+
+_UNUSED_RESAMPLES = 10
+"""Number of resamples while claims are collected; the intervals of that scoring are not used."""
+
+
+def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
+    """Asks the judge about the claims that the graph leaves open, of every file to be scored.
+
+    Each verdict is appended to the journal in the output folder as it arrives. Calling this again
+    with the same arguments asks only for the verdicts that the journal lacks.
+
+    Args:
+        options: the files to be scored, and the folder of the scores.
+        judge: the judges and how they are called.
+
+    Returns:
+        All verdicts, to be passed to ``write_scores``.
+
+    Raises:
+        SettingError: the mode is ``literal``, in which no claims are judged.
+        EpocheError: as ``score_files`` and ``collect_verdicts``.
+    """
+    if options.mode == "literal":
+        raise SettingError(
+            "--mode literal judges no claims, so --judge-model has no effect",
+            where="--judge-model, --mode literal",
+            hint="Drop one of the two options.",
+        )
+    files = (options.predictions, *options.compare)
+    for file in files:
+        require_file(file, "predictions file")
+    check_output(
+        options.output_dir / JUDGED_FILE, [*files, *([options.catalog] if options.catalog else [])]
+    )
+    references = read_references(options)
+    thresholds = options.thresholds
+    answers: list[AnswerClaims] = []
+    with show_stages() as watch:
+        for file in files:
+            predictions = read_predictions(file, references.catalog.ids)
+            answers += _iter_answer_claims(predictions, references, thresholds, watch)
+    pages = None if references.pages is None else SourcePages(references.pages)
+    items = items_to_judge(answers, references.catalog.questions, pages, thresholds)
+    return collect_verdicts(items, options.output_dir, judge)
+
+
+def _iter_answer_claims(
+    predictions: Predictions, references: References, thresholds: Thresholds, watch: StageCallback
+) -> Iterator[AnswerClaims]:
+    """Yields the answers of a file that claim something, with verdicts from graph and words."""
+    report = score_predictions(
+        predictions,
+        references.catalog,
+        "corrected",
+        knowledge=references.knowledge,
+        pages=references.pages,
+        thresholds=thresholds,
+        resamples=_UNUSED_RESAMPLES,
+        watch=lambda _, done, total: watch("claims", done, total),
+    )
+    answers = {row.question_id: row.predicted_answer for row in predictions.rows}
+    rows = report.modes["corrected"].questions
+    for question, row in zip(references.catalog.questions, rows, strict=True):
+        if row.parts.claims:
+            yield AnswerClaims(question, answers[question.id], row.parts.claims)

@@ -1,0 +1,175 @@
+"""Selects the items to judge: the claims that the graph leaves open, and anchors.
+
+An anchor is a fact whose verdict is known: a fact of the question itself must be supported, a fact
+of another question must not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eval.judges.rng import rng_for
+from eval.synthlink.corrected.prose import is_prose, least, signs
+from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
+from eval.synthlink.verdicts.record import ItemKind
+from kg.base.files import sha256_bytes, to_json_bytes
+from kg.text.normaliser import extract_content_words
+
+if TYPE_CHECKING:
+    from eval.synthlink.corrected.evidence import SourcePages
+    from eval.synthlink.corrected.thresholds import Thresholds
+    from eval.synthlink.metrics import JudgedClaim
+    from eval.synthlink.question import Question
+
+MAX_CLAIMS_PER_ANSWER: Final = 40
+"""Maximum number of claims of one answer that are judged, which bounds the cost of long answers."""
+_MAX_SHARED_WORDS: Final = 0.5
+"""Maximum share of an anchor's words that occur in the evidence, for anchors from other questions;
+with more in common, the evidence could state the anchor."""
+
+
+class JudgeItem(NamedTuple):
+    """A claim or an anchor to be judged."""
+
+    kind: ItemKind
+    question_id: str
+    view: JudgeView
+
+    def compute_key(self, params: dict[str, Any]) -> str:
+        """Computes the SHA-256 that identifies this item as judged with these settings.
+
+        Args:
+            params: settings of the judge.
+        """
+        view = self.view
+        content = [params, self.kind, self.question_id, view.question, view.claim, view.evidence]
+        return sha256_bytes(to_json_bytes(content))
+
+
+class AnswerClaims(NamedTuple):
+    """An answer with its claims, and the verdicts on them from graph and words."""
+
+    question: Question
+    answer: str
+    claims: tuple[JudgedClaim, ...]
+
+
+def items_to_judge(
+    answers: Iterable[AnswerClaims],
+    questions: Sequence[Question],
+    pages: SourcePages | None,
+    thresholds: Thresholds,
+) -> list[JudgeItem]:
+    """Selects the claims of some answers to be judged, and anchors of the same questions.
+
+    Not judged, and so decided by comparing words, are claims after the first
+    ``MAX_CLAIMS_PER_ANSWER`` of an answer, strings of keywords, and claims that do not fit into the
+    judge's prompt together with their evidence.
+
+    Args:
+        answers: answers of all files that are scored; a claim made by several is judged once.
+        questions: the whole catalogue.
+        pages: texts of the sources; None for none.
+        thresholds: decides what counts as prose.
+
+    Returns:
+        All claims, then all anchors, each in the order of the catalogue. An item does not depend on
+        the other claims.
+    """
+    items: dict[str, dict[str, JudgeItem]] = {}
+    evidence: dict[str, tuple[str, ...]] = {}
+    for question, answer, claims in answers:
+        if question.id not in evidence:
+            evidence[question.id] = collect_evidence(question, pages)
+        for claim in _select_open_claims(question, answer, claims, thresholds):
+            view = JudgeView(question.question, claim.text, evidence[question.id])
+            if view.is_within_limits:
+                item = JudgeItem("claim", question.id, view)
+                items.setdefault(question.id, {})[claim.text] = item
+    judged_questions = [question for question in questions if question.id in items]
+    claim_items = [item for question in judged_questions for item in items[question.id].values()]
+    others = assign_other_facts(questions, pages) if judged_questions else {}
+    anchors = [
+        item for question in judged_questions for item in _iter_anchors(question, others, pages)
+    ]
+    return [*claim_items, *(item for item in anchors if item.view.is_within_limits)]
+
+
+def _select_open_claims(
+    question: Question, answer: str, claims: Sequence[JudgedClaim], thresholds: Thresholds
+) -> list[JudgedClaim]:
+    """Selects the claims of one answer that a judge is asked about."""
+    answer_signs, min_signs = signs(answer), least(question, thresholds)
+    open_claims = [
+        claim
+        for claim in claims
+        if claim.by != "graph" and is_prose(claim.text, answer_signs, min_signs)
+    ]
+    return open_claims[:MAX_CLAIMS_PER_ANSWER]
+
+
+def _iter_anchors(
+    question: Question, other_facts: Mapping[str, str], pages: SourcePages | None
+) -> Iterator[JudgeItem]:
+    """Yields an anchor for each fact of the question, and one for a fact of another question.
+
+    Where there are pages, which state the question's facts in other words, a fact is left out of
+    the evidence it is judged by: finding the same sentence again would not test the judge.
+    """
+    all_evidence = collect_evidence(question, pages)
+    has_pages = pages is not None and bool(pages.find_pages(question))
+    for fact in dict.fromkeys(step.fact for step in question.steps if step.fact):
+        evidence = (
+            collect_evidence(question, pages, excluded_fact=fact) if has_pages else all_evidence
+        )
+        yield JudgeItem("own fact", question.id, JudgeView(question.question, fact, evidence))
+    if question.id in other_facts:
+        view = JudgeView(question.question, other_facts[question.id], all_evidence)
+        yield JudgeItem("other fact", question.id, view)
+
+
+def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None) -> dict[str, str]:
+    """Assigns to each question a fact of another question that its own evidence does not state.
+
+    The questions are shuffled with a fixed seed and taken as a ring. Each gets a fact of the first
+    question after it that shares no source with it and whose fact has less than half of its words
+    in the question's evidence.
+
+    Args:
+        questions: the whole catalogue, so that the facts do not depend on which questions have
+            claims to judge.
+        pages: texts of the sources; None for none.
+
+    Returns:
+        Question id → fact; questions for which there is no such fact are left out.
+    """
+    ring = sorted(
+        (question for question in questions if _list_facts(question)),
+        key=lambda question: question.id,
+    )
+    rng_for("synthlink|anchors").shuffle(ring)
+    found: dict[str, str] = {}
+    for index, question in enumerate(ring):
+        known = {
+            word
+            for text in collect_evidence(question, pages)
+            for word in extract_content_words(text)
+        }
+        known.update(extract_content_words(question.question))
+        sources = {source.url or source.title for source in question.sources}
+        for offset in range(1, len(ring)):
+            other = ring[(index + offset) % len(ring)]
+            if sources & {source.url or source.title for source in other.sources}:
+                continue
+            facts = _list_facts(other)
+            fact = facts[index % len(facts)]
+            words = set(extract_content_words(fact))
+            if len(words & known) < _MAX_SHARED_WORDS * len(words):
+                found[question.id] = fact
+                break
+    return found
+
+
+def _list_facts(question: Question) -> list[str]:
+    return [step.fact for step in question.steps if step.fact]

@@ -1,0 +1,78 @@
+"""The view of a claim that a judge gets: the question, the claim, and the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import TYPE_CHECKING, Final
+
+from eval.judges.rng import rng_for
+from eval.synthlink.judges.prompts import CLAIM_PROMPT
+
+if TYPE_CHECKING:
+    from eval.model.completion import Message
+    from eval.synthlink.corrected.evidence import SourcePages
+    from eval.synthlink.question import Question
+
+MAX_EVIDENCE_LENGTH: Final = 100_000
+"""Maximum length of question and evidence together, in characters. If it is exceeded, the claim is
+not judged: with a part of the evidence the verdict could be different."""
+MAX_CLAIM_LENGTH: Final = 2_000
+"""Maximum length of a claim, in characters."""
+
+
+@dataclass(frozen=True)
+class JudgeView:
+    """Everything that a judge sees of a claim."""
+
+    question: str
+    claim: str
+    evidence: tuple[str, ...]
+
+    @property
+    def is_within_limits(self) -> bool:
+        """Whether claim and evidence are short enough to be judged."""
+        return (
+            len(self.claim) <= MAX_CLAIM_LENGTH
+            and len(self.question) + sum(map(len, self.evidence)) <= MAX_EVIDENCE_LENGTH
+        )
+
+    def build_messages(self, vote_number: int) -> list[Message]:
+        """Builds the conversation for one vote.
+
+        Votes differ in the order of the blocks (six orders for the first six votes) and of the
+        evidence, so that a judge with a position bias disagrees with itself. The orders depend on
+        question, claim and vote number only.
+
+        Args:
+            vote_number: number of the vote, from 0.
+        """
+        key = f"synthlink|{self.question}|{self.claim}"
+        orders = list(permutations(CLAIM_PROMPT.blocks))
+        rng_for(f"{key}|blocks").shuffle(orders)
+        evidence = list(self.evidence)
+        rng_for(f"{key}|{vote_number}|evidence").shuffle(evidence)
+        order = orders[vote_number % len(orders)]
+        return replace(CLAIM_PROMPT, blocks=order).build_messages(
+            question=self.question, claim=self.claim, evidence=evidence
+        )
+
+
+def collect_evidence(
+    question: Question, pages: SourcePages | None, excluded_fact: str = ""
+) -> tuple[str, ...]:
+    """Collects the facts, expected answers and paragraphs of the source pages of a question.
+
+    Args:
+        question: the question.
+        pages: texts of the sources; None to use no sources.
+        excluded_fact: a fact to leave out.
+
+    Returns:
+        Each text once, in a fixed order.
+    """
+    texts = [step.fact for step in question.steps if step.fact and step.fact != excluded_fact]
+    texts += [question.answer, *question.aliases]
+    for page in pages.find_pages(question) if pages is not None else ():
+        texts += [f"{page.title}: {paragraph}" for paragraph in page.paragraphs]
+    return tuple(dict.fromkeys(text for text in texts if text.strip()))

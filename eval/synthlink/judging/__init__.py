@@ -1,1 +1,0 @@
-"""A model as judge of claims: only where the graph is silent, and never unexamined itself."""

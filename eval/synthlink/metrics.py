@@ -1,0 +1,76 @@
+"""Metrics of one answer in the corrected and the literal mode, and verdicts on its claims."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+Mode = Literal["literal", "corrected"]
+MODES: Final[tuple[Mode, ...]] = ("corrected", "literal")
+
+MetricName = Literal["f1", "p_at_5", "recall_at_5", "rqs", "fcs", "ie", "aggregate"]
+METRICS: Final[tuple[MetricName, ...]] = (
+    "f1", "p_at_5", "recall_at_5", "rqs", "fcs", "ie", "aggregate",
+)  # fmt: skip
+
+AGGREGATE_WEIGHTS: Final[dict[MetricName, float]] = {
+    "f1": 0.3, "p_at_5": 0.2, "rqs": 0.3, "fcs": 0.1, "ie": 0.1,
+}  # fmt: skip
+"""Weights of the five metrics in the aggregate, as specified."""
+
+AnswerStatus = Literal["answered", "abstained", "missing", "refused"]
+"""``abstained``: the answer is blank. ``refused``: the row of the file could not be used. Every
+status but ``answered`` scores 0 and does not count towards coverage."""
+
+ClaimVerdict = Literal["licensed", "contradicted", "unknown"]
+DecidedBy = Literal["graph", "facts", "pages", "nothing", "judge"]
+
+
+class JudgedClaim(msgspec.Struct, frozen=True):
+    """One claim of an answer."""
+
+    text: str
+    verdict: ClaimVerdict
+    by: DecidedBy
+    """The source of the verdict: graph, catalogue's facts, source pages, a judge, or none."""
+    words: ClaimVerdict | None = None
+    """If a judge decided, the verdict from comparing words; otherwise null."""
+
+
+class AnswerScores(msgspec.Struct, frozen=True, kw_only=True):
+    """The metrics of one answer, each in [0, 1]; null where a metric is undefined."""
+
+    f1: float | None
+    p_at_5: float | None
+    recall_at_5: float | None
+    rqs: float | None
+    fcs: float | None
+    ie: float | None
+    aggregate: float | None
+    plain_f1: float | None = None
+    """F1 before the factors for order and prose are applied; corrected mode only."""
+    order: float | None = None
+    prose: float | None = None
+    named: float | None = None
+    """Factor by which keywords count less where an answer strings them together; corrected mode
+    only."""
+    brevity: float | None = None
+    """Factor by which the steps of an overlong answer count less; corrected mode only."""
+    steps: tuple[int, ...] = ()
+    """Numbers of the steps taken, from 1; corrected mode only."""
+    claims: tuple[JudgedClaim, ...] = ()
+    """Claims of the answer with their verdicts; corrected mode only."""
+    iteration_f1: tuple[float, ...] = ()
+    """F1 of each iteration's answer, from which efficiency is computed at other thresholds."""
+
+
+class QuestionScore(msgspec.Struct, frozen=True, kw_only=True):
+    """One question of the catalogue, answered or not."""
+
+    question_id: str
+    category: str
+    status: AnswerStatus
+    parts: AnswerScores
+    """All 0 where the question is not answered, except that metrics for which the catalogue lacks
+    the data stay null."""

@@ -1,0 +1,189 @@
+"""Reads byte streams and rejects malicious files before they can crash the process.
+
+The streams stop gzip bombs at a byte limit. They also reject JSON nested so deeply that the
+parser's stack would overflow, and XML entities that multiply ("billion laughs"). pyoxigraph 0.5
+has no protection against the three, and each would crash the whole process.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from pathlib import Path
+from typing import IO, Protocol
+
+from kg.base.errors import GraphSyntaxError, GraphTooLargeError
+
+MAX_JSON_DEPTH = 512
+"""Maximum nesting of JSON-LD; the parser's stack overflows somewhere above 2,000."""
+
+MAX_ENTITY_LENGTH = 512
+"""Maximum length of an XML entity in bytes; in RDF/XML, entities abbreviate namespaces."""
+
+MAX_GZIP_RATIO = 200
+"""Maximum ratio of unpacked to packed size: RDF reaches 5 to 60, a gzip bomb up to 1,032."""
+
+MIN_RATIO_BYTES = 32 * 1024**2
+"""The ratio is checked only above this many unpacked bytes: small repetitive files are harmless."""
+
+_BLOCK_SIZE = 1 << 20
+# Strings are matched whole, so that brackets inside them are not counted.
+_JSON_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
+_ENTITY_START = b"<!ENTITY"
+_ENTITY = re.compile(rb"<!ENTITY\s+[^\"'>]*(?:\"([^\"]*)\"|'([^']*)'|>)")
+# An entity reference. "&#" begins a character reference, which cannot multiply.
+_REFERENCE = re.compile(rb"&(?!#)|%")
+
+
+class Readable(Protocol):
+    """The part of the file protocol that the parsers use."""
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns up to ``size`` bytes; empty at the end."""
+        ...
+
+
+class LimitedStream:
+    """A stream that counts and hashes the bytes it returns, and raises an error at a limit.
+
+    Args:
+        stream: the source of the bytes.
+        path: file name for error messages.
+        limit: maximum number of bytes.
+        digest: updated with all bytes, if given.
+    """
+
+    def __init__(
+        self, stream: IO[bytes], path: Path, limit: int, digest: hashlib._Hash | None = None
+    ) -> None:
+        self._stream = stream
+        self._path = path
+        self._remaining = limit
+        self._limit = limit
+        self._digest = digest
+
+    @property
+    def bytes_read(self) -> int:
+        """Number of bytes returned so far."""
+        return self._limit - self._remaining
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns up to ``size`` bytes.
+
+        Raises:
+            GraphTooLargeError: the limit is exceeded.
+        """
+        data = self._stream.read(size)
+        self._remaining -= len(data)
+        if self._remaining < 0:
+            raise GraphTooLargeError(
+                f"the graph is larger than {self._limit} bytes once unpacked",
+                where=str(self._path),
+                hint="Split it, or raise max_bytes of Graph.load.",
+            )
+        if self._digest is not None:
+            self._digest.update(data)
+        return data
+
+
+def open_gzip(source: LimitedStream, path: Path, limit: int) -> Readable:
+    """Opens the content of a gzip stream, with a limit on its unpacked size."""
+    stream = gzip.GzipFile(fileobj=source, mode="rb")  # type: ignore[call-overload]  # only read() is used
+    return _RatioGuard(LimitedStream(stream, path, limit), source, path)
+
+
+class _RatioGuard:
+    """Detects a gzip bomb by its compression ratio, which no real graph reaches.
+
+    This detects it long before the byte limit.
+    """
+
+    def __init__(self, content: LimitedStream, packed: LimitedStream, path: Path) -> None:
+        self._content = content
+        self._packed = packed
+        self._path = path
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns up to ``size`` bytes.
+
+        Raises:
+            GraphTooLargeError: the content is over ``MAX_GZIP_RATIO`` times the packed size.
+        """
+        data = self._content.read(size)
+        ratio = self._content.bytes_read / max(self._packed.bytes_read, 1)
+        if self._content.bytes_read > MIN_RATIO_BYTES and ratio > MAX_GZIP_RATIO:
+            raise GraphTooLargeError(
+                f"it unpacks to over {MAX_GZIP_RATIO} times its size, as a gzip bomb does",
+                where=str(self._path),
+                hint="If you trust the file, unpack it first.",
+            )
+        return data
+
+
+class EntityGuard:
+    """Returns XML unchanged, but rejects entity declarations that could multiply.
+
+    Those are declarations that refer to other entities or are longer than ``MAX_ENTITY_LENGTH``.
+    """
+
+    def __init__(self, source: Readable, path: Path) -> None:
+        self._source = source
+        self._path = path
+        self._tail = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns up to ``size`` bytes.
+
+        Raises:
+            GraphSyntaxError: a declaration that could multiply.
+        """
+        data = self._source.read(size)
+        text = self._tail + data
+        start = text.find(_ENTITY_START)
+        while start >= 0:
+            match = _ENTITY.match(text, start)
+            if match is None:
+                # The declaration is not complete yet, or is longer than any legitimate one.
+                self._reject_entity_if(len(text) - start > 4 * MAX_ENTITY_LENGTH)
+                self._tail = text[start:]
+                return data
+            value = match.group(1) or match.group(2) or b""
+            self._reject_entity_if(
+                len(value) > MAX_ENTITY_LENGTH or _REFERENCE.search(value) is not None
+            )
+            start = text.find(_ENTITY_START, match.end())
+        # A declaration may begin in this block's last bytes.
+        self._tail = text[-len(_ENTITY_START) :]
+        return data
+
+    def _reject_entity_if(self, is_hostile: bool) -> None:
+        if is_hostile:
+            raise GraphSyntaxError(
+                f"an XML entity refers to others or is longer than {MAX_ENTITY_LENGTH} bytes",
+                where=str(self._path),
+                hint="Replace the entity by its text, or convert the file to Turtle.",
+            )
+
+
+def read_json_with_depth_limit(source: Readable, path: Path) -> bytes:
+    """Reads the whole JSON text of a stream and checks its nesting.
+
+    Raises:
+        GraphSyntaxError: it nests deeper than ``MAX_JSON_DEPTH``.
+    """
+    data = b"".join(iter(lambda: source.read(_BLOCK_SIZE), b""))
+    depth = 0
+    for match in _JSON_BRACKETS.finditer(data):
+        char = match.group()
+        if char in b"[{":
+            depth += 1
+            if depth > MAX_JSON_DEPTH:
+                raise GraphSyntaxError(
+                    f"the JSON nests deeper than {MAX_JSON_DEPTH} levels",
+                    where=str(path),
+                    hint="Convert the file to Turtle or N-Triples.",
+                )
+        elif char in b"]}":
+            depth -= 1
+    return data

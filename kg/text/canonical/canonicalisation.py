@@ -1,0 +1,119 @@
+"""Merges synonymous keywords in four stages: embed, cluster, verify, apply.
+
+Keywords with the same normal form are merged from the start. Clusters are only candidates; the
+verifier decides. Acronyms are far from their expansions in every embedding, so an index of acronyms
+and spellings adds candidates: it joins whole clusters before the third stage, so that each keyword
+is in one group only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kg.embedding.embedder import Embedder, normalise_rows
+from kg.text.canonical.candidates import join_groups
+from kg.text.canonical.clusters import DEFAULT_THRESHOLD, MAX_GROUP_SIZE, cluster_rows
+from kg.text.canonical.similar_pairs import ProgressCallback
+from kg.text.canonical.table import CanonicalTable
+from kg.text.canonical.verdicts import check_synonym_sets
+from kg.text.canonical.verifier import SynonymVerifier
+from kg.text.normaliser import normalise_phrase
+
+_BATCH_SIZE = 4096
+"""Number of keywords embedded in one call."""
+
+
+class _Keyword(NamedTuple):
+    """All spellings with the same normal form."""
+
+    form: str
+    label: str
+    """The commonest spelling; ties are broken alphabetically."""
+    occurrences: int
+    """Number of occurrences of all spellings."""
+
+
+def canonicalise_keywords(
+    frequencies: Mapping[str, int],
+    embedder: Embedder,
+    verifier: SynonymVerifier,
+    threshold: float = DEFAULT_THRESHOLD,
+    max_group_size: int = MAX_GROUP_SIZE,
+    *,
+    index_candidates: bool = True,
+    on_progress: ProgressCallback = lambda _done, _total: None,
+) -> CanonicalTable:
+    """Decides which keywords name the same concept.
+
+    Args:
+        frequencies: keyword as written → number of occurrences. The order does not matter.
+        embedder: embeds the keywords for clustering.
+        verifier: decides which keywords of a group are synonyms.
+        threshold: minimum cosine between all keywords of a cluster.
+        max_group_size: maximum number of keywords in a group.
+        index_candidates: whether acronyms with their expansions, and other spellings and spacings,
+            are candidates too.
+        on_progress: called with the number of keywords compared so far, and of all keywords.
+
+    Returns:
+        The table of all keywords that contain a word.
+
+    Raises:
+        VerdictError: a verdict of the verifier is invalid.
+    """
+    import numpy as np
+
+    keywords = _group_spellings(frequencies)
+    labels = [keyword.label for keyword in keywords]
+    parts = [
+        normalise_rows(embedder.encode(labels[start : start + _BATCH_SIZE]))
+        for start in range(0, len(labels), _BATCH_SIZE)
+    ]
+    groups: list[list[int]] = []
+    if parts:
+        groups = cluster_rows(
+            np.concatenate(parts), threshold, max_group_size, on_progress=on_progress
+        )
+    if index_candidates:
+        groups = join_groups(labels, groups, max_group_size)
+    return _build_table(keywords, groups, verifier)
+
+
+def _group_spellings(frequencies: Mapping[str, int]) -> list[_Keyword]:
+    """Returns the distinct keywords, sorted by form, without those that contain no word."""
+    spellings: dict[str, dict[str, int]] = {}
+    for keyword, count in frequencies.items():
+        spellings.setdefault(normalise_phrase(keyword), {})[keyword] = count
+    spellings.pop("", None)
+    return [
+        _Keyword(
+            form,
+            min(counts, key=lambda spelling: (-counts[spelling], spelling)),
+            sum(counts.values()),
+        )
+        for form, counts in sorted(spellings.items())
+    ]
+
+
+def _build_table(
+    keywords: Sequence[_Keyword], groups: Sequence[Sequence[int]], verifier: SynonymVerifier
+) -> CanonicalTable:
+    """Asks the verifier about the groups and builds the table from its verdicts."""
+    groups_to_verify = []
+    for group in groups:
+        if len(group) > 1:
+            some = sorted((keywords[n] for n in group), key=lambda k: (-k.occurrences, k.form))
+            groups_to_verify.append([keyword.label for keyword in some])
+    verdicts = verifier.verify_groups(groups_to_verify) if groups_to_verify else []
+    forms = {keyword.form: keyword.form for keyword in keywords}
+    for labels, sets in zip(groups_to_verify, verdicts, strict=True):
+        check_synonym_sets(labels, sets)
+        for canonical, members in sets:
+            forms.update(
+                (normalise_phrase(member), normalise_phrase(canonical)) for member in members
+            )
+    label = {keyword.form: keyword.label for keyword in keywords}
+    return CanonicalTable(
+        forms, {concept: label[concept] for concept in sorted(set(forms.values()))}
+    )

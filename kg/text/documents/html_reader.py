@@ -1,0 +1,219 @@
+"""Reads HTML with beautifulsoup4 and the standard library's parser."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kg.base.errors import DocumentError
+from kg.text.documents.document import (
+    Block,
+    DocumentContent,
+    collapse_spaces,
+    decode_text,
+    make_heading,
+    make_paragraph,
+)
+from kg.words.plain_text import list_words
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
+
+MAX_TAGS = 500_000
+"""Maximum number of tags in a page; each needs about a kilobyte of memory."""
+
+MAX_INDENT = 20
+"""Maximum indentation level of nested lists; deeper ones get the same indentation."""
+
+_SKIPPED_TAGS = frozenset(
+    list_words("script style template noscript head nav svg iframe object select button datalist")
+)
+_BLOCK_TAGS = frozenset(
+    list_words(
+        "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
+        "figcaption figure footer form header hr html legend li main ol p pre section summary "
+        "table tbody tfoot thead tr ul"
+    )
+)
+_LIST_TAGS = frozenset(list_words("ul ol dl table"))
+_HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
+_ENCODING = re.compile(
+    r"utf-(?:8|16|32).*|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|shift_jis\w*|euc_\w+|gb\w+|big5\w*"
+    r"|iso2022_\w+|tis-620"
+)
+"""Accepted encodings, by Python's codec names. Python has other codecs that do not decode text
+(such as hex) or interpret escapes."""
+_SPACE = re.compile(r"\s+")
+_TAG_START = re.compile(r"<[A-Za-z/!?]")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?=[-_]|$)")
+
+
+def read_html(data: bytes, where: str) -> DocumentContent:
+    """Reads an HTML page: headings, paragraphs, and lists and tables with one item or row per line.
+
+    Scripts, styles, navigation, form controls and elements with the attribute ``hidden`` are left
+    out. Nothing is fetched or executed.
+
+    Raises:
+        DocumentError: as ``decode_text``, or there are more than ``MAX_TAGS`` tags.
+    """
+    soup = _parse_html(decode_text(data, where, _find_declared_encoding(data, where)), where)
+    root = soup.find("html")
+    language = _LANGUAGE.match(str(root.get("lang", ""))) if root is not None else None
+    return DocumentContent(list(_iter_blocks(soup)), language[0].lower() if language else "")
+
+
+def _find_declared_encoding(data: bytes, where: str) -> str:
+    """Returns the encoding that a page declares in its ``meta`` element; empty if none.
+
+    Raises:
+        DocumentError: the encoding is not one of text pages.
+    """
+    from bs4.dammit import EncodingDetector
+
+    declared = EncodingDetector.find_declared_encoding(data, is_html=True)
+    if not declared:
+        return ""
+    try:
+        name = codecs.lookup(declared).name
+    except (LookupError, ValueError):
+        name = ""
+    if not _ENCODING.fullmatch(name):
+        raise DocumentError(
+            f"the page declares an unknown encoding: {declared}",
+            where=where,
+            hint="Convert it to UTF-8.",
+        )
+    # The declaration was found in ASCII bytes, so the page cannot be UTF-16 or UTF-32: the HTML
+    # standard then requires UTF-8, the default.
+    return "" if name.startswith(("utf-16", "utf-32")) else name
+
+
+def extract_html_text(markup: str, where: str) -> str:
+    """Returns the text of an HTML fragment inside another document.
+
+    Raises:
+        DocumentError: as ``read_html``.
+    """
+    return "\n".join(block.text for block in _iter_blocks(_parse_html(markup, where)))
+
+
+def _parse_html(text: str, where: str) -> BeautifulSoup:
+    from bs4 import BeautifulSoup
+    from bs4.exceptions import ParserRejectedMarkup
+
+    text = _strip_unclosed_tags(_strip_comments(text))
+    if (tags := text.count("<")) > MAX_TAGS:
+        raise DocumentError(
+            f"the page has {tags:,} tags; at most {MAX_TAGS:,} are read",
+            where=where,
+            hint="Split it.",
+        )
+    try:
+        return BeautifulSoup(text, "html.parser")
+    except ParserRejectedMarkup as error:
+        raise DocumentError(
+            f"the page is damaged: {str(error).rsplit('parser:', 1)[-1].strip()}",
+            where=where,
+            hint="Open it in a browser and save it again.",
+        ) from error
+
+
+def _strip_comments(text: str) -> str:
+    """Removes comments; an unclosed one extends to the end of the text.
+
+    The parser would search for the end of every unclosed comment, which takes quadratic time.
+    """
+    pieces, position = [], 0
+    while (start := text.find("<!--", position)) >= 0:
+        pieces.append(text[position:start])
+        end = text.find("-->", start + 2)  # "<!-->" is a whole comment
+        if end < 0:
+            return "".join(pieces)
+        position = end + 3
+    return "".join([*pieces, text[position:]])
+
+
+def _strip_unclosed_tags(text: str) -> str:
+    """Removes tags that are still open at the end of the text, as browsers do.
+
+    The parser would try each of many such tags up to the end, which takes quadratic time.
+    """
+    tail = _TAG_START.search(text, text.rfind(">") + 1)
+    return text[: tail.start()] if tail else text
+
+
+def _iter_blocks(soup: BeautifulSoup) -> Iterator[Block]:
+    """Yields the page's blocks; ``soup`` may be nested to any depth."""
+    pieces: list[str] = []  # text pieces of the current block
+    lines: list[str] = []  # finished lines of the enclosing lists and tables
+    lists: list[str] = []  # stack of the enclosing lists and tables
+    marker, verbatim, level = "", 0, 0
+
+    def take_text() -> str:
+        text = "".join(pieces)
+        pieces.clear()
+        if verbatim:
+            return text.strip("\n")
+        return "\n".join(line for line in map(collapse_spaces, text.split("\n")) if line)
+
+    for tag, opens in _walk_elements(soup):
+        if isinstance(tag, str):
+            pieces.append(tag if verbatim else _SPACE.sub(" ", tag))
+            continue
+        name = tag.name
+        if name == "br":
+            pieces.append("\n" if opens else "")
+        elif name == "img":
+            pieces.append(str(tag.get("alt") or "") if opens else "")
+        elif name in ("td", "th"):
+            pieces.append(" | " if opens and any(piece.strip() for piece in pieces) else "")
+        elif name in _HEADING_LEVELS or name in _BLOCK_TAGS:
+            text = take_text()
+            if level and text:
+                # A block inside a heading also ends it: the heading may never be closed.
+                yield from make_heading(level, text)
+                level = 0
+            elif text and lists:
+                indent = "  " * min(len(lists) - 1, MAX_INDENT)
+                lines.append(indent + marker + text)
+                marker = ""
+            else:
+                yield from make_paragraph(text)
+            if name in _HEADING_LEVELS:
+                level = _HEADING_LEVELS[name] if opens else 0
+            if name == "pre":
+                verbatim += 1 if opens else -1
+            if name == "li" and opens:
+                marker = "- "
+            if name in _LIST_TAGS:
+                lists.append(name) if opens else lists.pop()
+            if (level or not lists) and lines:
+                yield from make_paragraph("\n".join(lines))
+                lines.clear()
+    yield from make_paragraph("\n".join([*lines, take_text()]))
+
+
+def _walk_elements(soup: BeautifulSoup) -> Iterator[tuple[Tag | str, bool]]:
+    """Yields each text, and each element twice: (tag, True) at its start, (tag, False) at its end.
+
+    Not recursive: a hostile page could exceed the recursion limit.
+    """
+    from bs4.element import NavigableString, PreformattedString, Tag
+
+    stack: list[tuple[Tag, Iterator[object]]] = [(soup, iter(soup.contents))]
+    while stack:
+        parent, children = stack[-1]
+        child = next(children, None)
+        if child is None:
+            stack.pop()
+            if stack:
+                yield parent, False
+        elif isinstance(child, Tag):
+            if child.name not in _SKIPPED_TAGS and not child.has_attr("hidden"):
+                yield child, True
+                stack.append((child, iter(child.contents)))
+        elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
+            yield str(child), True

@@ -1,0 +1,185 @@
+"""Writes the report's opening paragraph from the metrics.
+
+A difference between systems is stated only if the paired test on the same cards found one after
+Holm's correction; if it found none, that is stated too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from eval.metrics.abstention import HEADLINE_METRICS
+from eval.metrics.record import MetricsReport, PairedComparison, PolicyReport, SystemReport
+from kg.words.plain_text import join_list
+from reporting.charts import format_number, format_percent
+from reporting.glossary import describe_metric
+from reporting.report_view import choose_main_policy
+from reporting.visible_text import format_name
+
+_LABEL_NAMES = {"E": "entailed", "C": "contradictory", "U": "unknown"}
+_NUMBER_WORDS = (
+    "No",
+    "One",
+    "Two",
+    "Three",
+    "Four",
+    "Five",
+    "Six",
+    "Seven",
+    "Eight",
+    "Nine",
+    "Ten",
+)
+_MAX_NAMED_SYSTEMS = 6
+_DECISIVE_COMPARISON = ("licensed", "accuracy")
+
+
+def summarise_results(
+    report: MetricsReport, systems: Sequence[str], *, proved: bool = True
+) -> list[str]:
+    """Returns the sentences of the opening paragraph.
+
+    Args:
+        report: the metrics.
+        systems: names of the systems that are not controls, in the order of the tables.
+        proved: whether every card has a proof of its label.
+    """
+    policy = report.policies[choose_main_policy(report)]
+    known = [(name, policy.systems[name]) for name in systems if name in policy.systems]
+    sentences = [_describe_cards(report, len(known), proved)]
+    if known:
+        sentences += _describe_accuracy(known, proved)
+        sentences += _describe_false_answers(known)
+        accuracy = [c for c in report.comparisons if (c.policy, c.metric) == _DECISIVE_COMPARISON]
+        sentences += compare_neighbours(accuracy, [name for name, _ in known])
+    return sentences
+
+
+def list_caveats(report: MetricsReport) -> list[str]:
+    """Returns warnings about the headline metrics: those on which a control does best."""
+    return _describe_control_wins(report.policies[choose_main_policy(report)])
+
+
+def _describe_cards(report: MetricsReport, count: int, proved: bool) -> str:
+    labels = join_list(
+        [
+            f"{report.label_counts[label]:,} {name}"
+            for label, name in _LABEL_NAMES.items()
+            if report.label_counts.get(label)
+        ]
+    )
+    cards = "cards with a proved answer" if proved else "cards"
+    return f"{spell_system_count(count)} answered {report.n_cards:,} {cards}: {labels}."
+
+
+def spell_system_count(systems: int) -> str:
+    """Writes a number of systems for the start of a sentence, as in ``Three systems``."""
+    return f"{spell_count(systems)} {'system' if systems == 1 else 'systems'}"
+
+
+def spell_count(count: int) -> str:
+    """Writes a number for the start of a sentence: up to ten in letters, then in digits."""
+    return _NUMBER_WORDS[count] if count < len(_NUMBER_WORDS) else str(count)
+
+
+def _describe_accuracy(systems: Sequence[tuple[str, SystemReport]], proved: bool) -> list[str]:
+    scored = [
+        (name, value.value, system.oracle)
+        for name, system in systems
+        if (value := system.metrics.get("accuracy")) and value.value is not None
+    ]
+    if not scored:
+        return []
+    parts = [
+        f"{format_name(name)} on {format_percent(value)}"
+        + (" (it is shown the claim itself)" if oracle else "")
+        for name, value, oracle in scored[:_MAX_NAMED_SYSTEMS]
+    ]
+    text = f"The {'proved' if proved else 'gold'} answer was given by {join_list(parts)}"
+    others = len(scored) - len(parts)
+    if others:
+        text += "; the other system is" if others == 1 else f"; the other {others} systems are"
+        text += " in the table"
+    return [f"{text}."]
+
+
+def _describe_false_answers(systems: Sequence[tuple[str, SystemReport]]) -> list[str]:
+    some, never = [], []
+    for name, system in systems[:_MAX_NAMED_SYSTEMS]:
+        rate = system.metrics.get("FAR-NE")
+        if rate is None or rate.value is None:
+            continue
+        if rate.value == 0:
+            never.append(format_name(name))
+            continue
+        text = f"{format_name(name)} to {format_percent(rate.value)}"
+        if rate.low is not None and rate.high is not None:
+            text += (
+                f" ({format_percent(rate.low).removesuffix(' %')} to {format_percent(rate.high)})"
+            )
+        some.append(text)
+    what = "a false answer (YES to a contradiction, YES or NO to the unknown)"
+    if not some:
+        # Only the first six systems were checked, so "None" would be too general.
+        who = "None" if len(systems) <= _MAX_NAMED_SYSTEMS else "None of these"
+        return [f"{who} gave {what}."] if never else []
+    given = f"{what[0].upper()}{what[1:]} was given by {join_list(some)} of those cards"
+    return [f"{given}; {join_list(never)} gave none." if never else f"{given}."]
+
+
+def compare_neighbours(accuracy: Sequence[PairedComparison], ranked: Sequence[str]) -> list[str]:
+    """Compares neighbours in a ranking by the paired tests on accuracy, in sentences.
+
+    Args:
+        accuracy: comparisons of accuracy under one policy.
+        ranked: names of systems, in descending order of accuracy.
+    """
+    pairs = {frozenset((c.a, c.b)): c for c in accuracy}
+    differences, undecided = [], []
+    for first, second in pairwise(ranked[: _MAX_NAMED_SYSTEMS + 1]):
+        pair = pairs.get(frozenset((first, second)))
+        if pair is not None and pair.better is not None:
+            differences.append(describe_difference(pair))
+        elif pair is not None:
+            undecided.append(f"between {format_name(first)} and {format_name(second)}")
+    sentences = []
+    if differences:
+        sentences.append(f"Paired tests on the same cards find {join_list(differences)}.")
+    if undecided:
+        start = "They" if differences else "Paired tests on the same cards"
+        sentences.append(f"{start} find no difference in accuracy {join_list(undecided)}.")
+    return sentences
+
+
+def describe_difference(pair: PairedComparison) -> str:
+    """Describes a significant difference in accuracy: the better system, and by how many points."""
+    worse = pair.b if pair.better == pair.a else pair.a
+    better = pair.a if worse == pair.b else pair.b
+    size = format_points(pair.difference, pair.low, pair.high)
+    return f"{format_name(better)} more accurate than {format_name(worse)}{size}"
+
+
+def format_points(difference: float | None, low: float | None, high: float | None) -> str:
+    """Describes the size of a difference, as in `` by 3.1 points (1.0 to 5.2)``."""
+    if difference is None:
+        return ""
+    text = f" by {format_number(abs(difference) * 100, 1)} points"
+    if low is not None and high is not None:
+        low, high = sorted((abs(low), abs(high)))
+        text += f" ({format_number(low * 100, 1)} to {format_number(high * 100, 1)})"
+    return text
+
+
+def _describe_control_wins(policy: PolicyReport) -> list[str]:
+    wins = [win for win in policy.won_by_controls if win.won and win.metric in HEADLINE_METRICS]
+    if not wins:
+        return []
+    parts = [
+        f"{describe_metric(win.metric).short_name} ({join_list(win.controls)})" for win in wins
+    ]
+    return [
+        f"A trivial baseline matches or beats every system on {join_list(parts)}: "
+        f"read {'that metric' if len(wins) == 1 else 'those metrics'} only together with the "
+        "others."
+    ]

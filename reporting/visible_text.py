@@ -1,0 +1,134 @@
+"""Makes untrusted text safe to read, and shortens it.
+
+Jinja2 escapes text for HTML, and ``embed_json`` escapes JSON. Escaping does not change characters
+that HTML cannot contain (NUL, lone surrogates), that are invisible, or that reorder the text around
+them (bidirectional overrides, which can make a text read as another one). This module replaces
+those.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_UNSAFE_CHARS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_CONTROL_PICTURES = 0x2400
+_DELETE_PICTURE = "\u2421"
+
+
+def make_visible(text: str) -> str:
+    """Replaces control, bidirectional-override and unencodable characters by visible ones.
+
+    C0 controls become their control pictures (NUL → ``␀``), the others their code points
+    (``⟨U+202E⟩``). Tabs, line breaks, joiners in emoji and all printable characters stay, so clean
+    text is returned unchanged.
+    """
+    return _UNSAFE_CHARS.sub(_escape_char, text)
+
+
+def _escape_char(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(_CONTROL_PICTURES + code)
+    if code == 0x7F:
+        return _DELETE_PICTURE
+    return f"⟨U+{code:04X}⟩"
+
+
+def shorten_text(text: str, width: int) -> str:
+    """Cuts text to ``width`` characters; the last one is an ellipsis if the text was longer."""
+    return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
+
+
+def truncate_text(text: str, max_length: int) -> str:
+    """Cuts text to ``max_length`` characters and appends how many are missing."""
+    if len(text) <= max_length:
+        return text
+    return f"{text[:max_length]} … ({len(text) - max_length} more characters)"
+
+
+def shorten_names(names: Iterable[str], width: int) -> dict[str, str]:
+    """Cuts names to ``width`` characters, so that different names stay different if possible.
+
+    Names of models often have the same beginning (``raw:openai/gpt-…``), or the same end. If
+    cutting the end makes two names equal, their middle is cut instead, then their beginning, and
+    finally everything but the part in which they differ.
+    """
+    distinct = list(dict.fromkeys(names))
+    short = {name: shorten_text(name, width) for name in distinct}
+    for head in (width // 2, width // 4, 0):
+        for name in _find_duplicates(short):
+            if len(name) > width:
+                tail = width - head - 1
+                short[name] = f"{name[:head].rstrip()}…{name[-tail:].lstrip()}"
+    clash = _find_duplicates(short)
+    if len(clash) > 1:
+        start = max(_common_prefix_length(clash) - 3, 0)
+        for name in clash:
+            short[name] = shorten_text(f"…{name[start:]}" if start else name, width)
+    return short
+
+
+def _common_prefix_length(names: Sequence[str]) -> int:
+    """Returns the length of the names' common prefix."""
+    # The first and the last name in sorted order differ earliest.
+    first, last = min(names), max(names)
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((position for position, (a, b) in pairs if a != b), len(first))
+
+
+def _find_duplicates(short: dict[str, str]) -> list[str]:
+    """Returns the names that share their short form with another name."""
+    count = Counter(short.values())
+    return [name for name, shortened in short.items() if count[shortened] > 1]
+
+
+MAX_NAME_LENGTH = 120
+"""Characters of a system's name that are shown; the name is in every table."""
+
+
+def format_name(name: str) -> str:
+    """Formats a name for headings and tables: made visible, the middle cut if it is very long."""
+    text = make_visible(name)
+    if len(text) <= MAX_NAME_LENGTH:
+        return text
+    tail = MAX_NAME_LENGTH // 4
+    return f"{text[: MAX_NAME_LENGTH - tail - 1]}…{text[-tail:]}"
+
+
+_SCRIPT_ESCAPES = str.maketrans(
+    {
+        "<": "\\u003c",
+        ">": "\\u003e",
+        "&": "\\u0026",
+        "\u2028": "\\u2028",
+        "\u2029": "\\u2029",
+    }
+)
+
+
+class StringTable:
+    """Numbers distinct strings, so that a page contains each of them only once."""
+
+    def __init__(self) -> None:
+        self.indices: dict[str, int] = {}
+
+    def get_index(self, text: str) -> int:
+        """Returns the index of ``text``, adding it if it is new."""
+        return self.indices.setdefault(text, len(self.indices))
+
+
+def embed_json(value: Any) -> str:
+    r"""Renders ``value`` as JSON for a ``<script type="application/json">`` element.
+
+    ``<``, ``>`` and ``&`` occur only inside JSON strings, where the ``\uXXXX`` form means the same.
+    With that form, no ``</script>`` or ``<!--`` in the data can end the element.
+    """
+    plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return plain.translate(_SCRIPT_ESCAPES)

@@ -1,0 +1,293 @@
+"""Makes retrievers by name, over any passages or over the chunks of a run.
+
+| name | searches by |
+|---|---|
+| ``bm25`` | words |
+| ``dense`` | embeddings |
+| ``hybrid`` | ``bm25`` and ``dense``, fused |
+| ``kg`` | the concept graph |
+| ``section_tree`` | the sections, ties broken by BM25 |
+| ``ensemble`` | all four components, fused; the other three if the run has no section tree |
+
+The first three search any passages; the others need the concept graph or sections of a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kg.base.errors import RunFolderError, SettingError
+from retrieval.bm25 import BM25
+from retrieval.ensemble import POOL_SIZE, EnsembleRanker, Method
+from retrieval.protocol import Passage, Retriever
+
+if TYPE_CHECKING:
+    from kg.embedding.embedder import Embedder
+    from kg.text.canonical.lookup import CanonicalLookup
+    from kg.text.run.folder import Run
+    from retrieval.concepts import Mode
+
+ENSEMBLE_COMPONENTS = ("bm25", "dense", "kg", "section_tree")
+"""The components of ``ensemble``, in this order."""
+HYBRID_COMPONENTS = ("bm25", "dense")
+FUSION_COMPONENTS = {"hybrid": HYBRID_COMPONENTS, "ensemble": ENSEMBLE_COMPONENTS}
+"""The components of each fused retriever."""
+TEXT_RETRIEVERS = (*HYBRID_COMPONENTS, "hybrid")
+"""Retrievers over any passages."""
+RUN_RETRIEVERS = (*TEXT_RETRIEVERS, "kg", "section_tree", "ensemble")
+"""Retrievers over the chunks of a run."""
+
+
+@dataclass(frozen=True)
+class RetrieverOptions:
+    """Options of retrievers. The defaults are the published ones.
+
+    Attributes:
+        weights: component → weight in a fusion, 1 by default. A component of weight 0 is not built.
+        fusion: fusion method of ``hybrid`` and ``ensemble``.
+        pool: passages that each component passes to a fusion.
+        walk: how ``kg`` spreads scores from the query's concepts over the graph: ``bfs`` by
+            breadth-first search, ``ppr`` by personalised PageRank.
+        num_hops: hops of ``kg`` with ``bfs``.
+        beta: weight of the section tree in the scores of ``kg``; 0 by default, since the ensemble
+            has ``section_tree`` as a separate component.
+        lookup: whether words that the graph does not contain are looked up by their embedding.
+        ties: whether BM25 breaks the ties of ``section_tree``.
+        reranker: folder or hub name of a cross-encoder that reranks the results; empty for none.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    fusion: Method = "rrf"
+    pool: int = POOL_SIZE
+    walk: Mode = "bfs"
+    num_hops: int = 1
+    beta: float = 0.0
+    use_lookup: bool = True
+    break_ties: bool = True
+    reranker: str = ""
+
+
+def open_retriever(
+    name: str, run: Run, *, embedder: str = "", options: RetrieverOptions | None = None
+) -> Retriever:
+    """Makes a retriever over a run's chunks.
+
+    Args:
+        name: one of ``RUN_RETRIEVERS``.
+        run: the run whose chunks are searched.
+        embedder: model of ``dense``: a folder or hub name, ``lexical``, or empty for the default.
+        options: options of the retriever; by default the published ones.
+
+    Raises:
+        ValueError: there is no such retriever, or weights name a component that it does not have.
+        SettingError: all weights are 0.
+        RunFolderError: the run is damaged, or has no section tree where one is needed.
+        EmbedderMismatchError: the model for looking up concepts is not the run's.
+        EpocheError: a model cannot be loaded.
+    """
+    factory = _RunRetrieverFactory(
+        list_run_passages(run), embedder, options or RetrieverOptions(), run
+    )
+    return factory.make_retriever(name, RUN_RETRIEVERS)
+
+
+def open_text_retriever(
+    name: str,
+    passages: Sequence[Passage],
+    *,
+    embedder: str = "",
+    options: RetrieverOptions | None = None,
+) -> Retriever:
+    """Makes a retriever over any passages.
+
+    Args:
+        name: one of ``TEXT_RETRIEVERS``.
+        passages: the passages to search.
+        embedder: as for ``open_retriever``.
+        options: as for ``open_retriever``; options of other retrievers have no effect.
+
+    Raises:
+        ValueError, SettingError, EpocheError: as for ``open_retriever``.
+    """
+    return _RetrieverFactory(passages, embedder, options or RetrieverOptions()).make_retriever(
+        name, TEXT_RETRIEVERS
+    )
+
+
+def parse_weights(pairs: Iterable[str], name: str) -> dict[str, float]:
+    """Parses weights: ``["kg=0.5"]`` → ``{"kg": 0.5}``.
+
+    Args:
+        pairs: as given by the user.
+        name: the retriever.
+
+    Raises:
+        SettingError: an entry is not ``component=number``, its number is negative or not finite, or
+            the retriever has no such component.
+    """
+    fused = FUSION_COMPONENTS.get(name, ())
+    weights: dict[str, float] = {}
+    for pair in pairs:
+        component, equals, number = pair.partition("=")
+        try:
+            weight = float(number) if equals else math.nan
+        except ValueError:
+            weight = math.nan
+        if component not in fused or component in weights or not 0 <= weight < math.inf:
+            raise SettingError(
+                f"{pair!r} is not a valid weight for {name}",
+                where="weights",
+                hint=f"For example {fused[0]}=0.5; components: {', '.join(fused)}, each at most "
+                "once."
+                if fused
+                else "Only hybrid and ensemble have components with weights.",
+            )
+        weights[component] = weight
+    return weights
+
+
+def list_run_passages(run: Run) -> list[Passage]:
+    """Returns a run's chunks as passages, in the order of the text."""
+    return [Passage(chunk.id, chunk.text) for chunk in run.chunks]
+
+
+@dataclass
+class _RetrieverFactory:
+    """Makes retrievers over passages; shared parts (BM25, models) are built only once."""
+
+    passages: Sequence[Passage]
+    embedder: str
+    options: RetrieverOptions
+
+    @cached_property
+    def bm25(self) -> BM25:
+        return BM25(self.passages)
+
+    @cached_property
+    def model(self) -> Embedder:
+        """The model of ``dense``."""
+        from kg.embedding.factory import open_embedder
+
+        return open_embedder(self.embedder)
+
+    @property
+    def missing_components(self) -> tuple[str, ...]:
+        """Components that a fusion omits unless a weight names them."""
+        return ()
+
+    def make_retriever(self, name: str, names: Sequence[str]) -> Retriever:
+        """Makes one of ``names``, with reranking if the options ask for it."""
+        retriever: Retriever
+        if name not in names:
+            raise ValueError(f"unknown retriever {name!r}; known: {', '.join(names)}")
+        if name in FUSION_COMPONENTS:
+            retriever = self.make_fusion(name)
+        elif self.options.weights:
+            raise ValueError(f"{name} has no components, so it takes no weights")
+        else:
+            retriever = self.make_component(name)
+        if not self.options.reranker:
+            return retriever
+        from retrieval.reranker import RerankingRetriever, load_reranker
+
+        return RerankingRetriever(self.passages, retriever, load_reranker(self.options.reranker))
+
+    def make_component(self, name: str) -> Retriever:
+        """Makes ``bm25`` or ``dense``."""
+        if name == "bm25":
+            return self.bm25
+        from retrieval.dense import DenseRetriever, get_cache_folder
+
+        return DenseRetriever(self.passages, self.model, cache=get_cache_folder())
+
+    def make_fusion(self, name: str) -> EnsembleRanker:
+        """Makes a fusion of the components with a weight above 0."""
+        weights = {
+            component: 1.0
+            for component in FUSION_COMPONENTS[name]
+            if component not in self.missing_components
+        }
+        unknown = sorted(set(self.options.weights).difference(FUSION_COMPONENTS[name]))
+        if unknown:
+            raise ValueError(f"{name} has no component {', '.join(unknown)}")
+        weights |= self.options.weights
+        used = [component for component, weight in weights.items() if weight != 0]
+        if not used:
+            raise SettingError(
+                "all weights are 0", where="weights", hint="Give at least one weight above 0."
+            )
+        return EnsembleRanker(
+            self.passages,
+            [self.make_component(component) for component in used],
+            [weights[component] for component in used],
+            method=self.options.fusion,
+            pool=self.options.pool,
+            name=name,
+        )
+
+
+@dataclass
+class _RunRetrieverFactory(_RetrieverFactory):
+    """Makes the retrievers over a run's chunks."""
+
+    run: Run
+
+    @cached_property
+    def lookup(self) -> CanonicalLookup | None:
+        """Finds the concepts of words that the graph does not contain."""
+        if not self.options.use_lookup:
+            return None
+        # Pass the loaded model if it is the run's own: the run records only the model's name, which
+        # does not locate a model that was loaded from a folder.
+        is_same = self.embedder and self.model.name == self.run.embedder_name
+        return self.run.open_lookup(self.model if is_same else None)
+
+    @property
+    def missing_components(self) -> tuple[str, ...]:
+        """``section_tree`` if the run has no sections; a weight for it is then an error."""
+        return ("section_tree",) if self.run.sections is None else ()
+
+    def make_component(self, name: str) -> Retriever:
+        """Makes one of ``ENSEMBLE_COMPONENTS``."""
+        if name == "kg":
+            return self._make_concept_retriever()
+        return (
+            self._make_section_retriever()
+            if name == "section_tree"
+            else super().make_component(name)
+        )
+
+    def _make_concept_retriever(self) -> Retriever:
+        from retrieval.concepts import ConceptRetriever
+
+        options = self.options
+        return ConceptRetriever(
+            self.passages,
+            self.run.concepts,
+            lookup=self.lookup,
+            mode=options.walk,
+            num_hops=options.num_hops,
+            sections=self.run.sections if options.beta > 0 else None,
+            beta=options.beta,
+        )
+
+    def _make_section_retriever(self) -> Retriever:
+        from retrieval.sections import SectionRetriever
+
+        if self.run.sections is None:
+            raise RunFolderError(
+                "the run was built without a section tree",
+                where=str(self.run.folder),
+                hint="Build it without --no-sections, or name another retriever.",
+            )
+        return SectionRetriever(
+            self.passages,
+            self.run.sections,
+            self.run.concepts,
+            lookup=self.lookup,
+            tie_breaker=self.bm25 if self.options.break_ties else None,
+        )

@@ -1,0 +1,80 @@
+"""The public interface: every public name is that of its package, typed, and imported lazily."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import epoche
+
+SOURCE = Path(str(epoche.__file__))
+
+
+def public_type_imports() -> dict[str, str]:
+    """Name → module, as in the imports for type checkers."""
+    tree = ast.parse(SOURCE.read_text("utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    return {
+        alias.name: str(node.module)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def test_type_checkers_and_python_see_the_same_names() -> None:
+    assert sorted(public_type_imports()) == sorted(epoche.__all__)
+
+
+@pytest.mark.parametrize("name", epoche.__all__)
+def test_every_public_name_is_the_object_of_its_package(name: str) -> None:
+    own = getattr(import_module(public_type_imports()[name]), name)
+    assert getattr(epoche, name) is own
+    assert name in dir(epoche)
+    assert own.__doc__
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Cardd'"):
+        _ = epoche.Cardd  # type: ignore[attr-defined]  # that is the point
+    assert not hasattr(epoche, "numpy")
+
+
+def test_version() -> None:
+    assert epoche.__version__ == version("epoche")
+
+
+def modules_loaded_by(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_epoche_imports_no_package_and_no_library() -> None:
+    heavy = {"cards", "eval", "kg", "msgspec", "numpy", "pyoxigraph", "rdflib", "typer"}
+    assert not heavy & modules_loaded_by("import epoche")
+
+
+def test_metrics_need_no_graph_library() -> None:
+    loaded = modules_loaded_by("from epoche import measure, read_metrics, read_observations")
+    assert "numpy" in loaded
+    assert not {"pyoxigraph", "pyshacl", "rdflib"} & loaded
+
+
+def test_readme_example_prints_the_stated_output(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (SOURCE.parents[1] / "README.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})
+    said = [
+        line.removesuffix(" […]") for line in re.findall(r"^print\(.*\)  # (.*)", example, re.M)
+    ]
+    printed = capsys.readouterr().out.splitlines()
+    assert said
+    assert all(line.startswith(start) for line, start in zip(printed, said, strict=True))

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eval.metrics import reader
+from eval.metrics.observations import Observations, read_observations
+from kg.base.errors import CardSetMismatchError, DuplicateIdError, EpocheError, RecordError
+
+GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
+
+
+def rows_of(systems: Iterable[str], cards: int = 30, repeats: int = 1) -> list[dict[str, Any]]:
+    rng = random.Random(7)
+    rows = []
+    for card in range(cards):
+        label = "ECU"[card % 3]
+        for system in systems:
+            for repeat in range(repeats):
+                rows.append(
+                    {
+                        "id": f"c{card:03d}",
+                        "system": system,
+                        "gold": GOLD[label],
+                        "label": label,
+                        "pred": rng.choice(["YES", "NO", "UNKNOWN", "INVALID", "ERROR"]),
+                        "confidence": rng.choice([None, 0.25, 1, 0.9]),
+                        "kind": "k",
+                        "cluster": f"s{card // 2}",
+                        "difficulty": "easy",
+                        "cards": "0123456789ab",
+                        "raw": "x" * rng.randrange(40),
+                    }
+                    | ({"repeat": repeat} if repeats > 1 else {})
+                )
+    return rows
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def read_both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    """Returns what the block reader and the row reader give: observations or the error message."""
+    found = []
+    for by_rows in (False, True):
+        with monkeypatch.context() as patch:
+            if by_rows:
+                patch.setattr(reader.ResultReader, "_read_block", lambda *_: None)
+            try:
+                found.append(observation_values(read_observations([path])))
+            except EpocheError as error:
+                found.append((type(error), error.format_line()))
+    return found[0], found[1]
+
+
+def observation_values(seen: Observations) -> list[Any]:
+    return [
+        seen.card_set,
+        seen.ids,
+        seen.labels.tolist(),
+        seen.golds.tolist(),
+        seen.kinds,
+        seen.difficulties,
+        seen.clusters.tolist(),
+        {name: codes.tolist() for name, codes in seen.preds.items()},
+        {name: repr(values.tolist()) for name, values in seen.confidences.items()},
+        seen.sources,
+        seen.notes,
+    ]
+
+
+@pytest.mark.parametrize("block", [1, 700, 1 << 22])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_block_and_row_readers_agree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, repeats: int
+) -> None:
+    path = write_rows(tmp_path / "r.jsonl", rows_of(["a", "b"], repeats=repeats))
+    monkeypatch.setattr(reader, "_BLOCK_BYTES", block)
+    by_blocks, by_rows = read_both_ways(path, monkeypatch)
+    assert by_blocks == by_rows
+    assert by_blocks[1][0] == "c000"
+
+
+def test_epoche_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_rows(tmp_path / "r.jsonl", rows_of(["a"], repeats=2))
+
+    def fail_on_row(*_: object) -> int:
+        raise AssertionError("read row by row")
+
+    monkeypatch.setattr(reader.ResultReader, "_read_rows", fail_on_row)
+    assert read_observations([path]).count_repeats("a") == 2
+
+
+SPOILED: list[tuple[str, Any]] = [
+    *(("pred", bad) for bad in ("PERHAPS", None, ["YES"], 3)),
+    *(("confidence", bad) for bad in (1.5, -0.1, "0.5", True, [])),
+    *(("label", bad) for bad in ("X", None, "U")),
+    *(("gold", bad) for bad in ("MAYBE", None, "NO")),
+    *(("cards", bad) for bad in ("ffff", "", None)),
+    *(("id", bad) for bad in ("c000", "new", 3, None)),
+    *(("repeat", bad) for bad in (-1, 1, None, "x")),
+    *(("cluster", bad) for bad in (None, "", "other")),
+    *(("system", bad) for bad in (None, "", "else")),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), SPOILED)
+@settings(
+    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(place=st.integers(0, 29))
+def test_block_and_row_readers_agree_on_odd_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: Any, place: int
+) -> None:
+    rows = rows_of(["a"])
+    rows[place] = {**rows[place], key: value}
+    path = write_rows(tmp_path / "r.jsonl", rows)
+    by_blocks, by_rows = read_both_ways(path, monkeypatch)
+    assert by_blocks == by_rows
+
+
+@pytest.mark.parametrize(
+    "tail", ["\n", "  \n\n", '{"id": "c', "[1]\n", '{"id": "a"} {"id": "b"}\n']
+)
+def test_odd_lines_are_reported_by_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tail: str
+) -> None:
+    path = write_rows(tmp_path / "r.jsonl", rows_of(["a"]))
+    path.write_text(path.read_text("utf-8") + tail, "utf-8")
+    monkeypatch.setattr(reader, "_BLOCK_BYTES", 1500)
+    by_blocks, by_rows = read_both_ways(path, monkeypatch)
+    assert by_blocks == by_rows
+    if tail.strip():
+        assert "r.jsonl:31" in by_blocks[1]
+
+
+def test_invalid_foreign_confidence_is_reported(tmp_path: Path) -> None:
+    rows = rows_of(["a"])
+    for row in rows:
+        del row["cards"]
+        row["confidence"] = 0.5
+    rows[3]["confidence"], rows[4]["confidence"] = "high", 70
+    seen = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+    assert int(np.isnan(seen.confidences["a"]).sum()) == 2
+    assert any(note.startswith("2 confidences are not numbers") for note in seen.notes)
+
+
+def test_epoche_confidences_must_be_probabilities(tmp_path: Path) -> None:
+    rows = rows_of(["a"])
+    rows[7]["confidence"] = 1.01
+    with pytest.raises(RecordError, match=r"confidence 1\.01.*r\.jsonl:8"):
+        read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+
+
+def test_repeats_become_columns(tmp_path: Path) -> None:
+    rows = rows_of(["a"], repeats=3) + rows_of(["b"])
+    seen = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+    assert seen.preds["a"].shape == seen.confidences["a"].shape == (30, 3)
+    assert seen.preds["b"].shape == (30,)
+    assert [seen.count_repeats(name) for name in "ab"] == [3, 1]
+    random.Random(1).shuffle(rows)
+    again = read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+    assert again.preds["a"].tolist() == seen.preds["a"].tolist()
+
+
+def test_missing_repeat_is_named_or_its_card_left_out(tmp_path: Path) -> None:
+    rows = [r for r in rows_of(["a"], repeats=3) if (r["id"], r["repeat"]) != ("c004", 2)]
+    path = write_rows(tmp_path / "r.jsonl", rows)
+    with pytest.raises(CardSetMismatchError, match="no answer to 1 of 30 cards in repeat 2"):
+        read_observations([path])
+    seen = read_observations([path], common=True)
+    assert seen.preds["a"].shape == (29, 3)
+    assert "c004" not in seen.ids
+
+
+def test_same_repeat_twice_is_a_duplicate(tmp_path: Path) -> None:
+    rows = rows_of(["a"], repeats=2)
+    with pytest.raises(DuplicateIdError, match="twice in repeat 1"):
+        read_observations([write_rows(tmp_path / "r.jsonl", [*rows, rows[5]])])

@@ -1,0 +1,157 @@
+"""Schemas for strict servers, and strict parsing of replies on every server."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from eval.model.reply_form import build_strict_schema, get_form
+
+
+class Verdict(msgspec.Struct):
+    answer: Literal["YES", "NO", "UNKNOWN"]
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    reason: str = ""
+
+
+class Section(msgspec.Struct):
+    default: int = 3
+    properties: str = "x"
+
+
+class Document(msgspec.Struct):
+    parts: list[Section]
+    title: str | None = None
+
+
+GOOD = '{"answer": "UNKNOWN", "confidence": 0.5, "reason": "no fact"}'
+
+
+def object_schemas(node: Any) -> list[dict[str, Any]]:
+    """Returns all object schemas at any depth."""
+    if isinstance(node, list):
+        return [found for child in node for found in object_schemas(child)]
+    if not isinstance(node, dict):
+        return []
+    own = [node] if node.get("type") == "object" else []
+    return own + [found for child in node.values() for found in object_schemas(child)]
+
+
+@pytest.mark.parametrize("reply", [Verdict, Document])
+def test_schemas_are_strict_at_every_depth(reply: type) -> None:
+    schema = build_strict_schema(reply)
+    assert schema["type"] == "object"
+    found = object_schemas(schema)
+    assert len(found) == (1 if reply is Verdict else 2)
+    for each in found:
+        assert each["additionalProperties"] is False
+        assert set(each["required"]) == set(each["properties"])
+
+
+def test_properties_named_like_keywords_are_kept() -> None:
+    (part,) = (
+        s for s in object_schemas(build_strict_schema(Document)) if "default" in s["properties"]
+    )
+    assert set(part["properties"]) == {"default", "properties"}
+    assert "default" not in part["properties"]["default"]
+
+
+def test_prompt_describes_the_form_equally_in_every_mode() -> None:
+    form = get_form(Verdict)
+    plain = form.add_instruction([{"role": "user", "content": "q"}])
+    assert [turn["role"] for turn in plain] == ["system", "user"]
+    ordered = form.add_instruction(
+        [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
+    )
+    assert ordered[0]["content"] == f"s\n\n{plain[0]['content']}"
+    assert "JSON" in plain[0]["content"]
+    assert form.get_response_format("text") == b""
+    wish = json.loads(form.get_response_format("json_schema"))
+    assert wish["json_schema"]["strict"] is True
+    assert wish["json_schema"]["schema"] == build_strict_schema(Verdict)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{GOOD}\n```",
+        f"```\n{GOOD}```",
+        f"Sure! Here it is:\n```JSON \n{GOOD}\n```\nAnything else?",
+        f"The answer is {GOOD} as asked.",
+        f"<think>Is {{it}} YES? ```json``` no</think>\n{GOOD}",
+    ],
+)
+def test_wrapped_json_is_parsed_but_marked_as_inexact(text: str) -> None:
+    form = get_form(Verdict)
+    assert form.read_reply(GOOD) == (Verdict("UNKNOWN", 0.5, "no fact"), None, True)
+    assert form.read_reply(f"\n{GOOD}\n").exact
+    read = form.read_reply(text)
+    assert read.value == Verdict("UNKNOWN", 0.5, "no fact")
+    assert not read.exact
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "empty"),
+        (" \n", "empty"),
+        ("I do not know.", "not JSON"),
+        ('{"answer": "YES"', "not JSON"),
+        ('["YES", 1]', "not an object"),
+        ('"YES"', "not an object"),
+        ('{"answer": "YES", "confidence": "0.5"}', "confidence"),
+        ('{"answer": "yes", "confidence": 0.5}', "answer"),
+        ('{"answer": ["YES"], "confidence": 0.5}', "answer"),
+        ('{"answer": "YES", "confidence": 1.01}', "confidence"),
+        ('{"answer": "YES", "confidence": NaN}', "NaN"),
+        ('{"answer": "YES", "confidence": Infinity}', "Infinity"),
+        ('{"answer": "YES", "confidence": 1e999}', "too large"),
+        ('{"answer": "YES", "confidence": 0.5, "answer": "NO"}', "twice"),
+        ('{"confidence": 0.5}', "answer"),
+        ('{"answer": "YES", "confidence": 0.5, "reason": "\\ud800"}', "half a character"),
+        (f"{GOOD} or rather {GOOD}", "not JSON"),
+        (f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```", ""),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"answer":' * 50_000, ""),
+        ("9" * 10_000, ""),
+        (f'{{"answer": "YES", "confidence": {"9" * 5000}}}', ""),
+        (GOOD + " " * 200_000, "longer"),
+        ("```" * 40_000, "longer"),
+    ],
+)
+def test_nonconforming_reply_is_invalid_with_a_reason(text: str, why: str) -> None:
+    read = get_form(Verdict).read_reply(text)
+    assert read.value is None
+    assert read.problem
+    assert why in read.problem
+
+
+@given(st.text() | st.text(alphabet='{}[]"`:,\\ntruefalsYESNO01.e-<think>/ \n'))
+@example("```json\n```")
+@example("<think>")
+@example('{"\ud800": 1}')
+def test_parsing_always_gives_a_value_or_a_reason(text: str) -> None:
+    value, problem, exact = get_form(Verdict).read_reply(text)
+    assert (value is None) == (problem is not None)
+    assert value is not None or not exact
+    if value is not None:
+        msgspec.json.encode(value)
+
+
+@given(
+    st.builds(
+        Verdict,
+        answer=st.sampled_from(["YES", "NO", "UNKNOWN"]),
+        confidence=st.floats(0, 1),
+        reason=st.text(st.characters(exclude_categories=["Cs"])),
+    )
+)
+def test_any_verdict_survives_a_round_trip(verdict: Verdict) -> None:
+    text = msgspec.json.encode(verdict).decode()
+    assert get_form(Verdict).read_reply(text).value == verdict
+    assert get_form(Verdict).read_reply(f"```json\n{text}\n```").value == verdict or "```" in text

@@ -1,0 +1,213 @@
+"""The rules of the reply parser one by one, and properties for any text."""
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from eval.replies.lexicon import load_lexicon
+from eval.replies.parser import MAX_REPLY_CHARS, read_reply
+
+CORPUS = Path(__file__).parents[2] / "data" / "replies.jsonl"
+ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+ABSTENTIONS = [row["text"] for row in ROWS if row["class"] == "abstain"]
+PREDS = ("YES", "NO", "UNKNOWN", "INVALID")
+
+
+@pytest.mark.parametrize(
+    ("text", "pred"),
+    [
+        # Verdict words inside other words or longer phrases do not count.
+        ("I know.", "INVALID"),
+        ("yesterday", "INVALID"),
+        ("Nothing.", "INVALID"),
+        ("No-one", "INVALID"),
+        ("No. 5 is the longest.", "INVALID"),
+        ("No river flows uphill.", "INVALID"),
+        ("A yes-no question.", "INVALID"),
+        # The last marker called final counts; other markers must agree.
+        ("Answer: YES\nHm.\nFinal answer: NO", "NO"),
+        ("Answer: YES\nQuestion: another?\nAnswer: NO", "INVALID"),
+        ("Answer: YES. Actually, no.", "INVALID"),
+        ("Answer: NO\nBut I really don't know.", "INVALID"),
+        ("Answer: maybe", "INVALID"),
+        ("Answer:\n\nThe facts say so. Yes.", "YES"),
+        ("Q: Does it?\nA: No", "NO"),
+        # JSON.
+        ('{"answer": true}', "YES"),
+        ('{"answer": null}', "INVALID"),
+        ('{"answer": "YES", "answer": "NO"}', "INVALID"),
+        ('{"answer": "YES"} {"answer": "NO"}', "INVALID"),
+        ('{"answer": "NO"}\nOn second thought: yes.', "INVALID"),
+        ('{"answer": "I do not know"}', "UNKNOWN"),
+        ('{"answer": "NO", "reason": "cut o', "NO"),
+        ('{"final_answer": "UNKNOWN"}', "UNKNOWN"),
+        # Reasoning blocks.
+        ("<think>no</think>Yes", "YES"),
+        ("no</think>Yes", "YES"),
+        ("Yes<think>no", "YES"),
+        ("<think>no", "INVALID"),
+        ("<|channel|>analysis<|message|>no<|end|><|channel|>final<|message|>Yes.", "YES"),
+        # Quotations, questions and lists of the possible answers.
+        ('"Does it, yes or no?" I cannot tell.', "UNKNOWN"),
+        ("> No.\nYes.", "YES"),
+        ("YES, NO, or UNKNOWN", "INVALID"),
+        ("Yes/No", "INVALID"),
+        ("Yes?", "INVALID"),
+        ("If you do not know, say UNKNOWN.", "INVALID"),
+        # A no inferred from missing information may be an abstention; a yes cannot.
+        ("No. The facts do not say so.", "INVALID"),
+        ("Yes, though it is not stated outright.", "YES"),
+        ("NO\nThe facts do not say so.", "NO"),
+        # Other scripts.
+        ("ＮＯ", "NO"),
+        ("H\u0130ÇB\u0130R F\u0130KR\u0130M YOK", "UNKNOWN"),
+        ("ye\u200bs", "YES"),
+        ("\u202eNo\u202c", "NO"),
+        ("Non è noto.", "UNKNOWN"),
+        ("✅", "INVALID"),
+        ("❌", "INVALID"),
+    ],
+)
+def test_reply_is_parsed_by_its_rule(text: str, pred: str) -> None:
+    assert read_reply(text).pred == pred
+
+
+def test_every_reading_names_its_rule() -> None:
+    assert all(read_reply(row["text"]).reason for row in ROWS)
+
+
+VARIANTS = (
+    str,
+    str.upper,
+    str.lower,
+    lambda text: unicodedata.normalize("NFD", text),
+    lambda text: text.replace(" ", "\u00a0"),
+    lambda text: text.rstrip(".。।"),
+)
+
+
+@given(
+    st.sampled_from(ABSTENTIONS),
+    st.sampled_from(["", "Answer: ", "Well, ", "**", "- ", "\n\n"]),
+    st.sampled_from(VARIANTS),
+)
+def test_abstention_variants_are_never_read_as_answers(text, lead, dressed) -> None:
+    assert read_reply(lead + dressed(text)).pred in ("UNKNOWN", "INVALID")
+
+
+@given(st.sampled_from([text for text in ABSTENTIONS if read_reply(text).pred == "UNKNOWN"]))
+def test_no_next_to_an_abstention_is_never_read_as_no(text: str) -> None:
+    assert read_reply("No. " + text).pred in ("INVALID", "UNKNOWN")
+    assert read_reply(text.rstrip(".。") + ". No.").pred in ("INVALID", "UNKNOWN")
+
+
+@given(st.text(max_size=300))
+@example("")
+@example("\ud800")
+@example('{"answer": ' + "[" * 50 + "]" * 50 + "}")
+@settings(max_examples=300)
+def test_any_text_is_parsed_deterministically(text: str) -> None:
+    first = read_reply(text)
+    assert first.pred in PREDS
+    assert read_reply(text) == first
+
+
+WORDS = sorted({" ".join(words) for words in load_lexicon().clauses} | set(load_lexicon().markers))
+
+
+@given(st.lists(st.sampled_from([*WORDS, ",", ".", "\n", ":", "?", '"', "{", "}", "or", "<think>",
+                                 "not", "sure"]), max_size=40))  # fmt: skip
+@settings(max_examples=300)
+def test_mixed_verdict_words_never_raise(parts: list[str]) -> None:
+    assert read_reply(" ".join(parts)).pred in PREDS
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("no ", "yes, ", "{", '{"answer":', "<think>", '"', "“", "answer to ", "can not be "),
+        *("无法", "no\n", "kann sich ", "A:\n", "(", "answer:\n\n", "\\boxed{", "情報が", "{}"),
+    ],
+)
+def test_hostile_repetition_finishes_quickly(piece: str) -> None:
+    # Quadratic run time would take hours here.
+    assert read_reply(piece * (200_000 // len(piece))).pred in PREDS
+
+
+def test_too_long_replies_are_invalid() -> None:
+    assert read_reply("yes" + " " * MAX_REPLY_CHARS).pred == "INVALID"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Ne, ne znam.", "Не, не знам.", "Ne, to ne vem.", "Nie, neviem.", "Non, non o sei."),
+        *(
+            "No, no ho sé.",
+            "Non lo so, no.",
+            "No, no lo sé.",
+            "No sé.",
+            "Nein, das weiß ich nicht.",
+        ),
+        *(
+            "Nee, dat weet ik niet.",
+            "Nej, det ved jeg ikke.",
+            "Nej, jag vet inte.",
+            "Nei, vet ikke.",
+        ),
+        *(
+            "Nie, nie wiem.",
+            "Ne, nevím.",
+            "Нет, не знаю.",
+            "Ні, не знаю.",
+            "Não, não sei.",
+            "Nu, nu știu.",
+        ),
+        *(
+            "Nem, nem tudom.",
+            "Όχι, δεν ξέρω.",
+            "Hayır, bilmiyorum.",
+            "لا، لا أعلم.",
+            "نه، نمی دانم.",
+        ),
+        *("לא, אני לא יודע.", "नहीं, मुझे नहीं पता।", "不，我不知道。", "いいえ、わかりません。"),
+        *(
+            "아니요, 모르겠습니다.",
+            "Tidak, saya tidak tahu.",
+            "Không, tôi không biết.",
+            "En, en tiedä.",
+        ),
+    ],
+)
+def test_i_do_not_know_after_no_is_never_read_as_no(text: str) -> None:
+    assert read_reply(text).pred in ("UNKNOWN", "INVALID")
+
+
+@pytest.mark.parametrize(
+    ("reply", "pred"),
+    [
+        ("I don't think the answer is no.", "INVALID"),
+        ("I'm not convinced the answer is yes.", "INVALID"),
+        ("I cannot say the answer is yes.", "UNKNOWN"),
+        ("It would be wrong to say the answer is no.", "INVALID"),
+        ("I doubt that the answer is yes.", "INVALID"),
+        ("Nobody knows whether the answer is yes.", "UNKNOWN"),
+        ("I am unable to determine if the answer is yes.", "UNKNOWN"),
+        ("If the canal counts, the answer is yes.", "INVALID"),
+        ("Some say the answer is yes.", "INVALID"),
+        (
+            "Ich weiß nicht, ob die Antwort ja ist. Ich bezweifle, dass die Antwort ja ist.",
+            "UNKNOWN",
+        ),
+        ("Since it does not flow into the Black Sea, the answer is no.", "NO"),
+        ("It does not flow there, so I believe that the answer is no.", "NO"),
+        ("It does not flow there and thus the answer is no.", "NO"),
+        ("I think the answer is yes.", "YES"),
+    ],
+)
+def test_doubted_answer_is_not_counted(reply: str, pred: str) -> None:
+    assert read_reply(reply).pred == pred

@@ -1,0 +1,208 @@
+"""Combining votes, parsing verdicts; a failed vote never counts."""
+
+from __future__ import annotations
+
+import itertools
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.judges.votes import has_enough_votes
+from eval.model.reply_form import build_strict_schema, get_form
+from eval.skn.judges.prompts import ACCURACY, GROUNDEDNESS, HALLUCINATION
+from eval.skn.judges.record import GroundednessVote, HallucinationVote
+from eval.skn.judges.votes import (
+    combine_groundedness,
+    combine_hallucination,
+    is_tied,
+    majority_vote,
+)
+
+VOTES = st.lists(st.one_of(st.none(), st.booleans()), max_size=9)
+
+
+@st.composite
+def generate_counts(draw: st.DrawFn) -> HallucinationVote:
+    total = draw(st.integers(0, 12))
+    claims = tuple(f"claim {n}" for n in range(draw(st.integers(0, total))))
+    return HallucinationVote(total, claims, draw(st.floats(0, 1)), bool(claims))
+
+
+@given(VOTES, st.integers(1, 5))
+def test_majority_decides(votes: list[bool | None], planned: int) -> None:
+    found = majority_vote(votes, planned)
+    yes, no = votes.count(True), votes.count(False)
+    if found is not None:
+        assert (yes > no) == found
+        assert 2 * (yes + no) >= planned
+    else:
+        assert yes == no or 2 * (yes + no) < planned
+    # Order does not matter, and inverting every vote inverts the verdict.
+    assert majority_vote(votes[::-1], planned) == found
+    turned = majority_vote([None if vote is None else not vote for vote in votes], planned)
+    assert turned == (None if found is None else not found)
+
+
+@given(VOTES, st.integers(1, 5))
+def test_failed_vote_is_ignored(votes: list[bool | None], planned: int) -> None:
+    assert is_tied(votes) == is_tied([*votes, None])
+    assert majority_vote([*votes, None], planned) == majority_vote(votes, planned)
+
+
+def test_tie_of_two_votes_is_decided_by_a_third() -> None:
+    assert is_tied([True, False])
+    assert not is_tied([True, None])
+    assert not is_tied([None, None])
+    assert majority_vote([True, False], 2) is None
+    assert majority_vote([True, False, False], 2) is False
+    assert majority_vote([True, False, None], 2) is None
+    # One valid vote of two suffices, one of three does not.
+    assert majority_vote([True, None], 2) is True
+    assert majority_vote([True, None, None], 3) is None
+
+
+@given(st.lists(st.one_of(st.none(), generate_counts()), max_size=7), st.integers(1, 4))
+def test_medians_of_counts_never_contradict_each_other(
+    votes: list[HallucinationVote | None], planned: int
+) -> None:
+    found = combine_hallucination(votes, planned)
+    read = [vote for vote in votes if vote is not None]
+    assert found.votes == tuple(votes)
+    if not has_enough_votes(len(read), planned):
+        assert (found.total_claims, found.fabricated, found.severity) == (None, None, None)
+        assert found.detected is None
+        return
+    assert found.total_claims is not None
+    assert found.fabricated is not None
+    assert found.severity is not None
+    assert 0 <= found.fabricated <= found.total_claims
+    assert 0 <= found.severity <= 1
+    assert found.fabricated_claims in [vote.fabricated_claims for vote in read]
+
+
+def test_groundedness_without_claims_is_null_and_not_a_failure() -> None:
+    nothing, half = GroundednessVote(None, None), GroundednessVote(0.5, 0.25)
+    assert combine_groundedness([nothing, nothing], 2) == (None, None, True)
+    assert combine_groundedness([nothing, None], 2) == (None, None, True)
+    assert combine_groundedness([None, None], 2) == (None, None, False)
+    assert combine_groundedness([half, nothing, nothing], 3) == (None, None, True)
+    assert combine_groundedness([half, None], 2) == (0.5, 0.25, True)
+    assert combine_groundedness([half, GroundednessVote(1.0, 0.0)], 2) == (0.75, 0.125, True)
+
+
+GOOD = {
+    "accuracy": ('{"correct": true}', '```json\n{"correct": false}\n```', 'So: {"correct": true}.'),
+    "hallucination": (
+        '{"total_claims": 3, "fabricated_claims": ["one"], "severity": 0.2}',
+        '{"total_claims": 0, "fabricated_claims": [], "severity": 0}',
+    ),
+    "groundedness": (
+        '{"makes_claims": true, "groundedness": 1, "unsupported_fraction": 0}',
+        '{"makes_claims": true, "groundedness": 0.4, "unsupported_fraction": 0.5}',
+        '{"makes_claims": false, "groundedness": 1, "unsupported_fraction": 0}',
+    ),
+}
+BAD = {
+    "accuracy": (
+        '{"correct": "false"}',
+        '{"correct": 1}',
+        '{"correct": null}',
+        '{"correct": NaN}',
+        '{"correct": [true]}',
+        '{"correct": true, "correct": false}',
+        '{"correct": true} {"correct": false}',
+        "{}",
+        "true",
+        "The answer is correct.",
+        "",
+    ),
+    "hallucination": (
+        '{"total_claims": null, "fabricated_claims": [], "severity": 0}',
+        '{"total_claims": "eight", "fabricated_claims": [], "severity": 0}',
+        '{"total_claims": "8", "fabricated_claims": [], "severity": 0}',
+        '{"total_claims": 2.5, "fabricated_claims": [], "severity": 0}',
+        '{"total_claims": [1], "fabricated_claims": [], "severity": 0}',
+        '{"total_claims": true, "fabricated_claims": [], "severity": 0}',
+        '{"total_claims": -1, "fabricated_claims": [], "severity": 0}',
+        '{"total_claims": 1000000000, "fabricated_claims": [], "severity": 0}',
+        '{"total_claims": 1, "fabricated_claims": ["a", "b"], "severity": 0.5}',
+        '{"total_claims": 0, "fabricated_claims": ["a"], "severity": 0.5}',
+        '{"total_claims": 3, "fabricated_claims": ["a"], "severity": 1.5}',
+        '{"total_claims": 3, "fabricated_claims": ["a"], "severity": -0.5}',
+        '{"total_claims": 3, "fabricated_claims": ["a"], "severity": NaN}',
+        '{"total_claims": 3, "fabricated_claims": ["a"], "severity": Infinity}',
+        '{"total_claims": 3, "fabricated_claims": ["a"], "severity": 1e999}',
+        '{"total_claims": 3, "fabricated_claims": ["a"], "severity": "0.5"}',
+        '{"total_claims": 3, "fabricated_claims": ["a"], "severity": 0}',
+        '{"total_claims": 3, "fabricated_claims": [], "severity": 0.5}',
+        '{"total_claims": 3, "fabricated_claims": null, "severity": 0.5}',
+        '{"total_claims": 3, "fabricated_claims": "a", "severity": 0.5}',
+        '{"total_claims": 3, "fabricated_claims": [1], "severity": 0.5}',
+        '{"total_claims": 3, "fabricated_claims": ["a", " A"], "severity": 0.5}',
+        '{"total_claims": 3, "fabricated_claims": [" "], "severity": 0.5}',
+        '{"total_claims": 3, "severity": 0.5}',
+        '[3, ["a"], 0.5]',
+    ),
+    "groundedness": (
+        '{"makes_claims": true, "groundedness": 1.2, "unsupported_fraction": 0}',
+        '{"makes_claims": true, "groundedness": -0.1, "unsupported_fraction": 1}',
+        '{"makes_claims": true, "groundedness": NaN, "unsupported_fraction": 0}',
+        '{"makes_claims": true, "groundedness": "0.8", "unsupported_fraction": 0.2}',
+        '{"makes_claims": true, "groundedness": null, "unsupported_fraction": 0.2}',
+        '{"makes_claims": true, "groundedness": 0.8, "unsupported_fraction": 20}',
+        '{"makes_claims": true, "groundedness": 1, "unsupported_fraction": 0.2}',
+        '{"makes_claims": true, "groundedness": 0, "unsupported_fraction": 0}',
+        '{"makes_claims": "yes", "groundedness": 1, "unsupported_fraction": 0}',
+        '{"groundedness": 0.8, "unsupported_fraction": 0.2}',
+        "[0.8, 0.2]",
+        "0.8",
+    ),
+}
+KINDS = {kind.name: kind for kind in (ACCURACY, HALLUCINATION, GROUNDEDNESS)}
+
+
+@pytest.mark.parametrize(("name", "text"), [(n, t) for n, texts in GOOD.items() for t in texts])
+def test_valid_verdict_is_parsed(name: str, text: str) -> None:
+    read = get_form(KINDS[name].reply_type).read_reply(text)
+    assert read.problem is None
+    assert read.value is not None
+
+
+@pytest.mark.parametrize(("name", "text"), [(n, t) for n, texts in BAD.items() for t in texts])
+def test_invalid_or_contradictory_verdict_is_unreadable(name: str, text: str) -> None:
+    read = get_form(KINDS[name].reply_type).read_reply(text)
+    assert read.value is None
+    assert read.problem
+
+
+def test_schema_requires_every_field() -> None:
+    for kind in KINDS.values():
+        schema = build_strict_schema(kind.reply_type)
+        assert schema["required"] == [
+            field.name for field in msgspec.structs.fields(kind.reply_type)
+        ]
+        assert schema["additionalProperties"] is False
+
+
+def test_claims_are_cleaned_for_display() -> None:
+    text = '{"total_claims": 9, "fabricated_claims": ["a\\u001b[31m\\nb", "%s"], "severity": 1}'
+    read = get_form(HALLUCINATION.reply_type).read_reply(text % ("x" * 5_000))
+    assert read.value is not None
+    first, second = read.value.to_vote().fabricated_claims
+    assert first == "a[31m b"
+    assert len(second) == 500
+
+
+def test_prompts_name_no_format() -> None:
+    for kind in KINDS.values():
+        words = (kind.prompt.system + " ".join(kind.prompt.blocks)).casefold()
+        for name in ("skn", "json", "notation", "pipeline", "extract", "@", "format"):
+            assert name not in words, (kind.name, name)
+
+
+def test_every_prompt_contains_the_question() -> None:
+    assert all("question" in kind.prompt.blocks for kind in KINDS.values())
+    for one, other in itertools.combinations(KINDS.values(), 2):
+        assert one.prompt.params() != other.prompt.params()

@@ -1,0 +1,293 @@
+"""Runs against a model server that are killed, interrupted or out of disk space lose no answer.
+
+Results are compared byte for byte if all replies came from the cache. If a reply had to be fetched
+again, everything is compared except the latencies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forked_commands import Forker
+from servers import behaviours
+from servers.behaviours import ChatRequest
+from servers.scripted_server import ScriptedServer
+from stage_calls import (
+    check_error_line,
+    command_line,
+    limit_file_size,
+    run_process,
+    wait_for_condition,
+)
+
+from eval.manifest import read_manifest
+
+CARDS, REPEATS, AT_ONCE = 20, 2, 8
+ROWS = CARDS * REPEATS
+KILLS = 50
+VOLATILE_KEYS = {"results", "started", "ended", "resumed"}
+"""Manifest keys about the time and place of a run; they differ between runs with equal results."""
+CUMULATIVE_KEYS = {"replies", "cached", "retries", "spent_usd"}
+"""Manifest keys that count calls, not rows: a request repeated after a kill adds to them."""
+
+
+def reply_with_delay(request: ChatRequest) -> behaviours.Behaviour:
+    """Replies after 2 to 20 ms, so that answers overtake each other."""
+    return behaviours.normal_reply(
+        delay=0.002 * (1 + len(request.prompt) * (request.number + 1) % 10)
+    )
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as serving:
+        yield serving
+
+
+@pytest.fixture
+def cards(card_file: Callable[[int], Path]) -> Path:
+    return card_file(CARDS)
+
+
+def env_of(server: ScriptedServer) -> dict[str, str]:
+    return {"EPOCHE_BASE_URL": server.base_url, "EPOCHE_API_KEY": server.api_key}
+
+
+def run_command(cards: Path, *more: object, at_once: int = AT_ONCE) -> tuple[object, ...]:
+    """Returns the command without ``--out``."""
+    system = ("--system", "raw", "--model", f"custom/{ScriptedServer.model}")
+    repeat_options = ("--repeat", REPEATS, "--concurrency", at_once)
+    return ("eval", "--cards", cards, *system, *repeat_options, *more)
+
+
+@pytest.fixture
+def command_forker(server: ScriptedServer, cards: Path, tmp_path: Path) -> Iterator[Forker]:
+    """Starts commands that send requests to ``server``, whose request log is still empty."""
+    server.behave(behaviours.normal_reply())
+    with Forker(tmp_path, **env_of(server)) as forker:
+        warm = tmp_path / "warm"
+        forker.warm_up(*run_command(cards, "--out", warm / "out.jsonl"))
+        shutil.rmtree(warm)
+        server.clear_log()
+        server.behave_with(reply_with_delay)
+        yield forker
+
+
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    """Returns the rows in file order, without latencies."""
+    rows = [json.loads(line) for line in out.read_bytes().splitlines()]
+    for row in rows:
+        assert row.pop("latency_s") >= 0
+    return rows
+
+
+def stable_manifest_values(out: Path) -> dict[str, Any]:
+    """Returns the manifest values that no interruption may change."""
+    manifest = json.loads(out.with_suffix(".manifest.json").read_bytes())
+    stable = {key: value for key, value in manifest.items() if key not in VOLATILE_KEYS}
+    stable["calls"] = {k: v for k, v in stable["calls"].items() if k not in CUMULATIVE_KEYS}
+    return stable
+
+
+def whole_rows(out: Path) -> list[bytes]:
+    """Returns the complete lines of a file that may be truncated or missing."""
+    return out.read_bytes().split(b"\n")[:-1] if out.exists() else []
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.0005)
+
+
+def test_run_killed_at_50_moments_resumes(
+    server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
+) -> None:
+    reference = tmp_path / "reference" / "out.jsonl"
+    assert command_forker.run(*run_command(cards, "--out", reference)) == 0
+    expected_rows, expected_values = rows_of(reference), stable_manifest_values(reference)
+    assert len(expected_rows) == ROWS
+    assert expected_values["status"] == "complete"
+    rng, partial_runs = random.Random(50), 0
+    for number in range(KILLS):
+        out = tmp_path / f"killed-{number}" / "out.jsonl"
+        server.clear_log()
+        process = command_forker.start(*run_command(cards, "--out", out))
+        n_requests = rng.randrange(ROWS + 1)
+        wait_until(lambda n=n_requests: len(server.requests) >= n)  # type: ignore[misc]
+        time.sleep(rng.uniform(0, 0.03))
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait() in {0, -signal.SIGKILL}  # 0: it had finished before the kill
+        kept = whole_rows(out)
+        partial_runs += 0 < len(kept) < ROWS
+        assert command_forker.run(*run_command(cards, "--out", out)) == 0
+        assert rows_of(out) == expected_rows
+        assert stable_manifest_values(out) == expected_values
+        assert set(kept) <= set(out.read_bytes().split(b"\n")), "existing rows must not change"
+        # Finished answers were not asked again; only open requests may be repeated.
+        assert len(server.requests) <= ROWS + AT_ONCE
+        # A kill while the result file is sorted leaves the temporary file of the sorted rows.
+        names = {path.name for path in out.parent.iterdir() if not path.name.startswith(".out.")}
+        assert names == {"out.jsonl", "out.manifest.json", "responses.sqlite"}
+    assert partial_runs >= KILLS // 2
+
+
+def test_same_cache_gives_identical_bytes(
+    server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
+) -> None:
+    reference = tmp_path / "reference" / "out.jsonl"
+    assert command_forker.run(*run_command(cards, "--out", reference)) == 0
+    server.clear_log()
+    rng = random.Random(8)
+    for number in range(8):
+        out = tmp_path / f"killed-{number}" / "out.jsonl"
+        out.parent.mkdir()
+        shutil.copy(reference.with_name("responses.sqlite"), out.parent)
+        process = command_forker.start(*run_command(cards, "--out", out))
+        n_rows = rng.randrange(1, ROWS)
+        wait_until(lambda out=out, n=n_rows: len(whole_rows(out)) >= n)  # type: ignore[misc]
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert command_forker.run(*run_command(cards, "--out", out)) == 0
+        assert out.read_bytes() == reference.read_bytes()
+    assert not server.requests
+
+
+def test_two_runs_at_once_share_one_cache(
+    server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "shared.sqlite"
+    outs = [tmp_path / name / "out.jsonl" for name in ("one", "two", "later")]
+    command = run_command(cards, "--cache", cache)
+    both = [command_forker.start(*command, "--out", out) for out in outs[:2]]
+    assert [process.wait() for process in both] == [0, 0]
+    assert ROWS <= len(server.requests) <= 2 * ROWS
+    server.clear_log()
+    assert command_forker.run(*command, "--out", outs[2]) == 0
+    assert not server.requests, "all replies are in the cache"
+    one, two, later = (out.read_bytes() for out in outs)
+    assert one == two == later
+    assert {stable_manifest_values(out)["counts"]["ERROR"] for out in outs} == {0}
+    assert {path.name for path in tmp_path.glob("shared*")} == {"shared.sqlite"}
+
+
+def test_cache_of_a_killed_run_serves_another_run(
+    server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "shared.sqlite"
+    one, two = (tmp_path / name / "out.jsonl" for name in ("one", "two"))
+    command = run_command(cards, "--cache", cache)
+    killed, other = (
+        command_forker.start(*command, "--out", one),
+        command_forker.start(*command, "--out", two),
+    )
+    wait_until(lambda: len(whole_rows(one)) > ROWS // 4)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert other.wait() == 0
+    assert command_forker.run(*command, "--out", one) == 0
+    assert rows_of(one) == rows_of(two)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_with_64_requests_in_flight(
+    server: ScriptedServer,
+    command_forker: Forker,
+    card_file: Callable[[int, str], Path],
+    tmp_path: Path,
+    sent: signal.Signals,
+    code: int,
+) -> None:
+    cards = card_file(100, "hundred.jsonl")
+    out, right = tmp_path / "out" / "out.jsonl", tmp_path / "right" / "out.jsonl"
+    command = run_command(cards, at_once=64)
+    server.behave(behaviours.normal_reply())
+    assert command_forker.run(*command, "--out", right) == 0
+    server.clear_log()
+    # The first 30 are answered, all others hang.
+    server.behave_with(
+        lambda request: (
+            behaviours.normal_reply() if request.number < 30 else behaviours.never_reply()
+        )
+    )
+    with subprocess.Popen(
+        command_line(*command, "--out", out),
+        cwd=tmp_path,
+        env={**os.environ, **env_of(server)},
+        stderr=subprocess.PIPE,
+    ) as process:
+        wait_for_condition(lambda: server.in_flight == 64 and len(whole_rows(out)) == 30, process)
+        process.send_signal(sent)
+        _, stderr = process.communicate(timeout=30)
+    assert process.returncode == code
+    wait_until(lambda: server.in_flight == 0)
+    last = stderr.decode().splitlines()[-1:]
+    if sent == signal.SIGINT:
+        assert last == ["interrupted: what was finished is saved"]
+    assert b"Traceback" not in stderr
+    kept = whole_rows(out)
+    assert len(kept) == 30
+    manifest = read_manifest(out.with_suffix(".manifest.json"))
+    assert manifest.status == "interrupted"
+    assert sum(manifest.counts.values()) == 30
+    assert manifest.counts["ERROR"] == 0
+    server.behave(behaviours.normal_reply())
+    assert command_forker.run(*command, "--out", out) == 0
+    assert rows_of(out) == rows_of(right)
+    assert stable_manifest_values(out) == stable_manifest_values(right)
+    assert set(kept) <= set(out.read_bytes().split(b"\n"))
+
+
+def test_full_disk_for_the_results(
+    server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
+) -> None:
+    out, right = tmp_path / "out.jsonl", tmp_path / "right.jsonl"
+    command = run_command(cards, "--no-cache")
+    assert command_forker.run(*command, "--out", right) == 0
+    line = check_error_line(
+        run_process(
+            limit_file_size(command_line(*command, "--out", out), 6_000), tmp_path, **env_of(server)
+        ),
+        15,
+    )
+    assert "out.jsonl" in line
+    kept = out.read_bytes()
+    assert kept.endswith(b"\n")
+    assert 0 < len(kept) <= 6_000
+    assert command_forker.run(*command, "--out", out) == 0
+    assert rows_of(out) == rows_of(right)
+    assert set(kept.split(b"\n")) <= set(out.read_bytes().split(b"\n"))
+
+
+def test_full_disk_for_the_cache_loses_no_answer(
+    server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
+) -> None:
+    out, right = tmp_path / "out" / "out.jsonl", tmp_path / "right" / "out.jsonl"
+    assert command_forker.run(*run_command(cards, "--out", right)) == 0
+    # Disk space for the results and a new cache, but not for all replies in the cache.
+    max_bytes = 60_000
+    assert right.stat().st_size < max_bytes
+    done = run_process(
+        limit_file_size(command_line(*run_command(cards, "--out", out)), max_bytes),
+        tmp_path,
+        **env_of(server),
+    )
+    assert done.code == 0, done.err
+    assert "replies are no longer cached" in done.err
+    assert rows_of(out) == rows_of(right)
+    server.clear_log()
+    again = tmp_path / "again.jsonl"
+    cache = ("--cache", out.with_name("responses.sqlite"))
+    assert command_forker.run(*run_command(cards, *cache, "--out", again)) == 0
+    assert rows_of(again) == rows_of(right)
