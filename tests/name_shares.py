@@ -121,9 +121,9 @@ def iter_function_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
         yield node.name.strip("_"), node.lineno
 
 
-def list_files(folders: Sequence[str], *, without_legacy: bool = True) -> list[Path]:
-    """Lists the Python files below some folders of the repository."""
-    legacy = [ROOT / folder for folder in LEGACY_FOLDERS] if without_legacy else []
+def list_files(folders: Sequence[str]) -> list[Path]:
+    """Lists the Python files below some folders of the repository, without the legacy ones."""
+    legacy = [ROOT / folder for folder in LEGACY_FOLDERS]
     return sorted(
         path
         for folder in folders
